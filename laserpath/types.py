@@ -1,0 +1,400 @@
+"""The nouns of laserpath: what goes in, what is planned, what comes out.
+
+Everything is immutable: arrays are set read-only, records are changed with
+`dataclasses.replace`. Every noun checks itself and names the bad value.
+
+Units inside: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWHM" are
+multiples of the spot's full width at half maximum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import shapely
+from numpy.typing import ArrayLike, NDArray
+from shapely.geometry import MultiPolygon, Polygon
+
+from laserpath.errors import InputError
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Point = tuple[float, float]
+
+
+def _frozen(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
+    """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != len(shape) or any(
+        n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        raise InputError(f"{name} has shape {array.shape}, but {wanted} is needed")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} holds {int((~np.isfinite(array)).sum())} values that are not finite")
+    array.flags.writeable = False
+    return array
+
+
+def _positive(owner: object, *names: str) -> None:
+    """Raise unless each named field of `owner` (a number or a pair) is finite and above zero."""
+    for name in names:
+        value = getattr(owner, name)
+        if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):
+            raise InputError(f"{type(owner).__name__.lower()} {name} is {value}, but must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The area that shall be solid.
+
+    area: valid polygons in mm, y up, never empty.
+    page: lower-left and upper-right corner of the sheet (x0, y0, x1, y1) in mm, if there is one.
+    warnings: one sentence for each thing of the file that was not understood.
+    """
+
+    area: MultiPolygon
+    name: str = "design"
+    page: tuple[float, float, float, float] | None = None
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        area = self.area
+        if isinstance(area, Polygon):
+            area = MultiPolygon([area])
+            object.__setattr__(self, "area", area)
+        if not isinstance(area, MultiPolygon):
+            raise InputError(f"design area is a {type(area).__name__}, but must be polygons")
+        if area.is_empty or area.area == 0:
+            raise InputError(f"design {self.name!r} is empty: nothing in it is filled or stroked")
+        if not np.isfinite(area.bounds).all():
+            raise InputError(f"design {self.name!r} has coordinates that are not finite")
+        if not area.is_valid:
+            raise InputError(f"design {self.name!r} is not valid: {shapely.is_valid_reason(area)}")
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """(x0, y0, x1, y1), mm."""
+        x0, y0, x1, y1 = self.area.bounds
+        return float(x0), float(y0), float(x1), float(y1)
+
+    @property
+    def size(self) -> Point:
+        """(width, height), mm."""
+        x0, y0, x1, y1 = self.bounds
+        return x1 - x0, y1 - y0
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Square pixels. Arrays are indexed [row, column] = [y, x]; row 0 is the lowest y.
+
+    origin: centre of pixel [0, 0], (x, y) mm.  pitch: mm.  shape: (rows, columns).
+    """
+
+    origin: Point
+    pitch: float
+    shape: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        _positive(self, "pitch", "shape")
+        if not np.isfinite(self.origin).all():
+            raise InputError(f"grid origin is {self.origin}, but must be finite")
+
+    @property
+    def pixel_area(self) -> float:
+        """mm²."""
+        return self.pitch**2
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Outer edges (x0, x1, y0, y1) in mm, as matplotlib's `imshow` wants them."""
+        (x0, y0), (rows, columns), half = self.origin, self.shape, self.pitch / 2
+        x1, y1 = x0 + (columns - 1) * self.pitch, y0 + (rows - 1) * self.pitch
+        return x0 - half, x1 + half, y0 - half, y1 + half
+
+    def x(self) -> Floats:
+        """Centres of the columns, (columns,) mm."""
+        return self.origin[0] + self.pitch * np.arange(self.shape[1])
+
+    def y(self) -> Floats:
+        """Centres of the rows, (rows,) mm."""
+        return self.origin[1] + self.pitch * np.arange(self.shape[0])
+
+    def to_pixels(self, xy: ArrayLike) -> Floats:
+        """(N, 2) positions in mm → (N, 2) fractional (column, row) indices."""
+        return (np.asarray(xy, dtype=np.float64) - self.origin) / self.pitch
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What each pixel shall be. coverage: (rows, columns), the fraction of each pixel inside."""
+
+    grid: Grid
+    coverage: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coverage", _frozen(self.coverage, "coverage", self.grid.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The focused beam. profile: 'airy'.  fwhm: full width at half maximum, mm."""
+
+    fwhm: float = 0.1
+    profile: str = "airy"
+
+    def __post_init__(self) -> None:
+        _positive(self, "fwhm")
+        if self.profile != "airy":
+            raise InputError(f"spot profile {self.profile!r} is unknown; known: airy")
+
+
+@dataclass(frozen=True, slots=True)
+class Resin:
+    """What the dose does. Negative tone: exposed stays. Positive: exposed is washed away.
+
+    critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared).
+    contrast: steepness of the logistic in D/D_c that stands for the threshold in the loss.
+    over_dose: largest dose wanted, in D_c.
+    """
+
+    name: str = "generic 405 nm resin"
+    critical_dose: float = 0.2
+    tone: str = "negative"
+    contrast: float = 10.0
+    over_dose: float = 3.0
+
+    def __post_init__(self) -> None:
+        _positive(self, "critical_dose", "contrast", "over_dose")
+        if self.tone not in ("negative", "positive"):
+            raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
+        if self.over_dose <= 1:
+            raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the machine can do. Pairs are (x, y).
+
+    size: work area, mm.  speed_max, rapid_speed: mm/s.  acceleration: mm/s².
+    junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max.
+    power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
+    level_min: the smallest usable n.  segment_rate: moves/s that the link keeps up with.
+    look_ahead: moves that the planner sees.  dialect: name of a G-code dialect.
+    """
+
+    name: str = "generic 405 nm GRBL diode"
+    size: Point = (300.0, 200.0)
+    speed_max: Point = (50.0, 50.0)
+    rapid_speed: Point = (100.0, 100.0)
+    acceleration: Point = (500.0, 500.0)
+    junction_deviation: float = 0.01
+    power_max: float = 10.0
+    s_max: float = 1000.0
+    power_levels: int = 255
+    level_min: int = 1
+    segment_rate: float = 250.0
+    look_ahead: int = 15
+    dialect: str = "grbl"
+
+    def __post_init__(self) -> None:
+        _positive(
+            self, "size", "speed_max", "rapid_speed", "acceleration", "junction_deviation",
+            "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
+        )  # fmt: skip
+        if self.level_min > self.power_levels:
+            raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")
+
+    @property
+    def power_step(self) -> float:
+        """One PWM level, mW."""
+        return self.power_max / self.power_levels
+
+    @property
+    def power_min(self) -> float:
+        """Smallest usable power, mW."""
+        return self.level_min * self.power_step
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Spot, resin and machine: the physics of one job."""
+
+    spot: Spot = field(default_factory=Spot)
+    resin: Resin = field(default_factory=Resin)
+    machine: Machine = field(default_factory=Machine)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to plan: numerics and choices, no physics. Lengths are in FWHM where named so.
+
+    initial: 'contour', 'hatch' or 'random'.  pitch_fwhm: between lines.
+    inset_fwhm: first ring inside the edge.  angle: of the hatch, degrees from +x.
+    segment_fwhm: longest move while optimising.  iterations: at most, in all stages.
+    pixels_per_fwhm: of the grid.  simplify_fwhm: how far a vertex may be from the simplified path.
+    max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none asked for.
+    passes: how often the path is repeated, the power divided by it.
+    origin: work zero: 'page' (the page's lower-left corner), 'design' (the design's), or 'centre' (its centre).
+    """
+
+    initial: str = "contour"
+    pitch_fwhm: float = 1.2
+    inset_fwhm: float = 0.4
+    angle: float = 0.0
+    segment_fwhm: float = 1.0
+    iterations: int = 500
+    pixels_per_fwhm: float = 6.0
+    simplify_fwhm: float = 0.02
+    max_epe_fwhm: float | None = None
+    passes: int = 1
+    origin: str = "page"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _positive(self, "pitch_fwhm", "segment_fwhm", "pixels_per_fwhm", "simplify_fwhm", "passes")
+        if self.pixels_per_fwhm < 3:
+            raise InputError(f"pixels_per_fwhm is {self.pixels_per_fwhm}, but must be at least 3")
+        if self.iterations < 0:
+            raise InputError(f"iterations is {self.iterations}, but must not be negative")
+        if not 0 <= self.inset_fwhm <= 2:
+            raise InputError(f"inset_fwhm is {self.inset_fwhm}, but must be between 0 and 2")
+        if self.origin not in ("page", "design", "centre"):
+            raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
+        if self.max_epe_fwhm is not None:
+            _positive(self, "max_epe_fwhm")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolpath:
+    """Straight moves one after the other, exactly what `G1 X Y F S` says.
+
+    xy: (N+1, 2) vertices, mm.  power: (N,) mW, 0 means travel (laser off, rapid).
+    speed: (N,) mm/s. Move k runs from vertex k to k+1.
+    """
+
+    xy: Floats
+    power: Floats
+    speed: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "xy", _frozen(self.xy, "toolpath xy", (None, 2)))
+        n = max(len(self.xy) - 1, 0)
+        for name in ("power", "speed"):
+            object.__setattr__(self, name, _frozen(getattr(self, name), f"toolpath {name}", (n,)))
+        if n and self.power.min() < 0:
+            raise InputError(f"toolpath power {self.power.min():g} mW is below 0 mW")
+        if n and self.speed.min() <= 0:
+            raise InputError(f"toolpath speed {self.speed.min():g} mm/s is not above 0 mm/s")
+
+    def __len__(self) -> int:
+        return len(self.power)
+
+    @property
+    def on(self) -> Bools:
+        """(N,) whether the laser is on."""
+        return self.power > 0
+
+    @property
+    def length(self) -> Floats:
+        """(N,) length of each move, mm."""
+        return np.hypot(*np.diff(self.xy, axis=0).T)
+
+    @property
+    def line_energy(self) -> Floats:
+        """(N,) q = power/speed, mJ/mm."""
+        return self.power / self.speed
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What an optimiser found. result: one sentence.  loss: (iterations,) history.
+
+    stopped: whether the user ended it early.
+    """
+
+    toolpath: Toolpath
+    loss: Floats
+    result: str
+    stopped: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", _frozen(self.loss, "loss", (None,)))
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of one toolpath against one design.
+
+    epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: the same
+    away from corners.  missing_edges of `samples` contour points have no printed edge near.
+    pv_band: area cured at dose +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area
+    that changes with FWHM·1.15, likewise.  iou: intersection ÷ union.
+    overcure, undercure: mm².  dose_max: in critical doses.  Times in s, lengths in mm.
+    """
+
+    epe_mean: float
+    epe_p95: float
+    epe_max: float
+    epe_mean_smooth: float
+    epe_max_smooth: float
+    missing_edges: int
+    samples: int
+    pv_band: float
+    pv_defocus: float
+    iou: float
+    overcure: float
+    undercure: float
+    dose_max: float
+    write_time: float
+    ideal_time: float
+    write_length: float
+    travel_length: float
+    toggles: int
+    lines: int
+    segment_rate: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Plain numbers by name, for JSON."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Edge placement errors along the design's contour.
+
+    xy: (M, 2) mm.  normal: (M, 2) outward.  epe: (M,) mm, + is printed outside the design;
+    ± the cap where no edge prints.  missing, corner: (M,) bool.
+    """
+
+    xy: Floats
+    normal: Floats
+    epe: Floats
+    missing: Bools
+    corner: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One exposure, measured. dose: (rows, columns) mJ/mm² on `grid`."""
+
+    figures: Figures
+    grid: Grid
+    dose: Floats
+    edges: Edges
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the shipped G-code will cure, next to the curve that it started from.
+
+    commanded: power/feed as written.  executed: with the speeds that the controller reaches.
+    start: the initial curve at its best single power, commanded.
+    """
+
+    commanded: Measurement
+    executed: Measurement
+    start: Measurement
+    warnings: tuple[str, ...] = ()

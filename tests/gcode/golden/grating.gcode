@@ -1,0 +1,16 @@
+; two lit lines and the way between them, as GRBL 1.1 is to run them
+G21
+G90
+G17
+G94
+M5
+M4 S0
+G0 X1 Y1
+G1 X11 Y1 F3000 S500
+G1 X11 Y1.2 S0
+G1 X1 Y1.2 F1500 S1000
+G0 X1 Y1.4
+G1 X11 Y1.4 F3000 S3.922
+M5
+S0
+M2
