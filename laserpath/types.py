@@ -10,6 +10,7 @@ multiples of the spot's full width at half maximum.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 import shapely
@@ -18,7 +19,8 @@ from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.errors import InputError
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Point = tuple[float, float]
 
@@ -110,9 +112,8 @@ class Grid:
     @property
     def extent(self) -> tuple[float, float, float, float]:
         """Outer edges (x0, x1, y0, y1) in mm, as matplotlib's `imshow` wants them."""
-        (x0, y0), (rows, columns), half = self.origin, self.shape, self.pitch / 2
-        x1, y1 = x0 + (columns - 1) * self.pitch, y0 + (rows - 1) * self.pitch
-        return x0 - half, x1 + half, y0 - half, y1 + half
+        (x0, y0), (rows, columns), p = self.origin, self.shape, self.pitch
+        return x0 - p / 2, x0 + (columns - 0.5) * p, y0 - p / 2, y0 + (rows - 0.5) * p
 
     def x(self) -> Floats:
         """Centres of the columns, (columns,) mm."""
@@ -237,7 +238,7 @@ class Settings:
     pixels_per_fwhm: of the grid.  simplify_fwhm: how far a vertex may be from the simplified path.
     max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none asked for.
     passes: how often the path is repeated, the power divided by it.
-    origin: work zero: 'page' (the page's lower-left corner), 'design' (the design's), or 'centre' (its centre).
+    origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'.
     """
 
     initial: str = "contour"
@@ -310,10 +311,7 @@ class Toolpath:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What an optimiser found. result: one sentence.  loss: (iterations,) history.
-
-    stopped: whether the user ended it early.
-    """
+    """What an optimiser found. result: one sentence.  loss: (iterations,) history.  stopped: by the user."""
 
     toolpath: Toolpath
     loss: Floats

@@ -1,0 +1,88 @@
+"""Initial curves: Design → Toolpath of constant line energy. One curve a file.
+
+`initial_curve` chooses by name, orders the strokes and joins them by travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from laserpath.curve.contour import contour
+from laserpath.curve.hatch import hatch
+from laserpath.curve.order import is_closed, order
+from laserpath.curve.random import random_walk
+from laserpath.errors import InputError
+from laserpath.types import Design, Floats, Machine, Process, Settings, Toolpath
+
+__all__ = ["CURVES", "initial_curve", "is_closed", "join", "order", "subdivide"]
+
+_FLATNESS_FWHM = 0.01
+
+
+def _contour(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = process.spot.fwhm
+    return contour(design.area, settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm, _FLATNESS_FWHM * fwhm)
+
+
+def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = process.spot.fwhm
+    return hatch(design.area, settings.inset_fwhm / 2 * fwhm, settings.pitch_fwhm * fwhm, settings.angle)
+
+
+def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    rng = np.random.default_rng(settings.seed)
+    return random_walk(design.area, settings.pitch_fwhm * process.spot.fwhm, rng)
+
+
+CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
+    "contour": _contour,
+    "hatch": _hatch,
+    "random": _random,
+}
+
+
+def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
+    """The curve that the optimiser starts from, all exposing moves at one line energy."""
+    if settings.initial not in CURVES:
+        raise InputError(f"initial curve {settings.initial!r} is unknown; known: {', '.join(CURVES)}")
+    fwhm = process.spot.fwhm
+    strokes = CURVES[settings.initial](design, process, settings)
+    if not strokes:
+        raise InputError(
+            f"no {settings.initial} line fits into design {design.name!r}: "
+            f"all of it is narrower than the spot of {fwhm:g} mm; use a smaller spot"
+        )
+    pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in order(strokes)]
+    # One flat field of lines a pitch apart has the mean dose q/pitch; a third more cures its edge.
+    energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
+    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine)
+
+
+def subdivide(stroke: Floats, longest: float) -> Floats:
+    """The polyline (K, 2) with each segment cut into equal pieces of at most `longest` mm."""
+    step = np.diff(stroke, axis=0)
+    count = np.maximum(1, np.ceil(np.hypot(*step.T) / longest - 1e-9)).astype(np.int64)
+    segment = np.repeat(np.arange(len(step)), count)
+    k = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
+    return np.vstack([stroke[segment] + (k / count[segment])[:, None] * step[segment], stroke[-1:]])
+
+
+def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine) -> Toolpath:
+    """Strokes (K, 2) with line energies (K−1,) mJ/mm, joined by travels, at the machine's full speed."""
+    speed, rapid = min(machine.speed_max), min(machine.rapid_speed)
+    xy: list[Floats] = [strokes[0][:1]]
+    power: list[Floats] = []
+    speeds: list[Floats] = []
+    here = strokes[0][0]
+    for stroke, energy in zip(strokes, line_energy, strict=True):
+        if (stroke[0] != here).any():
+            xy.append(stroke[:1])
+            power.append(np.zeros(1))
+            speeds.append(np.full(1, rapid))
+        xy.append(stroke[1:])
+        power.append(energy * speed)
+        speeds.append(np.full(len(energy), speed))
+        here = stroke[-1]
+    return Toolpath(np.vstack(xy), np.concatenate(power), np.concatenate(speeds))

@@ -1,0 +1,94 @@
+"""A toolpath, exposed and measured: as its G-code commands, and as the controller executes it.
+
+*Commanded* takes power/feed as written. *Executed* cuts every move into pieces of the speed that
+the controller's planner reaches, with the power that it then gives (`gcode.motion`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import gcode
+from laserpath import convert
+from laserpath.dose import DoseModel
+from laserpath.errors import InputError
+from laserpath.metrics import cure_figures, edge_errors, with_path
+from laserpath.types import Design, Figures, Floats, Measurement, Process, Target, Toolpath
+
+DEFOCUS = 1.15
+"""The defocused spot's FWHM relative to the focused one's, at the same energy."""
+
+_EXECUTED_PIECE_FWHM = 0.5
+
+
+def measure(
+    path: Toolpath, design: Design, target: Target, process: Process, *, lines: int = 0
+) -> Measurement:
+    """The figures of a toolpath as commanded; `lines` of G-code are only passed on."""
+    return _expose(path, path, design, target, process, lines)
+
+
+def measure_executed(
+    path: Toolpath, design: Design, target: Target, process: Process, *, lines: int = 0
+) -> Measurement:
+    """The figures of a toolpath with the speeds and powers that the controller really gives."""
+    dialect = gcode.dialect(process.machine.dialect)
+    executed = gcode.motion.execute(
+        convert.to_moves(path, process.machine),
+        convert.limits(process.machine),
+        dynamic_power=dialect.dynamic_power,
+        power_levels=process.machine.power_levels,
+        longest=_EXECUTED_PIECE_FWHM * process.spot.fwhm,
+        tick=dialect.tick,
+    )
+    return _expose(convert.from_moves(executed, process.machine), path, design, target, process, lines)
+
+
+def _expose(
+    exposed: Toolpath, path: Toolpath, design: Design, target: Target, process: Process, lines: int
+) -> Measurement:
+    """Measure the dose of one toolpath, with the times and lengths of another."""
+    spot, critical = process.spot, process.resin.critical_dose
+    grid = target.grid
+    dose = DoseModel(grid, spot, precision="f64").dose(exposed)
+    blurred = DoseModel(grid, replace(spot, fwhm=spot.fwhm * DEFOCUS), precision="f64").dose(exposed)
+    edges = edge_errors(dose, grid, design, spot, critical)
+    if not np.isfinite(dose).all():
+        raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
+    figures = cure_figures(dose, blurred, edges, target, design, spot, critical)
+    return Measurement(_with_motion(figures, path, process, lines), grid, dose, edges)
+
+
+def _from_zero(path: Toolpath, process: Process) -> Toolpath:
+    """The path with a travel from the work zero, where the head stands when the program starts."""
+    return Toolpath(
+        np.vstack([np.zeros((1, 2)), path.xy]),
+        np.concatenate([[0.0], path.power]),
+        np.concatenate([[min(process.machine.rapid_speed)], path.speed]),
+    )
+
+
+def _peak_rate(duration: Floats, window: int) -> float:
+    """Moves per second in the busiest run of `window` moves."""
+    if len(duration) == 0:
+        return 0.0
+    window = min(int(window), len(duration))
+    ends = np.concatenate([[0.0], np.cumsum(duration)])
+    return float(window / np.min(ends[window:] - ends[:-window]))
+
+
+def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int) -> Figures:
+    """The figures of the path, the approach from the work zero included."""
+    path = _from_zero(path, process)
+    motion = gcode.motion.profile(convert.to_moves(path, process.machine), convert.limits(process.machine))
+    return with_path(
+        figures,
+        path.length,
+        path.on,
+        path.length / path.speed,
+        time=motion.write_time,
+        rate=_peak_rate(motion.duration, process.machine.look_ahead),
+        lines=lines,
+    )

@@ -1,0 +1,156 @@
+"""The loop: Adam on smooth displacements and line energies, the best iterate kept.
+
+Adam (Kingma and Ba 2015) with steps that fall on a half cosine. The threshold sharpens on the way,
+so that far edges pull first and near edges are placed exactly last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from laserpath.dose import DoseModel
+from laserpath.errors import InputError
+from laserpath.objective import Objective
+from laserpath.types import Floats, Grid, Machine, Process, Solution, Toolpath
+from laserpath.variables import Variables
+
+_BETA1, _BETA2 = 0.9, 0.99
+_SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.5, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where the planner is. stage: a word or two.  iteration of `of`.  loss: the latest."""
+
+    stage: str
+    iteration: int
+    of: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """iterations; first step sizes (`shift` in FWHM, `energy` in log q), falling to `final` of them;
+    contrast: first and last steepness of the threshold, the last from half-way on.
+    """
+
+    iterations: int
+    shift: float = 0.02
+    energy: float = 0.05
+    final: float = 0.05
+    contrast: tuple[float, float] = (8.0, 20.0)
+
+    def at(self, k: int) -> tuple[float, float]:
+        """Relative step and contrast of iteration k."""
+        t = k / max(self.iterations - 1, 1)
+        step = self.final + (1 - self.final) * (1 + np.cos(np.pi * t)) / 2
+        return step, self.contrast[0] * (self.contrast[1] / self.contrast[0]) ** min(2 * t, 1.0)
+
+
+def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
+    """The toolpath at the one power factor, within the machine's power, that has the lowest loss."""
+    dose = model.dose(start)
+    wanted = objective.target.coverage > 0.5
+    middle = objective.resin.critical_dose / max(float(np.median(dose[wanted])), 1e-12)
+    highest = machine.power_max / start.power.max()
+
+    def best(factors: Floats) -> float:
+        losses = [objective(dose * dose.dtype.type(k))[0] for k in factors]
+        return float(factors[int(np.argmin(losses))])
+
+    coarse = best(np.minimum(middle * np.geomspace(0.4, 6, 40), highest))
+    factor = best(np.minimum(coarse * np.geomspace(0.93, 1.07, 9), highest))
+    return replace(start, power=start.power * factor)
+
+
+def optimise(
+    start: Toolpath,
+    model: DoseModel,
+    objective: Objective,
+    process: Process,
+    schedule: Schedule,
+    progress: Callable[[Progress], None] | None = None,
+    stage: str = "optimise",
+    centred: bool = False,
+) -> Solution:
+    """Move vertices and line energies of all exposing moves downhill in the objective.
+
+    Vertices stay on the grid and in the machine's work area (`centred`: around the work zero).
+
+    The first KeyboardInterrupt ends the loop with the best iterate so far.
+    """
+    fwhm = process.spot.fwhm
+    low, high = reach(objective.target.grid, process.machine, centred)
+    variables = Variables.of(start, _SHIFT_SIGMA_FWHM * fwhm, _ENERGY_SIGMA_FWHM * fwhm)
+    state = _Adam(variables, schedule, fwhm)
+    best, history = (np.inf, 0.0, start.xy, start.line_energy), []
+    result, stopped = f"all {schedule.iterations} iterations done", False
+    try:
+        for k in range(schedule.iterations):
+            step, contrast = schedule.at(k)
+            xy, energy = state.path()
+            xy, energy = np.clip(xy, low, high), _within(energy, process.machine)
+            dose = model.line_dose(xy, energy)
+            loss, slope = objective.at_contrast(contrast)(dose)
+            if not np.isfinite(loss):
+                raise InputError(f"loss is {loss} at iteration {k}, but must be finite")
+            history.append(loss)
+            # Only losses at the same contrast can be compared.
+            if loss < best[0] or contrast != best[1]:
+                best = (loss, contrast, xy, energy)
+            gradient = model.line_gradient(xy, energy, slope)
+            state.step(*variables.pull(gradient.xy, gradient.line_energy, energy), step)
+            if progress:
+                progress(Progress(stage, k + 1, schedule.iterations, loss))
+    except KeyboardInterrupt:
+        result, stopped = (
+            f"stopped by the user after {len(history)} of {schedule.iterations} iterations",
+            True,
+        )
+    _, _, xy, energy = best
+    return Solution(Toolpath(xy, energy * start.speed, start.speed), np.array(history), result, stopped)
+
+
+class _Adam:
+    """First and second moments of the displacements and log energies."""
+
+    def __init__(self, variables: Variables, schedule: Schedule, fwhm: float) -> None:
+        k, m = variables.sizes
+        self._variables = variables
+        self._values = [np.zeros((k, 2)), np.zeros(m)]
+        self._mean = [np.zeros_like(v) for v in self._values]
+        self._square = [np.zeros_like(v) for v in self._values]
+        self._rates = (schedule.shift * fwhm, schedule.energy)
+        self._count = 0
+
+    def path(self) -> tuple[Floats, Floats]:
+        return self._variables.path(*self._values)
+
+    def step(self, d_shift: Floats, d_energy: Floats, relative: float) -> None:
+        self._count += 1
+        for value, mean, square, slope, rate in zip(
+            self._values, self._mean, self._square, (d_shift, d_energy), self._rates, strict=True
+        ):
+            mean += (1 - _BETA1) * (slope - mean)
+            # x and y share a scale, so that a step keeps the direction of the gradient.
+            size = (slope**2).sum(axis=1, keepdims=True) if slope.ndim == 2 else slope**2
+            square += (1 - _BETA2) * (size - square)
+            unbiased = np.sqrt(square / (1 - _BETA2**self._count)) + 1e-300
+            value -= rate * relative * (mean / (1 - _BETA1**self._count)) / unbiased
+
+
+def reach(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, Floats]:
+    """Lower-left and upper-right corner (2,) mm of where vertices may be."""
+    x0, x1, y0, y1 = grid.extent
+    corner = -np.asarray(machine.size) / 2 if centred else np.zeros(2)
+    low = np.maximum(corner, (x0 + grid.pitch, y0 + grid.pitch))
+    high = np.minimum(corner + machine.size, (x1 - grid.pitch, y1 - grid.pitch))
+    return low, high
+
+
+def _within(energy: Floats, machine: Machine) -> Floats:
+    """Line energies (N,) cut to what full power at full speed gives; zero stays zero."""
+    return np.minimum(energy, machine.power_max / min(machine.speed_max))

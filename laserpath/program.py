@@ -1,0 +1,57 @@
+"""The G-code of a plan: its header says how it was made and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import gcode
+from laserpath import convert
+from laserpath.types import Design, Process, Settings, Toolpath
+
+EYE_SAFETY = (
+    "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
+    "405 nm light can blind before you blink, and its reflections too. Never leave it running alone.",
+)
+
+
+def write_program(
+    path: Toolpath, design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
+) -> str:
+    """The G-code text of a toolpath in the machine's dialect, with all settings in its header."""
+    machine = process.machine
+    moves = convert.to_moves(path, machine, settings.passes)
+    return gcode.write(
+        moves, gcode.dialect(machine.dialect), machine.s_max, header(design, process, settings, warnings)
+    )
+
+
+def header(
+    design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """What made the program, one sentence a line."""
+    from laserpath import __version__
+
+    spot, resin, machine = process.spot, process.resin, process.machine
+    x0, y0, x1, y1 = design.bounds
+    zero = {"page": "the page's lower-left corner", "design": "the design's lower-left corner",
+            "centre": "the centre of the design"}[settings.origin]  # fmt: skip
+    return (
+        f"laserpath {__version__}: {design.name}",
+        *EYE_SAFETY,
+        f"Work zero: {zero}. Exposes x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm.",
+        f"Machine: {machine.name}, {machine.power_max:g} mW at S{machine.s_max:g}, laser mode on ($32=1).",
+        f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
+        f"junction deviation {machine.junction_deviation:g} mm",
+        f"Spot: {spot.profile}, FWHM {spot.fwhm:g} mm",
+        f"Resin: {resin.name}, {resin.tone}, critical dose {resin.critical_dose * 100:g} mJ/cm2",
+        "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
+        *(f"Warning: {sentence}" for sentence in warnings),
+    )
+
+
+def _pair(values: tuple[float, float]) -> str:
+    return " x ".join(f"{v:g}" for v in values)
+
+
+def _settings(settings: Settings) -> list[tuple[str, object]]:
+    return [(name, getattr(settings, name)) for name in settings.__slots__]

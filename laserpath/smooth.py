@@ -1,0 +1,89 @@
+"""From the optimiser's path to one that the machine can run: fewer moves, powers that exist.
+
+**Simplification** (Ramer 1972, Douglas and Peucker 1973) of each stroke in three dimensions: x, y
+and the energy laid down so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM
+counts as an edge moved by 0.4 % FWHM. What is merged keeps its total energy.
+
+**Powers** on the levels n·P/255 of the controller's PWM. The line energy q = power/speed is kept
+exactly: n is rounded down, and the speed lowered by at most one part in n + 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laserpath.types import Bools, Floats, Machine, Spot, Toolpath
+from laserpath.variables import runs
+
+_EDGE_PER_ENERGY = 0.4
+
+
+def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
+    """The fewest moves whose vertices (and energy) stay within the tolerance of the path's."""
+    lit = path.on & (path.length > 0)
+    if not lit.any():
+        return path
+    typical = float(np.average(path.line_energy[lit], weights=path.length[lit]))
+    energy = np.concatenate([[0.0], np.cumsum(path.line_energy * path.length * path.on)])
+    lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * energy / typical])
+    keep = np.ones(len(path.xy), dtype=bool)
+    for first, last in runs(path.on):
+        keep[first : last + 1] = _needed(lifted[first : last + 1], tolerance_fwhm * spot.fwhm)
+    kept = np.flatnonzero(keep)
+    xy = path.xy[kept]
+    length = np.hypot(*np.diff(xy, axis=0).T)
+    total = np.diff(energy[kept])
+    speed = path.speed[kept[:-1]]
+    line_energy = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
+    return Toolpath(xy, line_energy * speed, speed)
+
+
+def _needed(points: Floats, tolerance: float) -> Bools:
+    """Which of the points (K, d) a polyline within the tolerance needs."""
+    keep = np.zeros(len(points), dtype=bool)
+    keep[[0, -1]] = True
+    todo = [(0, len(points) - 1)]
+    while todo:
+        a, b = todo.pop()
+        if b - a < 2:
+            continue
+        gap = _distance(points[a + 1 : b], points[a], points[b])
+        k = int(np.argmax(gap))
+        if gap[k] > tolerance:
+            middle = a + 1 + k
+            keep[middle] = True
+            todo += [(a, middle), (middle, b)]
+    return keep
+
+
+def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
+    """Distance of points (K, d) from the segment start–end."""
+    chord = end - start
+    square = float(chord @ chord)
+    t = np.clip((points - start) @ chord / square, 0, 1) if square > 0 else np.zeros(len(points))
+    return np.linalg.norm(points - start - t[:, None] * chord, axis=1)
+
+
+def to_levels(path: Toolpath, machine: Machine) -> Toolpath:
+    """The same line energies with powers on the machine's levels; too weak moves become travel.
+
+    A move that needs less than half of the smallest usable power at full speed is dark.
+    """
+    full = min(machine.speed_max)
+    wanted = path.line_energy * full / machine.power_step
+    level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
+    dark = ~path.on | (wanted < machine.level_min / 2)
+    power = np.where(dark, 0.0, level * machine.power_step)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        speed = np.minimum(np.where(dark, full, power / path.line_energy), full)
+    return drop_dark(Toolpath(path.xy, power, np.where(dark, min(machine.rapid_speed), speed)))
+
+
+def drop_dark(path: Toolpath) -> Toolpath:
+    """Neighbouring travels merged to one; travels at the end and moves of no length left out."""
+    on = path.on & (path.length > 0)
+    keep = np.concatenate([[True], on | np.concatenate([on[1:], [False]])])
+    # A vertex between two travels goes; so do those behind the last exposing move.
+    kept = np.flatnonzero(keep)
+    moves = kept[1:] - 1
+    return Toolpath(path.xy[kept], np.where(on[moves], path.power[moves], 0.0), path.speed[moves])
