@@ -1,0 +1,102 @@
+"""The walk: Design → target → curve → optimise → smooth → G-code → parsed back → measured.
+
+One direction; each step is a public function that can be called alone with arrays. What is reported
+is the G-code that was written, read back by the parser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import gcode
+from laserpath import convert, files, report, toolpath_svg
+from laserpath.curve import initial_curve
+from laserpath.design import load
+from laserpath.dose import DoseModel
+from laserpath.measure import measure, measure_executed
+from laserpath.objective import Objective
+from laserpath.optimise import Progress, tune
+from laserpath.placement import place, too_fine
+from laserpath.program import header, write_program
+from laserpath.stages import solve
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Design, Process, Report, Settings, Solution, Target, Toolpath
+
+FLATTEN_FWHM = 1 / 50
+"""How far a flattened curve of the design may be from the true one."""
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that one run of the walk made. `toolpath` is the G-code parsed back."""
+
+    design: Design
+    process: Process
+    settings: Settings
+    target: Target
+    start: Toolpath
+    solution: Solution
+    toolpath: Toolpath
+    program: str
+    report: Report
+
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether the tolerance asked for, if any, is met (95 % of the edge, as commanded)."""
+        limit = self.settings.max_epe_fwhm
+        return limit is None or self.report.commanded.figures.epe_p95 <= limit
+
+    def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
+        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths."""
+        stem = Path(folder) / self.design.name
+        drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
+        page = report.render(
+            self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
+            process=self.process, settings=self.settings, loss=self.solution.loss,
+            program_header=header(self.design, self.process, self.settings),
+        )  # fmt: skip
+        return files.write_all(
+            {
+                stem.with_name(stem.name + ".gcode"): self.program,
+                stem.with_name(stem.name + ".toolpath.svg"): drawing,
+                stem.with_name(stem.name + ".report.html"): page,
+            }
+        )
+
+
+def plan(
+    design: str | Path | Design,
+    process: Process | None = None,
+    settings: Settings | None = None,
+    progress: Listener | None = None,
+) -> Plan:
+    """Plan a design (a file, or a `Design` in mm) for a process; `progress` is told each iteration.
+
+    Raises InputError for what cannot be used. A KeyboardInterrupt while optimising ends that with
+    the best so far, and the plan is finished with it.
+    """
+    process, settings = process or Process(), settings or Settings()
+    spot, resin, machine = process.spot, process.resin, process.machine
+    if not isinstance(design, Design):
+        design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
+    design = place(design, resin, machine, spot, settings.origin)
+
+    target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
+    model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
+    start = tune(initial_curve(design, process, settings), model, objective, machine)
+    solution = solve(start, design, process, settings, progress)
+    warnings = (*design.warnings, *too_fine(design, spot))
+    program = write_program(solution.toolpath, design, process, settings, warnings)
+    shipped = gcode.parse(program, gcode.dialect(machine.dialect), machine.s_max)
+    toolpath = convert.from_moves(shipped, machine)
+    result = Report(
+        commanded=measure(toolpath, design, target, process, lines=program.count("\n")),
+        executed=measure_executed(toolpath, design, target, process, lines=program.count("\n")),
+        start=measure(start, design, target, process),
+        warnings=warnings,
+    )
+    return Plan(design, process, settings, target, start, solution, toolpath, program, result)

@@ -1,0 +1,373 @@
+"""The report's pictures, one function each; every function returns a PNG.
+
+Colours: overcure is vermilion and undercure blue everywhere, with grey between (Okabe–Ito, safe for
+colour-blind readers); power as in the toolpath's SVG; dose in matplotlib's cividis, made for the same
+readers. Lengths are in mm, edge errors in FWHM and µm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch as Swatch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from scipy.spatial import cKDTree
+
+from laserpath.report.canvas import (
+    FAINT,
+    INK,
+    WIDTH,
+    add_design,
+    add_segments,
+    axes,
+    labelled,
+    map_sheet,
+    png,
+    sheet,
+)
+from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
+from laserpath.report.worst import Place
+from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
+from laserpath.types import Design, Edges, Floats, Machine, Measurement, Process, Toolpath
+
+POWER_MAP = LinearSegmentedColormap.from_list("power", POWER_STOPS)
+EPE_MAP = LinearSegmentedColormap.from_list("epe", (UNDER, "#c9c9c9", OVER))
+
+_PIXELS = 800
+_SHADES = 24
+_RIM_FWHM = 2.0
+ZOOM_FWHM = 4.0
+ZOOMED = 4
+"""Places shown enlarged."""
+
+
+def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
+    """The moves over the design, coloured by power; travels dashed."""
+    path = near(toolpath, design)
+    points = np.concatenate([np.array(design.bounds).reshape(2, 2), path.xy])
+    box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * process.spot.fwhm)
+    figure, ax, key = map_sheet(box, below=0.88)
+    add_design(ax, design, facecolor=DESIGN_FILL, edgecolor="none")
+    norm = _power_range(path, process.machine)
+    _add_moves(ax, path, norm, _line_width(path, box))
+    ax.plot(*path.xy[0], "o", color="#00c08b", mec=INK, ms=6)
+    ax.plot(*path.xy[-1], "s", color="white", mec=INK, ms=5)
+    _colour_key(figure, key, ScalarMappable(norm, POWER_MAP), "laser power, mW")
+    marks = [
+        Line2D([], [], ls="", marker="o", color="#00c08b", mec=INK, label="start"),
+        Line2D([], [], ls="", marker="s", color="white", mec=INK, label="end"),
+        Line2D([], [], lw=0.8, ls=(0, (5, 4)), color="#4a86b8", label="travel, laser off"),
+    ]
+    _legend(figure, marks)
+    return png(figure)
+
+
+def dose_map(exposure: Measurement, design: Design, process: Process) -> bytes:
+    """Dose ÷ critical dose, with the critical contour, the design's edge and what is above the limit."""
+    resin, fwhm = process.resin, process.spot.fwhm
+    box = grown(design.bounds, _RIM_FWHM * fwhm)
+    field = window(exposure, box, resin.critical_dose, _PIXELS // 2)
+    figure, ax, key = map_sheet(box, below=0.88)
+    scale = colormaps["cividis"].with_extremes(over=OVER)
+    norm = Normalize(0, resin.over_dose)
+    image = ax.imshow(field.dose, origin="lower", extent=field.extent, cmap=scale, norm=norm, aspect="auto")
+    ax.set_facecolor(scale(0.0))
+    x, y = field.grid.x(), field.grid.y()
+    ax.contour(x, y, field.dose, levels=[1.0], colors="white", linewidths=0.9)
+    add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
+    _colour_key(figure, key, image, "dose ÷ critical dose", extend="max")
+    marks = [
+        _swatch(OVER, f"above {resin.over_dose:g} ×"),
+        Line2D([], [], color="black", lw=1, label="design"),
+        Swatch(facecolor="#666666", edgecolor="white", label="critical dose (white)"),
+    ]
+    _legend(figure, marks)
+    return png(figure)
+
+
+def cure_map(exposure: Measurement, design: Design, process: Process, done: str = "cure") -> bytes:
+    """What will cure, against the design: right, too much, too little."""
+    box = grown(design.bounds, _RIM_FWHM * process.spot.fwhm)
+    field = window(exposure, box, process.resin.critical_dose, _PIXELS)
+    figure, ax, key = map_sheet(box, below=0.35)
+    key.remove()
+    ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
+    _legend(figure, _cure_marks(done))
+    return png(figure)
+
+
+def zooms(
+    exposure: Measurement,
+    design: Design,
+    toolpath: Toolpath,
+    process: Process,
+    places: Sequence[Place],
+    done: str = "cure",
+) -> bytes:
+    """The worst places enlarged: what cures, the design's edge and the lines of the toolpath."""
+    shown, fwhm = places[:ZOOMED], process.spot.fwhm
+    side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2
+    figure = sheet(WIDTH, rows * (side + 0.62) + 0.35)
+    for i, place in enumerate(shown):
+        column, row = i % 2, rows - 1 - i // 2
+        ax = axes(figure, 0.55 + column * (side + 0.65), 0.72 + row * (side + 0.62), side, side)
+        box = grown((*place.xy, *place.xy), ZOOM_FWHM * fwhm)
+        field = window(exposure, box, process.resin.critical_dose, _PIXELS // 3)
+        ax.set(xlim=(box[0], box[2]), ylim=(box[1], box[3]))
+        ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
+        add_design(ax, design, fill=False, edgecolor="black", linewidth=0.9)
+        _add_lines(ax, toolpath, box)
+        ax.locator_params(nbins=4)
+        title = f"{i + 1}:  " + (
+            "no edge" if place.missing else f"{1000 * place.epe:+.0f} µm".replace("-", "−")
+        )
+        ax.set_title(title, fontsize=10, color=INK, pad=3)
+        ax.plot(*place.xy, "o", mfc="none", mec=INK, ms=9)
+    _legend(figure, [*_cure_marks(done)[1:], Line2D([], [], color="#7a7a7a", lw=0.8, label="laser line")])
+    return png(figure)
+
+
+def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Place]) -> bytes:
+    """The edge error along the contour, the worst places numbered."""
+    fwhm = process.spot.fwhm
+    box = grown(design.bounds, max(_RIM_FWHM * fwhm, 0.06 * max(design.size)))
+    figure, ax, key = map_sheet(box)
+    add_design(ax, design, facecolor="#f1f3f5", edgecolor="none")
+    error = edges.epe / fwhm
+    there = ~edges.missing
+    limit = max(0.05, float(np.percentile(np.abs(error[there]), 99))) if there.any() else 2.0
+    norm = Normalize(-limit, limit)
+    # The large errors last, so that they lie on top.
+    order = np.argsort(np.abs(error[there]))
+    xy, size = edges.xy[there][order], _dot_size(design, box)
+    dots = ax.scatter(
+        xy[:, 0], xy[:, 1], c=error[there][order], cmap=EPE_MAP, norm=norm, s=size, linewidths=0
+    )
+    ax.scatter(edges.xy[edges.missing, 0], edges.xy[edges.missing, 1], c="black", s=size, linewidths=0)
+    _number(ax, places, edges, box)
+    label = "edge error, FWHM   (blue: inside, red: outside"
+    label += "; black: no edge)" if edges.missing.any() else ")"
+    _colour_key(figure, key, dots, label, extend="both")
+    return png(figure)
+
+
+def epe_histogram(exposure: Measurement, start: Measurement, fwhm: float) -> bytes:
+    """How many contour points have which edge error, next to the starting curve's."""
+    figure = sheet(WIDTH, 2.95)
+    ax = labelled(axes(figure, 0.62, 0.72, WIDTH - 0.9, 1.65), "edge error, FWHM", "share of points, %")
+    edges, error = exposure.edges, exposure.edges.epe / fwhm
+    before = start.edges.epe / fwhm
+    found = np.concatenate([error[~edges.missing], before[~start.edges.missing], [0.0]])
+    limit = float(np.clip(np.percentile(np.abs(found), 98) * 1.2, 0.1, 2.05))
+    bins = np.linspace(-limit, limit, 62).tolist()
+    groups = [np.clip(error[~edges.corner], -limit, limit), np.clip(error[edges.corner], -limit, limit)]
+    share = [np.full(len(g), 100 / max(len(error), 1)) for g in groups]
+    ax.hist(
+        groups,
+        bins,
+        weights=share,
+        stacked=True,
+        color=["#5b7f95", "#e69f00"],
+        label=["away from corners", "near corners"],
+    )
+    ax.hist(
+        np.clip(before, -limit, limit),
+        bins,
+        weights=np.full(len(before), 100 / max(len(before), 1)),
+        histtype="step",
+        color=INK,
+        linewidth=1,
+        label="starting curve",
+    )
+    ax.axvline(0, color=FAINT, lw=0.8)
+    ax.set_xlim(-limit, limit)
+    scale = fwhm * 1000
+    both_ways: Any = (lambda x: x * scale, lambda x: x / scale)
+    micrometres = ax.secondary_xaxis("top", functions=both_ways)
+    micrometres.tick_params(labelsize=9.5, colors=INK, length=3)
+    micrometres.set_xlabel("µm   (inside the design ← → outside)", fontsize=10, color=INK, labelpad=3)
+    handles, _ = ax.get_legend_handles_labels()
+    _legend(figure, handles)
+    return png(figure)
+
+
+def power_along(toolpath: Toolpath, machine: Machine) -> bytes:
+    """Power and commanded speed against the exposed length."""
+    figure = sheet(WIDTH, 3.1)
+    on = toolpath.on
+    length, power, speed = toolpath.length[on], toolpath.power[on], toolpath.speed[on]
+    for bottom, values, name, colour, top in (
+        (1.8, power, "power, mW", "#86216b", machine.power_max),
+        (0.5, speed, "speed, mm/s", "#5b7f95", max(machine.speed_max)),
+    ):
+        ax = labelled(axes(figure, 0.62, bottom, WIDTH - 0.74, 1.15), "", name)
+        _add_course(ax, length, values, colour)
+        ax.axhline(top, color=FAINT, lw=0.8, ls=(0, (4, 3)))
+        ax.set(xlim=(0, max(float(length.sum()), 1e-9)), ylim=(0, 1.12 * max(top, values.max(initial=0))))
+        if bottom > 1:
+            ax.tick_params(labelbottom=False)
+        else:
+            ax.set_xlabel(
+                "exposed length, mm   (dashed: the machine's maximum)", fontsize=10, color=INK, labelpad=2
+            )
+    return png(figure)
+
+
+def loss_history(loss: Floats) -> bytes:
+    """The loss at each iteration, on a logarithmic scale where it is positive."""
+    figure = sheet(WIDTH, 2.2)
+    ax = labelled(axes(figure, 0.62, 0.5, WIDTH - 0.74, 1.6), "iteration", "loss")
+    ax.plot(np.arange(1, len(loss) + 1), loss, color="#5b7f95", lw=1.2)
+    ax.plot(len(loss), loss[-1], "o", color=OVER, ms=5)
+    ax.annotate(
+        f"{loss[-1]:.3g}",
+        (len(loss), loss[-1]),
+        (-4, 7),
+        textcoords="offset points",
+        ha="right",
+        fontsize=9.5,
+        color=INK,
+    )
+    if loss.min() > 0 and loss.max() > 3 * loss.min():
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_xlim(0, len(loss) + 1)
+    return png(figure)
+
+
+def _power_range(path: Toolpath, machine: Machine) -> Normalize:
+    lit = path.power[path.on]
+    low, high = (float(lit.min()), float(lit.max())) if len(lit) else (0.0, machine.power_max)
+    return Normalize(low, high) if high - low > machine.power_step / 2 else Normalize(0, high)
+
+
+def _add_moves(ax: Axes, path: Toolpath, norm: Normalize, width: float) -> None:
+    """Travels dashed, then the exposing moves from the weakest to the strongest class of power."""
+    pieces = np.stack([path.xy[:-1], path.xy[1:]], axis=1)
+    add_segments(ax, pieces[~path.on], edgecolor="#4a86b8", linewidth=0.5, linestyle=(0, (5, 4)))
+    low, high = norm.vmin or 0.0, norm.vmax or 1.0
+    share = np.clip((path.power - low) / (high - low), 0, 1)
+    shade = np.where(path.on, np.rint(share * (_SHADES - 1)), -1)
+    for k in range(_SHADES):
+        add_segments(ax, pieces[shade == k], edgecolor=POWER_MAP(k / (_SHADES - 1)), linewidth=width)
+
+
+def _line_width(path: Toolpath, box: Box) -> float:
+    """Points: a third of the mean distance between lines, within what can be seen."""
+    lit = float(path.length[path.on].sum())
+    pitch = (box[2] - box[0]) * (box[3] - box[1]) / max(lit, 1e-9)
+    return float(np.clip(pitch / (box[2] - box[0]) * WIDTH * 72 / 4, 0.35, 1.3))
+
+
+def _dot_size(design: Design, box: Box) -> float:
+    """Points²: dots touch on a contour of moderate length and stay apart on a long one."""
+    crowded = design.area.length / max(box[2] - box[0], box[3] - box[1])
+    return float(np.clip(60 / crowded, 3, 14))
+
+
+def _colour_key(
+    figure: Figure, key: Axes, mappable: ScalarMappable, label: str, extend: str = "neither"
+) -> None:
+    bar = figure.colorbar(mappable, cax=key, orientation="horizontal", extend=extend)
+    bar.ax.tick_params(labelsize=9.5, colors=INK, length=3)
+    bar.set_label(label, fontsize=10, color=INK, labelpad=2)
+    bar.outline.set_edgecolor(FAINT)
+
+
+def _legend(figure: Figure, handles: Sequence[object]) -> None:
+    """A legend along the lower edge."""
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=len(handles),
+        fontsize=9.5,
+        frameon=False,
+        labelcolor=INK,
+        borderpad=0.1,
+        handlelength=1.6,
+        columnspacing=1.6,
+    )
+
+
+def _swatch(colour: str, label: str) -> Swatch:
+    return Swatch(facecolor=colour, edgecolor=FAINT, linewidth=0.5, label=label)
+
+
+def _cure_marks(done: str) -> list[Swatch]:
+    return [_swatch(RIGHT, f"{done}s as drawn"), _swatch(OVER, "too much"), _swatch(UNDER, "missing")]
+
+
+def _add_lines(ax: Axes, toolpath: Toolpath, box: Box) -> None:
+    """The exposing moves that come near `box`."""
+    pieces = np.stack([toolpath.xy[:-1], toolpath.xy[1:]], axis=1)
+    low, high = pieces.min(axis=1), pieces.max(axis=1)
+    hit = toolpath.on & (high > box[:2]).all(axis=1) & (low < box[2:]).all(axis=1)
+    add_segments(ax, pieces[hit], edgecolor="#7a7a7a", linewidth=0.7)
+
+
+def _number(ax: Axes, places: Sequence[Place], edges: Edges, box: Box) -> None:
+    """Rings around the places and their numbers beside them, no number on another or on the contour."""
+    if not places:
+        return
+    contour = cKDTree(edges.xy)
+    taken: list[Floats] = [np.array(p.xy) for p in places]
+    step = max(box[2] - box[0], box[3] - box[1]) / 26
+    for i, place in enumerate(places):
+        at = _free_spot(np.array(place.xy), np.array(place.normal), taken, contour, step, box)
+        taken.append(at)
+        ax.plot(*place.xy, "o", mfc="none", mec=INK, mew=1, ms=8)
+        ax.annotate(
+            str(i + 1),
+            place.xy,
+            tuple(at),
+            fontsize=10,
+            fontweight="bold",
+            color=INK,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
+            arrowprops={"arrowstyle": "-", "color": INK, "lw": 0.6, "shrinkA": 6, "shrinkB": 4},
+        )
+
+
+def _free_spot(
+    xy: Floats, normal: Floats, taken: Sequence[Floats], contour: cKDTree, step: float, box: Box
+) -> Floats:
+    """A place for a label near `xy`, outwards if it can be, at least `step` from all in `taken`."""
+    base = np.arctan2(normal[1], normal[0])
+    turns = np.array([0, 0.5, -0.5, 1, -1, 1.6, -1.6, 2.4, -2.4, np.pi]) + base
+    ways = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    at = (xy + step * np.array([1.2, 1.9, 2.7, 3.5])[:, None, None] * ways).reshape(-1, 2)
+    room = np.min([np.hypot(*(at - t).T) for t in taken], axis=0) / step
+    room = np.minimum(room, 2 * contour.query(at)[0] / step)
+    inner = grown(box, -0.4 * step)
+    room[~((at >= inner[:2]) & (at <= inner[2:])).all(axis=1)] = -1
+    # The first that is free, or else the freest.
+    return np.asarray(at[int(np.argmax(np.minimum(room, 1)))])
+
+
+def _add_course(ax: Axes, length: Floats, values: Floats, colour: str, bins: int = 900) -> None:
+    """Values along the length: the range within each of `bins` steps and, over it, the mean."""
+    if not len(values):
+        return
+    end = np.cumsum(length)
+    if len(values) <= bins:
+        ax.stairs(values, np.concatenate([[0], end]), color=colour, lw=0.9, baseline=None)
+        return
+    which = np.minimum(((end - length / 2) / end[-1] * bins).astype(int), bins - 1)
+    first = np.flatnonzero(np.diff(which, prepend=-1))
+    low, high = np.minimum.reduceat(values, first), np.maximum.reduceat(values, first)
+    mean = np.add.reduceat(values * length, first) / np.maximum(np.add.reduceat(length, first), 1e-12)
+    x = (which[first] + 0.5) * end[-1] / bins
+    ax.fill_between(x, low, high, color=colour, alpha=0.3, lw=0, step="mid")
+    ax.step(x, mean, where="mid", color=colour, lw=0.9)

@@ -1,0 +1,212 @@
+"""The table of figures: what each row is called, its unit, what it means, how its number is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from laserpath.types import Figures
+
+_TINY = 1e-4
+
+
+def number(value: float, digits: int = 3) -> str:
+    """`value` to `digits` significant digits, never in exponent form; a dash where there is none."""
+    if not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if abs(value) < _TINY:
+        return f"<{_TINY:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)) + 1e-12))
+    return f"{value:.{decimals}f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: 0.84 s, 32 s, 5 min 20 s, 2 h 05 min."""
+    if not math.isfinite(seconds):
+        return "–"
+    if seconds < 59.95:
+        return f"{number(seconds)} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure. better: 'low', 'high' or '' (neither).  lengths: its unit is FWHM."""
+
+    key: str
+    label: str
+    unit: str
+    meaning: str
+    better: str = "low"
+    lengths: bool = False
+    write: Callable[[float], str] = number
+
+    def value(self, figures: Figures) -> float:
+        """The bare number."""
+        return float(getattr(figures, self.key))
+
+    def text(self, figures: Figures) -> str:
+        """The number as the table has it."""
+        return self.write(self.value(figures))
+
+    def micrometres(self, figures: Figures, fwhm: float) -> str:
+        """The same length in µm, or nothing for what is no length."""
+        value = self.value(figures)
+        return f"{number(value * fwhm * 1000)} µm" if self.lengths and math.isfinite(value) else ""
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}" if math.isfinite(value) else "–"
+
+
+_EPE = "distance from the drawn edge to the printed one, at points every quarter spot along the contour"
+
+GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
+    (
+        "Edges",
+        (
+            Row("epe_mean", "Edge error, mean", "FWHM", f"Mean of |EPE|: the {_EPE}.", lengths=True),
+            Row(
+                "epe_p95",
+                "Edge error, 95 %",
+                "FWHM",
+                "95 % of the contour lies nearer than this to the printed edge.",
+                lengths=True,
+            ),
+            Row(
+                "epe_max",
+                "Edge error, largest",
+                "FWHM",
+                "The worst point. 2 FWHM is the cap: no printed edge is nearer.",
+                lengths=True,
+            ),
+            Row(
+                "epe_mean_smooth",
+                "… mean, away from corners",
+                "FWHM",
+                "Mean of |EPE| without the points near a corner, which a round spot always rounds.",
+                lengths=True,
+            ),
+            Row(
+                "epe_max_smooth",
+                "… largest, away from corners",
+                "FWHM",
+                "Largest |EPE| without the points near a corner.",
+                lengths=True,
+            ),
+            Row(
+                "missing_edges",
+                "Points without an edge",
+                "",
+                "Contour points with no printed edge within 2 FWHM: a feature is lost or a gap has filled.",
+                write=_count,
+            ),
+            Row(
+                "samples",
+                "Points measured",
+                "",
+                "Points along the contour where the edge was looked for.",
+                "",
+                write=_count,
+            ),
+        ),
+    ),
+    (
+        "Robustness",
+        (
+            Row(
+                "pv_band",
+                "Process-variation band, dose ±10 %",
+                "",
+                "Area that cures at dose +10 % but not at −10 %, divided by perimeter × FWHM: how far the "
+                "edge wanders when laser or resin drift.",
+            ),
+            Row(
+                "pv_defocus",
+                "… out of focus",
+                "",
+                "Area that changes when the spot is 15 % wider at the same energy, divided by "
+                "perimeter × FWHM.",
+            ),
+        ),
+    ),
+    (
+        "Area and dose",
+        (
+            Row(
+                "iou",
+                "Overlap with the design (IoU)",
+                "%",
+                "Intersection ÷ union of the cured area and the design; 100 % is perfect.",
+                "high",
+                write=_percent,
+            ),
+            Row("overcure", "Overcured area", "mm²", "Cured although not drawn."),
+            Row("undercure", "Undercured area", "mm²", "Drawn but not cured."),
+            Row(
+                "dose_max",
+                "Largest dose",
+                "× critical",
+                "The largest dose in units of the critical dose: too much cures too deep and scatters.",
+            ),
+        ),
+    ),
+    (
+        "Time and path",
+        (
+            Row(
+                "write_time",
+                "Write time",
+                "s",
+                "What the controller needs, with acceleration, bends, look-ahead and travel.",
+            ),
+            Row(
+                "ideal_time",
+                "Ideal time",
+                "s",
+                "Length ÷ commanded speed: a controller that never slows down.",
+            ),
+            Row("write_length", "Length, laser on", "mm", "Length of the exposing moves.", ""),
+            Row("travel_length", "Length, travel", "mm", "Length of the moves with the laser off."),
+            Row("toggles", "Laser switched", "times", "How often the laser goes on or off.", write=_count),
+            Row("lines", "G-code lines", "", "Lines of the program.", "", write=_count),
+            Row(
+                "segment_rate",
+                "Peak move rate",
+                "moves/s",
+                "The most moves in one second: a slow serial link makes the machine stutter above its limit.",
+            ),
+        ),
+    ),
+)
+"""All rows of the table, by heading."""
+
+ROWS = {row.key: row for _, rows in GROUPS for row in rows}
+
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    ("dose", "Energy of the light that a place of the resin has had, mJ/mm² (1 mJ/mm² = 100 mJ/cm²)."),
+    ("critical dose", "The dose above which the layer cures (or, in a positive resist, is cleared)."),
+    ("spot, FWHM", "The focused beam, and its full width at half maximum: the width of the pen."),
+    (
+        "EPE",
+        "Edge placement error: how far the printed edge is from the drawn one. Plus is outside the design.",
+    ),
+    ("process-variation band", "The strip along the edge that a dose error of ±10 % decides."),
+    ("IoU", "Intersection over union: the share of (cured or drawn) area that is both."),
+    ("overcure, undercure", "Cured but not drawn; drawn but not cured."),
+    ("travel", "A move with the laser off."),
+    ("commanded", "Power and speed as written in the G-code."),
+    ("executed", "With the speeds that the controller reaches between bends, by the motion model."),
+    ("starting curve", "The plain toolpath that the plan started from, at its best single power."),
+)

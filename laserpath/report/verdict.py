@@ -1,0 +1,262 @@
+"""The plan in plain sentences: what will cure, where it will miss and why, how long, what to change.
+
+Judged is the toolpath as executed by the controller, which is what the machine will do. **Good**: an
+edge prints all along the contour, 95 % of it within the tolerance asked for (0.15 FWHM if none was),
+and no area is wrong away from the edges. **Fair**: at most 1 % of the contour points have no edge, and
+95 % lie within twice that. **Poor**: worse.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from laserpath.report.rows import duration, number
+from laserpath.report.worst import FLOOR_FWHM, Patch, Place
+from laserpath.types import Design, Floats, Process, Report, Settings, Toolpath
+
+_GOOD_FWHM = 0.15
+_FEW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the sentences are made of. inside, outside: area wrong away from the edges, if any."""
+
+    report: Report
+    design: Design
+    toolpath: Toolpath
+    process: Process
+    settings: Settings
+    loss: Floats
+    places: Sequence[Place]
+    inside: Patch | None
+    outside: Patch | None
+
+    @property
+    def done(self) -> str:
+        """What the light does to the resin."""
+        return "cure" if self.process.resin.tone == "negative" else "clear"
+
+    def micrometres(self, fwhms: float) -> str:
+        """A length in FWHM, in words."""
+        return f"{number(fwhms * self.process.spot.fwhm * 1000, 2)} µm"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """level: 'good', 'fair' or 'poor'.  headline: one line.  answers: (question, answer)."""
+
+    level: str
+    headline: str
+    answers: tuple[tuple[str, str], ...]
+    advice: tuple[str, ...]
+
+
+def judge(facts: Facts) -> Verdict:
+    """The verdict on a plan."""
+    level = _level(facts)
+    advice = tuple(_advice(facts))
+    executed = facts.report.executed.figures
+    word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
+    parts = [_edge_in_short(facts), _misses_in_short(facts), f"{duration(executed.write_time)} to write"]
+    headline = f"{word}: " + ", ".join(p for p in parts if p) + "."
+    answers = (
+        (f"What will {facts.done}", _what(facts)),
+        ("Where it will miss, and why", _where(facts)),
+        ("How long it takes", _how_long(facts)),
+    )
+    return Verdict(level, headline, answers, advice or ("Nothing stands out that would need a change.",))
+
+
+def _level(facts: Facts) -> str:
+    figures = facts.report.executed.figures
+    limit = facts.settings.max_epe_fwhm or _GOOD_FWHM
+    if facts.inside or facts.outside or figures.missing_edges > 0.01 * figures.samples:
+        return "poor"
+    if figures.epe_p95 <= limit and not figures.missing_edges:
+        return "good"
+    return "fair" if figures.epe_p95 <= 2 * limit else "poor"
+
+
+def _edge_in_short(facts: Facts) -> str:
+    figures = facts.report.executed.figures
+    # With more than 5 % of the points at the cap, the percentile says nothing.
+    if figures.missing_edges > 0.05 * figures.samples:
+        return ""
+    return f"95 % of the edge within {facts.micrometres(figures.epe_p95)}"
+
+
+def _misses_in_short(facts: Facts) -> str:
+    figures = facts.report.executed.figures
+    if facts.inside:
+        return f"{number(facts.inside.area, 2)} mm² of the inside stays un{facts.done}{_d(facts)}"
+    if figures.missing_edges:
+        share = figures.missing_edges / max(figures.samples, 1)
+        lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * facts.design.area.length, 2)} mm"
+        return f"no edge at all along {lost} of the contour"
+    return f"at worst {facts.micrometres(figures.epe_max)} off"
+
+
+def _d(facts: Facts) -> str:
+    return "d" if facts.done.endswith("e") else "ed"
+
+
+def _what(facts: Facts) -> str:
+    figures, area = facts.report.executed.figures, facts.design.area.area
+    share = 100 * (1 - figures.undercure / area)
+    missing, excess = (f"{number(a, 2)} mm²" for a in (figures.undercure, figures.overcure))
+    return (
+        f"{share:.1f} % of the drawn {number(area)} mm². {missing} of it is missing and {excess} too much "
+        f"{facts.done}s (overlap, IoU, {100 * figures.iou:.1f} %). The printed edge is on average "
+        f"{facts.micrometres(figures.epe_mean)} from the drawn one, {number(figures.epe_mean, 2)} of the "
+        "spot's width."
+    )
+
+
+def _where(facts: Facts) -> str:
+    sentences = []
+    for patch, text in (
+        (facts.inside, "of the inside do not " + facts.done),
+        (facts.outside, f"{facts.done} away from anything drawn"),
+    ):
+        if patch:
+            sentences.append(f"{number(patch.area, 2)} mm² {text}, most at {_at(patch.xy)}.")
+    if not facts.places:
+        return " ".join([*sentences, f"Nowhere by more than {facts.micrometres(FLOOR_FWHM)}."])
+    worst = facts.places[0]
+    if worst.missing:
+        what = (
+            "filled in, with no printed edge near"
+            if worst.epe > 0
+            else f"not {facts.done}{_d(facts)}, no printed edge near"
+        )
+    else:
+        what = f"the edge is {abs(worst.epe) * 1000:.0f} µm too far {'out' if worst.epe > 0 else 'in'}"
+    sentences.append(f"Worst at {_at(worst.xy)}: {what} ({worst.cause}).")
+    kinds = Counter(p.kind for p in facts.places)
+    (kind, count), *_ = kinds.most_common()
+    if 2 * count >= len(facts.places) > 1:
+        why = {
+            "corner": "at corners, which a round spot rounds",
+            "feature": "where the design is narrower than the spot",
+            "gap": "in gaps narrower than the spot",
+            "no edge": "where no edge prints",
+            "motion": "where the controller brakes; as commanded they would print right",
+            "dose": "along plain edges",
+        }[kind]
+        listed = len(facts.places)
+        share = f"All {listed}" if count == listed else f"{count} of the {listed}"
+        sentences.append(f"{share} worst places are {why}.")
+    return " ".join(sentences)
+
+
+def _at(xy: tuple[float, float]) -> str:
+    return f"({xy[0]:.3f}, {xy[1]:.3f}) mm"
+
+
+def _how_long(facts: Facts) -> str:
+    figures, start = facts.report.executed.figures, facts.report.start.figures
+    passes = facts.settings.passes
+    text = f"{duration(figures.write_time)}"
+    text += f" for {passes} passes" if passes > 1 else ""
+    text += (
+        f": {number(figures.write_length)} mm with the laser on, {number(figures.travel_length)} mm of travel"
+    )
+    if start.write_time > 0:
+        change = figures.write_time / start.write_time - 1
+        than = "less" if change < 0 else "more"
+        text += f"; {abs(100 * change):.0f} % {than} than the starting curve" if abs(change) >= 0.01 else ""
+    return text + "."
+
+
+def _advice(facts: Facts) -> Iterator[str]:
+    """What to change, the most telling first."""
+    if facts.inside:
+        yield (
+            f"Lines are too far apart or too weak inside the design: take a smaller pitch_fwhm than "
+            f"{facts.settings.pitch_fwhm:g}, or slower moves."
+        )
+    yield from _advice_on_design(facts)
+    yield from _advice_on_dose(facts)
+    yield from _advice_on_motion(facts)
+
+
+def _advice_on_design(facts: Facts) -> Iterator[str]:
+    spot = f"{facts.process.spot.fwhm:g} mm"
+    for kind, plural in (("feature", "features"), ("gap", "gaps")):
+        width = [p.width for p in facts.places if p.kind == kind and p.width is not None]
+        if width:
+            yield (
+                f"Widen the {plural} that are narrower than the spot (the listed ones start at "
+                f"{min(width) * 1000:.0f} µm, the spot is {spot}), or use a smaller spot."
+            )
+    corners = sum(p.kind == "corner" for p in facts.places)
+    if corners > len(facts.places) / 2:
+        yield f"The worst places are corners: only a smaller spot than {spot} prints them sharper."
+
+
+def _advice_on_dose(facts: Facts) -> Iterator[str]:
+    resin, machine = facts.process.resin, facts.process.machine
+    planned = facts.report.commanded.figures.dose_max
+    if planned > 1.05 * resin.over_dose:
+        yield (
+            f"The largest dose is {number(planned)} × critical, above the resin's limit of "
+            f"{resin.over_dose:g} ×: lines lie too close there; a larger pitch_fwhm spreads them."
+        )
+    on = facts.toolpath.on
+    length, power = facts.toolpath.length[on], facts.toolpath.power[on]
+    if length.sum() > 0:
+        weak = float(length[power <= 1.001 * machine.power_min].sum() / length.sum())
+        strong = float(length[power >= 0.999 * machine.power_max].sum() / length.sum())
+        if weak > 0.25:
+            yield (
+                f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
+                f"({number(machine.power_min)} mW): the laser is too strong for this resin; "
+                "attenuate it with a filter."
+            )
+        if strong > 0.5:
+            yield f"{100 * strong:.0f} % of the path runs at full power: a stronger laser would write faster."
+    gain = _late_gain(facts.loss)
+    if gain > 0.02:
+        yield (
+            f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth): "
+            f"more iterations than {facts.settings.iterations} would help."
+        )
+
+
+def _late_gain(loss: Floats) -> float:
+    """The relative fall of the loss in the last tenth of the iterations; stages before it do not count."""
+    late = loss[-1 - len(loss) // 10 :]
+    return float(1 - late.min() / late[0]) if len(loss) >= _FEW and late[0] > 0 else 0.0
+
+
+def _advice_on_motion(facts: Facts) -> Iterator[str]:
+    commanded, executed = facts.report.commanded.figures, facts.report.executed.figures
+    machine = facts.process.machine
+    over = facts.process.resin.over_dose
+    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
+        yield (
+            "The controller brakes in bends and its power does not follow exactly, which moves the edge by "
+            f"{facts.micrometres(executed.epe_mean)} on average instead of "
+            f"{facts.micrometres(commanded.epe_mean)}: a lower speed_max than "
+            f"{max(machine.speed_max):g} mm/s makes it brake less."
+        )
+    elif executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
+        yield (
+            f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
+            f"the resin's limit of {over:g} ×: a lower speed_max makes it brake less."
+        )
+    if executed.segment_rate > 1.001 * machine.segment_rate:
+        yield (
+            f"The program has up to {executed.segment_rate:.0f} moves/s, above the "
+            f"{machine.segment_rate:g} that the link keeps up with: a larger simplify_fwhm makes "
+            "longer moves."
+        )
+    if executed.write_time > 2 * executed.ideal_time and executed.write_time > 5:
+        yield (
+            f"The controller needs {executed.write_time / max(executed.ideal_time, 1e-9):.1f} times the "
+            "ideal time, because of bends and short moves: higher acceleration or smoother lines would save "
+            "most of it."
+        )

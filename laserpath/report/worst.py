@@ -1,0 +1,191 @@
+"""The places where the print misses the design most, and a likely reason for each.
+
+A **place** is a connected run of contour samples whose |EPE| is in the worst twentieth and above
+`FLOOR_FWHM`, or that have no edge at all: samples less than `_LINK` FWHM apart belong together, so
+both sides of a slit that filled in are one place. Its coordinates and EPE are its worst sample's.
+
+Where the edge as commanded is less than half as wrong, the controller is to blame: it brakes, and its
+power does not follow exactly. Otherwise the reason is read from the design: the width of the feature
+(where the print stays inside) or of the gap (where it goes outside) along the normals of the place's
+samples, and whether a corner is near. A feature or gap narrower than the spot is told first, because
+it explains a corner's error too.
+
+A **patch** is area that no contour sample sees: not cured more than a FWHM inside the design, or
+cured more than a FWHM outside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import shapely
+from scipy import ndimage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from laserpath.target import rasterise
+from laserpath.types import Design, Edges, Floats, Grid, Measurement, Point
+
+LISTED = 10
+"""Places told at most."""
+
+FLOOR_FWHM = 0.05
+"""An edge that is nearer than this is no miss."""
+
+_WORST = 95.0
+_LINK = 0.6
+_REACH = 3.0
+_BLAME = 0.5
+_RAYS = 25
+_CORNER = 4.0
+"""A corner explains an error of its neighbourhood only, FWHM of contour."""
+
+_SMALLEST_PATCH = 0.05
+
+REASONS = {
+    "feature": "feature narrower than the spot",
+    "gap": "gap narrower than the spot",
+    "corner": "corner sharper than the spot",
+    "no edge": "no edge prints near here",
+    "motion": "the controller brakes here (right as commanded)",
+    "dose": "dose along the edge",
+}
+"""Kinds of place, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """xy: mm.  normal: outward.  epe: mm, + printed outside the design.  missing: no edge within the cap.
+
+    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
+    """
+
+    xy: Point
+    normal: Point
+    epe: float
+    missing: bool
+    extent: float
+    kind: str
+    width: float | None = None
+
+    @property
+    def cause(self) -> str:
+        """A few words, with the width of what is narrow."""
+        return REASONS[self.kind] + ("" if self.width is None else f", {self.width * 1000:.0f} µm wide")
+
+    @property
+    def reason(self) -> str:
+        """The cause, and whether an edge prints."""
+        return self.cause + ("; no edge prints" if self.missing and self.kind != "no edge" else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Area cured (or not) that should not be. xy: a point of it, mm.  area: mm², of all of its kind."""
+
+    xy: Point
+    area: float
+
+
+def worst_places(
+    edges: Edges, design: Design, fwhm: float, commanded: Edges | None = None
+) -> tuple[Place, ...]:
+    """At most `LISTED` places of `edges`, worst first; `commanded`: the same without the controller."""
+    error = np.abs(edges.epe)
+    if not len(error):
+        return ()
+    least = max(float(np.percentile(error, _WORST)), FLOOR_FWHM * fwhm)
+    chosen = np.flatnonzero((error >= least) | edges.missing)
+    if not len(chosen):
+        return ()
+    label = _linked(edges.xy[chosen], _LINK * fwhm)
+    order = np.lexsort((chosen, ~edges.missing[chosen], -error[chosen]))
+    _, first = np.unique(label[order], return_index=True)
+    heads = order[np.sort(first)][:LISTED]
+    # Samples are evenly spaced on each ring, and all rings have nearly the same spacing.
+    spacing = design.area.length / len(error)
+    counts = np.bincount(label)
+    found = [
+        _place(
+            edges, chosen[label == label[h]], int(chosen[h]), spacing * int(counts[label[h]]), design, fwhm
+        )
+        for h in heads
+    ]
+    if commanded is None or len(commanded.epe) != len(error):
+        return tuple(found)
+    right = np.abs(commanded.epe[chosen[heads]]) < _BLAME * error[chosen[heads]]
+    braked = (replace(place, kind="motion", width=None) for place in found)
+    return tuple(b if r else place for place, b, r in zip(found, braked, right, strict=True))
+
+
+def _linked(xy: Floats, reach: float) -> np.ndarray:
+    """(N,) number of the group of each point; points closer than `reach` are in one group."""
+    pairs = cKDTree(xy).query_pairs(reach, output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(xy), len(xy)))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
+def _narrowness(edges: Edges, run: np.ndarray, sign: int, design: Design, reach: float) -> float:
+    """Median over a run of samples of the way from the contour to the next one, mm, at most `reach`.
+
+    sign: +1 along the outward normal (the width of a gap), −1 against it (of a feature).
+    """
+    some = run[:: max(1, len(run) // _RAYS)]
+    xy, way = edges.xy[some], sign * edges.normal[some]
+    # Start off the contour by a little, or the point itself would be the first crossing.
+    rays = shapely.linestrings(np.stack([xy + 1e-3 * reach * way, xy + reach * way], axis=1))
+    x0, y0, x1, y1 = shapely.total_bounds(rays)
+    near = shapely.clip_by_rect(design.area.boundary, x0 - reach, y0 - reach, x1 + reach, y1 + reach)
+    distance = shapely.distance(shapely.points(xy), shapely.intersection(rays, near))
+    return float(np.median(np.where(np.isfinite(distance), distance, reach)))
+
+
+def _place(edges: Edges, run: np.ndarray, i: int, extent: float, design: Design, fwhm: float) -> Place:
+    """The place of the samples `run`, of which `i` is the worst."""
+    epe, missing = float(edges.epe[i]), bool(edges.missing[i])
+    sign = 1 if epe > 0 else -1
+    width: float | None = _narrowness(edges, run, sign, design, _REACH * fwhm)
+    # A hair above the spot is as hard as a hair below it.
+    if width is not None and width < 1.05 * fwhm:
+        kind = "gap" if sign > 0 else "feature"
+    else:
+        cornered = edges.corner[i] and extent < _CORNER * fwhm
+        kind, width = "corner" if cornered else "no edge" if missing else "dose", None
+    (x, y), (u, v) = edges.xy[i].tolist(), edges.normal[i].tolist()
+    return Place((x, y), (u, v), epe, missing, extent, kind, width)
+
+
+def patches(
+    exposure: Measurement, design: Design, fwhm: float, critical_dose: float
+) -> tuple[Patch | None, Patch | None]:
+    """(not cured inside, cured outside), each None where there is none to speak of."""
+    cured = exposure.dose >= critical_dose
+    core = design.area.buffer(-fwhm, quad_segs=4)
+    halo = design.area.buffer(fwhm, quad_segs=4)
+    return (
+        _patch(_inside(core, exposure.grid) & ~cured, exposure.grid, fwhm),
+        _patch(cured & ~_inside(halo, exposure.grid), exposure.grid, fwhm),
+    )
+
+
+def _inside(area: shapely.Geometry, grid: Grid) -> np.ndarray:
+    """(rows, columns) whether the pixel's centre is about inside."""
+    x0, x1, y0, y1 = grid.extent
+    parts = [g for g in shapely.get_parts(area.intersection(shapely.box(x0, y0, x1, y1))) if g.area > 0]
+    if not parts:
+        return np.zeros(grid.shape, dtype=bool)
+    return rasterise(Design(shapely.MultiPolygon(parts)), grid).coverage > 0.5
+
+
+def _patch(mask: np.ndarray, grid: Grid, fwhm: float) -> Patch | None:
+    """The whole area of a mask and the pixel nearest to the middle of its largest part."""
+    area = float(mask.sum()) * grid.pixel_area
+    if area < _SMALLEST_PATCH * fwhm**2:
+        return None
+    label, _ = ndimage.label(mask)
+    largest = 1 + int(np.argmax(np.bincount(label.ravel())[1:]))
+    pixels = np.argwhere(label == largest)
+    row, column = pixels[np.argmin(np.hypot(*(pixels - pixels.mean(axis=0)).T))]
+    return Patch((grid.origin[0] + column * grid.pitch, grid.origin[1] + row * grid.pitch), area)

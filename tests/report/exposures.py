@@ -1,0 +1,87 @@
+"""Exposures without an engine: the dose is the design blurred by a Gaussian spot.
+
+A blurred half-plane is at half its dose on the edge, so at twice the critical dose inside, a straight
+edge prints where it is drawn and corners are rounded, as with a real spot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import shapely
+from scipy.ndimage import gaussian_filter
+
+from laserpath.metrics import cure_figures, edge_errors, with_path
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Design, Floats, Machine, Measurement, Process, Report, Settings, Toolpath
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that a report is made of."""
+
+    report: Report
+    design: Design
+    toolpath: Toolpath
+    process: Process
+    settings: Settings
+    loss: Floats
+
+
+def exposure(design: Design, process: Process, level: float = 2.0, lost: Design | None = None) -> Measurement:
+    """The measurement of a blurred exposure; `level`: dose inside in critical doses; `lost`: not exposed."""
+    grid = grid_for(design, process.spot, 6)
+    target, critical = rasterise(design, grid), process.resin.critical_dose
+    lit = target.coverage - (rasterise(lost, grid).coverage if lost else 0)
+    width = process.spot.fwhm / 2.355 / grid.pitch
+    dose, wide = (gaussian_filter(lit, k * width) * level * critical for k in (1, 1.15))
+    edges = edge_errors(dose, grid, design, process.spot, critical)
+    figures = cure_figures(dose, wide, edges, target, design, process.spot, critical)
+    return Measurement(figures, grid, dose, edges)
+
+
+def rings(design: Design, machine: Machine, pitch: float = 0.12) -> Toolpath:
+    """Rings inside the design, their power swinging along the path; travels between them."""
+    xy, power, inset = [np.zeros((1, 2))], [], pitch / 3
+    while not (area := design.area.buffer(-inset)).is_empty:
+        for polygon in shapely.get_parts(area):
+            for ring in (polygon.exterior, *polygon.interiors):
+                points = shapely.get_coordinates(ring.segmentize(pitch))
+                xy.append(points)
+                swing = machine.power_max * (0.5 + 0.3 * np.sin(np.arange(len(points) - 1) / 20))
+                power.append(np.concatenate([[0], swing]))
+        inset += pitch
+    level = np.round(np.concatenate(power) / machine.power_step) * machine.power_step
+    return Toolpath(np.concatenate(xy), level, np.where(level > 0, 40.0, 100.0))
+
+
+def with_times(exposed: Measurement, toolpath: Toolpath, slower: float) -> Measurement:
+    ideal = toolpath.length / toolpath.speed
+    figures = with_path(
+        exposed.figures,
+        toolpath.length,
+        toolpath.on,
+        ideal,
+        time=slower * float(ideal.sum()),
+        rate=123.0,
+        lines=len(toolpath) + 12,
+    )
+    return replace(exposed, figures=figures)
+
+
+def make_job(
+    design: Design,
+    process: Process | None = None,
+    settings: Settings | None = None,
+    lost: Design | None = None,
+    warnings: tuple[str, ...] = (),
+) -> Job:
+    process, settings = process or Process(), settings or Settings()
+    path = rings(design, process.machine)
+    start, commanded, executed = (
+        with_times(exposure(design, process, level, lost), path, slower)
+        for level, slower in ((2.6, 1.31), (2.0, 1.17), (2.07, 1.23))
+    )
+    loss = 0.2 * np.exp(-np.arange(200) / 20) + 0.03
+    return Job(Report(commanded, executed, start, warnings), design, path, process, settings, loss)

@@ -1,0 +1,231 @@
+"""The HTML report: whole, safe, and with the numbers of the figures."""
+
+from __future__ import annotations
+
+import base64
+import re
+import threading
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import shapely
+from exposures import Job, make_job
+
+from laserpath.report import render
+from laserpath.report.rows import ROWS, duration, number
+from laserpath.types import Design, Figures, Process, Resin, Settings, Toolpath
+
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Reader(HTMLParser):
+    """Tags are nested rightly; collects elements, and the text of each table cell by table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.rows: dict[str, list[list[str]]] = {}
+        self.table = ""
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.table = dict(attrs).get("id") or "other"
+            self.rows.setdefault(self.table, [])
+        elif tag == "tr":
+            self.rows[self.table].append([])
+        elif tag in ("td", "th"):
+            self.rows[self.table][-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if {"td", "th"} & set(self.open):
+            self.rows[self.table][-1][-1] += data
+
+
+def html_of(job: Job, **changes: object) -> str:
+    parts = {
+        "design": job.design,
+        "target_name": job.design.name,
+        "toolpath": job.toolpath,
+        "process": job.process,
+        "settings": job.settings,
+        "loss": job.loss,
+        "program_header": ("laserpath 1.2.3", "spot 0.1 mm"),
+    }
+    return render(job.report, **{**parts, **changes})  # type: ignore[arg-type]
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def html(job: Job) -> str:
+    return html_of(job)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Reader:
+    return read(html)
+
+
+def test_nothing_is_fetched_and_nothing_runs(html: str, page: Reader) -> None:
+    words = re.sub(r"data:image/png;base64,[\w+/=]*", "", html)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", words)
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in page.tags}
+    assert all((a.get("src") or "data:").startswith("data:") for _, a in page.tags)
+
+
+def test_pictures_are_png_with_a_text_for_who_cannot_see_them(page: Reader) -> None:
+    images = [a for tag, a in page.tags if tag == "img"]
+    assert len(images) == 8
+    for image in images:
+        head, _, data = (image["src"] or "").partition(",")
+        assert head == "data:image/png;base64"
+        assert base64.b64decode(data).startswith(b"\x89PNG")
+        assert image["alt"]
+
+
+def test_table_has_every_figure_of_each_column(job: Job, page: Reader) -> None:
+    assert set(ROWS) == {f.name for f in fields(Figures)}
+    table = {row[0].split("\n")[0].strip(): row[1:] for row in page.rows["figures"] if len(row) == 4}
+    columns = [job.report.start, job.report.commanded, job.report.executed]
+    for row in ROWS.values():
+        written = [cell.split()[0] for cell in table[row.label]]
+        assert written == [row.text(c.figures) for c in columns]
+
+
+def test_every_row_is_explained(page: Reader) -> None:
+    titles = {a["title"] for tag, a in page.tags if tag == "abbr"}
+    assert titles == {row.meaning for row in ROWS.values()}
+    assert all(row.meaning in page.text for row in ROWS.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a & b", "\x07\udcff"]
+)
+def test_hostile_names_are_only_text(job: Job, name: str) -> None:
+    warned = replace(job, report=replace(job.report, warnings=(f"element {name} was not understood",)))
+    html = html_of(warned, design=replace(job.design, name=name), target_name=name, program_header=(name,))
+    html.encode("utf-8")
+    page = read(html)
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert not any("onerror" in a for _, a in page.tags)
+    if name.isprintable():
+        assert page.text.count(name) >= 4
+
+
+def test_warnings_come_first(job: Job, page: Reader) -> None:
+    text = page.text
+    assert (
+        text.index(job.report.warnings[0])
+        < text.index("What will cure")
+        < text.index("Points without an edge")
+    )
+
+
+def test_worst_places_are_listed_worst_first_with_a_reason(page: Reader) -> None:
+    rows = page.rows["places"][1:]
+    errors = [abs(float(re.sub(r"[^\d.]", "", r[3]))) for r in rows]
+    assert errors == sorted(errors, reverse=True)
+    reasons = " ".join(r[5] for r in rows)
+    assert "gap narrower than the spot, 60 µm" in reasons
+    assert "feature narrower than the spot, 50 µm" in reasons
+
+
+def test_verdict_says_time_and_what_to_change(job: Job, page: Reader) -> None:
+    text = page.text.replace("\u00a0", " ")
+    assert duration(job.report.executed.figures.write_time) + " to write" in text
+    assert "Widen the features" in text
+    assert "This will not print as drawn" in text
+
+
+def test_settings_to_plan_again_are_all_there(job: Job, page: Reader) -> None:
+    records = {row[0]: row[1] for row in page.rows["other"]}
+    for part in (job.settings, job.process.spot, job.process.resin, job.process.machine):
+        assert {f.name for f in fields(part)} <= set(records)
+    assert records["segment_fwhm"] == "1"
+    assert records["acceleration"] == "500 × 500"
+    assert "laserpath 1.2.3" in page.text
+
+
+def test_a_tolerance_missed_is_told(job: Job) -> None:
+    text = read(html_of(job, settings=Settings(max_epe_fwhm=0.01))).text
+    assert "missed" in text
+    assert "met" in read(html_of(job, settings=Settings(max_epe_fwhm=3.0))).text
+
+
+def test_positive_resists_are_cleared_not_cured() -> None:
+    design = Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "window")
+    text = read(html_of(make_job(design, Process(resin=Resin(tone="positive"))))).text
+    assert "What will clear" in text
+    assert "What will cure" not in text
+
+
+def test_a_plan_without_iterations_or_light_is_reported(job: Job) -> None:
+    dark = Toolpath(np.zeros((1, 2)), np.zeros(0), np.zeros(0))
+    page = read(html_of(job, toolpath=dark, loss=np.zeros(0)))
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 7
+
+
+@pytest.mark.parametrize("size", [(15.0, 0.3), (0.3, 15.0), (0.3, 0.3)])
+def test_strips_and_dots_are_reported(size: tuple[float, float]) -> None:
+    design = Design(shapely.MultiPolygon([shapely.box(100, 50, 100 + size[0], 50 + size[1])]), "bar")
+    assert len(html_of(make_job(design))) < 3_000_000
+
+
+def test_the_same_bytes_again_and_from_threads(job: Job, html: str) -> None:
+    pages: list[str] = []
+    threads = [threading.Thread(target=lambda: pages.append(html_of(job))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert pages == [html, html]
+
+
+def test_page_is_small(html: str) -> None:
+    assert len(html) < 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.06312, "0.0631"),
+        (12.34, "12.3"),
+        (1234.5, "1234"),
+        (2e-9, "<0.0001"),
+        (float("nan"), "–"),
+    ],
+)
+def test_numbers_are_written_without_exponents(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.84, "0.840 s"),
+        (31.96, "32.0 s"),
+        (59.97, "1 min 00 s"),
+        (320.4, "5 min 20 s"),
+        (7501.0, "2 h 05 min"),
+    ],
+)
+def test_durations_are_as_people_say_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,167 @@
+"""Worst places and their reasons; what the verdict makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from exposures import Job, exposure, make_job
+
+from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
+from laserpath.report.verdict import Facts, Verdict, judge
+from laserpath.report.worst import LISTED, patches, worst_places
+from laserpath.types import Design, Machine, Process, Report, Settings, Toolpath
+
+PROCESS = Process()
+FWHM = PROCESS.spot.fwhm
+
+
+def solid(*polygons: shapely.Polygon) -> Design:
+    return Design(shapely.MultiPolygon(list(polygons)), "solid")
+
+
+def verdict(job: Job) -> Verdict:
+    executed = job.report.executed
+    inside, outside = patches(executed, job.design, FWHM, PROCESS.resin.critical_dose)
+    places = worst_places(executed.edges, job.design, FWHM)
+    return judge(
+        Facts(
+            job.report, job.design, job.toolpath, job.process, job.settings, job.loss, places, inside, outside
+        )
+    )
+
+
+def test_a_square_is_worst_at_its_four_corners() -> None:
+    design = solid(shapely.box(0, 0, 2, 2))
+    places = worst_places(exposure(design, PROCESS).edges, design, FWHM)
+    assert [p.kind for p in places] == ["corner"] * 4
+    assert all(p.epe < 0 for p in places)
+    corners = {(round(p.xy[0] / 2) * 2, round(p.xy[1] / 2) * 2) for p in places}
+    assert corners == {(0, 0), (0, 2), (2, 0), (2, 2)}
+    assert all(np.hypot(*(np.array(p.xy) - np.round(np.array(p.xy) / 2) * 2)) < FWHM for p in places)
+
+
+def test_a_disc_printed_right_has_no_worst_place() -> None:
+    design = solid(shapely.Point(0, 0).buffer(3, quad_segs=200))
+    assert worst_places(exposure(design, PROCESS).edges, design, FWHM) == ()
+
+
+@pytest.mark.parametrize("width", [0.03, 0.05])
+def test_a_line_below_the_spot_is_a_feature_of_that_width(width: float) -> None:
+    design = solid(shapely.box(0, 0, 3, 1), shapely.box(0, 2, 3, 2 + width))
+    worst = worst_places(exposure(design, PROCESS).edges, design, FWHM)[0]
+    assert (worst.kind, worst.missing) == ("feature", True)
+    assert worst.width == pytest.approx(width, rel=0.05)
+    assert worst.extent == pytest.approx(2 * (3 + width), rel=0.1)
+
+
+def test_a_slit_below_the_spot_is_a_gap_of_that_width() -> None:
+    design = solid(shapely.box(0, 0, 3, 1), shapely.box(0, 1.04, 3, 2))
+    worst = worst_places(exposure(design, PROCESS).edges, design, FWHM)[0]
+    assert worst.kind == "gap"
+    assert worst.epe > 0
+    assert worst.width == pytest.approx(0.04, rel=0.05)
+
+
+def test_a_large_shape_that_was_left_out_has_no_edge_and_an_uncured_inside() -> None:
+    left, right = shapely.box(0, 0, 1, 1), shapely.box(2, 0, 3, 1)
+    design = solid(left, right)
+    exposed = exposure(design, PROCESS, lost=solid(right))
+    worst = worst_places(exposed.edges, design, FWHM)[0]
+    assert (worst.kind, worst.missing) == ("no edge", True)
+    inside, outside = patches(exposed, design, FWHM, PROCESS.resin.critical_dose)
+    assert outside is None
+    assert inside is not None
+    assert inside.area == pytest.approx((1 - 2 * FWHM) ** 2, rel=0.1)
+    assert right.contains(shapely.Point(inside.xy))
+
+
+def test_stray_light_is_seen_outside() -> None:
+    exposed = exposure(solid(shapely.box(0, 0, 1, 1), shapely.box(2, 0, 3, 1)), PROCESS)
+    inside, outside = patches(exposed, solid(shapely.box(0, 0, 1, 1)), FWHM, PROCESS.resin.critical_dose)
+    assert inside is None
+    assert outside is not None
+    assert outside.area == pytest.approx(1.0, rel=0.1)
+
+
+def test_places_are_sorted_and_few() -> None:
+    dots = [shapely.Point(0.4 * i, 0.4 * j).buffer(0.03 + 0.002 * i) for i in range(6) for j in range(6)]
+    places = worst_places(exposure(solid(*dots), PROCESS).edges, solid(*dots), FWHM)
+    assert len(places) == LISTED
+    errors = [abs(p.epe) for p in places]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_colours_share_the_area_as_the_figures_do() -> None:
+    design = solid(shapely.box(0, 0, 2, 2))
+    exposed = exposure(design, PROCESS, 2.6)
+    field = window(exposed, (-0.5, -0.5, 2.5, 2.5), PROCESS.resin.critical_dose, 100)
+    image = cure_picture(field, design)
+    pixel = field.grid.pixel_area
+
+    def area(colour: str) -> float:
+        return float((image == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all(axis=2).sum()) * pixel
+
+    assert area(RIGHT) == pytest.approx(4, rel=0.06)
+    assert area(OVER) <= exposed.figures.overcure
+    assert area(UNDER) <= exposed.figures.undercure
+
+
+def test_a_finer_window_keeps_the_dose() -> None:
+    exposed = exposure(solid(shapely.box(0, 0, 1, 1)), PROCESS)
+    coarse = window(exposed, (-0.2, -0.2, 0.4, 0.4), 0.2, 1)
+    fine = window(exposed, (-0.2, -0.2, 0.4, 0.4), 0.2, 4 * max(coarse.grid.shape))
+    assert fine.grid.pitch == pytest.approx(coarse.grid.pitch / 4)
+    assert fine.dose[::4, ::4] == pytest.approx(coarse.dose, abs=1e-6)
+    assert fine.extent[0] == pytest.approx(coarse.extent[0], abs=coarse.grid.pitch)
+
+
+def test_verdicts_follow_the_edge() -> None:
+    good = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    assert verdict(good).level == "good"
+    assert verdict(replace(good, settings=Settings(max_epe_fwhm=0.001))).level == "poor"
+    hollow = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
+    told = verdict(hollow)
+    assert told.level == "poor"
+    assert "of the inside stays uncured" in told.headline
+    assert "pitch_fwhm" in told.advice[0]
+
+
+def test_advice_names_what_limits_the_plan() -> None:
+    job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    machine = Machine()
+
+    def advice(path: Toolpath | None = None, report: Report | None = None, loss: object = None) -> str:
+        changed = replace(job, toolpath=path or job.toolpath, report=report or job.report)
+        return " ".join(verdict(replace(changed, loss=job.loss if loss is None else loss)).advice)
+
+    lit = job.toolpath.on
+    weakest = replace(job.toolpath, power=np.where(lit, machine.power_min, 0))
+    full = replace(job.toolpath, power=np.where(lit, machine.power_max, 0))
+    assert "attenuate" in advice(weakest)
+    assert "attenuate" not in advice()
+    assert "full power" in advice(full)
+    assert "still falling" in advice(loss=np.linspace(1, 0.5, 100))
+    assert "still falling" not in advice()
+    executed = job.report.executed
+    hasty = replace(executed, figures=replace(executed.figures, segment_rate=900.0, epe_mean=0.2))
+    sentences = advice(report=replace(job.report, executed=hasty))
+    assert "900 moves/s" in sentences
+    assert "brakes in bends" in sentences
+    burnt = replace(job.report.commanded, figures=replace(executed.figures, dose_max=4.4))
+    assert "4.40 × critical" in advice(report=replace(job.report, commanded=burnt))
+    hot = replace(executed, figures=replace(executed.figures, dose_max=4.4))
+    assert "rises to 4.40 × critical" in advice(report=replace(job.report, executed=hot))
+
+
+def test_the_controller_is_blamed_only_where_the_command_was_right() -> None:
+    design = solid(shapely.box(0, 0, 2, 2))
+    executed = exposure(design, PROCESS).edges
+    same = worst_places(executed, design, FWHM, commanded=executed)
+    assert {p.kind for p in same} == {"corner"}
+    left = executed.xy[:, 0] < 1
+    better = replace(executed, epe=np.where(left, 0.1, 1) * executed.epe)
+    blamed = worst_places(executed, design, FWHM, commanded=better)
+    assert {(p.kind, p.xy[0] < 1) for p in blamed} == {("motion", True), ("corner", False)}

@@ -1,0 +1,150 @@
+"""The walk, end to end, on a small design: what is reported is what the file says."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from scipy.special import j1
+
+import gcode
+import laserpath
+from laserpath import convert
+from laserpath.measure import measure
+
+BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3))
+QUICK = laserpath.Settings(iterations=120)
+
+
+@pytest.fixture(scope="module")
+def bracket() -> laserpath.Plan:
+    return laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK)
+
+
+def read(program: str) -> np.ndarray:
+    """An independent reader for this dialect: rows x0 y0 x1 y1 mW mm/s of the exposing moves."""
+    x = y = s = f = 0.0
+    rows = []
+    for line in program.splitlines():
+        words = dict(re.findall(r"([A-Z])([-+.\d]+)", line.split(";")[0]))
+        s, f = float(words.get("S", s)), float(words.get("F", f))
+        if "X" in words or "Y" in words:
+            there = float(words.get("X", x)), float(words.get("Y", y))
+            if words["G"] == "1" and s > 0:
+                rows.append((x, y, *there, s / 1000 * 10, f / 60))
+            x, y = there
+    return np.array(rows)
+
+
+def airy_dose(rows: np.ndarray, at: np.ndarray, fwhm: float) -> np.ndarray:
+    """Dose (M,) at points (M, 2), each move as 40 points, by the plain sum."""
+    t = (np.arange(40) + 0.5) / 40
+    xy = rows[:, None, :2] + t[None, :, None] * (rows[:, None, 2:4] - rows[:, None, :2])
+    length = np.hypot(*(rows[:, 2:4] - rows[:, :2]).T)
+    energy = np.repeat(rows[:, 4] / rows[:, 5] * length / 40, 40)
+    k = 3.23268 / fwhm
+    r = np.maximum(k * np.hypot(*(at[:, None] - xy.reshape(-1, 2)[None]).transpose(2, 0, 1)), 1e-6)
+    return (k**2 / (4 * np.pi) * (2 * j1(r) / r) ** 2) @ energy
+
+
+def test_the_file_exposes_what_the_report_says(bracket):
+    edges = bracket.report.commanded.edges
+    grid = bracket.report.commanded.grid
+    inner = bracket.report.commanded.dose
+    dose = airy_dose(read(bracket.program), edges.xy, 0.1)
+    column, row = np.rint(grid.to_pixels(edges.xy)).astype(int).T
+    centres = np.stack([grid.x()[column], grid.y()[row]], axis=1)
+    np.testing.assert_allclose(
+        airy_dose(read(bracket.program), centres, 0.1), inner[row, column], atol=0.01 * 0.2
+    )
+    # Where the reported edge is within 1 % of the spot, the dose there must be near the critical one.
+    true = np.abs(edges.epe) < 0.001
+    assert true.sum() > 20
+    np.testing.assert_allclose(dose[true], 0.2, rtol=0.03)
+
+
+def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
+    machine = bracket.process.machine
+    shipped = convert.from_moves(gcode.parse(bracket.program, gcode.dialect("grbl"), 1000), machine)
+    again = measure(
+        shipped, bracket.design, bracket.target, bracket.process, lines=bracket.program.count("\n")
+    )
+    assert again.figures == bracket.report.commanded.figures
+
+
+def test_plan_beats_the_best_constant_power_start(bracket):
+    planned, start = bracket.report.commanded.figures, bracket.report.start.figures
+    assert planned.epe_mean < start.epe_mean / 2
+    assert planned.iou > start.iou
+    assert planned.epe_mean < 0.05
+
+
+def test_program_keeps_the_machine_limits(bracket):
+    machine = bracket.process.machine
+    rows = read(bracket.program)
+    levels = rows[:, 4] / machine.power_step
+    np.testing.assert_allclose(levels, np.rint(levels), atol=1e-3)
+    assert levels.min() >= 1
+    assert rows[:, 4].max() <= machine.power_max
+    assert rows[:, 5].max() <= min(machine.speed_max) + 1e-9
+    assert rows[:, :4].min() >= 0
+
+
+def test_same_seed_same_program(bracket):
+    again = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK)
+    assert again.program == bracket.program
+
+
+def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
+    seen = []
+
+    def listen(progress: laserpath.Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 30:
+            raise KeyboardInterrupt
+
+    plan = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK, progress=listen)
+    assert [p.iteration for p in seen] == list(range(1, 31))
+    assert plan.solution.stopped
+    assert "stopped by the user after 30" in plan.solution.result
+    assert plan.report.commanded.figures.epe_mean < plan.report.start.figures.epe_mean
+
+
+def test_positive_resist_exposes_the_rest_of_the_page():
+    page = (0.0, 0.0, 1.5, 1.5)
+    design = laserpath.Design(shapely.box(0.5, 0.5, 1.0, 1.0), "window", page=page)
+    process = laserpath.Process(resin=laserpath.Resin(tone="positive"))
+    plan = laserpath.plan(design, process, replace(QUICK, iterations=20))
+    assert plan.design.area.area == pytest.approx(1.5**2 - 0.5**2)
+    commanded = plan.report.commanded
+    column, row = np.rint(commanded.grid.to_pixels([[0.75, 0.75], [0.2, 0.75]])).astype(int).T
+    assert commanded.dose[row[0], column[0]] < 0.2 < commanded.dose[row[1], column[1]]
+
+
+def test_tolerance_asked_for_and_missed_is_an_outcome_not_an_error():
+    settings = replace(QUICK, iterations=1, max_epe_fwhm=1e-4)
+    assert not laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).within_tolerance
+
+
+def test_passes_repeat_the_path_and_share_the_power(bracket):
+    plan = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=replace(QUICK, passes=2))
+    once, twice = read(bracket.program), read(plan.program)
+    assert len(twice) > 1.5 * len(once)
+    assert twice[:, 4].max() < once[:, 4].max()
+    assert plan.report.commanded.figures.epe_mean == pytest.approx(
+        bracket.report.commanded.figures.epe_mean, abs=0.005
+    )
+
+
+def test_write_gives_three_files_that_agree(bracket, tmp_path):
+    paths = bracket.write(tmp_path / "out")
+    assert sorted(p.name for p in paths) == ["bracket.gcode", "bracket.report.html", "bracket.toolpath.svg"]
+    assert (tmp_path / "out" / "bracket.gcode").read_text() == bracket.program
+
+
+@pytest.mark.parametrize("initial", ["hatch", "random"])
+def test_other_starts_find_the_design_too(initial):
+    settings = laserpath.Settings(initial=initial, iterations=300)
+    plan = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings)
+    assert plan.report.commanded.figures.iou > 0.9

@@ -1,0 +1,116 @@
+"""The sample designs: made by their script, small, and of the geometry that their README tells."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import shapely
+
+from laserpath.design import load
+from laserpath.types import Design
+
+FOLDER = Path(__file__).parent.parent / "samples"
+NAMES = ["butterfly", "pcb", "text", "grating", "holes"]
+
+
+def sample(name: str) -> Design:
+    return load(FOLDER / f"{name}.svg", tolerance=0.001)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, str]:
+    """What the script draws now, by file name."""
+    script = runpy.run_path(str(FOLDER / "make_samples.py"))
+    return {name: draw() for name, draw in script["SAMPLES"].items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_script_draws_the_files_that_are_kept(name: str, drawn: dict[str, str]) -> None:
+    assert drawn[f"{name}.svg"] == (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_are_small_and_their_unit_is_a_millimetre(name: str) -> None:
+    file = FOLDER / f"{name}.svg"
+    root = ElementTree.parse(file).getroot()
+    assert file.stat().st_size <= 150_000
+    width, height = (float(root.attrib[k].removesuffix("mm")) for k in ("width", "height"))
+    assert [float(v) for v in root.attrib["viewBox"].split()] == [0, 0, width, height]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_designs_lie_on_their_page_and_are_understood(name: str) -> None:
+    design = sample(name)
+    assert design.warnings == ()
+    assert design.page is not None
+    assert shapely.box(*design.page).contains(design.area)
+
+
+def test_butterfly_has_the_area_of_its_formula() -> None:
+    t = np.linspace(0, 2 * np.pi, 400_001)
+    f = np.exp(np.sin(t)) - 2 * np.cos(4 * t) + np.sin((2 * t - np.pi) / 24) ** 5
+    r_squared = 50 * np.maximum(f, 0)
+    area = float(np.trapezoid(r_squared / 2, t))
+    assert sample("butterfly").area.area == pytest.approx(area, rel=2e-4)
+
+
+def test_pcb_has_six_nets_and_seven_open_vias() -> None:
+    area = sample("pcb").area
+    assert len(area.geoms) == 6
+    holes = [shapely.Polygon(r) for p in area.geoms for r in p.interiors]
+    assert len(holes) == 7
+    assert [h.area for h in holes] == pytest.approx([math.pi * 0.15**2] * 7, rel=0.02)
+
+
+def test_text_strokes_have_the_widths_that_it_tells() -> None:
+    design = sample("text")
+    # The l of "laserpath" is an upright bar, the leftmost of the first line.
+    bar = min(design.area.geoms, key=lambda p: p.bounds[0] if p.area > 0.2 else math.inf)
+    x0, y0, x1, y1 = bar.bounds
+    assert x1 - x0 == pytest.approx(0.2, rel=0.01)
+    assert bar.area == pytest.approx((x1 - x0) * (y1 - y0), rel=1e-3)
+
+
+def test_grating_is_half_covered_at_every_period() -> None:
+    bars = [shapely.bounds(p) for p in sample("grating").area.geoms]
+    upright = sorted((b for b in bars if b[3] - b[1] > 2.4), key=lambda b: b[0])
+    widths = [round(float(b[2] - b[0]), 4) for b in upright]
+    assert sorted(set(widths)) == [0.075, 0.1, 0.125, 0.15, 0.2]
+    gaps = [b[0] - a[2] for a, b in pairwise(upright)]
+    inner = [(w, g) for w, g in zip(widths[:-1], gaps, strict=True) if g < 0.25]
+    assert all(w == pytest.approx(g, abs=1e-3) for w, g in inner)
+
+
+def test_holes_are_open_and_the_islands_in_them_are_not() -> None:
+    design = sample("holes")
+    assert design.page is not None
+    height = design.page[3]
+    inside = {
+        (x, y): design.area.contains(shapely.Point(x, height - y))
+        for x, y in (
+            (1.9, 1.9),
+            (1.9, 0.9),
+            (1.9, 5.2),
+            (1.9, 4.4),
+            (6.3, 1.9),
+            (6.3, 0.8),
+            (4.8, 4.7),
+            (6.6, 4.27),
+            (6.6, 5.85),
+            (6.6, 5.5),
+            (4.1, 6.4),
+        )
+    }
+    assert [p for p, solid in inside.items() if solid] == [
+        (1.9, 0.9),
+        (1.9, 5.2),
+        (6.3, 0.8),
+        (6.6, 5.85),
+        (4.1, 6.4),
+    ]
