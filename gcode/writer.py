@@ -40,7 +40,7 @@ def write(moves: Moves, dialect: Dialect, s_max: float, header: Iterable[str] = 
     for line in lines:
         if len(line) > dialect.line_limit:
             raise GcodeError(
-                f"line {line[:40]!r}… has {len(line)} characters, {dialect.name}'s limit is {dialect.line_limit}"
+                f"line {line[:40]!r}… has {len(line)} characters, above {dialect.name}'s {dialect.line_limit}"
             )
     return "\n".join(lines) + "\n"
 

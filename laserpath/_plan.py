@@ -94,9 +94,15 @@ def plan(
     shipped = gcode.parse(program, gcode.dialect(machine.dialect), machine.s_max)
     toolpath = convert.from_moves(shipped, machine)
     result = Report(
-        commanded=measure(toolpath, design, target, process, lines=program.count("\n")),
-        executed=measure_executed(toolpath, design, target, process, lines=program.count("\n")),
-        start=measure(start, design, target, process),
+        commanded=measure(toolpath, design, target, process, lines=_lines(program)),
+        executed=measure_executed(toolpath, design, target, process, lines=_lines(program)),
+        start=measure(
+            start, design, target, process, lines=_lines(write_program(start, design, process, settings))
+        ),
         warnings=warnings,
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)
+
+
+def _lines(program: str) -> int:
+    return program.count("\n")

@@ -19,7 +19,7 @@ from laserpath.errors import InputError
 
 
 def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
-    """Write each text (UTF-8, line ends as they are) to its path; return the paths, or raise and leave no trace."""
+    """Write each text (UTF-8, line ends as they are) to its path; return the paths. Or leave no trace."""
     undo = contextlib.ExitStack()
     done = contextlib.ExitStack()
     place = Path()
@@ -41,7 +41,7 @@ def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
 
 def check_folder(folder: Path) -> None:
     """Raise InputError if files could not be written to `folder`, whether or not it is there yet."""
-    there = next((p for p in (folder, *folder.absolute().parents) if p.exists()), Path("/"))
+    there = next((p for p in (folder, *folder.parents) if p.exists()), Path())
     if not there.is_dir():
         raise InputError(f"{str(there)!r} is a file, so nothing can be written to the folder {str(folder)!r}")
     if not os.access(there, os.W_OK | os.X_OK):

@@ -71,7 +71,7 @@ def _from_zero(path: Toolpath, process: Process) -> Toolpath:
 
 
 def _peak_rate(duration: Floats, window: int) -> float:
-    """Moves per second in the busiest run of `window` moves."""
+    """Moves per second in the busiest run of `window` moves, if the link kept up."""
     if len(duration) == 0:
         return 0.0
     window = min(int(window), len(duration))
@@ -89,6 +89,6 @@ def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int)
         path.on,
         path.length / path.speed,
         time=motion.write_time,
-        rate=_peak_rate(motion.duration, process.machine.look_ahead),
+        rate=_peak_rate(motion.duration / motion.slowing, process.machine.look_ahead),
         lines=lines,
     )

@@ -18,6 +18,8 @@ the mean edge placement error in FWHM, rounded off below δ = 0.01.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +34,7 @@ DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 OVER_DOSE_WEIGHT = 2.0
 _ROUNDING = 0.01
 _FLATTEST = 0.5
+_STRIP_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +104,30 @@ class Objective:
         return loss, slope
 
     def _area(self, u: Floats) -> tuple[float, Floats]:
-        """(L, ∂L/∂u)."""
+        """(L, ∂L/∂u), in strips of rows that fit in the cache, on all cores; summed in order."""
+        slope = np.empty_like(u)
+        strips = [slice(r, r + _STRIP_ROWS) for r in range(0, len(u), _STRIP_ROWS)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            losses = list(pool.map(lambda rows: self._strip(u[rows], rows, slope[rows]), strips))
+        return self.scale * sum(losses), slope
+
+    def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
+        """The sum of some rows, its slope written to `slope`."""
         number = u.dtype.type
-        wanted = self.target.coverage.astype(u.dtype, copy=False)
+        wanted = self.target.coverage[rows].astype(u.dtype)
         e = np.exp(u * number(-self.contrast / 10))
-        power = e**8 * e
-        gain = number(np.exp(self.contrast))
-        slope, loss = np.zeros_like(u), 0.0
+        e4 = np.square(np.square(e))
+        power = number(np.exp(self.contrast)) * np.square(e4) * e
+        over = np.maximum(u - number(self.resin.over_dose), 0)
+        loss = OVER_DOSE_WEIGHT * float(np.vdot(over, over))
+        np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
         for d, weight in DOSE_WINDOW:
-            cured = 1 / (1 + gain * power)
+            cured = 1 / (1 + power)
             error = cured - wanted
             loss += weight * float(np.vdot(error, error))
-            slope += number(2 * weight * self.contrast * d) * error * cured * (1 - cured)
+            error *= number(2 * self.scale * weight * self.contrast * d)
+            error *= cured
+            error *= 1 - cured
+            slope += error
             power *= e
-        over = np.maximum(u - number(self.resin.over_dose), 0)
-        loss += OVER_DOSE_WEIGHT * float(np.vdot(over, over))
-        slope += number(2 * OVER_DOSE_WEIGHT) * over
-        slope *= number(self.scale)
-        return self.scale * loss, slope
+        return loss

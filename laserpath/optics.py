@@ -22,7 +22,7 @@ from laserpath.errors import InputError
 from laserpath.types import Floats, Spot
 
 # The half maximum of [2 J₁(x)/x]² lies at x = 1.616340; FWHM = 2·1.616340/(2π) λ/NA.
-_HALF_MAXIMUM = 1.6163399561827614
+_HALF_MAXIMUM = 1.6163399483107026
 FWHM_PER_RESOLUTION = _HALF_MAXIMUM / np.pi
 
 

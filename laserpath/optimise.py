@@ -53,8 +53,8 @@ class Schedule:
 def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
     """The toolpath at the one power factor, within the machine's power, that has the lowest loss."""
     dose = model.dose(start)
-    wanted = objective.target.coverage > 0.5
-    middle = objective.resin.critical_dose / max(float(np.median(dose[wanted])), 1e-12)
+    inside = float(np.average(dose, weights=objective.target.coverage))
+    middle = objective.resin.critical_dose / max(inside, 1e-12)
     highest = machine.power_max / start.power.max()
 
     def best(factors: Floats) -> float:
@@ -93,15 +93,15 @@ def optimise(
             step, contrast = schedule.at(k)
             xy, energy = state.path()
             xy, energy = np.clip(xy, low, high), _within(energy, process.machine)
-            dose = model.line_dose(xy, energy)
-            loss, slope = objective.at_contrast(contrast)(dose)
+            points = model.points(xy, energy)
+            loss, slope = objective.at_contrast(contrast)(model.spread(points))
             if not np.isfinite(loss):
                 raise InputError(f"loss is {loss} at iteration {k}, but must be finite")
             history.append(loss)
             # Only losses at the same contrast can be compared.
             if loss < best[0] or contrast != best[1]:
                 best = (loss, contrast, xy, energy)
-            gradient = model.line_gradient(xy, energy, slope)
+            gradient = model.pull(points, slope, xy, energy)
             state.step(*variables.pull(gradient.xy, gradient.line_energy, energy), step)
             if progress:
                 progress(Progress(stage, k + 1, schedule.iterations, loss))

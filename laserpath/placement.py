@@ -69,11 +69,13 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
     lost = design.area.difference(opened)
     closed = design.area.buffer(reach, join_style="mitre").buffer(-reach * 1.001, join_style="mitre")
     filled = closed.difference(design.area)
-    # Slivers along slanted edges are rounding; a real one is at least a spot long in area terms.
+    # Slivers along slanted edges are rounding; whole islands and holes count however small.
     smallest = 0.02 * spot.fwhm**2
+    holes = [shapely.Polygon(ring) for polygon in design.area.geoms for ring in polygon.interiors]
     sentences = []
-    for what, region in (("features", lost), ("gaps", filled)):
+    for what, region, whole in (("features", lost, list(design.area.geoms)), ("gaps", filled, holes)):
         parts = [g for g in shapely.get_parts(region) if g.area > smallest]
+        parts += [g for g in whole if g.area <= smallest]
         if parts:
             places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
             where = ", ".join(f"({p.x:.3f}, {p.y:.3f})" for p in places)

@@ -5,13 +5,16 @@ and the energy laid down so far, E(s) = ∫ q ds, scaled so that a change of q b
 counts as an edge moved by 0.4 % FWHM. What is merged keeps its total energy.
 
 **Powers** on the levels n·P/255 of the controller's PWM. The line energy q = power/speed is kept
-exactly: n is rounded down, and the speed lowered by at most one part in n + 1.
+exactly: n is rounded down, and the speed lowered by at most one part in n + 1. Only a move that is
+too weak for the smallest usable power at full speed gets more, or becomes travel if it needs less
+than half of that.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from laserpath.errors import InputError
 from laserpath.types import Bools, Floats, Machine, Spot, Toolpath
 from laserpath.variables import runs
 
@@ -65,14 +68,16 @@ def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
 
 
 def to_levels(path: Toolpath, machine: Machine) -> Toolpath:
-    """The same line energies with powers on the machine's levels; too weak moves become travel.
-
-    A move that needs less than half of the smallest usable power at full speed is dark.
-    """
+    """The same line energies with powers on the machine's levels; raises if all moves are too weak."""
     full = min(machine.speed_max)
     wanted = path.line_energy * full / machine.power_step
     level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
     dark = ~path.on | (wanted < machine.level_min / 2)
+    if path.on.any() and dark.all():
+        raise InputError(
+            f"the smallest usable power {machine.power_min:.3g} mW at {full:g} mm/s is more than twice "
+            f"the {wanted.max() * machine.power_step:.3g} mW that the path needs: attenuate the laser"
+        )
     power = np.where(dark, 0.0, level * machine.power_step)
     with np.errstate(divide="ignore", invalid="ignore"):
         speed = np.minimum(np.where(dark, full, power / path.line_energy), full)
@@ -86,4 +91,6 @@ def drop_dark(path: Toolpath) -> Toolpath:
     # A vertex between two travels goes; so do those behind the last exposing move.
     kept = np.flatnonzero(keep)
     moves = kept[1:] - 1
-    return Toolpath(path.xy[kept], np.where(on[moves], path.power[moves], 0.0), path.speed[moves])
+    merged = Toolpath(path.xy[kept], np.where(on[moves], path.power[moves], 0.0), path.speed[moves])
+    real = merged.length > 0
+    return Toolpath(merged.xy[np.append(True, real)], merged.power[real], merged.speed[real])

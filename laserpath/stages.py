@@ -1,6 +1,6 @@
 """From the tuned start to the moves that will be written: (find,) shape, simplify, refine, trim.
 
-0. *Find*, for a random start only: with a spot as wide as a quarter of the design, then half of that
+0. *Find*, for a random start only: with a spot as wide as half of the design, then half of that
    and so on, since a line feels only the part of the design that its spot reaches.
 1. *Shape*: many moves on a coarse grid find the form, the threshold sharpening on the way.
 2. *Simplify*: what the tolerance allows is merged, and powers are put on the machine's levels.
@@ -56,8 +56,8 @@ def solve(
 
     A stage that the user stopped is the last one.
     """
-    path, losses = start, []
-    for stage in _stages(start, design, process, settings):
+    path, losses, stages = start, [], _stages(design, process, settings)
+    for stage in stages:
         if stage.name == "refine":
             path = to_levels(simplify(path, process.spot, settings.simplify_fwhm), process.machine)
         solution = _run(stage, path, design, process, settings, progress)
@@ -66,22 +66,30 @@ def solve(
         if solution.stopped:
             path = simplify(path, process.spot, settings.simplify_fwhm)
             break
-    return replace(
-        solution,
+    history = np.concatenate(losses)
+    planned = sum(stage.schedule.iterations for stage in stages)
+    result = (
+        f"stopped by the user after {len(history)} of {planned} iterations"
+        if solution.stopped
+        else f"all {planned} iterations done"
+    )
+    return Solution(
         toolpath=to_levels(trim(path, design, process, settings), process.machine),
-        loss=np.concatenate(losses),
+        loss=history,
+        result=result,
+        stopped=solution.stopped,
     )
 
 
-def _stages(start: Toolpath, design: Design, process: Process, settings: Settings) -> list[_Stage]:
-    """What is done for this start."""
+def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:
+    """What is done for the start that the settings name."""
     n = settings.iterations
     shape = round(_SHAPE_SHARE * n)
     find = []
     if settings.initial == "random":
-        width = max(design.size) / (4 * process.spot.fwhm)
+        width = max(design.size) / (2 * process.spot.fwhm)
         while width > _NARROWEST_FIND:
-            find.append(_Stage("find", 2 / 3, 0.0, Schedule(n // 3, contrast=(4.0, 8.0)), width))
+            find.append(_Stage("find", 2 / 3, 0.0, Schedule(n // 2, contrast=(4.0, 8.0)), width))
             width /= 2
     return [
         *find,

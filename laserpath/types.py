@@ -329,7 +329,8 @@ class Figures:
     epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: the same
     away from corners.  missing_edges of `samples` contour points have no printed edge near.
     pv_band: area cured at dose +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area
-    that changes with FWHM·1.15, likewise.  iou: intersection ÷ union.
+    that changes with FWHM·1.15, likewise.  segment_rate: moves/s that the busiest run of
+    `look_ahead` moves asks of the link (write_time counts its limit).  iou: intersection ÷ union.
     overcure, undercure: mm².  dose_max: in critical doses.  Times in s, lengths in mm.
     """
 

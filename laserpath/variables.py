@@ -46,8 +46,9 @@ class Variables:
             period = float(s[-1]) if closed else None
             vertices.append(np.arange(first, last + 1))
             nodes = s[:-1] if closed else s
-            kernel = _gaussian(s, nodes, _shares(nodes, period), shift_sigma, period)
-            shifts.append(kernel)
+            kernel = _gaussian(nodes, nodes, _shares(nodes, period), shift_sigma, period)
+            # The very same row, or rounding opens the ring and the next stage no longer sees one.
+            shifts.append(kernel[np.append(np.arange(len(nodes)), 0)] if closed else kernel)
             middle = (s[:-1] + s[1:]) / 2
             energies.append(_gaussian(middle, middle, length, energy_sigma, period))
             columns += len(nodes)

@@ -1,8 +1,9 @@
 """Contour-parallel curve: rings at a first inset and then every pitch, plus what rings leave out.
 
-Rings at depths inset, inset + pitch, … are the level lines of the distance to the edge. Where the
-design is thinner than twice the inset no ring fits, and where two opposite innermost rings stay
-more than a pitch apart there is an uncured seam: both get a stroke along the medial axis.
+Rings at depths inset, inset + pitch, … are the level lines of the distance to the edge, but with
+sharp corners around the design's concave ones. Where the design is thinner than twice the inset no
+ring fits, and where two opposite innermost rings stay more than a pitch apart there is an uncured
+seam: both get a stroke along the medial axis.
 """
 
 from __future__ import annotations

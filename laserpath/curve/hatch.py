@@ -13,8 +13,8 @@ from laserpath.types import Floats
 def hatch(area: MultiPolygon, inset: float, pitch: float, angle: float) -> list[Floats]:
     """Strokes (2, 2) in mm inside `area` shrunk by `inset` mm; angle in degrees from +x.
 
-    Lines lie at whole multiples of the pitch from the middle of the area, so that a symmetric
-    design gets symmetric lines.
+    Lines lie a pitch apart, symmetric about the middle of the shrunk area, so that a symmetric design
+    gets symmetric lines.
     """
     region = affinity.rotate(area.buffer(-inset, join_style="mitre"), -angle, origin=(0, 0))
     if region.is_empty:

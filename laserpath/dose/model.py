@@ -44,7 +44,10 @@ class Engine(Protocol):
 
 
 class FftEngine:
-    """Soft splat + transfer function. Exact for the periodic grid up to the splat's 3e-4 of the peak."""
+    """Soft splat + transfer function, exact for the periodic grid up to the splat's own error:
+
+    at 3, 4, 6, 8 pixels per FWHM 4e-3, 1e-3, 2e-4, 6e-5 of a point's peak dose.
+    """
 
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32") -> None:
         self.grid, self.precision = grid, _checked(precision)
@@ -178,19 +181,27 @@ class DoseModel:
 
     def line_dose(self, xy: Floats, line_energy: Floats) -> Floats:
         """Dose of the polyline xy: (N+1, 2) mm with line energies (N,) mJ/mm."""
-        return self._engine.spread(self._points(xy, line_energy))
+        return self.spread(self.points(xy, line_energy))
 
     def line_gradient(self, xy: Floats, line_energy: Floats, d_dose: Floats) -> PathGradient:
         """∂L/∂(xy, line energy) from ∂L/∂D (rows, columns). Dark segments have no derivative."""
-        points = self._points(xy, line_energy)
-        return from_points(points, *self._engine.gather(points, d_dose), xy, line_energy)
+        return self.pull(self.points(xy, line_energy), d_dose, xy, line_energy)
 
-    def _points(self, xy: Floats, line_energy: Floats) -> Points:
+    def points(self, xy: Floats, line_energy: Floats) -> Points:
+        """The quadrature points of a polyline, for `spread` and `pull`; refused outside the grid."""
         points = to_points(np.asarray(xy), np.asarray(line_energy), self._piece)
         x0, x1, y0, y1 = self.grid.extent
         low, high = points.xy.min(axis=0, initial=np.inf), points.xy.max(axis=0, initial=-np.inf)
-        if (low < (x0, y0)).any() or (high > (x1, y1)).any():
+        if not ((low >= (x0, y0)).all() and (high <= (x1, y1)).all()):  # so that NaN is refused too
             raise InputError(
                 f"exposing moves reach from {low} to {high} mm, outside the grid {self.grid.extent} mm"
             )
         return points
+
+    def spread(self, points: Points) -> Floats:
+        """Dose (rows, columns), mJ/mm², of the points."""
+        return self._engine.spread(points)
+
+    def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
+        """`line_gradient` with the points of that polyline at hand."""
+        return from_points(points, *self._engine.gather(points, d_dose), xy, line_energy)

@@ -16,6 +16,7 @@ _lock = threading.Lock()
 def _start() -> None:
     # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
     os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
+    os.environ.setdefault("TI_LOG_LEVEL", "error")
     import taichi as ti
     from taichi.lang import impl
 

@@ -2,7 +2,8 @@
 
 Each segment is cut into n = ⌈L/piece⌉ equal pieces with the two Gauss points in each, so a
 segment of length L and line energy q (mJ/mm) becomes 2n points of energy q L/(2n) (mJ). With
-pieces of 0.5 FWHM the dose is within 1e-3 of its peak of the exact integral, ends included.
+pieces of 0.5 FWHM the dose is within 1.1e-3 of its peak of the exact integral, ends included
+(the worst is a lone segment of 0.5 FWHM; above 1.5 FWHM it is 3e-4).
 
 A segment of length zero has no energy and no gradient (M4 is dark standing still).
 """

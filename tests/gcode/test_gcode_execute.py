@@ -77,7 +77,7 @@ def test_ticks_give_the_pwm_levels_that_real_firmware_showed() -> None:
         line, Limits(speed_max=(100, 100)), dynamic_power=True, power_levels=255, longest=1, tick=0.01
     )
     levels = np.rint(m.power[m.on] * 255).astype(int)
-    assert [20, 36, 51, 66] == levels[[0, 2, 4, 6]].tolist()
+    assert levels[[0, 2, 4, 6]].tolist() == [20, 36, 51, 66]
     assert levels.max() == 77
 
 

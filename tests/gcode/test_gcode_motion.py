@@ -73,7 +73,8 @@ def test_straight_on_does_not_slow_and_back_again_stops() -> None:
 
 
 def test_a_fine_polygon_is_driven_at_the_circle_s_own_speed() -> None:
-    # Chords of angle β turn by β: s/(1 − s) ≈ 8/β², so v_j² = a·d·8/β²; with 30 chords that is 21 mm/s or more.
+    # Chords of angle β turn by β: s/(1 − s) ≈ 8/β², so v_j² = a·d·8/β²: with 30 chords
+    # 21 mm/s or more.
     n, radius = 30, 5.0
     t = np.linspace(0, 20 * np.pi, 10 * n + 1)
     motion = run(radius * np.c_[np.cos(t), np.sin(t)])

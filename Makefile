@@ -1,0 +1,86 @@
+# `make demo` and `make test` need Python 3.11–3.13 (with venv) and make, nothing else.
+# They make their own environment in $(VENV) and bring it up to date when pyproject.toml changes.
+
+SHELL := /bin/bash
+VENV ?= .venv
+BIN := $(VENV)/bin
+DEMO ?= demo
+SUITABLE := import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+# The first of these that will do; or say `make PYTHON=/path/to/python3.12 …`.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
+
+.PHONY: help demo test test-slow test-all test-lower lint format types wheel hooks clean python
+
+help:
+	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
+	@echo 'make test        the fast tests'
+	@echo 'make test-slow   the slow ones;  make test-all  both'
+	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
+	@echo 'make lint        ruff, lint and format;  make format  repairs what it can'
+	@echo 'make types       mypy'
+	@echo 'make wheel       build the wheel and try it in an environment of its own'
+	@echo 'make hooks       run lint and types before every commit'
+	@echo 'make clean       remove all that this file makes'
+
+demo: $(VENV)/run.stamp
+	@mkdir -p $(DEMO)
+	$(BIN)/laserpath plan samples/butterfly.svg -o $(DEMO)
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest
+
+# pytest's exit code 5: there is no slow test.
+test-slow: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m slow || test $$? -eq 5
+
+test-all: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m 'slow or not slow'
+
+test-lower: python
+	rm -rf $(VENV)-lower
+	$(PYTHON) -m venv $(VENV)-lower
+	$(VENV)-lower/bin/python -m pip install -q -c tests/lower-bounds.txt -e . 'pytest>=8.2' 'hypothesis>=6.100'
+	$(VENV)-lower/bin/python -m pytest
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
+
+wheel: $(VENV)/dev.stamp
+	rm -rf dist $(VENV)-wheel
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install -q dist/*.whl
+	cd dist && $(abspath $(VENV)-wheel)/bin/laserpath --version
+	cd dist && $(abspath $(VENV)-wheel)/bin/laserpath plan ../samples/holes.svg --iterations 2 -o ../build/wheel
+
+hooks: $(VENV)/dev.stamp
+	$(BIN)/pre-commit install
+
+clean:
+	rm -rf $(VENV) $(VENV)-lower $(VENV)-wheel build dist $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+python:
+	@test -n '$(PYTHON)' && '$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
+	echo "laserpath needs Python 3.11, 3.12 or 3.13 with its venv module (on Debian: apt install python3-venv);"; \
+	echo "found: $$('$(or $(PYTHON),python3)' --version 2>&1 | head -n 1)." \
+	"Name another one: make PYTHON=/path/to/python3.12 …"; exit 1; } >&2
+
+$(VENV)/run.stamp: pyproject.toml | python
+	@echo 'Making the environment $(VENV); this takes a minute or two.'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/run.stamp
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@

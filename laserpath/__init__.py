@@ -1,0 +1,84 @@
+"""Toolpaths for machines that cure resin or photoresist with a focused laser.
+
+    import laserpath
+
+    plan = laserpath.plan("design.svg")
+    plan.write("out/")
+
+Names are imported on first use, so that `laserpath --help` need not wait for the numerics.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from laserpath._plan import Plan, plan
+    from laserpath.design import load
+    from laserpath.errors import InputError
+    from laserpath.framing import frame
+    from laserpath.optimise import Progress
+    from laserpath.types import (
+        Design,
+        Edges,
+        Figures,
+        Grid,
+        Machine,
+        Measurement,
+        Process,
+        Report,
+        Resin,
+        Settings,
+        Solution,
+        Spot,
+        Target,
+        Toolpath,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Design",
+    "Edges",
+    "Figures",
+    "Grid",
+    "InputError",
+    "Machine",
+    "Measurement",
+    "Plan",
+    "Process",
+    "Progress",
+    "Report",
+    "Resin",
+    "Settings",
+    "Solution",
+    "Spot",
+    "Target",
+    "Toolpath",
+    "frame",
+    "load",
+    "plan",
+]
+
+_ELSEWHERE = {
+    "InputError": "errors",
+    "Plan": "_plan",
+    "Progress": "optimise",
+    "frame": "framing",
+    "load": "design",
+    "plan": "_plan",
+}
+"""Where a public name is, if not in `types`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'types')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,53 @@
+"""Ctrl-C: the first one finishes the plan with the best so far, the second one stops.
+
+Before the optimiser has begun there is nothing to finish, so the first one stops as well.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+_NOTICE = b"\nlaserpath: finishing with the best so far; Ctrl-C again stops and writes nothing\n"
+
+
+class Stopped(BaseException):
+    """The user wants nothing more. No KeyboardInterrupt, which the optimiser takes as 'finish'."""
+
+
+class Interrupts:
+    """What Ctrl-C does while a plan is made: a context manager around it."""
+
+    def __init__(self) -> None:
+        self._optimising = False
+        self._asked = False
+        self._told = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def on_progress(self) -> None:
+        """Called by the optimiser in each iteration: the place where it can be asked to finish."""
+        self._optimising = True
+        if self._asked and not self._told:
+            self._told = True
+            raise KeyboardInterrupt
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._asked or not self._optimising:
+            raise Stopped
+        self._asked = True
+        # Neither print nor click.echo: the signal may have come in the middle of one.
+        os.write(2, _NOTICE)

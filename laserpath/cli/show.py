@@ -1,0 +1,168 @@
+"""What the user sees of a plan: the progress bar, the table at its end, or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from laserpath import Figures, Plan, Progress
+
+Bar = Callable[["Progress"], None]
+
+_ROWS = {
+    "epe_mean": "Edge error, mean",
+    "epe_p95": "Edge error, 95 %",
+    "epe_max": "Edge error, largest",
+    "missing_edges": "Edge missing",
+    "pv_band": "Dose ±10 % band",
+    "iou": "Overlap (IoU)",
+    "dose_max": "Largest dose",
+    "write_time": "Write time",
+}
+"""Figures of the table: short names, for 80 columns."""
+
+
+@contextmanager
+def progress_bar(iterations: int, *, hidden: bool = False) -> Iterator[Bar]:
+    """A bar over all stages on stderr, with loss and time left; nothing where stderr is no terminal."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield lambda progress: None
+        return
+    columns = (
+        rich.TextColumn("{task.description:<10}"), rich.BarColumn(), rich.TaskProgressColumn(),
+        rich.TextColumn("loss {task.fields[loss]}"), rich.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich.Progress(
+        *columns, console=console, transient=True,
+        redirect_stdout=False, redirect_stderr=False,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("reading", total=iterations, loss="–")
+        before, stage, last = 0, "", 0
+
+        def update(progress: Progress) -> None:
+            nonlocal before, stage, last
+            if progress.stage != stage or progress.iteration < last:
+                before, stage = before + last, progress.stage
+            last = progress.iteration
+            done, end = before + last, max(iterations, before + progress.of)
+            # After the last iteration the plan is measured and drawn, which takes a while too.
+            name = stage if done < end else "measuring"
+            bar.update(task, description=name, completed=done, total=end, loss=f"{progress.loss:.4g}")
+
+        yield update
+
+
+def summary(plan: Plan, written: Iterable[Path]) -> None:
+    """The table of figures and the files, on stdout."""
+    from rich.console import Console
+    from rich.table import Table
+
+    fwhm = plan.process.spot.fwhm
+    table = Table(caption=f"(in brackets: in FWHM of the spot, {fwhm:g} mm)", caption_justify="left")
+    table.add_column()
+    for heading in ("starting curve", "as commanded", "as executed"):
+        table.add_column(heading, justify="right")
+    for key, label in _ROWS.items():
+        table.add_row(label, *(_cell(key, figures, fwhm) for figures in _columns(plan)))
+    console = Console(highlight=False, markup=False)
+    console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
+    console.print(table)
+    if plan.solution.stopped:
+        console.print(f"The optimiser was {plan.solution.result}.")
+    console.print("Written:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
+
+
+def _columns(plan: Plan) -> tuple[Figures, Figures, Figures]:
+    report = plan.report
+    return report.start.figures, report.commanded.figures, report.executed.figures
+
+
+def _cell(key: str, figures: Figures, fwhm: float) -> str:
+    """A figure with its unit; lengths in µm and FWHM."""
+    from laserpath.report.rows import ROWS, duration
+
+    row = ROWS[key]
+    if key == "write_time":
+        return duration(figures.write_time)
+    if key == "missing_edges":
+        return f"{figures.missing_edges} of {figures.samples}"
+    if row.lengths:
+        return f"{row.micrometres(figures, fwhm)} ({row.text(figures)})"
+    return f"{row.text(figures)} {row.unit}".strip()
+
+
+def what_cures(plan: Plan) -> str:
+    """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
+    from laserpath.report.rows import number
+
+    figures, area = plan.report.executed.figures, plan.design.area.area
+    verb = "cures" if plan.process.resin.tone == "negative" else "clears"
+    return (
+        f"{verb} {100 * (1 - figures.undercure / area):.1f} % of the {number(area)} mm² to expose; "
+        f"{number(figures.undercure, 2)} mm² missing, {number(figures.overcure, 2)} mm² too much"
+    )
+
+
+def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
+    """What the user has to know before burning."""
+    yield from plan.report.warnings
+    dose, limit = plan.report.commanded.figures.dose_max, plan.process.resin.over_dose
+    if dose > 1.05 * limit:
+        yield f"the largest dose is {dose:.2g} critical doses, above the resin's {limit:g}"
+    if frame:
+        from laserpath.framing import frame_dose
+
+        share = 100 * frame_dose(plan.process)
+        yield (
+            f"the framing pass exposes too: {share:.2g} % of the critical dose along its lines; "
+            "run it before the resin is there, or with it covered"
+        )
+
+
+def tolerance_missed(plan: Plan) -> str:
+    """How far from what was asked for."""
+    limit = plan.settings.max_epe_fwhm or 0.0
+    fwhm, reached = 1000 * plan.process.spot.fwhm, plan.report.commanded.figures.epe_p95
+    return (
+        f"tolerance missed: 95 % of the edge is within {reached * fwhm:.3g} µm, "
+        f"above the {limit * fwhm:.3g} µm asked for"
+    )
+
+
+def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
+    """Figures and files. Lengths of figures are in FWHM where `Figures` says so; no NaN: null."""
+    start, commanded, executed = (_plain(figures) for figures in _columns(plan))
+    process = plan.process
+    content = {
+        "design": plan.design.name,
+        "files": [str(path) for path in written],
+        "within_tolerance": bool(plan.within_tolerance),
+        "stopped": bool(plan.solution.stopped),
+        "result": plan.solution.result,
+        "warnings": list(warnings),
+        "fwhm_mm": process.spot.fwhm,
+        "critical_dose_mJ_per_mm2": process.resin.critical_dose,
+        "commanded": commanded,
+        "executed": executed,
+        "start": start,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(figures: Figures) -> dict[str, float | int | None]:
+    """Python's own numbers, null for what is not finite."""
+    return {
+        name: (int(value) if isinstance(value, int) else float(value)) if math.isfinite(value) else None
+        for name, value in figures.as_dict().items()
+    }

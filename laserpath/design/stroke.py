@@ -1,0 +1,195 @@
+"""The area of a stroked polyline, exactly as SVG defines it, as pieces whose union it is.
+
+Each segment is a rectangle of the stroke's width; each join adds the wedge between two of them
+(mitre, round or bevel), each end its cap. GEOS's own buffer cannot be used: it moves the edge by
+up to 1 % of the width and cuts a mitre over its limit where SVG bevels it. At smooth vertices
+neighbours are merged: both edges are moved to the intersection of the offset lines, and a whole
+run is one polygon. Between the pieces of one curve the join is round (it shows at cusps only).
+
+With u the direction of a segment, n = h·(−u_y, u_x) the offset to its left, θ the turn at a
+vertex: tip of the mitre (n₀ + n₁)/(1 + cos θ), at h/cos(θ/2); reach along the edge h·tan(θ/2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from laserpath.design.curves import Polyline
+from laserpath.types import Bools, Floats
+
+RUN = 128  # segments merged into one polygon at most: a shorter one more often does not cross itself
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """How a line is drawn. width: in the units of the points.  cap: butt, round or square.
+
+    join: miter, round or bevel.  miter_limit: longest mitre ÷ width.
+    tolerance: of round joins and caps.
+    """
+
+    width: float
+    cap: str
+    join: str
+    miter_limit: float
+    tolerance: float
+
+    @property
+    def half(self) -> float:
+        """Half the width."""
+        return self.width / 2
+
+    @property
+    def turn(self) -> float:
+        """Angle between the vertices of a round edge that keeps to half the tolerance, radians."""
+        return float(2 * np.arccos(max(1 - 0.5 * self.tolerance / self.half, 0.5)))
+
+
+def stroke(line: Polyline, closed: bool, pen: Pen) -> list[BaseGeometry]:
+    """Polygons whose union is the stroke of the polyline. A closed one ends where it begins."""
+    points = line.points
+    moved = np.ones(len(points), dtype=bool)
+    moved[1:] = (points[1:] != points[:-1]).any(axis=1)
+    joint = np.logical_or.reduceat(line.joint, np.flatnonzero(moved))
+    points = points[moved]
+    if len(points) < 2:
+        return _dot(points[0], pen)
+    edge = np.diff(points, axis=0)
+    length = np.hypot(edge[:, 0], edge[:, 1])
+    u = edge / length[:, None]
+    normal = pen.half * np.stack([-u[:, 1], u[:, 0]], axis=1)
+    before, after = _neighbours(len(edge), closed)
+    cross = u[before, 0] * u[after, 1] - u[before, 1] * u[after, 0]
+    dot = np.einsum("ij,ij->i", u[before], u[after])
+    smooth = _is_smooth(cross, dot, np.minimum(length[before], length[after]), joint[after], pen)
+    tip = np.zeros((len(edge) + 1, 2))  # offset to the left of each vertex where it is smooth
+    at = after[smooth]
+    tip[at] = (normal[before[smooth]] + normal[at]) / (1 + dot[smooth])[:, None]
+    merged = np.zeros(len(edge) + 1, dtype=bool)
+    merged[at] = True
+    if closed:
+        merged[-1], tip[-1] = merged[0], tip[0]
+    pieces = _ribbons(points, normal, tip, merged)
+    for join, which in ((pen.join, ~smooth & joint[after]), ("round", ~smooth & ~joint[after])):
+        a, b = before[which], after[which]
+        pieces += _joins(points[b], normal[a], normal[b], cross[which], dot[which], replace(pen, join=join))
+    return pieces if closed else pieces + _caps(points, u, normal, pen)
+
+
+def dashes(line: Polyline, pattern: Floats, offset: float) -> list[Polyline]:
+    """The polylines that a dash pattern (on, off, on, off, ... lengths) leaves of one polyline."""
+    points = line.points
+    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    period = pattern.sum()
+    shift = offset % period
+    repeats = np.arange(np.ceil((at[-1] + shift) / period) + 1)
+    ends = np.concatenate([[0.0], np.cumsum(pattern)])
+    start, stop = ((repeats[:, None] * period + e[::2]).ravel() - shift for e in (ends[:-1], ends[1:]))
+    keep = (stop > 0) & (start < at[-1])
+    out = []
+    for a, b in zip(np.maximum(start[keep], 0), np.minimum(stop[keep], at[-1]), strict=True):
+        inner = slice(np.searchsorted(at, a, "right"), np.searchsorted(at, b, "left"))
+        ends_xy = [[np.interp(s, at, points[:, k]) for k in (0, 1)] for s in (a, b)]
+        joint = np.concatenate([[True], line.joint[inner], [True]])
+        out.append(Polyline(np.vstack([ends_xy[:1], points[inner], ends_xy[1:]]), joint))
+    return out
+
+
+def _neighbours(n: int, closed: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The segments before and after each vertex that joins two; vertex k begins segment k."""
+    after = np.arange(0 if closed else 1, n)
+    return (after - 1) % n, after
+
+
+def _is_smooth(cross: Floats, dot: Floats, shorter: Floats, joint: Bools, pen: Pen) -> Bools:
+    """Vertices where both edges may be cut at the mitre, to about half the tolerance."""
+    cosine = np.sqrt(np.clip((1 + dot) / 2, 1e-12, 1))  # of half the turn
+    reach = pen.half * np.abs(cross) / np.maximum(1 + dot, 1e-12)
+    mitre = (pen.join == "miter") & joint & (1 / cosine <= pen.miter_limit)
+    close = pen.half * (1 / cosine - 1) <= 0.6 * pen.tolerance
+    smooth: Bools = (dot > 0) & (reach <= shorter / 2) & (mitre | close)
+    return smooth
+
+
+def _ribbons(points: Floats, normal: Floats, tip: Floats, merged: Bools) -> list[BaseGeometry]:
+    """The segments, in runs over merged vertices."""
+    n = len(normal)
+    merged_column = merged[:, None]
+    start = np.where(merged_column[:-1], tip[:-1], normal)
+    end = np.where(merged_column[1:], tip[1:], normal)
+    corners = np.stack([points[:-1] + start, points[:-1] - start, points[1:] - end, points[1:] + end], axis=1)
+    cut = np.flatnonzero(~merged[1:-1]) + 1
+    bounds = np.concatenate([[0], cut, [n]])
+    starts = np.concatenate([np.arange(a, b, RUN) for a, b in pairwise(bounds)])
+    if len(starts) == 1 and merged[0]:  # one smooth ring: a run must not touch its own start
+        starts = np.array([0, n // 2])
+    stops = np.append(starts[1:], n)
+    out: list[BaseGeometry] = list(shapely.polygons(corners[starts[stops - starts == 1]]))
+    for a, b in zip(starts, stops, strict=True):
+        if b - a == 1:
+            continue
+        run = corners[a:b]
+        ring = np.vstack([run[:1, 0], run[:, 3], run[::-1, 2], run[:1, 1]])
+        polygon = shapely.polygons(ring)
+        out.extend([polygon] if shapely.is_valid(polygon) else shapely.polygons(run))
+    return out
+
+
+def _joins(p: Floats, n0: Floats, n1: Floats, cross: Floats, dot: Floats, pen: Pen) -> list[BaseGeometry]:
+    """The wedges on the outer side of each turn."""
+    if len(p) == 0:
+        return []
+    outer = np.where(cross > 0, -1.0, 1.0)[:, None]
+    a, b = outer * n0, outer * n1
+    if pen.join == "round":
+        angle = np.arctan2(cross, dot)
+        steps = max(1, int(np.ceil(np.abs(angle).max() / pen.turn)))
+        return _fans(p, a, angle, steps)
+    bevel = np.stack([p, p + a, p + b], axis=1)
+    if pen.join != "miter":
+        return list(shapely.polygons(bevel))
+    cosine = np.sqrt(np.clip((1 + dot) / 2, 0, 1))
+    sharp = cosine * pen.miter_limit >= 1
+    tip = p[sharp] + (a + b)[sharp] / (1 + dot[sharp])[:, None]
+    mitre = np.stack([p[sharp], (p + a)[sharp], tip, (p + b)[sharp]], axis=1)
+    return [*shapely.polygons(mitre), *shapely.polygons(bevel[~sharp])]
+
+
+def _fans(p: Floats, spoke: Floats, angle: Floats, steps: int) -> list[BaseGeometry]:
+    """Sectors about p (m, 2) from `spoke` (m, 2) through `angle` (m,)."""
+    theta = angle[:, None] * np.linspace(0, 1, steps + 1)
+    c, s = np.cos(theta), np.sin(theta)
+    x = p[:, :1] + c * spoke[:, :1] - s * spoke[:, 1:]
+    y = p[:, 1:] + s * spoke[:, :1] + c * spoke[:, 1:]
+    rim = np.stack([x, y], axis=2)
+    return list(shapely.polygons(np.concatenate([p[:, None], rim], axis=1)))
+
+
+def _caps(points: Floats, u: Floats, normal: Floats, pen: Pen) -> list[BaseGeometry]:
+    """What is added at both ends of an open line."""
+    p = points[[0, -1]]
+    out = np.stack([-u[0], u[-1]])
+    left = np.stack([normal[0], -normal[-1]])  # from here half a turn anticlockwise goes round the end
+    if pen.cap == "round":
+        return _fans(p, left, np.full(2, np.pi), max(2, int(np.ceil(np.pi / pen.turn))))
+    if pen.cap == "square":
+        far = pen.half * out
+        return list(shapely.polygons(np.stack([p + left, p + left + far, p - left + far, p - left], axis=1)))
+    return []
+
+
+def _dot(point: Floats, pen: Pen) -> list[BaseGeometry]:
+    """A line without length: a disc or a square, or nothing."""
+    h = pen.half
+    if pen.cap == "round":
+        theta = np.linspace(0, 2 * np.pi, max(8, int(np.ceil(2 * np.pi / pen.turn))) + 1)
+        return [shapely.polygons(point + h * np.stack([np.cos(theta), np.sin(theta)], axis=1))]
+    if pen.cap == "square":
+        return [shapely.box(*(point - h), *(point + h))]
+    return []

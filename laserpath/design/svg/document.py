@@ -1,0 +1,140 @@
+"""The XML of an SVG file, read safely, and what is said about its elements.
+
+Entities, external references and files that are not SVG are refused. Warnings are gathered by
+what they say, so that a thousand pictures make one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import ElementTree
+from defusedxml.common import DefusedXmlException
+
+from laserpath.errors import InputError
+
+SVG = "{http://www.w3.org/2000/svg}"
+XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+MAX_DEPTH = 150
+NAMED = 3  # elements that a warning names
+
+
+def tag(element: Element) -> str:
+    """The element's name in SVG; other vocabularies keep their {namespace}. No namespace is SVG."""
+    name: str = element.tag
+    return name.removeprefix(SVG)
+
+
+def href(element: Element) -> str:
+    """What the element refers to, or ''."""
+    return (element.get("href") or element.get(XLINK_HREF) or "").strip()
+
+
+class Document:
+    """One SVG file: its elements, their names, and the warnings about them."""
+
+    def __init__(self, data: str | bytes) -> None:
+        self.root = _parse(data)
+        self.ids: dict[str, Element] = {}
+        for element in self.root.iter():
+            if key := element.get("id"):
+                self.ids.setdefault(key, element)
+        self.parents = {child: parent for parent in self.root.iter() for child in parent}
+        self._numbers: dict[Element, int] = {}
+        self._warnings: dict[str, dict[str, None]] = {}
+        if _STYLESHEET.search(data if isinstance(data, bytes) else data.encode("utf-8", "replace")):
+            self.warn(None, "an xml-stylesheet outside the file is not read")
+
+    def name(self, element: Element) -> str:
+        """How to call an element in a sentence: `path 'petal'`, or `path number 3` of the file."""
+        if key := element.get("id"):
+            return f"{_short(tag(element))} {key!r}"
+        if not self._numbers:
+            counts: dict[str, int] = {}
+            for other in self.root.iter():
+                counts[other.tag] = counts.get(other.tag, 0) + 1
+                self._numbers[other] = counts[other.tag]
+        return f"{_short(tag(element))} number {self._numbers[element]}"
+
+    def warn(self, element: Element | None, sentence: str) -> None:
+        """Note what was not understood in the element."""
+        names = self._warnings.setdefault(sentence, {})
+        if element is not None:
+            names[self.name(element)] = None
+
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each kind of thing that was not understood."""
+        out = []
+        for sentence, names in self._warnings.items():
+            named = list(names)[:NAMED]
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            out.append(f"{', '.join(named)}{more}: {sentence}" if named else sentence)
+        return tuple(out)
+
+    def local(self, reference: str) -> Element | None:
+        """The element that '#id' means; None: it is not in this file."""
+        return self.ids.get(reference[1:]) if reference.startswith("#") else None
+
+
+_STYLESHEET = re.compile(rb"<\?xml-stylesheet\b")
+
+
+def _short(name: str) -> str:
+    return re.sub(r"^\{.*\}", "", name)
+
+
+def _parse(data: str | bytes) -> Element:
+    """The root element of an SVG file."""
+    _sniff(data)
+    try:
+        root: Element = ElementTree.fromstring(
+            data, forbid_dtd=False, forbid_entities=True, forbid_external=True
+        )
+    except DefusedXmlException:
+        raise InputError(
+            "the file defines XML entities or refers to other files, which is not safe; save it as plain SVG"
+        ) from None
+    except ParseError as error:
+        line, column = error.position
+        raise InputError(
+            f"the XML is broken or cut off at line {line}, column {column + 1} "
+            f"({str(error).partition(':')[0]})"
+        ) from None
+    except (ValueError, LookupError) as error:
+        raise InputError(f"the text encoding cannot be read ({error})") from None
+    if tag(root) != "svg":
+        found = f"<{_short(root.tag)}>" if _short(root.tag) != "svg" else f"{root.tag}, of another vocabulary"
+        raise InputError(f"the file is not SVG: its outermost element is {found}, not <svg>")
+    depth = max(_depths(root))
+    if depth > MAX_DEPTH:
+        raise InputError(f"elements are nested more than {MAX_DEPTH} deep")
+    return root
+
+
+def _sniff(data: str | bytes) -> None:
+    """Refuse what is plainly something else, by name where that is easy."""
+    head = data[:1024]
+    if isinstance(head, str):
+        head = head.encode("utf-8", "replace")
+    if not head.strip():
+        raise InputError("the file is empty")
+    if head.startswith(b"\x1f\x8b"):
+        raise InputError("the file is compressed (SVGZ); unpack it or save it as plain SVG")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return  # UTF-16: the XML parser knows it by its mark
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if not text.startswith(b"<"):
+        raise InputError("the file is not SVG: it does not begin with '<'")
+    if text.startswith((b"<!doctype html", b"<html")):
+        raise InputError("the file is a web page (HTML), not SVG")
+
+
+def _depths(root: Element) -> Iterator[int]:
+    """How deep each element lies, the root at 1; without recursion."""
+    level, depth = [root], 0
+    while level and depth <= MAX_DEPTH:
+        depth += 1
+        yield depth
+        level = [child for element in level for child in element]

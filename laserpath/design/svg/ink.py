@@ -1,0 +1,147 @@
+"""Which paints are solid, and which remove.
+
+Paper is white and the design is what is dark on it. Ink is light when its darkest channel is
+above one half: white, pale greys and pastels remove what lies below them; black, dark greys and
+every saturated colour (yellow and lime too, which luminance alone would call light) add. What is
+half transparent or more counts as opaque, less as not there. Anything in doubt is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+import tinycss2.color4
+
+from laserpath.design.svg.document import Document, href, tag
+from laserpath.design.svg.style import Styles, Values
+from laserpath.design.svg.values import NotUnderstood, length
+
+LIGHT = 0.5  # darkest channel above which ink is light
+WHITE, BLACK = 0.9, 0.0  # light ink darker than WHITE is told
+OPAQUE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """darkest: the lowest of red, green, blue, 0 to 1.  alpha: 0 to 1."""
+
+    darkest: float
+    alpha: float
+
+    @property
+    def dark(self) -> bool:
+        """Whether it adds to the design."""
+        return self.darkest <= LIGHT
+
+
+def colour(text: str, current: str = "black") -> Ink:
+    """A CSS colour. current: what currentColor means."""
+    parsed = tinycss2.color4.parse_color(current if text.lower() == "currentcolor" else text)
+    if parsed is None or isinstance(parsed, str):
+        raise NotUnderstood(text)
+    red, green, blue, alpha = parsed.to("srgb")
+    return Ink(min(red or 0.0, green or 0.0, blue or 0.0), 1.0 if alpha is None else alpha)
+
+
+def opacity(text: str) -> float:
+    """A number or a percentage, 0 to 1."""
+    return min(max(length(text, 1.0), 0.0), 1.0)
+
+
+class Inks:
+    """What `fill` and `stroke` mean in a document."""
+
+    def __init__(self, document: Document, styles: Styles) -> None:
+        self._document, self._styles = document, styles
+        self._colours: dict[tuple[str, str], Ink] = {}
+
+    def ink(self, element: Element, values: Values, which: str, alpha: float) -> Ink | None:
+        """The ink of 'fill' or 'stroke'; None: nothing is drawn. alpha: of the element and its groups."""
+        paint = self._paint(element, values, which)
+        if paint is None:
+            return None
+        alpha *= paint.alpha * self._opacity(element, values[f"{which}-opacity"])
+        if alpha <= 0:
+            return None
+        if alpha < OPAQUE:
+            self._document.warn(element, f"{which} is more than half transparent, and left out")
+            return None
+        if alpha < 1:
+            self._document.warn(element, f"{which} is partly transparent, and taken as opaque")
+        if LIGHT < paint.darkest < WHITE:
+            self._document.warn(element, f"{which} is pale, and taken as white, which removes what is below")
+        return Ink(paint.darkest, 1.0)
+
+    def _opacity(self, element: Element, text: str) -> float:
+        try:
+            return opacity(text)
+        except NotUnderstood:
+            self._document.warn(element, f"opacity {text!r} is not understood, and taken as 1")
+            return 1.0
+
+    def _paint(self, element: Element, values: Values, which: str) -> Ink | None:
+        text, current = values[which].strip(), values["color"]
+        if text == "none":
+            return None
+        if text.startswith("url("):
+            return self._server(element, text, current, which)
+        return self._colour(element, text, current, which)
+
+    def _colour(self, element: Element, text: str, current: str, which: str) -> Ink | None:
+        if (text, current) not in self._colours:
+            try:
+                self._colours[text, current] = colour(text, current)
+            except NotUnderstood:
+                default = Ink(BLACK, 1.0) if which == "fill" else None
+                taken = "taken as black" if default else "not drawn"
+                self._document.warn(element, f"{which} {text!r} is no colour, and {taken}")
+                return default
+        return self._colours[text, current]
+
+    def _server(self, element: Element, text: str, current: str, which: str) -> Ink | None:
+        """A gradient or pattern: one ink for all of it, or the colour to fall back on."""
+        reference, _, fallback = text[4:].partition(")")
+        reference, fallback = reference.strip(" \"'"), fallback.strip()
+        server = self._document.local(reference)
+        kind = "" if server is None else tag(server)
+        if server is not None and kind in ("linearGradient", "radialGradient"):
+            return self._gradient(element, server, which)
+        if kind == "pattern":
+            self._document.warn(element, f"{which} is a pattern, and taken as solid")
+            return Ink(BLACK, 1.0)
+        if fallback and fallback != "none":
+            return self._colour(element, fallback, current, which)
+        self._document.warn(
+            element, f"{which} refers to {reference!r}, which is no paint of this file: not drawn"
+        )
+        return None
+
+    def _gradient(self, element: Element, server: Element, which: str) -> Ink | None:
+        """The mean of the stops; told unless they are all the same."""
+        stops = [s for s in (self._stop(s) for s in self._stops(server)) if s is not None]
+        if not stops:
+            return None
+        if len(set(stops)) > 1:
+            self._document.warn(element, f"{which} is a gradient, and taken as one solid colour")
+        n = len(stops)
+        return Ink(sum(s.darkest for s in stops) / n, sum(s.alpha for s in stops) / n)
+
+    def _stops(self, server: Element) -> list[Element]:
+        """The stops of a gradient, or of the one that it refers to."""
+        seen = {server}
+        while not (stops := [child for child in server if tag(child) == "stop"]):
+            other = self._document.local(href(server))
+            if other is None or other in seen:
+                return []
+            seen.add(other)
+            server = other
+        return stops
+
+    def _stop(self, stop: Element) -> Ink | None:
+        own = self._styles.own(stop)
+        try:
+            ink = colour(own.get("stop-color", "black"), own.get("color", "black"))
+            return Ink(ink.darkest, ink.alpha * opacity(own.get("stop-opacity", "1")))
+        except NotUnderstood:
+            return None

@@ -1,0 +1,202 @@
+"""One shape where the walk found it, and the areas of its fill and stroke in mm.
+
+Fills are transformed, then flattened. Strokes are drawn in the shape's own coordinates, where
+the pen is round, and the result is transformed: a skewed shape has a skewed pen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from xml.etree.ElementTree import Element
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from laserpath.design.curves import Chain, Polyline, Subpath, polylines
+from laserpath.design.fill import fill, polygons
+from laserpath.design.stroke import Pen, dashes, stroke
+from laserpath.design.svg.style import Values, font_size
+from laserpath.design.svg.values import IDENTITY, NotUnderstood, apply, length, lengths, number, stretch
+from laserpath.errors import InputError
+from laserpath.types import Floats
+
+LARGEST = 1e6  # mm from the page's corner
+MAX_DASHES = 100_000  # in one line
+GRID = 1e-6  # mm, on which crossing rings are noded
+
+Complain = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What holds at an element. matrix: its coordinates → mm.  host: the page's px → mm.
+
+    values: inherited properties.  viewport: (width, height) for percentages, px.
+    clip: the area outside which nothing shows, mm.  alpha: of the groups around it.
+    mode: 'paint'; 'shape': of a clip, where opacity does not count; 'bounds': nor do clips.
+    chain: what `use` is drawing.  depth: of nesting.  bare: the element whose own transform is left
+    out, because its bounds are wanted in the coordinates inside it.
+    """
+
+    matrix: Floats
+    host: Floats
+    values: Values
+    viewport: tuple[float, float]
+    clip: BaseGeometry | None = None
+    alpha: float = 1.0
+    mode: str = "paint"
+    chain: tuple[Element, ...] = ()
+    depth: int = 0
+    bare: Element | None = None
+
+    def along(self, axis: str) -> float:
+        """What 100 % is: of widths 'x', heights 'y', else 'both', px."""
+        w, h = self.viewport
+        return {"x": w, "y": h}.get(axis, float(np.hypot(w, h) / np.sqrt(2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An area half made: what is to be flattened, and what makes polygons (mm) of the result."""
+
+    chains: list[Chain]
+    finish: Callable[[list[Polyline]], list[BaseGeometry]]
+
+
+@dataclass(frozen=True, slots=True)
+class Dashes:
+    """pattern: (2n,) lengths on, off, ...  stated: the line's pathLength, 0 if there is none."""
+
+    pattern: Floats
+    offset: float
+    stated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A shape to be painted. subpaths: in its own coordinates.  name: for errors."""
+
+    element: Element
+    name: Callable[[Element], str]
+    subpaths: list[Subpath]
+    state: State
+    fixed_pen: bool  # vector-effect: non-scaling-stroke
+
+    def rings(self, tolerance: float) -> list[Chain]:
+        """The subpaths in mm."""
+        matrix = self.state.matrix
+        return [Chain(self._checked(apply(matrix, s.cubics)), tolerance) for s in self.subpaths]
+
+    def interior(self, rule: str, tolerance: float) -> Work:
+        """The filled area, mm."""
+
+        def finish(lines: list[Polyline]) -> list[BaseGeometry]:
+            area = fill([line.points for line in lines], rule, min(GRID, tolerance / 1000))
+            return [] if area.is_empty else [area]
+
+        return Work(self.rings(tolerance), finish)
+
+    def stroked(self, tolerance: float, complain: Complain) -> Work:
+        """Pieces whose union is the stroked area, mm."""
+        before, after = IDENTITY, self.state.matrix
+        if self.fixed_pen:
+            before = np.asarray(np.linalg.inv(self.state.host) @ after, dtype=np.float64)
+            after = self.state.host
+        scale = stretch(after) if abs(np.linalg.det(self.state.matrix)) > 0 else 0.0
+        pen = self._pen(tolerance / scale, complain) if scale > 0 else None
+        if pen is None:
+            return Work([], lambda lines: [])
+        self.rings(tolerance)  # refuses what is out of reach
+        pattern = self._pattern(complain)
+        chains = [Chain(apply(before, s.cubics), pen.tolerance / 2, pen.turn) for s in self.subpaths]
+
+        def finish(lines: list[Polyline]) -> list[BaseGeometry]:
+            pieces: list[BaseGeometry] = []
+            for subpath, whole in zip(self.subpaths, lines, strict=True):
+                for line, closed in dashed(whole, subpath.closed, pattern, complain):
+                    pieces += stroke(line, closed, pen)
+            return list(shapely.transform(np.array(pieces, dtype=object), lambda xy: apply(after, xy)))
+
+        return Work(chains, finish)
+
+    def _checked(self, points: Floats) -> Floats:
+        if not np.isfinite(points).all() or (points.size and np.abs(points).max() > LARGEST):
+            raise InputError(
+                f"{self.name(self.element)} reaches farther than {LARGEST / 1000:g} m from the page's corner"
+            )
+        return points
+
+    def _pen(self, tolerance: float, complain: Complain) -> Pen | None:
+        """How the stroke is drawn; None: it has no width."""
+        values, size = self.state.values, font_size(self.state.values)
+        try:
+            width = length(values["stroke-width"], self.state.along("both"), size)
+            limit = number(values["stroke-miterlimit"])
+        except NotUnderstood as error:
+            complain(f"{str(error)!r} is no stroke width or mitre limit, and the default is taken")
+            width, limit = 1.0, 4.0
+        if width < 0:
+            complain("a stroke width below 0 draws nothing")
+        if width <= 0:
+            return None
+        cap, join = values["stroke-linecap"], values["stroke-linejoin"]
+        if cap not in ("butt", "round", "square"):
+            complain(f"stroke-linecap {cap!r} is not understood, and drawn as butt")
+            cap = "butt"
+        if join not in ("miter", "round", "bevel"):
+            complain(f"stroke-linejoin {join!r} is not understood, and drawn as miter")
+            join = "miter"
+        return Pen(width, cap, join, max(limit, 1.0), tolerance)
+
+    def _pattern(self, complain: Complain) -> Dashes | None:
+        """How the line is dashed; None: it is whole."""
+        text = self.state.values["stroke-dasharray"]
+        if text == "none":
+            return None
+        along, size = self.state.along("both"), font_size(self.state.values)
+        try:
+            pattern = np.array(lengths(text, along, size))
+            offset = length(self.state.values["stroke-dashoffset"], along, size)
+            stated = number(self.element.get("pathLength") or "0")
+        except NotUnderstood as error:
+            complain(f"dashes {str(error)!r} are not understood, and the line is drawn whole")
+            return None
+        if len(pattern) == 0 or pattern.min() < 0 or pattern.sum() == 0:
+            return None
+        return Dashes(np.tile(pattern, 1 + len(pattern) % 2), offset, stated)
+
+
+def dashed(
+    whole: Polyline, closed: bool, how: Dashes | None, complain: Complain
+) -> list[tuple[Polyline, bool]]:
+    """The line, or its dashes; and whether each is closed."""
+    if how is None:
+        return [(whole, closed)]
+    total = float(np.hypot(*np.diff(whole.points, axis=0).T).sum())
+    scale = total / how.stated if how.stated > 0 else 1.0
+    if total / how.pattern.sum() / scale * len(how.pattern) > MAX_DASHES:
+        complain(f"there would be more than {MAX_DASHES} dashes, and the line is drawn whole")
+        return [(whole, closed)]
+    return [(line, False) for line in dashes(whole, how.pattern * scale, how.offset * scale)]
+
+
+def moved(state: State, matrix: Floats) -> State:
+    """The state in coordinates that the matrix takes to the present ones."""
+    return replace(state, matrix=state.matrix @ matrix)
+
+
+def window(box: tuple[float, float, float, float], state: State) -> BaseGeometry:
+    """What is left of the clip inside a rectangle of the state's coordinates."""
+    x, y, w, h = box
+    corners = np.array([[x, y], [x + w, y], [x + w, y + h], [x, y + h]])
+    area = polygons(shapely.polygons(apply(state.matrix, corners)))
+    return area if state.clip is None else polygons(shapely.intersection(state.clip, area))
+
+
+def work(jobs: Sequence[Work]) -> list[list[BaseGeometry]]:
+    """The polygons of each job; all their curves are flattened together."""
+    lines = iter(polylines([chain for job in jobs for chain in job.chains]))
+    return [job.finish(list(islice(lines, len(job.chains)))) for job in jobs]

@@ -1,0 +1,187 @@
+"""The CSS cascade: presentation attributes < style sheets by specificity < style="..." < !important.
+
+`Styles.own(element)` is what is said about an element itself; `inherit` adds what it takes from
+its parent. Values stay text; who uses one, reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import cssselect2
+import tinycss2
+
+from laserpath.design.svg.document import Document, tag
+from laserpath.design.svg.values import NotUnderstood, length
+
+Values = dict[str, str]
+
+INHERITED: Values = {
+    "color": "black", "fill": "black", "fill-opacity": "1", "fill-rule": "nonzero", "clip-rule": "nonzero",
+    "stroke": "none", "stroke-opacity": "1", "stroke-width": "1", "stroke-linecap": "butt",
+    "stroke-linejoin": "miter", "stroke-miterlimit": "4", "stroke-dasharray": "none",
+    "stroke-dashoffset": "0", "visibility": "visible", "font-size": "medium", "paint-order": "normal",
+    "marker-start": "none", "marker-mid": "none", "marker-end": "none",
+}  # fmt: skip
+OWN = {
+    "display", "opacity", "clip-path", "mask", "overflow", "transform", "transform-origin", "transform-box",
+    "vector-effect", "stop-color", "stop-opacity", "filter", "mix-blend-mode", "clip", "rotate", "scale",
+    "translate", "offset-path", "zoom", "mask-type",
+}  # fmt: skip
+GEOMETRY = {"x", "y", "width", "height", "cx", "cy", "r", "rx", "ry", "d"}
+UNSUPPORTED = {
+    "filter": "none", "mix-blend-mode": "normal", "clip": "auto", "rotate": "none", "scale": "none",
+    "translate": "none", "offset-path": "none", "zoom": "1",
+}  # fmt: skip
+KNOWN = OWN | GEOMETRY | set(INHERITED)
+ATTRIBUTES = (OWN | set(INHERITED)) - {"rotate", "scale", "translate", "offset-path", "zoom"}
+HARD = re.compile(r"[\\\"'/(){}@!]|marker")  # blocks that need a parser; it is ten times slower
+FONT_SIZES = {
+    "xx-small": 9.6, "x-small": 12.0, "small": 14.2, "medium": 16.0, "large": 19.2, "x-large": 24.0,
+    "xx-large": 32.0,
+}  # fmt: skip
+
+
+class Styles:
+    """The style sheets of a document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._matcher = cssselect2.Matcher()
+        self._rules = 0
+        for element in document.root.iter():
+            if tag(element) == "style":
+                self._sheet(element)
+        self._wrappers: dict[Element, Any] = {}
+        if self._rules:
+            wrapper = cssselect2.ElementWrapper.from_xml_root(document.root)
+            self._wrappers = {w.etree_element: w for w in wrapper.iter_subtree()}
+        self._cache: dict[Element, Values] = {}
+
+    def own(self, element: Element) -> Values:
+        """What attributes, style sheets and style="..." say about the element itself."""
+        if element not in self._cache:
+            self._cache[element] = self._cascade(element)
+        return self._cache[element]
+
+    def computed(self, element: Element) -> Values:
+        """The inherited properties of an element where it stands in the file."""
+        line = [element]
+        while (parent := self._document.parents.get(line[-1])) is not None:
+            line.append(parent)
+        values = INHERITED
+        for ancestor in reversed(line):
+            values = inherit(values, self.own(ancestor))
+        return values
+
+    def _cascade(self, element: Element) -> Values:
+        values = {k: v.strip() for k, v in element.attrib.items() if k in ATTRIBUTES}
+        declared: list[tuple[str, str, bool]] = []
+        if element in self._wrappers:
+            for _, _, pseudo, payload in self._matcher.match(self._wrappers[element]):
+                if pseudo is None:
+                    declared.extend(payload)
+        if style := element.get("style"):
+            declared.extend(_declarations(style))
+        values.update((name, value) for name, value, important in declared if not important)
+        values.update((name, value) for name, value, important in declared if important)
+        return values
+
+    def _sheet(self, element: Element) -> None:
+        if (element.get("type") or "text/css").strip().lower() != "text/css":
+            self._document.warn(element, "a style sheet that is not CSS is not read")
+            return
+        if not _for_screens(element.get("media") or ""):
+            return
+        text = "".join(element.itertext())
+        self._add(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True), element)
+
+    def _add(self, rules: Iterable[Any], element: Element) -> None:
+        """Add the rules of a sheet, or of a block of it for some media."""
+        for rule in rules:
+            if rule.type == "qualified-rule":
+                self._rule(rule, element)
+            elif rule.type == "at-rule" and rule.lower_at_keyword == "media":
+                if rule.content is not None and _for_screens(tinycss2.serialize(rule.prelude)):
+                    inner = tinycss2.parse_rule_list(rule.content, skip_comments=True, skip_whitespace=True)
+                    self._add(inner, element)
+            elif rule.type == "at-rule" and rule.lower_at_keyword == "import":
+                self._document.warn(element, "@import of a style sheet outside the file is not followed")
+            elif rule.type == "at-rule" and rule.lower_at_keyword in ("supports", "layer", "container"):
+                self._document.warn(
+                    element, f"@{rule.lower_at_keyword} is not understood and its rules not used"
+                )
+            elif rule.type == "error":
+                self._document.warn(element, f"part of the style sheet is not CSS ({rule.message})")
+
+    def _rule(self, rule: Any, element: Element) -> None:
+        declared = list(_declarations(rule.content))
+        if not declared:
+            return
+        try:
+            selectors = cssselect2.compile_selector_list(rule.prelude)
+        except cssselect2.SelectorError:
+            text = tinycss2.serialize(rule.prelude).strip()
+            self._document.warn(element, f"the selector {text!r} is not understood and its rule not used")
+            return
+        self._rules += 1
+        for selector in selectors:
+            self._matcher.add_selector(selector, declared)
+
+
+def inherit(parent: Values, own: Values) -> Values:
+    """The inherited properties of an element."""
+    values = parent
+    if any(name in INHERITED for name in own):
+        values = dict(parent)
+        for name, value in own.items():
+            if name in INHERITED and value not in ("inherit", "unset", ""):
+                values[name] = INHERITED[name] if value in ("initial", "revert") else value
+        values["font-size"] = _font_size(values["font-size"], parent["font-size"])
+    return values
+
+
+def font_size(values: Values) -> float:
+    """In px."""
+    return FONT_SIZES.get(values["font-size"]) or float(values["font-size"])
+
+
+def _font_size(text: str, parent: str) -> str:
+    """A size relative to the parent's, made absolute: px as text."""
+    base = FONT_SIZES.get(parent) or float(parent)
+    if text in FONT_SIZES or text == parent:
+        return text
+    if text in ("larger", "smaller"):
+        return repr(base * 1.2 if text == "larger" else base / 1.2)
+    try:
+        return repr(length(text, base, base))
+    except NotUnderstood:
+        return parent
+
+
+def _declarations(css: Any) -> Iterator[tuple[str, str, bool]]:
+    """(name, value, important) of each known declaration in a block."""
+    if isinstance(css, str) and not HARD.search(css):
+        pairs = (part.partition(":") for part in css.split(";"))
+        for name, value in ((n.strip().lower(), v.strip()) for n, _, v in pairs):
+            if name in KNOWN and value:
+                yield name, value, False
+        return
+    for item in tinycss2.parse_blocks_contents(css, skip_comments=True, skip_whitespace=True):
+        if item.type != "declaration":
+            continue
+        value = tinycss2.serialize(item.value).strip()
+        if item.lower_name == "marker":
+            for end in ("start", "mid", "end"):
+                yield f"marker-{end}", value, item.important
+        elif item.lower_name in KNOWN:
+            yield item.lower_name, value, item.important
+
+
+def _for_screens(media: str) -> bool:
+    """Whether a list of media is for what a viewer shows."""
+    queries = [q.strip().lower() for q in media.split(",")]
+    return any(q in ("", "all", "screen", "only screen") for q in queries)

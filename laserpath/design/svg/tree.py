@@ -1,0 +1,324 @@
+"""The walk over the elements: transforms, viewports, `use`, `switch`, visibility; shapes come out.
+
+What is drawn but not understood is a warning that names the element. Text that shows is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from laserpath.design.curves import polylines
+from laserpath.design.svg import shapes, viewport
+from laserpath.design.svg.clip import Clips
+from laserpath.design.svg.document import Document, href, tag
+from laserpath.design.svg.ink import opacity
+from laserpath.design.svg.leaf import Leaf, State, moved, window
+from laserpath.design.svg.style import UNSUPPORTED, Styles, Values, font_size, inherit
+from laserpath.design.svg.values import (
+    IDENTITY,
+    NotFinite,
+    NotUnderstood,
+    apply,
+    length,
+    transform,
+    translation,
+)
+from laserpath.errors import InputError
+from laserpath.types import Floats
+
+MAX_DEPTH = 200  # with what `use` nests
+MAX_REPEATED = 250_000  # elements that `use` draws
+NOT_DRAWN = {
+    "defs", "style", "title", "desc", "metadata", "linearGradient", "radialGradient", "pattern", "clipPath",
+    "mask", "marker", "filter", "symbol", "view", "cursor", "font", "font-face", "color-profile",
+    "solidColor", "hatch", "stop", "tspan", "textPath", "tref",
+}  # fmt: skip
+ACTIVE = {"script", "animate", "animateTransform", "animateMotion", "animateColor", "set", "discard"}
+TEXT = {"text", "flowRoot"}
+TEXT_SENTENCE = (
+    "{} is text, which is drawn differently with every font: convert it to paths first "
+    "(Inkscape: select it, then Path > Object to Path)"
+)
+
+
+class Walk:
+    """The walk over one document. tolerance: of flattened curves, mm."""
+
+    def __init__(self, document: Document, styles: Styles, tolerance: float) -> None:
+        self.document, self.styles, self.tolerance = document, styles, tolerance
+        self._clips = Clips(self)
+        self._repeated = 0
+
+    def leaves(self, element: Element, state: State) -> Iterator[Leaf]:
+        """The shapes of an element and of what is in it, in the order in which they are painted."""
+        try:
+            yield from self._visit(element, state)
+        except NotFinite as error:
+            raise InputError(
+                f"{self.document.name(element)} holds {str(error)!r}, which is not finite"
+            ) from None
+
+    def page(self, root: Element, state: State, place: viewport.Box) -> Iterator[Leaf]:
+        """All shapes of the file. place: the page in px; what lies off it is left in."""
+        own = self.styles.own(root)
+        if own.get("display") == "none":
+            return
+        try:
+            inner = self._enter(root, own, state)
+            if inner is not None:
+                yield from self.inside(root, inner, place, "visible")
+        except NotFinite as error:
+            raise InputError(f"the outermost svg holds {str(error)!r}, which is not finite") from None
+
+    def bounds(self, element: Element, state: State) -> viewport.Box | None:
+        """(x, y, width, height) of an element's shapes in its own coordinates; None: it has none."""
+        free = replace(state, matrix=IDENTITY, clip=None, mode="bounds", bare=element)
+        boxes = []
+        for leaf in self.leaves(element, free):
+            size = max(
+                float(np.ptp(apply(leaf.state.matrix, s.cubics), axis=(0, 1)).max()) for s in leaf.subpaths
+            )
+            rings = polylines(leaf.rings(max(size, 1e-9) * 1e-5))
+            points = np.vstack([ring.points for ring in rings])
+            boxes.append(np.concatenate([points.min(axis=0), points.max(axis=0)]))
+        if not boxes:
+            return None
+        low, high = np.min(boxes, axis=0)[:2], np.max(boxes, axis=0)[2:]
+        return float(low[0]), float(low[1]), float(high[0] - low[0]), float(high[1] - low[1])
+
+    def _visit(self, element: Element, state: State) -> Iterator[Leaf]:
+        name = tag(element)
+        if name in NOT_DRAWN or name.startswith("{") or not _applies(element):
+            return
+        own = self.styles.own(element)
+        if own.get("display") == "none":
+            return
+        self._limit(element, state)
+        inner = self._enter(element, own, state)
+        if inner is None:
+            return
+        if name in shapes.TAGS:
+            yield from self._shape(element, own, inner)
+        elif name in ("g", "a"):
+            yield from self._children(element, inner)
+        elif name == "svg":
+            yield from self._nested(element, own, inner)
+        elif name == "use":
+            yield from self._use(element, inner)
+        elif name == "switch":
+            first = next((c for c in element if tag(c)[:1] != "{" and _applies(c)), None)
+            if first is not None:
+                yield from self.leaves(first, inner)
+        else:
+            self._not_a_shape(element, name, inner)
+
+    def _children(self, element: Element, state: State) -> Iterator[Leaf]:
+        for child in element:
+            yield from self.leaves(child, state)
+
+    def _limit(self, element: Element, state: State) -> None:
+        """Refuse what would not end."""
+        self._repeated += bool(state.chain)
+        if self._repeated > MAX_REPEATED:
+            raise InputError(f"`use` repeats elements until there are more than {MAX_REPEATED}")
+        if state.depth > MAX_DEPTH:
+            raise InputError(f"{self.document.name(element)} is nested more than {MAX_DEPTH} deep")
+
+    def _enter(self, element: Element, own: Values, state: State) -> State | None:
+        """What holds inside the element; None: nothing of it can show."""
+        values = inherit(state.values, own)
+        inner = replace(
+            state,
+            matrix=state.matrix @ self._transform(element, own, state),
+            values=values,
+            depth=state.depth + 1,
+        )
+        if state.mode == "bounds":
+            return inner
+        if state.mode == "paint" and "opacity" in own:
+            try:
+                inner = replace(inner, alpha=inner.alpha * opacity(own["opacity"]))
+            except NotUnderstood:
+                self.document.warn(element, f"opacity {own['opacity']!r} is not understood, and taken as 1")
+            if inner.alpha == 0:
+                return None
+        for name, nothing in UNSUPPORTED.items():
+            if own.get(name, nothing) != nothing:
+                self.document.warn(element, f"{name} is not understood, and the element is drawn without it")
+        clip = self._clips.of(element, own, inner)
+        return None if clip is not None and clip.is_empty else replace(inner, clip=clip)
+
+    def _transform(self, element: Element, own: Values, state: State) -> Floats:
+        """The element's transform about its origin; for `use` also its x and y."""
+        if element is state.bare:
+            return IDENTITY
+        out = IDENTITY
+        text = own.get("transform", "")
+        if text and text != "none":
+            try:
+                out = transform(text)
+                if "transform-origin" in own:
+                    x, y = self._origin(element, own, state)
+                    out = translation(x, y) @ out @ translation(-x, -y)
+            except NotUnderstood:
+                self.document.warn(element, f"the transform {text!r} is not understood, and left out")
+        if tag(element) == "use":
+            x, y = (self._length(element, own, state, name, name) or 0.0 for name in "xy")
+            out = out @ translation(x, y)
+        return out
+
+    def _origin(self, element: Element, own: Values, state: State) -> tuple[float, float]:
+        """transform-origin in the coordinates of the element."""
+        box = (0.0, 0.0, *state.viewport)
+        if own.get("transform-box") in ("fill-box", "content-box", "border-box", "stroke-box"):
+            box = self.bounds(element, state) or box
+        words = own["transform-origin"].replace(",", " ").split()[:2]
+        if words[0] in ("top", "bottom") or words[-1] in ("left", "right"):
+            words = words[::-1] if len(words) == 2 else ["center", *words]
+        words = (words + ["center"])[:2] if words else ["0", "0"]
+        share = {"left": "0%", "top": "0%", "center": "50%", "right": "100%", "bottom": "100%"}
+        size = font_size(inherit(state.values, own))
+        x, y = (length(share.get(w, w), box[2 + k], size) + box[k] for k, w in enumerate(words))
+        return x, y
+
+    def _length(self, element: Element, own: Values, state: State, name: str, along: str) -> float | None:
+        """A length of the element in px, from its style or attribute; None: not given or auto."""
+        text = own.get(name) if name in own else element.get(name)
+        if text is None or text.strip() in ("", "auto"):
+            return None
+        try:
+            return length(text, state.along(along), font_size(state.values))
+        except NotUnderstood:
+            self.document.warn(element, f"{name} {text!r} is no length, and the default is taken")
+            return None
+
+    def _shape(self, element: Element, own: Values, state: State) -> Iterator[Leaf]:
+        if state.mode != "bounds" and state.values["visibility"] != "visible":
+            return
+        if "d" in own:
+            self.document.warn(element, "path data in a style sheet is not understood")
+
+        def size(name: str, along: str) -> float | None:
+            return self._length(element, own, state, name, along)
+
+        try:
+            subpaths, wrong = shapes.outline(tag(element), size, lambda name: element.get(name) or "")
+        except NotUnderstood:
+            subpaths, wrong = [], "its points are not understood, and it is not drawn"
+        if wrong:
+            self.document.warn(element, wrong)
+        if any(child_tag in ACTIVE for child_tag in map(tag, element)):
+            self.document.warn(
+                element, "scripts and animations are not run: it is drawn as it stands in the file"
+            )
+        if subpaths:
+            fixed = own.get("vector-effect") == "non-scaling-stroke"
+            yield Leaf(element, self.document.name, subpaths, state, fixed)
+
+    def _use(self, element: Element, state: State) -> Iterator[Leaf]:
+        """What `use` refers to, as if it stood here."""
+        reference = href(element)
+        target = self.document.local(reference)
+        if target is None:
+            where = (
+                "is not in this file" if reference.startswith("#") else "lies outside the file: not followed"
+            )
+            self.document.warn(element, f"it refers to {reference!r}, which {where}")
+            return
+        if target in state.chain:
+            raise InputError(f"{self.document.name(element)} refers to {reference!r}, which contains itself")
+        inner = replace(state, chain=(*state.chain, target))
+        if tag(target) not in ("symbol", "svg"):
+            yield from self.leaves(target, inner)
+            return
+        own = self.styles.own(target)
+        if own.get("display") == "none" or not _applies(target):
+            return
+        self._limit(element, inner)
+        entered = self._enter(target, own, inner)
+        if entered is not None:
+            mine = self.styles.own(element)
+            w, h = (self._length(element, mine, state, n, a) for n, a in (("width", "x"), ("height", "y")))
+            yield from self._nested(target, own, entered, w, h)
+
+    def _nested(
+        self,
+        element: Element,
+        own: Values,
+        state: State,
+        width: float | None = None,
+        height: float | None = None,
+    ) -> Iterator[Leaf]:
+        """An svg or symbol inside the page. width, height: from the `use` that draws it, px."""
+        x, y, w, h = (
+            self._length(element, own, state, n, a)
+            for n, a in (("x", "x"), ("y", "y"), ("width", "x"), ("height", "y"))
+        )
+        w, h = (v if v is not None else u for v, u in ((width, w), (height, h)))
+        place = (
+            x or 0.0,
+            y or 0.0,
+            state.along("x") if w is None else w,
+            state.along("y") if h is None else h,
+        )
+        if place[2] <= 0 or place[3] <= 0:
+            return
+        yield from self.inside(element, state, place, own.get("overflow", "hidden"))
+
+    def inside(self, element: Element, state: State, place: viewport.Box, overflow: str) -> Iterator[Leaf]:
+        """The children of an element that makes a viewport at `place` in the outer coordinates."""
+        try:
+            box = viewport.view_box(element.get("viewBox"))
+            fitted = viewport.fit(box, place, element.get("preserveAspectRatio")) if box else None
+        except NotUnderstood as error:
+            self.document.warn(
+                element, f"viewBox or preserveAspectRatio {str(error)!r} is not understood: not drawn"
+            )
+            return
+        if overflow in ("hidden", "scroll", "clip") and state.mode != "bounds":
+            state = replace(state, clip=window(place, state))
+            if state.clip is not None and state.clip.is_empty:
+                return
+        inner = moved(state, fitted if fitted is not None else translation(*place[:2]))
+        yield from self._children(element, replace(inner, viewport=box[2:] if box else place[2:]))
+
+    def _not_a_shape(self, element: Element, name: str, state: State) -> None:
+        """Text is refused, the rest told; what does not show is neither."""
+        if name in ACTIVE:
+            self.document.warn(element, "scripts and animations are not run")
+            return
+        if state.mode == "bounds":
+            return
+        if name in TEXT:
+            if self._shows_text(element, state.values):
+                raise InputError(TEXT_SENTENCE.format(self.document.name(element)))
+        elif state.values["visibility"] == "visible":
+            if name == "foreignObject" and "".join(element.itertext()).strip():
+                raise InputError(TEXT_SENTENCE.format(self.document.name(element)))
+            self.document.warn(element, f"<{name}> is not understood, and not drawn")
+
+    def _shows_text(self, element: Element, values: Values) -> bool:
+        """Whether any letter of a text element is painted. values: its own."""
+        painted = values["visibility"] == "visible" and (
+            values["fill"] != "none" or values["stroke"] != "none"
+        )
+        if painted and ((element.text or "").strip() or any((c.tail or "").strip() for c in element)):
+            return True
+        for child in element:
+            own = self.styles.own(child)
+            hidden = own.get("display") == "none" or tag(child) in ("title", "desc", "style", "flowRegion")
+            if not hidden and self._shows_text(child, inherit(values, own)):
+                return True
+        return False
+
+
+def _applies(element: Element) -> bool:
+    """Whether the element is meant for a viewer without extensions, in English."""
+    if (element.get("requiredExtensions") or "").strip():
+        return False
+    languages = element.get("systemLanguage")
+    return languages is None or any(word.strip().lower().startswith("en") for word in languages.split(","))

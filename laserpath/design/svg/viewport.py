@@ -1,0 +1,101 @@
+"""viewBox, preserveAspectRatio and the size of the page.
+
+A viewBox (x, y, w, h) is mapped onto a viewport (X, Y, W, H) in px. Default xMidYMid meet:
+one scale min(W/w, H/h), centred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from laserpath.design.svg.values import NotUnderstood, length, matrix, numbers
+from laserpath.errors import InputError
+from laserpath.types import Floats
+
+Box = tuple[float, float, float, float]
+ALIGN = {"Min": 0.0, "Mid": 0.5, "Max": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The outermost viewport. width, height: px, or None where the file does not say.
+
+    box: the viewBox, if any.  warning: how the size was guessed, or ''.
+    """
+
+    width: float | None
+    height: float | None
+    box: Box | None
+    warning: str
+
+
+def view_box(text: str | None) -> Box | None:
+    """(x, y, width, height); None where there is none. Not positive is NotUnderstood."""
+    if text is None or not text.strip():
+        return None
+    values = numbers(text)
+    if len(values) != 4 or values[2] <= 0 or values[3] <= 0:
+        raise NotUnderstood(text)
+    return values[0], values[1], values[2], values[3]
+
+
+def fit(box: Box, viewport: Box, aspect: str | None) -> Floats:
+    """The matrix from viewBox to viewport coordinates."""
+    (x, y, w, h), (vx, vy, vw, vh) = box, viewport
+    words = (aspect or "").replace("defer", "").split() or ["xMidYMid"]
+    align, slice_ = words[0], words[1:] == ["slice"]
+    sx, sy = vw / w, vh / h
+    if align == "none":
+        return matrix(sx, 0, 0, sy, vx - x * sx, vy - y * sy)
+    known = len(align) == 8 and align[0] == "x" and align[4] == "Y"
+    if not known or align[1:4] not in ALIGN or align[5:] not in ALIGN:
+        raise NotUnderstood(aspect)
+    s = max(sx, sy) if slice_ else min(sx, sy)
+    dx = ALIGN[align[1:4]] * (vw - w * s)
+    dy = ALIGN[align[5:]] * (vh - h * s)
+    return matrix(s, 0, 0, s, vx + dx - x * s, vy + dy - y * s)
+
+
+def page(width: str | None, height: str | None, box_text: str | None) -> Page:
+    """The page from the attributes of the outermost svg element.
+
+    Plain numbers are px. A missing size (or auto, or a percentage, which is of the window that
+    shows the file) follows from the other one and the viewBox's aspect, else from the viewBox in
+    px; without a viewBox the page is the drawing's extent.
+    """
+    try:
+        box = view_box(box_text)
+    except NotUnderstood:
+        raise InputError(
+            f"viewBox is {box_text!r}, but must be x y width height, the last two above 0"
+        ) from None
+    w, h = _side("width", width, box), _side("height", height, box)
+    warning = ""
+    if w is None and h is None:
+        page = "the viewBox counts in px" if box else "the page is what is drawn, and lengths count in px"
+        warning = f"svg has no width and height of its own: {page} of 1/96 inch"
+    if box is not None:
+        if w is None:
+            w = box[2] if h is None else h * box[2] / box[3]
+        if h is None:
+            h = w * box[3] / box[2]
+    elif (w is None) != (h is None):
+        warning = "svg has only one of width and height and no viewBox: the page is what is drawn"
+        w = h = None
+    return Page(w, h, box, warning)
+
+
+def _side(name: str, text: str | None, box: Box | None) -> float | None:
+    """One size of the page, px."""
+    if text is None or text.strip().lower() in ("", "auto"):
+        return None
+    percent = text.strip().endswith("%")
+    if percent and box is None:
+        raise InputError(f"page {name} is {text!r} and there is no viewBox: the drawing has no real size")
+    try:
+        value = length(text, 1.0)
+    except NotUnderstood:
+        raise InputError(f"page {name} is {text!r}, but must be a length, such as 20mm") from None
+    if value <= 0:
+        raise InputError(f"page {name} is {text!r}, but must be above 0")
+    return None if percent else value

@@ -1,0 +1,49 @@
+"""A framing pass: the laser at its weakest goes around the design's bounding box, to show where it will be.
+
+The middle of a line of energy q = power/speed (mJ/mm) gets the dose q·∫h(0, s) ds. For the Airy spot,
+with ∫ (2 J₁(x)/x)² dx = 32/(3π) and k = 2·1.61634/FWHM, that is 8k/(3π²)·q = 0.8734 q/FWHM.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import gcode
+from laserpath import convert
+from laserpath.program import EYE_SAFETY
+from laserpath.types import Design, Machine, Process, Toolpath
+
+LAPS = 4
+"""Enough to look at, few enough not to wait for."""
+
+_LINE_DOSE = 0.87344
+
+
+def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
+    """The G-code of a framing pass around a design that is placed on the machine."""
+    x0, y0, x1, y1 = design.bounds
+    header = (
+        f"laserpath framing pass: {design.name}",
+        *EYE_SAFETY,
+        "The light of this pass exposes resin too: run it before the resin is there, or with it covered.",
+        f"Frame: x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm",
+        f"{laps} laps at {machine.power_min:.3g} mW",
+    )
+    moves = convert.to_moves(frame_path(design, machine, laps), machine)
+    return gcode.write(moves, gcode.dialect(machine.dialect), machine.s_max, header)
+
+
+def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
+    """Laps around the bounding box at the smallest usable power and the full speed."""
+    x0, y0, x1, y1 = design.bounds
+    lap = [(x1, y0), (x1, y1), (x0, y1), (x0, y0)]
+    n = 4 * laps
+    speed = min(machine.speed_max)
+    return Toolpath(np.array([(x0, y0), *lap * laps]), np.full(n, machine.power_min), np.full(n, speed))
+
+
+def frame_dose(process: Process, laps: int = LAPS) -> float:
+    """What the framing pass gives the resin along its lines, in critical doses."""
+    machine, spot = process.machine, process.spot
+    line_energy = laps * machine.power_min / min(machine.speed_max)
+    return _LINE_DOSE * line_energy / spot.fwhm / process.resin.critical_dose

@@ -1,0 +1,236 @@
+"""The rooms and floors of laserpath, read from its imports: README, section "Architecture"."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+FLOORS = (
+    {"gcode", "errors", "types", "quantities", "files", "kernels"},
+    {"optics", "convert", "edges", "variables"},
+    {"design", "dose", "profiles"},
+    {"target", "objective", "metrics", "placement", "program"},
+    {"curve", "smooth", "measure", "toolpath_svg"},
+    {"optimise", "report", "framing"},
+    {"stages"},
+    {"_plan"},
+    {"cli", "plugins"},
+    {"__main__"},
+)
+"""Rooms from the ground up. A room is a package, or a module of `laserpath`, or any `kernels.py`."""
+
+GROUND = ["errors", "types"]
+"""On the same floor, and the second stands on the first."""
+
+LONGEST = 400
+
+
+@dataclass(frozen=True)
+class Import:
+    """A room's module says that it needs another module; eager: when it is imported itself."""
+
+    module: str
+    needs: str
+    line: int
+    typing_only: bool
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.needs}"
+
+
+def modules() -> dict[str, Path]:
+    """Every module of both packages by its dotted name."""
+    found = {}
+    for package in ("laserpath", "gcode"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def imports(module: str) -> Iterator[Import]:
+    """All imports of a module, those inside functions and for the type checker too."""
+    typing = {
+        child
+        for node in ast.walk(TREES[module])
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for child in ast.walk(statement)
+    }
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.Import):
+            needs = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}:{node.lineno} has a relative import"
+            # `from laserpath import convert` needs laserpath.convert, if that is a module.
+            wholes = [f"{node.module}.{alias.name}" for alias in node.names]
+            needs = [whole if whole in MODULES else str(node.module) for whole in wholes]
+        else:
+            continue
+        for need in needs:
+            yield Import(module, need, node.lineno, node in typing)
+
+
+ALL = [one for module in MODULES for one in imports(module)]
+OURS = [one for one in ALL if one.needs in MODULES]
+
+
+def room(module: str) -> str:
+    """The room that a module is in; '' for the package's own list of names."""
+    package, *rest = module.split(".")
+    if package == "gcode":
+        return "gcode"
+    if rest and rest[-1] == "kernels":
+        return "kernels"
+    return rest[0] if rest else ""
+
+
+def floor(name: str) -> int:
+    (number,) = [i for i, rooms in enumerate(FLOORS) if name in rooms]
+    return number
+
+
+def test_every_room_has_one_floor() -> None:
+    rooms = {room(module) for module in MODULES} - {""}
+    assert {name: sum(name in one for one in FLOORS) for name in rooms} == dict.fromkeys(rooms, 1)
+
+
+def test_imports_go_downward_only() -> None:
+    wrong = []
+    for one in OURS:
+        above, below = room(one.module), room(one.needs)
+        if above == below or above == "" or (below == "" and above in FLOORS[-2]):
+            continue  # inside a room; the list of public names; the roof, which uses those names
+        if below == "":
+            # A version is a constant, not a part of the building.
+            wrong += [] if imported_names(one) == {"__version__"} else [str(one)]
+        elif floor(below) > floor(above) or (floor(below) == floor(above) and not on_ground(above, below)):
+            wrong.append(str(one))
+    assert wrong == []
+
+
+def imported_names(one: Import) -> set[str]:
+    """What the `from … import` of that line takes."""
+    return {
+        alias.name
+        for node in ast.walk(TREES[one.module])
+        if isinstance(node, ast.ImportFrom) and node.lineno == one.line
+        for alias in node.names
+    }
+
+
+def on_ground(above: str, below: str) -> bool:
+    """On the ground everything may use the errors, and nouns."""
+    return floor(above) == 0 and below in GROUND and (above not in GROUND or above > below)
+
+
+def test_gcode_knows_nothing_of_laserpath() -> None:
+    wrong = [str(one) for one in ALL if one.module.split(".")[0] == "gcode" and "laserpath" in one.needs]
+    assert wrong == []
+
+
+def test_only_dose_and_kernels_import_taichi() -> None:
+    wrong = [
+        str(o) for o in ALL if o.needs.split(".")[0] == "taichi" and room(o.module) not in ("dose", "kernels")
+    ]
+    assert wrong == []
+
+
+def test_the_judge_does_not_know_what_is_optimised() -> None:
+    pairs = {(room(one.module), room(one.needs)) for one in OURS}
+    assert not pairs & {("objective", "metrics"), ("metrics", "objective")}
+
+
+def test_rooms_do_not_go_in_circles() -> None:
+    """Modules of one room, too, import each other in one direction (at import time)."""
+    needs: dict[str, set[str]] = {module: set() for module in MODULES}
+    for module in MODULES:
+        for node in TREES[module].body:
+            for one in OURS:
+                if one.module == module and one.line == node.lineno and not one.typing_only:
+                    needs[module].add(one.needs)
+    while True:
+        free = {module for module, below in needs.items() if not below - {module}}
+        if not free:
+            break
+        needs = {module: below - free for module, below in needs.items() if module not in free}
+    assert needs == {}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_can_be_read(module: str) -> None:
+    text = MODULES[module].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST
+    assert ast.get_docstring(TREES[module]), "says nothing about itself"
+
+
+def test_kernels_have_real_annotations() -> None:
+    """Taichi reads the annotations of its kernels, and cannot read the text that they would be."""
+    kernels = {m for m, tree in TREES.items() if "ti.kernel" in (d := decorators(tree)) or "ti.func" in d}
+    assert kernels
+    assert not {one.module for one in ALL if one.needs == "__future__"} & kernels
+
+
+def decorators(tree: ast.Module) -> set[str]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {ast.unparse(d) for function in functions for d in function.decorator_list}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) not in ("cli", "__main__")])
+def test_only_the_command_line_prints_or_exits(module: str) -> None:
+    talk = {"print", "exit", "quit", "input", "breakpoint"}
+    calls = [node.func for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)]
+    names = {call.id for call in calls if isinstance(call, ast.Name)}
+    dotted = {ast.unparse(call) for call in calls if isinstance(call, ast.Attribute)}
+    assert not names & talk
+    assert not {
+        d for d in dotted if re.match(r"(sys\.(exit|std(out|err)\.)|os\._exit|warnings\.warn|logging\.)", d)
+    }
+
+
+@pytest.mark.parametrize("package", ["laserpath", "gcode"])
+def test_no_module_has_the_name_of_a_public_function(package: str) -> None:
+    (names,) = [
+        ast.literal_eval(node.value)
+        for node in TREES[package].body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    children = {m.split(".")[1] for m in MODULES if m.startswith(f"{package}.") and m.count(".") == 1}
+    assert set(names) & children <= {"motion"}  # gcode.motion is offered as the module that it is
+
+
+# What is installed
+
+
+def dependencies() -> dict[str, str]:
+    """Name → lower bound of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return dict(re.match(r"([\w-]+)>=([\d.]+)", line).groups() for line in project["dependencies"])  # type: ignore
+
+
+def test_every_lower_bound_is_the_one_that_is_tested() -> None:
+    pinned = dict(line.split("==") for line in (ROOT / "tests" / "lower-bounds.txt").read_text().split())
+    assert pinned == dependencies()
+
+
+def test_all_that_is_imported_is_declared_and_no_more() -> None:
+    by_module = metadata.packages_distributions()
+    needed = {
+        by_module[top][0].lower()
+        for top in {one.needs.split(".")[0] for one in ALL}
+        if top in by_module and top not in ("laserpath", "gcode")
+    }
+    assert needed == set(dependencies())
