@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
-SUITABLE := import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 # The first of these that will do; or say `make PYTHON=/path/to/python3.12 …`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gcode
-from laserpath import convert, files, report, toolpath_svg
+from laserpath import convert, files, framing, report, toolpath_svg
 from laserpath.curve import initial_curve
 from laserpath.design import load
 from laserpath.dose import DoseModel
 from laserpath.measure import measure, measure_executed
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
-from laserpath.placement import place, too_fine
+from laserpath.placement import place, too_fine, too_strong
 from laserpath.program import header, write_program
 from laserpath.stages import solve
 from laserpath.target import grid_for, rasterise
@@ -50,22 +50,21 @@ class Plan:
         limit = self.settings.max_epe_fwhm
         return limit is None or self.report.commanded.figures.epe_p95 <= limit
 
-    def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
-        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths."""
-        stem = Path(folder) / self.design.name
+    def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
+        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
+
+        frame: NAME.frame.gcode too, a weak pass around the bounding box.
+        """
         drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
         page = report.render(
             self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
             process=self.process, settings=self.settings, loss=self.solution.loss,
             program_header=header(self.design, self.process, self.settings),
         )  # fmt: skip
-        return files.write_all(
-            {
-                stem.with_name(stem.name + ".gcode"): self.program,
-                stem.with_name(stem.name + ".toolpath.svg"): drawing,
-                stem.with_name(stem.name + ".report.html"): page,
-            }
-        )
+        texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
+        if frame:
+            texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
+        return files.write_all({Path(folder) / f"{self.design.name}.{end}": t for end, t in texts.items()})
 
 
 def plan(
@@ -89,7 +88,7 @@ def plan(
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
     start = tune(initial_curve(design, process, settings), model, objective, machine)
     solution = solve(start, design, process, settings, progress)
-    warnings = (*design.warnings, *too_fine(design, spot))
+    warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings))
     program = write_program(solution.toolpath, design, process, settings, warnings)
     shipped = gcode.parse(program, gcode.dialect(machine.dialect), machine.s_max)
     toolpath = convert.from_moves(shipped, machine)

@@ -7,7 +7,7 @@ so that far edges pull first and near edges are placed exactly last.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from laserpath.variables import Variables
 
 _BETA1, _BETA2 = 0.9, 0.99
 _SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.5, 0.3
+_ENERGY_ROOM = 2.0
+"""How far above the strongest line of the start a line energy may rise when the laser is weak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +53,18 @@ class Schedule:
 
 
 def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
-    """The toolpath at the one power factor, within the machine's power, that has the lowest loss."""
+    """The toolpath at the one exposure factor that has the lowest loss, slower if full power needs it."""
     dose = model.dose(start)
     inside = float(np.average(dose, weights=objective.target.coverage))
     middle = objective.resin.critical_dose / max(inside, 1e-12)
-    highest = machine.power_max / start.power.max()
 
     def best(factors: Floats) -> float:
         losses = [objective(dose * dose.dtype.type(k))[0] for k in factors]
         return float(factors[int(np.argmin(losses))])
 
-    coarse = best(np.minimum(middle * np.geomspace(0.4, 6, 40), highest))
-    factor = best(np.minimum(coarse * np.geomspace(0.93, 1.07, 9), highest))
-    return replace(start, power=start.power * factor)
+    coarse = best(middle * np.geomspace(0.4, 6, 40))
+    factor = best(coarse * np.geomspace(0.93, 1.07, 9))
+    return _exposing(start.xy, factor * start.line_energy, start.speed, machine)
 
 
 def optimise(
@@ -87,12 +88,13 @@ def optimise(
     variables = Variables.of(start, _SHIFT_SIGMA_FWHM * fwhm, _ENERGY_SIGMA_FWHM * fwhm)
     state = _Adam(variables, schedule, fwhm)
     best, history = (np.inf, 0.0, start.xy, start.line_energy), []
+    highest = _highest_energy(start, process.machine)
     result, stopped = f"all {schedule.iterations} iterations done", False
     try:
         for k in range(schedule.iterations):
             step, contrast = schedule.at(k)
             xy, energy = state.path()
-            xy, energy = np.clip(xy, low, high), _within(energy, process.machine)
+            xy, energy = np.clip(xy, low, high), np.minimum(energy, highest)
             points = model.points(xy, energy)
             loss, slope = objective.at_contrast(contrast)(model.spread(points))
             if not np.isfinite(loss):
@@ -111,7 +113,8 @@ def optimise(
             True,
         )
     _, _, xy, energy = best
-    return Solution(Toolpath(xy, energy * start.speed, start.speed), np.array(history), result, stopped)
+    path = _exposing(xy, energy, start.speed, process.machine)
+    return Solution(path, np.array(history), result, stopped)
 
 
 class _Adam:
@@ -151,6 +154,12 @@ def reach(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, 
     return low, high
 
 
-def _within(energy: Floats, machine: Machine) -> Floats:
-    """Line energies (N,) cut to what full power at full speed gives; zero stays zero."""
-    return np.minimum(energy, machine.power_max / min(machine.speed_max))
+def _highest_energy(start: Toolpath, machine: Machine) -> float:
+    """mJ/mm: full power at full speed, or what a path that must go slower has, with room above it."""
+    return max(machine.power_max / min(machine.speed_max), _ENERGY_ROOM * float(start.line_energy.max()))
+
+
+def _exposing(xy: Floats, energy: Floats, speed: Floats, machine: Machine) -> Toolpath:
+    """The path with line energies (N,) mJ/mm at `speed`, or slower where full power is not enough."""
+    speed = np.minimum(speed, machine.power_max / np.maximum(energy, 1e-300))
+    return Toolpath(xy, np.minimum(energy * speed, machine.power_max), speed)

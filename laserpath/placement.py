@@ -1,4 +1,4 @@
-"""The design as the machine sees it: tone, work zero, bounds, and what is too fine for the spot."""
+"""The design as the machine sees it: tone, work zero, bounds; what is too fine, and a laser too strong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shapely
 from shapely import affinity
 
 from laserpath.errors import InputError
-from laserpath.types import Design, Machine, Resin, Spot
+from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
@@ -84,3 +84,17 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
                 f"will print badly or not at all, the largest at {where} mm"
             )
     return tuple(sentences)
+
+
+def too_strong(process: Process, settings: Settings) -> tuple[str, ...]:
+    """A sentence if the weakest power level at full speed is more than one line needs, D_c · pitch."""
+    machine = process.machine
+    weakest = machine.power_min / min(machine.speed_max)
+    needed = process.resin.critical_dose * settings.pitch_fwhm * process.spot.fwhm
+    if weakest <= needed:
+        return ()
+    return (
+        f"the laser is too strong: its weakest level, {machine.power_min:.3g} mW at "
+        f"{min(machine.speed_max):g} mm/s, writes {weakest:.3g} mJ/mm where a line needs {needed:.3g}; "
+        f"attenuate the beam to {needed / weakest:.2g} of its power or less",
+    )

@@ -53,9 +53,10 @@ def rasterise(design: Design, grid: Grid) -> Target:
     a, b = _cut(start, end)
     pixel = np.floor((a + b) / 2).astype(np.int64)
     fraction = (a[:, 0] + b[:, 0]) / 2 - pixel[:, 0]
+    row = np.minimum(pixel[:, 1], rows - 1)  # a level edge on the grid's upper rim adds nothing anyway
     # Going down adds area to the right: shapely orients exteriors counter-clockwise.
     climb = a[:, 1] - b[:, 1]
-    index = pixel[:, 1] * (columns + 1) + pixel[:, 0]
+    index = row * (columns + 1) + pixel[:, 0]
     size = rows * (columns + 1)
     steps = np.bincount(index, climb * (1 - fraction), size + 1)
     steps += np.bincount(index + 1, climb * fraction, size + 1)

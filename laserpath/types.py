@@ -1,7 +1,7 @@
 """The nouns of laserpath: what goes in, what is planned, what comes out.
 
-Everything is immutable: arrays are set read-only, records are changed with
-`dataclasses.replace`. Every noun checks itself and names the bad value.
+Everything is immutable: arrays are read-only, records are changed with `dataclasses.replace`.
+Every noun checks itself and names the bad value.
 
 Units inside: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWHM" are
 multiples of the spot's full width at half maximum.
@@ -33,8 +33,8 @@ def _frozen(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floa
     ):
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise InputError(f"{name} has shape {array.shape}, but {wanted} is needed")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} holds {int((~np.isfinite(array)).sum())} values that are not finite")
+    if bad := int((~np.isfinite(array)).sum()):
+        raise InputError(f"{name} holds {bad} values that are not finite")
     array.flags.writeable = False
     return array
 
@@ -45,6 +45,13 @@ def _positive(owner: object, *names: str) -> None:
         value = getattr(owner, name)
         if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):
             raise InputError(f"{type(owner).__name__.lower()} {name} is {value}, but must be above 0")
+
+
+def _between(owner: object, **limits: tuple[float, float]) -> None:
+    """Raise unless each named field of `owner` is a number within its limits."""
+    for name, (low, high) in limits.items():
+        if not low <= getattr(owner, name) <= high:
+            raise InputError(f"{name} is {getattr(owner, name)}, but must be between {low:g} and {high:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +69,8 @@ class Design:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        area = self.area
-        if isinstance(area, Polygon):
-            area = MultiPolygon([area])
-            object.__setattr__(self, "area", area)
+        area = MultiPolygon([self.area]) if isinstance(self.area, Polygon) else self.area
+        object.__setattr__(self, "area", area)
         if not isinstance(area, MultiPolygon):
             raise InputError(f"design area is a {type(area).__name__}, but must be polygons")
         if area.is_empty or area.area == 0:
@@ -169,10 +174,10 @@ class Resin:
 
     def __post_init__(self) -> None:
         _positive(self, "critical_dose", "contrast", "over_dose")
-        if self.tone not in ("negative", "positive"):
-            raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
         if self.over_dose <= 1:
             raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
+        if self.tone not in ("negative", "positive"):
+            raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,13 +260,9 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _positive(self, "pitch_fwhm", "segment_fwhm", "pixels_per_fwhm", "simplify_fwhm", "passes")
-        if self.pixels_per_fwhm < 3:
-            raise InputError(f"pixels_per_fwhm is {self.pixels_per_fwhm}, but must be at least 3")
-        if self.iterations < 0:
-            raise InputError(f"iterations is {self.iterations}, but must not be negative")
-        if not 0 <= self.inset_fwhm <= 2:
-            raise InputError(f"inset_fwhm is {self.inset_fwhm}, but must be between 0 and 2")
+        _positive(self, "segment_fwhm", "simplify_fwhm")
+        _between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
+        _between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100))
         if self.origin not in ("page", "design", "centre"):
             raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
         if self.max_epe_fwhm is not None:
@@ -326,12 +327,11 @@ class Solution:
 class Figures:
     """The figures of one toolpath against one design.
 
-    epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: the same
-    away from corners.  missing_edges of `samples` contour points have no printed edge near.
-    pv_band: area cured at dose +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area
-    that changes with FWHM·1.15, likewise.  segment_rate: moves/s that the busiest run of
-    `look_ahead` moves asks of the link (write_time counts its limit).  iou: intersection ÷ union.
-    overcure, undercure: mm².  dose_max: in critical doses.  Times in s, lengths in mm.
+    epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: away from corners.
+    missing_edges of `samples` contour points have no printed edge near.  pv_band: area cured at dose
+    +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area that changes with FWHM·1.15, likewise.
+    iou: intersection ÷ union.  overcure, undercure: mm².  dose_max: in critical doses.  Times s, lengths mm.
+    segment_rate: moves/s that the busiest `look_ahead` moves ask of the link (write_time counts its limit).
     """
 
     epe_mean: float
@@ -390,7 +390,7 @@ class Report:
     """What the shipped G-code will cure, next to the curve that it started from.
 
     commanded: power/feed as written.  executed: with the speeds that the controller reaches.
-    start: the initial curve at its best single power, commanded.
+    start: the initial curve at its best single power.
     """
 
     commanded: Measurement

@@ -148,7 +148,7 @@ def test_the_table_has_lengths_in_micrometres_and_in_fwhm(
     )
     assert run("plan", "square.svg") == 0
     out = capsys.readouterr().out
-    assert "25.0 µm (0.250)" in out
+    assert "25 µm (0.25)" in out
     assert "3 of 77" in out
     assert max(map(len, out.splitlines())) <= 80 + len("square cures 100.0 % of …")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import shapely
 
-from laserpath.design import load
+from laserpath.design import load, svg
 from laserpath.types import Design
 
 FOLDER = Path(__file__).parent.parent / "samples"
@@ -32,7 +32,11 @@ def drawn() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_script_draws_the_files_that_are_kept(name: str, drawn: dict[str, str]) -> None:
-    assert drawn[f"{name}.svg"] == (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    # By area, since matplotlib's outlines of letters differ in the last digits between versions.
+    now = svg.read(drawn[f"{name}.svg"].encode(), name, 0.001)
+    kept = sample(name)
+    assert now.page == kept.page
+    assert now.area.symmetric_difference(kept.area).area < 1e-3 * kept.area.area
 
 
 @pytest.mark.parametrize("name", NAMES)

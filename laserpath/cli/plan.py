@@ -57,7 +57,7 @@ def plan(context: click.Context, /, design: str, **said: Any) -> None:
                 interrupts.on_progress()
 
             planned = laserpath.plan(design, process, settings, progress=listen)
-            written = _write(planned, folder, frame=said["frame"])
+            written = planned.write(folder, frame=said["frame"])
     warnings = tuple(show.warnings(planned, frame=said["frame"]))
     for sentence in warnings:
         click.echo(f"laserpath: warning: {sentence}", err=True)
@@ -68,15 +68,3 @@ def plan(context: click.Context, /, design: str, **said: Any) -> None:
     if not planned.within_tolerance:
         click.echo(f"laserpath: {show.tolerance_missed(planned)}", err=True)
         context.exit(TOLERANCE_MISSED)
-
-
-def _write(planned: Any, folder: Path, *, frame: bool) -> tuple[Path, ...]:
-    """All files of the plan, and the framing pass if it is wanted."""
-    if not frame:
-        return tuple(planned.write(folder))
-    from laserpath.files import write_all
-    from laserpath.framing import frame as framing_pass
-
-    design = planned.design
-    text = framing_pass(design, planned.process.machine)
-    return (*planned.write(folder), *write_all({folder / f"{design.name}.frame.gcode": text}))

@@ -90,7 +90,7 @@ def _columns(plan: Plan) -> tuple[Figures, Figures, Figures]:
 
 def _cell(key: str, figures: Figures, fwhm: float) -> str:
     """A figure with its unit; lengths in µm and FWHM."""
-    from laserpath.report.rows import ROWS, duration
+    from laserpath.report.rows import ROWS, duration, number
 
     row = ROWS[key]
     if key == "write_time":
@@ -98,7 +98,8 @@ def _cell(key: str, figures: Figures, fwhm: float) -> str:
     if key == "missing_edges":
         return f"{figures.missing_edges} of {figures.samples}"
     if row.lengths:
-        return f"{row.micrometres(figures, fwhm)} ({row.text(figures)})"
+        value = row.value(figures)
+        return f"{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
     return f"{row.text(figures)} {row.unit}".strip()
 
 

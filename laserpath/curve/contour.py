@@ -35,7 +35,7 @@ def contour(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> 
 
 
 def _centre_lines(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    axis = medial_axis(area, spacing=min(inset, pitch) / 4)
+    axis = medial_axis(area, spacing=min(max(inset, pitch / 4), pitch) / 4)
     below = axis.radius - inset
     gap = np.mod(below, pitch)
     wanted = (below <= 0) | (gap > _SEAM * pitch)

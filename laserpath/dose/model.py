@@ -189,10 +189,12 @@ class DoseModel:
 
     def points(self, xy: Floats, line_energy: Floats) -> Points:
         """The quadrature points of a polyline, for `spread` and `pull`; refused outside the grid."""
+        if not np.isfinite(xy).all():
+            raise InputError(f"path holds {int((~np.isfinite(xy)).sum())} coordinates that are not finite")
         points = to_points(np.asarray(xy), np.asarray(line_energy), self._piece)
         x0, x1, y0, y1 = self.grid.extent
         low, high = points.xy.min(axis=0, initial=np.inf), points.xy.max(axis=0, initial=-np.inf)
-        if not ((low >= (x0, y0)).all() and (high <= (x1, y1)).all()):  # so that NaN is refused too
+        if (low < (x0, y0)).any() or (high > (x1, y1)).any():
             raise InputError(
                 f"exposing moves reach from {low} to {high} mm, outside the grid {self.grid.extent} mm"
             )

@@ -1,9 +1,9 @@
 """Which paints are solid, and which remove.
 
 Paper is white and the design is what is dark on it. Ink is light when its darkest channel is
-above one half: white, pale greys and pastels remove what lies below them; black, dark greys and
+above 0.6: white, pale greys and pastels remove what lies below them; black, dark greys and
 every saturated colour (yellow and lime too, which luminance alone would call light) add. What is
-half transparent or more counts as opaque, less as not there. Anything in doubt is told.
+at least half opaque counts as opaque, the rest as not there. Anything in doubt is told.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from laserpath.design.svg.document import Document, href, tag
 from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotUnderstood, length
 
-LIGHT = 0.5  # darkest channel above which ink is light
+LIGHT = 0.6  # darkest channel above which ink is light
 WHITE, BLACK = 0.9, 0.0  # light ink darker than WHITE is told
 OPAQUE = 0.5
 

@@ -19,12 +19,23 @@ from laserpath.design.curves import Chain, Polyline, Subpath, polylines
 from laserpath.design.fill import fill, polygons
 from laserpath.design.stroke import Pen, dashes, stroke
 from laserpath.design.svg.style import Values, font_size
-from laserpath.design.svg.values import IDENTITY, NotUnderstood, apply, length, lengths, number, stretch
+from laserpath.design.svg.values import (
+    IDENTITY,
+    LARGE,
+    NotFinite,
+    NotUnderstood,
+    apply,
+    length,
+    lengths,
+    number,
+    stretch,
+)
 from laserpath.errors import InputError
 from laserpath.types import Floats
 
 LARGEST = 1e6  # mm from the page's corner
 MAX_DASHES = 100_000  # in one line
+MITRE = 1e4  # a limit above this is taken as this
 GRID = 1e-6  # mm, on which crossing rings are noded
 
 Complain = Callable[[str], None]
@@ -101,6 +112,7 @@ class Leaf:
 
     def stroked(self, tolerance: float, complain: Complain) -> Work:
         """Pieces whose union is the stroked area, mm."""
+        self.rings(tolerance)  # refuses what is out of reach
         before, after = IDENTITY, self.state.matrix
         if self.fixed_pen:
             before = np.asarray(np.linalg.inv(self.state.host) @ after, dtype=np.float64)
@@ -109,7 +121,7 @@ class Leaf:
         pen = self._pen(tolerance / scale, complain) if scale > 0 else None
         if pen is None:
             return Work([], lambda lines: [])
-        self.rings(tolerance)  # refuses what is out of reach
+        self._checked(np.array(pen.width * scale))
         pattern = self._pattern(complain)
         chains = [Chain(apply(before, s.cubics), pen.tolerance / 2, pen.turn) for s in self.subpaths]
 
@@ -149,7 +161,7 @@ class Leaf:
         if join not in ("miter", "round", "bevel"):
             complain(f"stroke-linejoin {join!r} is not understood, and drawn as miter")
             join = "miter"
-        return Pen(width, cap, join, max(limit, 1.0), tolerance)
+        return Pen(width, cap, join, min(max(limit, 1.0), MITRE), tolerance)
 
     def _pattern(self, complain: Complain) -> Dashes | None:
         """How the line is dashed; None: it is whole."""
@@ -192,7 +204,10 @@ def window(box: tuple[float, float, float, float], state: State) -> BaseGeometry
     """What is left of the clip inside a rectangle of the state's coordinates."""
     x, y, w, h = box
     corners = np.array([[x, y], [x + w, y], [x + w, y + h], [x, y + h]])
-    area = polygons(shapely.polygons(apply(state.matrix, corners)))
+    corners = apply(state.matrix, corners)
+    if not np.abs(corners).max() < LARGE:
+        raise NotFinite("a viewport without end")
+    area = polygons(shapely.polygons(corners))
     return area if state.clip is None else polygons(shapely.intersection(state.clip, area))
 
 

@@ -59,7 +59,7 @@ class Painter:
             return self._painted(leaf)
         except NotFinite as error:
             name = self._document.name(leaf.element)
-            raise InputError(f"{name} holds {str(error)!r}, which is not finite") from None
+            raise InputError(f"{name} {error}") from None
 
     def _painted(self, leaf: Leaf) -> list[tuple[Ink, Work]]:
         """Fill and stroke of one shape, in the order of paint-order."""

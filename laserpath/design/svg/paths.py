@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from laserpath.design.curves import Subpath, arc
-from laserpath.design.svg.values import NUMBER, NUMBERS, NotFinite
+from laserpath.design.svg.values import LARGE, NUMBER, NUMBERS, NotFinite
 from laserpath.types import Floats
 
 LETTERS = "MmZzLlHhVvCcSsQqTtAa"
@@ -106,7 +106,7 @@ def _end_of_valid(d: str) -> int:
 def _floats(texts: Sequence[str]) -> list[float]:
     values = list(map(float, texts))
     for value, text in zip(values, texts, strict=True):
-        if math.isinf(value):
+        if not abs(value) < LARGE:
             raise NotFinite(text)
     return values
 

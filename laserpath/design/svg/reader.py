@@ -49,9 +49,7 @@ def _page(document: Document) -> viewport.Page:
     try:
         page = viewport.page(root.get("width"), root.get("height"), root.get("viewBox"))
     except NotFinite as error:
-        raise InputError(
-            f"the size or viewBox of the page holds {str(error)!r}, which is not finite"
-        ) from None
+        raise InputError(f"the size or viewBox of the page {error}") from None
     if page.warning:
         document.warn(None, page.warning)
     return page

@@ -31,7 +31,7 @@ from laserpath.errors import InputError
 from laserpath.types import Floats
 
 MAX_DEPTH = 200  # with what `use` nests
-MAX_REPEATED = 250_000  # elements that `use` draws
+MAX_REPEATED = 100_000  # elements that `use` draws
 NOT_DRAWN = {
     "defs", "style", "title", "desc", "metadata", "linearGradient", "radialGradient", "pattern", "clipPath",
     "mask", "marker", "filter", "symbol", "view", "cursor", "font", "font-face", "color-profile",
@@ -58,9 +58,7 @@ class Walk:
         try:
             yield from self._visit(element, state)
         except NotFinite as error:
-            raise InputError(
-                f"{self.document.name(element)} holds {str(error)!r}, which is not finite"
-            ) from None
+            raise InputError(f"{self.document.name(element)} {error}") from None
 
     def page(self, root: Element, state: State, place: viewport.Box) -> Iterator[Leaf]:
         """All shapes of the file. place: the page in px; what lies off it is left in."""
@@ -72,7 +70,7 @@ class Walk:
             if inner is not None:
                 yield from self.inside(root, inner, place, "visible")
         except NotFinite as error:
-            raise InputError(f"the outermost svg holds {str(error)!r}, which is not finite") from None
+            raise InputError(f"the outermost svg {error}") from None
 
     def bounds(self, element: Element, state: State) -> viewport.Box | None:
         """(x, y, width, height) of an element's shapes in its own coordinates; None: it has none."""
@@ -176,10 +174,10 @@ class Walk:
         box = (0.0, 0.0, *state.viewport)
         if own.get("transform-box") in ("fill-box", "content-box", "border-box", "stroke-box"):
             box = self.bounds(element, state) or box
-        words = own["transform-origin"].replace(",", " ").split()[:2]
+        words = own["transform-origin"].replace(",", " ").split()[:2] or ["0", "0"]
         if words[0] in ("top", "bottom") or words[-1] in ("left", "right"):
             words = words[::-1] if len(words) == 2 else ["center", *words]
-        words = (words + ["center"])[:2] if words else ["0", "0"]
+        words = (words + ["center"])[:2]
         share = {"left": "0%", "top": "0%", "center": "50%", "right": "100%", "bottom": "100%"}
         size = font_size(inherit(state.values, own))
         x, y = (length(share.get(w, w), box[2 + k], size) + box[k] for k, w in enumerate(words))

@@ -20,6 +20,7 @@ ABSOLUTE = {
     "q": PX_PER_MM / 4, "pt": 96 / 72, "pc": 16.0,
 }  # fmt: skip
 RELATIVE = {"em": 1.0, "rem": 1.0, "ex": 0.5, "ch": 0.5}
+LARGE = 1e30  # numbers from here on only lead to infinity
 ANGLES = {"": 1.0, "deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
 _LENGTH = re.compile(rf"\s*({NUMBER})\s*([a-zA-Z]*|%)\s*")
 _LIST = re.compile(rf"(?:[\s,]*+{NUMBER})*+[\s,]*")
@@ -32,7 +33,10 @@ class NotUnderstood(ValueError):
 
 
 class NotFinite(ValueError):
-    """NaN, infinity, or a number too large to hold."""
+    """NaN, infinity, or a number too large to reckon with: `text`."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"holds {text!r}, but numbers must be finite and below {LARGE:g}")
 
 
 def number(text: str) -> float:
@@ -91,8 +95,7 @@ def apply(m: Floats, points: Floats) -> Floats:
 def stretch(m: Floats) -> float:
     """The largest factor by which the matrix lengthens anything."""
     (a, c), (b, d) = m[:2, :2].tolist()
-    squares, area = a * a + b * b + c * c + d * d, a * d - b * c
-    return math.sqrt((squares + math.sqrt(max(0.0, squares**2 - 4 * area**2))) / 2)
+    return (math.hypot(a + d, b - c) + math.hypot(a - d, b + c)) / 2
 
 
 def transform(text: str) -> Floats:
@@ -160,7 +163,7 @@ def _build(name: str, v: list[float]) -> Floats:
 
 def _finite(text: str) -> float:
     value = float(text)
-    if not math.isfinite(value):
+    if not abs(value) < LARGE:
         raise NotFinite(text)
     return value
 

@@ -1,0 +1,71 @@
+"""Small designs, grids and toolpaths that several tests use. Lengths in mm."""
+
+from __future__ import annotations
+
+import numpy as np
+import shapely
+from hypothesis import strategies as st
+from shapely import affinity
+
+from laserpath import optics
+from laserpath.types import Design, Floats, Grid, Spot, Toolpath
+
+FWHM = 0.1
+SPOT = Spot(fwhm=FWHM)
+SPEED = 50.0
+
+
+def design(*shapes: shapely.Geometry, name: str = "test") -> Design:
+    """The union of some shapes."""
+    return Design(shapely.union_all(shapes), name=name)
+
+
+def centred_grid(half: float, pixels_per_fwhm: float = 6.0) -> Grid:
+    """A square grid about the origin that reaches `half` mm to each side, a pixel centre at (0, 0)."""
+    n = int(np.ceil(half / FWHM * pixels_per_fwhm))
+    pitch = FWHM / pixels_per_fwhm
+    return Grid(origin=(-n * pitch, -n * pitch), pitch=pitch, shape=(2 * n + 1, 2 * n + 1))
+
+
+def coordinates(grid: Grid) -> tuple[Floats, Floats]:
+    """x and y of all pixel centres, (rows, columns) each."""
+    x, y = np.meshgrid(grid.x(), grid.y())
+    return x, y
+
+
+def path(xy: Floats, power: float | Floats = 1.0, speed: float | Floats = SPEED) -> Toolpath:
+    """A toolpath through the vertices; one power or speed stands for all moves."""
+    n = len(xy) - 1
+    return Toolpath(xy, np.broadcast_to(power, n), np.broadcast_to(speed, n))
+
+
+def random_path(rng: np.random.Generator, moves: int = 12, half: float = 0.3) -> Toolpath:
+    """Random vertices, powers and speeds, two of the moves dark."""
+    power = rng.uniform(0.5, 5, moves)
+    power[[3, 7]] = 0
+    return Toolpath(rng.uniform(-half, half, (moves + 1, 2)), power, rng.uniform(20, 50, moves))
+
+
+def airy_line(start: Floats, end: Floats, at: Floats) -> Floats:
+    """The dose (M,) at points (M, 2) of a segment of line energy 1, by Gauss–Legendre of high order."""
+    length = float(np.hypot(*(np.asarray(end) - start)))
+    pieces = max(1, int(np.ceil(length / FWHM)))
+    node, weight = np.polynomial.legendre.leggauss(24)
+    t = ((np.arange(pieces)[:, None] + 0.5 + node / 2) / pieces).ravel()
+    w = np.tile(weight, pieces) * length / (2 * pieces)
+    points = np.asarray(start) + t[:, None] * (np.asarray(end) - start)
+    radius = np.hypot(*(at[:, None] - points[None]).transpose(2, 0, 1))
+    return optics.profile(SPOT, radius) @ w
+
+
+@st.composite
+def polygons(draw: st.DrawFn) -> shapely.Polygon:
+    """A star-shaped polygon about (0, 0), of radius 0.2 to 1, often with a hole."""
+    n = draw(st.integers(3, 12))
+    radius = draw(st.lists(st.floats(0.2, 1.0), min_size=n, max_size=n))
+    turn = draw(st.floats(0, 6.28))
+    angle = turn + 2 * np.pi * np.arange(n) / n
+    outer = shapely.Polygon(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1))
+    if draw(st.booleans()):
+        return outer.difference(affinity.scale(outer, 0.4, 0.4, origin=(0, 0)))
+    return outer

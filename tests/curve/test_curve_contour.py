@@ -1,0 +1,111 @@
+"""Contour-parallel rings, centre lines where no ring fits, and a stroke in every small island."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, design, polygons
+from hypothesis import given, settings
+
+from laserpath.curve import is_closed
+from laserpath.curve.contour import contour
+
+INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
+
+
+def strokes_of(*shapes):
+    return contour(design(*shapes).area, INSET, PITCH, FLAT)
+
+
+def depth(stroke, area):
+    """Distances of a stroke's vertices from the edge."""
+    return shapely.distance(shapely.points(stroke), area.boundary)
+
+
+def test_rings_lie_at_the_inset_and_then_every_pitch():
+    disc = shapely.Point(0, 0).buffer(0.5, quad_segs=90)
+    rings = [s for s in strokes_of(disc) if is_closed(s)]
+    depths = [depth(r, disc).mean() for r in rings]
+    np.testing.assert_allclose(depths, INSET + PITCH * np.arange(len(rings)), atol=FLAT)
+    assert len(rings) == 4
+    for ring in rings:
+        assert np.ptp(depth(ring, disc)) <= FLAT
+
+
+def test_rings_follow_holes_too():
+    area = shapely.box(0, 0, 1, 1).difference(shapely.box(0.4, 0.4, 0.6, 0.6))
+    gaps = np.array([area.boundary.distance(shapely.LineString(s)) for s in strokes_of(area) if is_closed(s)])
+    assert np.isclose(gaps, INSET).sum() == 2
+
+
+@settings(max_examples=30)
+@given(polygon=polygons())
+def test_every_stroke_is_inside_the_design(polygon):
+    """Rings at their depth at least; dots may be longer than a tiny island."""
+    for stroke in strokes_of(polygon):
+        assert polygon.buffer(FLAT).covers(shapely.LineString(stroke))
+        if is_closed(stroke):
+            assert depth(stroke, polygon).min() >= INSET - 2 * FLAT
+
+
+@settings(max_examples=30)
+@given(polygon=polygons())
+def test_no_part_of_the_design_is_far_from_a_stroke(polygon):
+    """Nowhere more than a pitch beyond the inset, but in tips narrower than the spot."""
+    area = polygon.buffer(-INSET).buffer(INSET)
+    lines = shapely.MultiLineString(strokes_of(polygon))
+    rng = np.random.default_rng(0)
+    points = shapely.points(rng.uniform(-1, 1, (500, 2)))
+    points = points[shapely.contains(area, points)]
+    assert shapely.distance(points, lines).max(initial=0) <= max(PITCH, 2 * INSET)
+
+
+def test_a_line_thinner_than_twice_the_inset_gets_one_stroke_along_its_middle():
+    width = 0.3 * FWHM
+    (stroke,) = strokes_of(shapely.box(0, 0, 1, width))
+    assert not is_closed(stroke)
+    np.testing.assert_allclose(stroke[:, 1], width / 2, atol=PITCH / 40)
+    assert stroke[:, 0].min() < width and stroke[:, 0].max() > 1 - width
+
+
+def test_a_bent_thin_line_keeps_its_bend():
+    thin = shapely.LineString([(0, 0), (0.5, 0), (0.5, 0.5)]).buffer(
+        0.15 * FWHM, cap_style="flat", join_style="mitre"
+    )
+    strokes = strokes_of(thin)
+    assert sum(np.hypot(*np.diff(s, axis=0).T).sum() for s in strokes) > 0.9
+    for stroke in strokes:
+        assert thin.covers(shapely.LineString(stroke))
+
+
+def test_a_bar_whose_rings_leave_a_seam_gets_a_centre_line():
+    width = 3 * FWHM
+    strokes = strokes_of(shapely.box(0, 0, 1, width))
+    (centre,) = [s for s in strokes if not is_closed(s)]
+    np.testing.assert_allclose(centre[:, 1], width / 2, atol=PITCH / 40)
+    assert np.ptp(centre[:, 0]) > 0.5
+
+
+@pytest.mark.parametrize("width", [1.6, 2.0])
+def test_a_bar_whose_rings_meet_gets_none(width):
+    """The rings are 0.8 and 1.2 FWHM apart, no more than a pitch."""
+    assert all(is_closed(s) for s in strokes_of(shapely.box(0, 0, 1, width * FWHM)))
+
+
+@pytest.mark.parametrize("size", [0.001, 0.2, 0.5])
+@pytest.mark.parametrize("shape", ["square", "disc", "triangle"])
+def test_an_island_that_no_ring_fits_into_gets_a_stroke_all_the_same(size, shape):
+    r = size * FWHM / 2
+    island = {
+        "square": shapely.box(1 - r, 1 - r, 1 + r, 1 + r),
+        "disc": shapely.Point(1, 1).buffer(r),
+        "triangle": shapely.Polygon([(1 - r, 1 - r), (1 + r, 1 - r), (1, 1 + r)]),
+    }[shape]
+    strokes = strokes_of(shapely.box(0, 0, 0.5, 0.5), island)
+    near = [s for s in strokes if np.hypot(*(s - 1).T).min() < FWHM]
+    assert len(near) == 1
+    assert 0 < np.hypot(*np.diff(near[0], axis=0).T).sum() < 0.6 * FWHM
+
+
+def test_without_an_inset_the_first_ring_is_the_edge_itself():
+    strokes = contour(design(shapely.box(0, 0, 1, 1)).area, 0.0, PITCH, FLAT)
+    assert shapely.LinearRing(strokes[0]).equals(shapely.box(0, 0, 1, 1).exterior)

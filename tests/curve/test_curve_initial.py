@@ -1,0 +1,93 @@
+"""Choosing, subdividing and joining: Design → a toolpath of one line energy."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, design
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laserpath.curve import CURVES, initial_curve, join, subdivide
+from laserpath.errors import InputError
+from laserpath.types import Machine, Process, Settings
+from laserpath.variables import runs
+
+DESIGN = design(shapely.box(1, 1, 2, 1.6), shapely.box(3, 1, 3.03, 2))
+PROCESS = Process()
+
+
+@pytest.mark.parametrize("initial", list(CURVES))
+def test_every_curve_is_a_toolpath_of_one_line_energy(initial):
+    settings = Settings(initial=initial)
+    toolpath = initial_curve(DESIGN, PROCESS, settings)
+    lit = toolpath.line_energy[toolpath.on]
+    np.testing.assert_allclose(lit, lit[0])
+    assert toolpath.length[toolpath.on].max() <= settings.segment_fwhm * FWHM * (1 + 1e-9)
+    assert toolpath.length.min() > 0
+    machine = PROCESS.machine
+    assert (toolpath.speed[toolpath.on] == min(machine.speed_max)).all()
+    assert (toolpath.speed[~toolpath.on] == min(machine.rapid_speed)).all()
+    assert toolpath.on[0] and toolpath.on[-1]
+
+
+def test_the_mean_dose_inside_is_a_third_above_critical():
+    """q/pitch = 4/3 D_c."""
+    toolpath = initial_curve(DESIGN, PROCESS, Settings())
+    expected = 4 / 3 * PROCESS.resin.critical_dose * 1.2 * FWHM
+    assert toolpath.line_energy[toolpath.on][0] == pytest.approx(expected)
+
+
+def test_the_seed_decides_the_random_curve_only():
+    def curve(initial, seed):
+        return initial_curve(DESIGN, PROCESS, Settings(initial=initial, seed=seed)).xy
+
+    np.testing.assert_array_equal(curve("random", 3), curve("random", 3))
+    assert (curve("random", 3)[:5] != curve("random", 4)[:5]).any()
+    np.testing.assert_array_equal(curve("contour", 3), curve("contour", 4))
+
+
+def test_an_unknown_curve_is_named():
+    with pytest.raises(InputError, match="'spiral' is unknown; known: contour, hatch, random"):
+        initial_curve(DESIGN, PROCESS, Settings(initial="spiral"))
+
+
+def test_a_design_that_no_hatch_fits_into_is_refused():
+    with pytest.raises(InputError, match=r"no hatch line fits into design 'test'.*smaller spot"):
+        initial_curve(design(shapely.box(0, 0, 0.02, 1)), PROCESS, Settings(initial="hatch"))
+
+
+places = st.integers(-5000, 5000).map(lambda n: n / 1000)
+vertices = st.lists(st.tuples(places, places), min_size=2, max_size=8, unique=True)
+
+
+@given(xy=vertices, longest=st.floats(0.05, 3))
+def test_subdividing_keeps_the_line_and_its_corners(xy, longest):
+    stroke = np.array(xy)
+    fine = subdivide(stroke, longest)
+    length = np.hypot(*np.diff(fine, axis=0).T)
+    assert length.max() <= longest * (1 + 1e-8)
+    assert length.sum() == pytest.approx(np.hypot(*np.diff(stroke, axis=0).T).sum())
+    assert {tuple(v) for v in stroke} <= {tuple(v) for v in fine}
+    assert shapely.distance(shapely.points(fine), shapely.LineString(stroke)).max() < 1e-9
+
+
+def test_pieces_of_one_segment_are_equal_and_no_more_than_needed():
+    fine = subdivide(np.array([[0.0, 0], [1, 0]]), 0.3)
+    np.testing.assert_allclose(fine[:, 0], [0, 0.25, 0.5, 0.75, 1])
+    # 3 × 0.1 is a little above 0.3: rounding makes no fourth piece.
+    assert len(subdivide(np.array([[0.0, 0], [3 * 0.1, 0]]), 0.1)) == 4
+
+
+def test_a_subdivided_ring_is_still_closed():
+    ring = np.array([[0.1, 0.1], [1.3, 0.2], [0.7, 1.1], [0.1, 0.1]])
+    assert (subdivide(ring, 0.07)[0] == subdivide(ring, 0.07)[-1]).all()
+
+
+def test_joining_adds_a_travel_only_where_there_is_a_gap():
+    a, b, c = np.array([[0.0, 0], [1, 0]]), np.array([[1.0, 0], [1, 1]]), np.array([[5.0, 5], [6, 5]])
+    machine = Machine()
+    joined = join([a, b, c], [np.array([0.01]), np.array([0.02]), np.array([0.03])], machine)
+    np.testing.assert_array_equal(joined.xy, [[0, 0], [1, 0], [1, 1], [5, 5], [6, 5]])
+    np.testing.assert_array_equal(joined.on, [True, True, False, True])
+    np.testing.assert_allclose(joined.line_energy, [0.01, 0.02, 0, 0.03])
+    assert runs(joined.on) == [(0, 2), (3, 4)]

@@ -1,0 +1,141 @@
+"""Files that cannot be read: one clear sentence each, and no surprise."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from laserpath.design import load
+from laserpath.design.svg import read
+from laserpath.errors import InputError
+
+NS = 'xmlns="http://www.w3.org/2000/svg"'
+ROOT = f'<svg {NS} width="100mm" height="100mm" viewBox="0 0 100 100">'
+RECT = '<rect width="10" height="10"/>'
+BOMB = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 9))
+
+FILES = {
+    "empty": (b"", "the file is empty"),
+    "blank": (b" \n ", "the file is empty"),
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0", "is not SVG"),
+    "json": (b'{"polygons": []}', "is not SVG"),
+    "html": (b"<!DOCTYPE html><html></html>", "HTML"),
+    "other root": (b"<kml/>", "<kml>, not <svg>"),
+    "other vocabulary": (b'<svg xmlns="http://example.com/"/>', "another vocabulary"),
+    "gzip": (b"\x1f\x8b\x08\0", "SVGZ"),
+    "cut in a tag": (f'{ROOT}<rect width="10'.encode(), "cut off at line 1"),
+    "cut between tags": (f"{ROOT}\n{RECT}".encode(), "cut off at line 2"),
+    "not UTF-8": (b"<svg>\xff\xfe\xfa</svg>", "broken"),
+    "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><svg/>', "encoding"),
+    "bomb": (f'<!DOCTYPE svg [<!ENTITY e0 "ha">{BOMB}]>{ROOT}&e8;</svg>'.encode(), "entities"),
+    "external entity": (
+        f'<!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]>{ROOT}<desc>&x;</desc></svg>'.encode(),
+        "entities",
+    ),
+    "nothing": (f"{ROOT}</svg>".encode(), "design is empty"),
+    "fill none": (f'{ROOT}<rect width="9" height="9" fill="none"/></svg>'.encode(), "design is empty"),
+    "only a picture": (f'{ROOT}<image href="a.png"/></svg>'.encode(), "<image>"),
+    "white only": (f'{ROOT}<rect width="9" height="9" fill="white"/></svg>'.encode(), "must be dark"),
+    "covered": (f'{ROOT}{RECT}<circle r="50" fill="white"/></svg>'.encode(), "covered by white"),
+    "no area": (f'{ROOT}<path d="M0 0L9 9"/></svg>'.encode(), "no area"),
+    "off the page": (f'{ROOT}<rect x="200" width="9" height="9"/></svg>'.encode(), "outside the page"),
+    "NaN": (f'{ROOT}<rect width="NaN" height="9"/></svg>'.encode(), "rect number 1 holds 'NaN'"),
+    "NaN in a path": (f'{ROOT}<path id="p" d="M0 0L9 nan 5 5Z"/></svg>'.encode(), "path 'p' holds 'nan'"),
+    "infinity": (f'{ROOT}<circle r="inf"/></svg>'.encode(), "'inf', but numbers must be finite"),
+    "overflow": (f'{ROOT}<path d="M0 0L1e999 9 5 5Z"/></svg>'.encode(), "'1e999', but numbers"),
+    "NaN in points": (f'{ROOT}<polygon points="0,0 nan,1 2,2"/></svg>'.encode(), "must be finite"),
+    "NaN in a transform": (f'{ROOT}<g transform="scale(nan)">{RECT}</g></svg>'.encode(), "must be finite"),
+    "NaN in a stroke": (
+        f'{ROOT}<path d="M0 0H9" stroke="black" stroke-width="nan"/></svg>'.encode(),
+        "must be finite",
+    ),
+    "huge": (f'{ROOT}<rect id="big" width="1e30" height="9"/></svg>'.encode(), "'big' holds '1e30'"),
+    "huge scale": (
+        f'{ROOT}<g transform="scale(1e300) scale(1e300)">{RECT}</g></svg>'.encode(),
+        "must be finite",
+    ),
+    "use cycle": (f'{ROOT}<g id="a"><use href="#a"/></g></svg>'.encode(), "contains itself"),
+    "clip cycle": (
+        f'{ROOT}<clipPath id="c" clip-path="url(#c)"/><g clip-path="url(#c)">{RECT}</g></svg>'.encode(),
+        "clipPath 'c' clips itself",
+    ),
+    "deep": (f"{ROOT}{'<g>' * 9999}{RECT}{'</g>' * 9999}</svg>".encode(), "nested"),
+    "page 0": (f'<svg {NS} width="0" height="9">{RECT}</svg>'.encode(), "page width is '0'"),
+    "page negative": (f'<svg {NS} width="9" height="-5mm">{RECT}</svg>'.encode(), "page height is '-5mm'"),
+    "page %": (f'<svg {NS} width="50%" height="9">{RECT}</svg>'.encode(), "no viewBox"),
+    "page nonsense": (f'<svg {NS} width="wide" height="9">{RECT}</svg>'.encode(), "must be a length"),
+    "page NaN": (f'<svg {NS} width="nan" height="9">{RECT}</svg>'.encode(), "must be finite"),
+    "flat viewBox": (f'<svg {NS} viewBox="0 0 0 9">{RECT}</svg>'.encode(), "viewBox is '0 0 0 9'"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> None:
+    content, words = FILES[case]
+    path = tmp_path / "bad.svg"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        load(path, tolerance=0.002)
+    assert words in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_paths_that_are_no_file(tmp_path: Path) -> None:
+    (tmp_path / "drawing.dxf").write_text("0")
+    (tmp_path / "noending").write_text("<svg/>")
+    for name, words in (
+        ("nowhere.svg", "does not exist"),
+        (".", "is a folder"),
+        ("drawing.dxf", "'.dxf', but the designs that can be read end in .svg"),
+        ("noending", "no ending"),
+        ("a\0b.svg", "a.*b.svg"),
+    ):
+        with pytest.raises(InputError, match=words):
+            load(tmp_path / name, tolerance=0.002)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "secret.svg"
+    path.write_text(f"{ROOT}{RECT}</svg>")
+    path.chmod(0)
+    with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        load(path, tolerance=0.002)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_tolerance_must_be_above_zero(tolerance: float, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="tolerance"):
+        load(tmp_path / "a.svg", tolerance=tolerance)
+
+
+def test_use_that_multiplies_is_stopped() -> None:
+    groups = "".join(f'<g id="g{k}">{f"""<use href="#g{k - 1}"/>""" * 10}</g>' for k in range(1, 10))
+    with pytest.raises(InputError, match="repeats"):
+        read(f'{ROOT}<defs><g id="g0">{RECT}</g>{groups}</defs><use href="#g9"/></svg>', "bomb", 0.002)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_with_a_mark_and_doctype_are_fine(encoding: str) -> None:
+    doctype = (
+        '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">'
+    )
+    design = read(f"{doctype}{ROOT}<title>µ</title>{RECT}</svg>".encode(encoding), "test", 0.002)
+    assert design.area.area == pytest.approx(100)
+
+
+def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
+    """Measured 0.4 s; the bound is for slow machines, and catches what grows with the square."""
+    t = np.linspace(0, 2 * np.pi, 100_000, endpoint=False)
+    xy = 50 + 40 * np.stack([np.cos(t), np.sin(t)], axis=1)
+    d = "M" + "L".join(f"{x:.5f},{y:.5f}" for x, y in xy) + "Z"
+    start = time.perf_counter()
+    design = read(f'{ROOT}<path d="{d}"/></svg>', "ring", 0.002)
+    assert time.perf_counter() - start < 8
+    assert design.area.area == pytest.approx(np.pi * 1600, rel=1e-6)

@@ -1,0 +1,105 @@
+"""Samples along the contour, and the splines that read a grid there."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, centred_grid, coordinates, design, polygons
+from hypothesis import given
+from scipy.ndimage import map_coordinates
+
+from laserpath.edges import SAMPLE_FWHM, contour_samples, sampling_matrix
+from laserpath.types import Grid
+
+GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))
+
+
+def test_reading_the_grid_is_scipy_s_periodic_spline():
+    rng = np.random.default_rng(0)
+    field = rng.normal(size=GRID.shape)
+    xy = rng.uniform((-3, -3), (3, 3), (200, 2))
+    u, v = GRID.to_pixels(xy).T
+    expected = map_coordinates(field, [v, u], order=3, mode="grid-wrap")
+    read = sampling_matrix(GRID, xy) @ field.ravel()
+    np.testing.assert_allclose(read, expected, atol=4e-3 * np.abs(field).max())
+
+
+def test_at_the_pixel_centres_the_field_comes_back():
+    field = np.random.default_rng(1).normal(size=GRID.shape)
+    x, y = coordinates(GRID)
+    read = sampling_matrix(GRID, np.stack([x.ravel(), y.ravel()], axis=1)) @ field.ravel()
+    np.testing.assert_allclose(read, field.ravel(), atol=4e-3 * np.abs(field).max())
+
+
+def test_a_constant_is_read_exactly():
+    xy = np.random.default_rng(3).uniform(-1, 1, (50, 2))
+    np.testing.assert_allclose(sampling_matrix(GRID, xy) @ np.full(24 * 40, 7.0), 7, rtol=1e-13)
+    slope = sampling_matrix(GRID, xy, np.ones((50, 2))) @ np.full(24 * 40, 7.0)
+    np.testing.assert_allclose(slope, 0, atol=1e-10)
+
+
+def test_a_smooth_wave_and_its_slope_are_read_true():
+    grid = centred_grid(1.0)
+    rows, columns = grid.shape
+    kx, ky = 2 * np.pi * 5 / (columns * grid.pitch), 2 * np.pi * 3 / (rows * grid.pitch)
+    x, y = coordinates(grid)
+    field = np.sin(kx * x + ky * y)
+    rng = np.random.default_rng(2)
+    xy, direction = rng.uniform(-1, 1, (100, 2)), rng.normal(size=(100, 2))
+    phase = xy @ (kx, ky)
+    np.testing.assert_allclose(sampling_matrix(grid, xy) @ field.ravel(), np.sin(phase), atol=4e-3)
+    slope = np.cos(phase) * (direction @ (kx, ky))
+    read = sampling_matrix(grid, xy, direction) @ field.ravel()
+    np.testing.assert_allclose(read, slope, atol=4e-3 * np.abs(slope).max())
+
+
+def test_no_points_give_an_empty_matrix():
+    assert sampling_matrix(GRID, np.zeros((0, 2))).shape == (0, 24 * 40)
+
+
+@given(polygon=polygons())
+def test_samples_lie_on_the_contour_with_normals_that_point_out(polygon):
+    made = design(polygon)
+    samples = contour_samples(made, FWHM)
+    points = shapely.points(samples.xy)
+    assert shapely.distance(points, made.area.boundary).max() < 1e-12
+    np.testing.assert_allclose(np.hypot(*samples.normal.T), 1)
+    # At a vertex itself the normal is that of one edge only.
+    vertices = shapely.MultiPoint(shapely.get_coordinates(made.area))
+    xy, normal = (a[shapely.distance(points, vertices) > 1e-4] for a in (samples.xy, samples.normal))
+    assert not shapely.contains_xy(made.area, xy + 1e-6 * normal).any()
+    assert shapely.contains_xy(made.area, xy - 1e-6 * normal).all()
+
+
+@given(polygon=polygons())
+def test_samples_are_evenly_spaced(polygon):
+    made = design(polygon)
+    rings = [r for p in made.area.geoms for r in (p.exterior, *p.interiors)]
+    expected = sum(max(8, int(r.length / (SAMPLE_FWHM * FWHM))) for r in rings)
+    assert len(contour_samples(made, FWHM).xy) == expected
+
+
+def test_a_small_ring_still_has_eight_samples():
+    assert len(contour_samples(design(shapely.box(0, 0, 0.01, 0.01)), FWHM).xy) == 8
+
+
+def test_corners_are_what_lies_near_a_turn():
+    samples = contour_samples(design(shapely.box(0, 0, 1, 1)), FWHM)
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    nearest = np.abs(samples.xy[:, None] - corners[None]).max(axis=2).min(axis=1)
+    # The turn is looked for at steps of 3/16 FWHM along the contour.
+    assert samples.corner[nearest < 0.74 * FWHM].all()
+    assert not samples.corner[nearest > 0.76 * FWHM].any()
+
+
+def test_a_round_contour_has_no_corner():
+    assert not contour_samples(design(shapely.Point(0, 0).buffer(1, quad_segs=64)), FWHM).corner.any()
+
+
+@pytest.mark.parametrize(("degrees", "corner"), [(25, False), (35, True)])
+def test_a_turn_counts_above_thirty_degrees(degrees, corner):
+    turn = np.radians(degrees)
+    shape = shapely.Polygon([(-1, -1), (0, -1), (np.cos(turn), np.sin(turn) - 1), (1, 1), (-1, 1)])
+    samples = contour_samples(design(shape), FWHM)
+    near = np.hypot(*(samples.xy - (0, -1)).T) < 0.5 * FWHM
+    assert samples.corner[near].all() == corner
+    assert samples.corner[near].any() == corner

@@ -1,0 +1,135 @@
+"""The loss: its slope, its limits, its size, and what the edge term measures."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, SPOT, centred_grid, coordinates, design
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter
+
+from laserpath.objective import EdgeTerm, Objective
+from laserpath.target import rasterise
+from laserpath.types import Resin
+
+GRID = centred_grid(0.5, 4)
+SQUARE = design(shapely.box(-0.2125, -0.2125, 0.2125, 0.2125))  # on pixel edges
+DISC = design(shapely.Point(0, 0).buffer(0.3, quad_segs=64))
+RESIN = Resin()
+
+
+def objective(made=SQUARE, grid=GRID, edge_weight=0.0):
+    return Objective.for_design(rasterise(made, grid), made, SPOT, RESIN, edge_weight)
+
+
+def disc_dose(radius, grid=GRID, slope=2.0):
+    """Dose in mJ/mm² that falls through D_c at `radius`, by `slope` D_c per FWHM."""
+    x, y = coordinates(grid)
+    return RESIN.critical_dose * np.maximum(1 + slope * (radius - np.hypot(x, y)) / FWHM, 0)
+
+
+@given(seed=st.integers(0, 2**32 - 1), contrast=st.floats(4, 20))
+def test_the_slope_is_the_central_difference(seed, contrast):
+    """Over the whole range of doses, the region above the over-dose limit included."""
+    rng = np.random.default_rng(seed)
+    loss = objective().at_contrast(contrast)
+    dose = RESIN.critical_dose * rng.uniform(0, 5, GRID.shape)
+    direction = rng.normal(size=GRID.shape)
+    h = 1e-6
+    expected = (loss(dose + h * direction)[0] - loss(dose - h * direction)[0]) / (2 * h)
+    assert (loss(dose)[1] * direction).sum() == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_edge_term_s_slope_is_that_at_frozen_steepness(seed):
+    rng = np.random.default_rng(seed)
+    u = disc_dose(0.31) / RESIN.critical_dose + 0.05 * rng.normal(size=GRID.shape)
+    direction, h = rng.normal(size=GRID.shape), 1e-6
+    term = EdgeTerm.for_design(rasterise(DISC, GRID), DISC, SPOT)
+    steepness = np.maximum(np.abs(term.slope @ u.ravel()), 0.5)
+
+    def frozen(v):
+        return float(np.mean(np.sqrt(((term.value @ v.ravel() - 1) / steepness) ** 2 + 0.01**2) - 0.01))
+
+    assert term(u)[0] == pytest.approx(frozen(u), rel=1e-12)
+    expected = (frozen(u + h * direction) - frozen(u - h * direction)) / (2 * h)
+    assert term(u)[1] @ direction.ravel() == pytest.approx(expected, rel=1e-6)
+
+
+def test_with_the_edge_term_loss_and_slope_are_the_weighted_sums():
+    dose = disc_dose(0.33)
+    area, both = objective(DISC), objective(DISC, edge_weight=0.3)
+    error, pull = both.edge(dose / RESIN.critical_dose)
+    assert both(dose)[0] == pytest.approx(area(dose)[0] + 0.3 * error, rel=1e-12)
+    expected = area(dose)[1] + 0.3 * pull.reshape(GRID.shape) / RESIN.critical_dose
+    np.testing.assert_allclose(both(dose)[1], expected, atol=1e-14)
+
+
+def test_a_perfect_dose_costs_nothing():
+    wanted = np.rint(rasterise(SQUARE, GRID).coverage)
+    np.testing.assert_allclose(rasterise(SQUARE, GRID).coverage, wanted, atol=1e-12)
+    dose = 2 * RESIN.critical_dose * wanted
+    losses = [objective().at_contrast(contrast)(dose)[0] for contrast in (5, 10, 20, 40)]
+    assert (np.diff(losses) < 0).all()
+    assert losses[-1] < 1e-12
+
+
+@given(k=st.floats(3.05, 20))
+def test_over_dose_costs_by_its_square(k):
+    """Far above the threshold only the over-dose is left: λ (u − 3)² for each pixel of the design."""
+    wanted = rasterise(SQUARE, GRID).coverage
+    loss, _ = objective().at_contrast(40)(k * RESIN.critical_dose * wanted)
+    area, perimeter = 0.425**2, 4 * 0.425
+    assert loss == pytest.approx(2 * (k - 3) ** 2 * area / (perimeter * FWHM), rel=1e-6)
+
+
+def test_no_dose_at_all_costs_the_area():
+    loss, slope = objective()(np.zeros(GRID.shape))
+    assert loss == pytest.approx(0.425**2 / (4 * 0.425 * FWHM), rel=1e-3)
+    wanted = rasterise(SQUARE, GRID).coverage > 0.5
+    assert (slope[wanted] < 0).all() and (slope[~wanted] > 0).all()
+
+
+def test_two_far_copies_cost_what_one_does():
+    grid = centred_grid(1.6, 4)
+    left, right = shapely.box(-1.2125, -0.2125, -0.7875, 0.2125), shapely.box(0.7875, -0.2125, 1.2125, 0.2125)
+
+    def loss(made):
+        target = rasterise(made, grid)
+        dose = 1.5 * RESIN.critical_dose * gaussian_filter(target.coverage, 3, truncate=6)
+        return Objective.for_design(target, made, SPOT, RESIN, 0.05)(dose)[0]
+
+    assert loss(design(left, right)) == pytest.approx(loss(design(left)), rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [-0.2, -0.1, 0.1, 0.2])
+def test_the_edge_term_is_the_mean_edge_error_in_fwhm(shift):
+    grid = centred_grid(0.6)
+    term = EdgeTerm.for_design(rasterise(DISC, grid), DISC, SPOT)
+    error, _ = term(disc_dose(0.3 + shift * FWHM, grid) / RESIN.critical_dose)
+    assert error == pytest.approx(np.hypot(shift, 0.01) - 0.01, abs=3e-3)
+
+
+def test_where_the_dose_is_flat_the_edge_term_stays_finite():
+    term = EdgeTerm.for_design(rasterise(DISC, GRID), DISC, SPOT)
+    error, slope = term(np.zeros(GRID.shape))
+    assert error == pytest.approx(2, abs=0.02)  # (1 − 0)/½
+    assert np.isfinite(slope).all() and slope.any()
+
+
+def test_single_precision_gives_the_same_loss_and_keeps_its_type():
+    dose = disc_dose(0.32)
+    loss, slope = objective(DISC, edge_weight=0.05)(dose)
+    loss32, slope32 = objective(DISC, edge_weight=0.05)(dose.astype(np.float32))
+    assert slope32.dtype == np.float32
+    assert loss32 == pytest.approx(loss, rel=1e-4)
+    np.testing.assert_allclose(slope32, slope, atol=1e-4 * np.abs(slope).max())
+
+
+def test_the_dose_is_not_written_to_and_the_loss_is_the_same_again():
+    dose = disc_dose(0.32)
+    dose.flags.writeable = False
+    made = objective(DISC, edge_weight=0.05)
+    first, second = made(dose), made(dose)
+    assert first[0] == second[0]
+    assert (first[1] == second[1]).all()

@@ -1,0 +1,144 @@
+"""The loop: it goes downhill, always the same way, within limits, and can be stopped."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from builders import SPOT, design
+
+from laserpath.curve import initial_curve
+from laserpath.dose import DoseModel
+from laserpath.errors import InputError
+from laserpath.objective import Objective
+from laserpath.optimise import Schedule, optimise, reach, tune
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Machine, Process, Resin, Settings, Toolpath
+
+SQUARE = design(shapely.box(1, 1, 1.4, 1.4))
+GRID = grid_for(SQUARE, SPOT, 4)
+MODEL = DoseModel(GRID, SPOT)
+OBJECTIVE = Objective.for_design(rasterise(SQUARE, GRID), SQUARE, SPOT, Resin())
+PROCESS = Process()
+START = tune(initial_curve(SQUARE, PROCESS, Settings()), MODEL, OBJECTIVE, PROCESS.machine)
+SCHEDULE = Schedule(60, contrast=(10.0, 10.0))
+
+
+def run(process=PROCESS, schedule=SCHEDULE, progress=None, objective=OBJECTIVE, start=START):
+    return optimise(start, MODEL, objective, process, schedule, progress)
+
+
+def loss_of(toolpath: Toolpath, contrast: float = 10.0) -> float:
+    return OBJECTIVE.at_contrast(contrast)(MODEL.dose(toolpath))[0]
+
+
+def test_the_loss_falls():
+    solution = run()
+    assert len(solution.loss) == 60
+    assert solution.loss[0] == pytest.approx(loss_of(START), rel=1e-5)
+    assert solution.loss[-1] < 0.5 * solution.loss[0]
+    assert solution.result == "all 60 iterations done"
+    assert not solution.stopped
+
+
+def test_the_best_iterate_is_what_comes_back():
+    solution = run(schedule=Schedule(40, shift=0.2, energy=0.5, final=1.0, contrast=(10.0, 10.0)))
+    assert solution.loss[-1] > solution.loss.min()
+    assert loss_of(solution.toolpath) == pytest.approx(solution.loss.min(), rel=1e-4)
+
+
+def test_the_same_start_gives_the_same_bits():
+    first, second = run().toolpath, run().toolpath
+    assert (first.xy == second.xy).all()
+    assert (first.power == second.power).all()
+
+
+def test_the_shape_of_the_path_is_kept():
+    toolpath = run().toolpath
+    np.testing.assert_array_equal(toolpath.on, START.on)
+    np.testing.assert_array_equal(toolpath.speed, START.speed)
+
+
+def test_an_interrupt_from_outside_ends_with_the_best_so_far():
+    seen = []
+
+    def progress(news):
+        seen.append(news)
+        if len(seen) == 20:
+            raise KeyboardInterrupt
+
+    solution = run(progress=progress)
+    assert solution.stopped
+    assert solution.result == "stopped by the user after 20 of 60 iterations"
+    assert len(solution.loss) == 20
+    assert loss_of(solution.toolpath) == pytest.approx(solution.loss.min(), rel=1e-4)
+    assert [n.iteration for n in seen] == list(range(1, 21))
+    assert {(n.stage, n.of) for n in seen} == {("optimise", 60)}
+
+
+def test_an_interrupt_before_anything_was_found_gives_the_start_back():
+    class Interrupted(Objective):
+        def at_contrast(self, contrast):
+            raise KeyboardInterrupt
+
+    broken = Interrupted(OBJECTIVE.target, OBJECTIVE.resin, OBJECTIVE.scale, OBJECTIVE.contrast)
+    solution = run(objective=broken)
+    assert solution.stopped and len(solution.loss) == 0
+    np.testing.assert_array_equal(solution.toolpath.xy, START.xy)
+    np.testing.assert_allclose(solution.toolpath.power, START.power)
+
+
+def test_a_loss_that_is_not_finite_stops_at_once():
+    sick = replace(OBJECTIVE, scale=np.nan)
+    with pytest.raises(InputError, match="loss is nan at iteration 0, but must be finite"):
+        run(objective=sick)
+
+
+@pytest.mark.parametrize("power_max", [0.3, 1.0, 10.0, 500.0])
+def test_power_never_exceeds_the_machine_s(power_max):
+    machine = Machine(power_max=power_max)
+    start = tune(START, MODEL, OBJECTIVE, machine)
+    toolpath = run(replace(PROCESS, machine=machine), start=start).toolpath
+    for checked in (start, toolpath):
+        assert checked.power.max() <= power_max
+        assert (checked.speed[checked.on] <= min(machine.speed_max)).all()
+
+
+def test_a_weak_laser_goes_slower_and_cures_as_well():
+    machine = Machine(power_max=0.3)
+    weak = tune(START, MODEL, OBJECTIVE, machine)
+    assert weak.speed[weak.on].max() < 20
+    np.testing.assert_allclose(weak.line_energy, START.line_energy, rtol=1e-6)
+    solution = run(replace(PROCESS, machine=machine), start=weak)
+    assert solution.loss[-1] < 0.5 * solution.loss[0]
+
+
+def test_tuning_finds_the_best_single_power():
+    tuned = [loss_of(replace(START, power=START.power * k), 10.0) for k in (0.9, 1, 1.1)]
+    assert tuned[1] <= min(tuned[0], tuned[2])
+
+
+def test_tuning_does_not_depend_on_the_power_it_starts_from():
+    again = tune(replace(START, power=START.power * 0.01), MODEL, OBJECTIVE, PROCESS.machine)
+    np.testing.assert_allclose(again.power, START.power, rtol=0.03)
+
+
+def test_vertices_stay_on_the_machine():
+    """The design touches the work zero; the path may not go beyond it."""
+    square = design(shapely.box(0, 0, 0.4, 0.4))
+    grid = grid_for(square, SPOT, 4)
+    objective = Objective.for_design(rasterise(square, grid), square, SPOT, Resin())
+    model = DoseModel(grid, SPOT)
+    start = initial_curve(square, PROCESS, Settings(inset_fwhm=0.0))
+    toolpath = optimise(start, model, objective, PROCESS, Schedule(30, shift=0.2)).toolpath
+    assert toolpath.xy.min() >= 0
+    low, high = reach(grid, PROCESS.machine, centred=True)
+    assert (low < 0).all() and (high > 0.4).all()
+
+
+def test_the_schedule_falls_and_sharpens():
+    schedule = Schedule(100, final=0.05, contrast=(8.0, 20.0))
+    steps, contrasts = zip(*(schedule.at(k) for k in range(100)), strict=True)
+    assert steps[0] == 1 and steps[-1] == pytest.approx(0.05)
+    assert (np.diff(steps) < 0).all()
+    assert contrasts[0] == 8 and contrasts[50] == contrasts[-1] == pytest.approx(20)

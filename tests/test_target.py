@@ -1,0 +1,90 @@
+"""Exact pixel coverage: against polygon areas and shapely's intersections."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import SPOT, centred_grid, design, polygons
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely import affinity
+
+from laserpath.errors import InputError
+from laserpath.target import MARGIN_FWHM, grid_for, rasterise
+from laserpath.types import Design, Grid, Spot
+
+offsets = st.floats(-0.05, 0.05)
+
+
+@given(polygon=polygons(), dx=offsets, dy=offsets)
+def test_the_pixels_sum_to_the_area(polygon, dx, dy):
+    moved = affinity.translate(polygon, dx, dy)
+    grid = centred_grid(1.2, 3)
+    coverage = rasterise(design(moved), grid).coverage
+    assert coverage.sum() * grid.pixel_area == pytest.approx(moved.area, rel=1e-12)
+
+
+@settings(max_examples=20)
+@given(polygon=polygons(), dx=offsets, dy=offsets)
+def test_each_pixel_is_its_intersection_with_the_design(polygon, dx, dy):
+    moved = affinity.translate(polygon, dx, dy)
+    grid = Grid(origin=(-1.2, -1.2), pitch=0.15, shape=(17, 18))
+    x, y = np.meshgrid(grid.x(), grid.y())
+    half = grid.pitch / 2
+    pixels = shapely.box(x - half, y - half, x + half, y + half)
+    expected = shapely.area(shapely.intersection(pixels, moved)) / grid.pixel_area
+    np.testing.assert_allclose(rasterise(design(moved), grid).coverage, expected, atol=1e-10)
+
+
+def test_edges_on_pixel_edges_are_exact():
+    # The last row is the grid's rim, where the design's upper edge lies.
+    grid = Grid(origin=(0.5, 0.5), pitch=1.0, shape=(4, 5))
+    coverage = rasterise(design(shapely.box(1, 1, 3, 4)), grid).coverage
+    expected = np.zeros((4, 5))
+    expected[1:4, 1:3] = 1
+    np.testing.assert_array_equal(coverage, expected)
+
+
+def test_parts_and_holes_of_several_polygons_add_up():
+    ring = shapely.Point(0, 0).buffer(0.8).difference(shapely.Point(0, 0).buffer(0.6))
+    area = design(ring, shapely.Point(0.05, 0.03).buffer(0.3))
+    grid = centred_grid(1.0, 5)
+    assert rasterise(area, grid).coverage.sum() * grid.pixel_area == pytest.approx(area.area.area, rel=1e-12)
+
+
+def test_orientation_of_rings_does_not_matter():
+    shell, hole = shapely.box(-0.5, -0.5, 0.5, 0.5), shapely.box(-0.2, -0.2, 0.2, 0.2)
+    rings = shapely.get_coordinates(shell), shapely.get_coordinates(hole)
+    grid = centred_grid(0.7)
+    results = [
+        rasterise(Design(shapely.Polygon(rings[0][::a], [rings[1][::b]])), grid).coverage
+        for a in (1, -1)
+        for b in (1, -1)
+    ]
+    for other in results[1:]:
+        np.testing.assert_allclose(other, results[0], atol=1e-12)
+
+
+def test_parts_outside_the_grid_are_refused():
+    grid = centred_grid(0.5)
+    inside = design(shapely.box(-0.5, -0.5, 0.5, 0.5))
+    assert rasterise(inside, grid).coverage.max() == 1
+    for dx, dy in ((0.2, 0), (-0.2, 0), (0, 0.2), (0, -0.2)):
+        with pytest.raises(InputError, match="reaches outside the grid"):
+            rasterise(design(affinity.translate(inside.area, dx, dy)), grid)
+
+
+@given(width=st.floats(0.01, 3), height=st.floats(0.01, 3), fwhm=st.floats(0.05, 1), per_fwhm=st.floats(3, 8))
+def test_the_grid_leaves_the_margin_all_round(width, height, fwhm, per_fwhm):
+    made = design(shapely.box(7, -5, 7 + width, -5 + height))
+    grid = grid_for(made, Spot(fwhm=fwhm), per_fwhm)
+    x0, x1, y0, y1 = grid.extent
+    margin = MARGIN_FWHM * fwhm * (1 - 1e-9)
+    assert grid.pitch == pytest.approx(fwhm / per_fwhm)
+    assert min(7 - x0, x1 - 7 - width, -5 - y0, y1 + 5 - height) >= margin
+    assert (x0 + x1) / 2 == pytest.approx(7 + width / 2)
+    assert (y0 + y1) / 2 == pytest.approx(-5 + height / 2)
+
+
+def test_a_grid_too_large_is_refused_before_it_is_made():
+    with pytest.raises(InputError, match=r"'test', 1000 × 1000 mm, needs 3\.6e\+09 pixels"):
+        grid_for(design(shapely.box(0, 0, 1000, 1000)), SPOT, 6)
