@@ -19,22 +19,8 @@ if TYPE_CHECKING:
     from laserpath.errors import InputError
     from laserpath.framing import frame
     from laserpath.optimise import Progress
-    from laserpath.types import (
-        Design,
-        Edges,
-        Figures,
-        Grid,
-        Machine,
-        Measurement,
-        Process,
-        Report,
-        Resin,
-        Settings,
-        Solution,
-        Spot,
-        Target,
-        Toolpath,
-    )
+    from laserpath.results import Edges, Figures, Measurement, Report, Solution
+    from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
 
 __version__ = "0.1.0"
 
@@ -65,6 +51,7 @@ _ELSEWHERE = {
     "InputError": "errors",
     "Plan": "_plan",
     "Progress": "optimise",
+    **dict.fromkeys(("Edges", "Figures", "Measurement", "Report", "Solution"), "results"),
     "frame": "framing",
     "load": "design",
     "plan": "_plan",

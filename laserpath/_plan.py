@@ -15,14 +15,16 @@ from laserpath import convert, files, framing, report, toolpath_svg
 from laserpath.curve import initial_curve
 from laserpath.design import load
 from laserpath.dose import DoseModel
-from laserpath.measure import measure, measure_executed
+from laserpath.measure import measure, measure_executed, missing
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
 from laserpath.placement import place, too_fine, too_strong
 from laserpath.program import header, write_program
+from laserpath.results import Report, Solution
+from laserpath.smooth import to_levels
 from laserpath.stages import solve
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Process, Report, Settings, Solution, Target, Toolpath
+from laserpath.types import Design, Machine, Process, Settings, Target, Toolpath
 
 FLATTEN_FWHM = 1 / 50
 """How far a flattened curve of the design may be from the true one."""
@@ -46,9 +48,9 @@ class Plan:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether the tolerance asked for, if any, is met (95 % of the edge, as commanded)."""
+        """Whether 95 % of the edge keep the tolerance asked for, if any, as commanded and as executed."""
         limit = self.settings.max_epe_fwhm
-        return limit is None or self.report.commanded.figures.epe_p95 <= limit
+        return limit is None or self.report.epe_p95 <= limit
 
     def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
@@ -59,7 +61,7 @@ class Plan:
         page = report.render(
             self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
             process=self.process, settings=self.settings, loss=self.solution.loss,
-            program_header=header(self.design, self.process, self.settings),
+            program_header=header(self.design, self.process, self.settings, self.report.warnings),
         )  # fmt: skip
         texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
         if frame:
@@ -86,21 +88,28 @@ def plan(
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
-    start = tune(initial_curve(design, process, settings), model, objective, machine)
+    start = to_levels(tune(initial_curve(design, process, settings), model, objective, machine), machine)
     solution = solve(start, design, process, settings, progress)
     warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings))
     program = write_program(solution.toolpath, design, process, settings, warnings)
-    shipped = gcode.parse(program, gcode.dialect(machine.dialect), machine.s_max)
-    toolpath = convert.from_moves(shipped, machine)
+    toolpath = _read(program, machine)
+    first = write_program(start, design, process, settings)
+    commanded = measure(toolpath, design, target, process, lines=_lines(program))
     result = Report(
-        commanded=measure(toolpath, design, target, process, lines=_lines(program)),
+        commanded=commanded,
         executed=measure_executed(toolpath, design, target, process, lines=_lines(program)),
-        start=measure(
-            start, design, target, process, lines=_lines(write_program(start, design, process, settings))
-        ),
-        warnings=warnings,
+        start=measure(_read(first, machine), design, target, process, lines=_lines(first)),
+        warnings=(*warnings, *missing(commanded.edges)),
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)
+
+
+def _read(program: str, machine: Machine) -> Toolpath:
+    """The toolpath that a program says."""
+    moves = gcode.parse(
+        program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
+    )
+    return convert.from_moves(moves, machine)
 
 
 def _lines(program: str) -> int:

@@ -12,15 +12,17 @@ import numpy as np
 
 import gcode
 from laserpath import convert
-from laserpath.dose import DoseModel
+from laserpath.dose import isolated_dose
 from laserpath.errors import InputError
 from laserpath.metrics import cure_figures, edge_errors, with_path
-from laserpath.types import Design, Figures, Floats, Measurement, Process, Target, Toolpath
+from laserpath.results import Edges, Figures, Measurement
+from laserpath.types import Design, Floats, Process, Target, Toolpath
 
 DEFOCUS = 1.15
 """The defocused spot's FWHM relative to the focused one's, at the same energy."""
 
 _EXECUTED_PIECE_FWHM = 0.5
+_LISTED = 3
 
 
 def measure(
@@ -52,13 +54,26 @@ def _expose(
     """Measure the dose of one toolpath, with the times and lengths of another."""
     spot, critical = process.spot, process.resin.critical_dose
     grid = target.grid
-    dose = DoseModel(grid, spot, precision="f64").dose(exposed)
-    blurred = DoseModel(grid, replace(spot, fwhm=spot.fwhm * DEFOCUS), precision="f64").dose(exposed)
+    dose = isolated_dose(exposed, grid, spot)
+    blurred = isolated_dose(exposed, grid, replace(spot, fwhm=spot.fwhm * DEFOCUS))
     edges = edge_errors(dose, grid, design, spot, critical)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
     figures = cure_figures(dose, blurred, edges, target, design, spot, critical)
     return Measurement(_with_motion(figures, path, process, lines), grid, dose, edges)
+
+
+def missing(edges: Edges) -> tuple[str, ...]:
+    """A sentence if parts of the outline have no printed edge near, with some of the places."""
+    lost = np.flatnonzero(edges.missing)
+    if not len(lost):
+        return ()
+    some = lost[np.linspace(0, len(lost) - 1, min(len(lost), _LISTED)).astype(np.int64)]
+    places = ", ".join(f"({x:.3f}, {y:.3f})" for x, y in edges.xy[some])
+    return (
+        f"{len(lost)} of {len(edges.epe)} points of the outline have no printed edge near, "
+        f"among them {places} mm: features or gaps too fine there, or a curve that leaves them out",
+    )
 
 
 def _from_zero(path: Toolpath, process: Process) -> Toolpath:

@@ -4,8 +4,11 @@
 outward normal to where the dose falls through the critical dose, the nearest such place within
 ±2 FWHM; the cap where there is none. Corners: points within 0.75 FWHM of a turn by more than 30°.
 
-**Areas** are measured to sub-pixel: where the dose is smooth, the fraction of a pixel of pitch p
-above a level is about clip(½ + (D − D_c)/(p |∇D|₁), 0, 1), with |∇D|₁ = |∂D/∂x| + |∂D/∂y|.
+**Areas** are measured to sub-pixel: within a pixel the dose is taken as a plane, so that the cured part
+is the unit square cut by a line. With a ≤ b the parts of |∂D/∂x|, |∂D/∂y| in their sum g (a + b = 1)
+and t = ½ + (D − D_c)/(p g) the line's place, 0 to 1 across the square (Scardovelli and Zaleski 2000):
+
+    t²/(2ab) for t ≤ a,   (t − a/2)/b for a ≤ t ≤ b,   1 − (1 − t)²/(2ab) for t ≥ b.
 
 **Process-variation band**: area cured at dose +10 % and not at −10 %, over perimeter × FWHM.
 """
@@ -18,7 +21,8 @@ import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
 
 from laserpath.edges import contour_samples
-from laserpath.types import Bools, Design, Edges, Figures, Floats, Grid, Spot, Target
+from laserpath.results import Edges, Figures
+from laserpath.types import Bools, Design, Floats, Grid, Spot, Target
 
 EPE_CAP_FWHM = 2.0
 _PROBES = 81
@@ -49,9 +53,14 @@ def edge_errors(dose: Floats, grid: Grid, design: Design, spot: Spot, critical_d
 
 def cured_fraction(dose: Floats, critical_dose: float) -> Floats:
     """(rows, columns) fraction of each pixel above the critical dose."""
-    gy, gx = np.gradient(np.asarray(dose, dtype=np.float64))
-    rise = np.abs(gx) + np.abs(gy)
-    return np.clip(0.5 + (dose - critical_dose) / np.maximum(rise, 1e-12 * critical_dose), 0, 1)
+    gy, gx = np.abs(np.gradient(np.asarray(dose, dtype=np.float64)))
+    rise = np.maximum(gx + gy, 1e-12 * critical_dose)
+    t = np.clip(0.5 + (dose - critical_dose) / rise, 0, 1)
+    a = np.clip(np.minimum(gx, gy) / rise, 1e-9, 0.5)
+    b = 1 - a
+    small = np.minimum(t, 1 - t)
+    part = np.where(small <= a, small**2 / (2 * a * b), (small - a / 2) / b)
+    return np.where(t <= 0.5, part, 1 - part)
 
 
 def cure_figures(

@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -107,8 +108,7 @@ class Objective:
         """(L, ∂L/∂u), in strips of rows that fit in the cache, on all cores; summed in order."""
         slope = np.empty_like(u)
         strips = [slice(r, r + _STRIP_ROWS) for r in range(0, len(u), _STRIP_ROWS)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            losses = list(pool.map(lambda rows: self._strip(u[rows], rows, slope[rows]), strips))
+        losses = list(_pool().map(lambda rows: self._strip(u[rows], rows, slope[rows]), strips))
         return self.scale * sum(losses), slope
 
     def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
@@ -131,3 +131,9 @@ class Objective:
             slope += error
             power *= e
         return loss
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """As many threads as there are processors; starting them anew costs more than a small grid."""
+    return ThreadPoolExecutor(os.cpu_count())

@@ -14,7 +14,8 @@ import numpy as np
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.objective import Objective
-from laserpath.types import Floats, Grid, Machine, Process, Solution, Toolpath
+from laserpath.results import Solution
+from laserpath.types import Floats, Grid, Machine, Process, Toolpath
 from laserpath.variables import Variables
 
 _BETA1, _BETA2 = 0.9, 0.99
@@ -36,7 +37,7 @@ class Progress:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """iterations; first step sizes (`shift` in FWHM, `energy` in log q), falling to `final` of them;
-    contrast: first and last steepness of the threshold, the last from half-way on.
+    contrast: first and last steepness of the threshold, in five steps, the last from half-way on.
     """
 
     iterations: int
@@ -49,7 +50,8 @@ class Schedule:
         """Relative step and contrast of iteration k."""
         t = k / max(self.iterations - 1, 1)
         step = self.final + (1 - self.final) * (1 + np.cos(np.pi * t)) / 2
-        return step, self.contrast[0] * (self.contrast[1] / self.contrast[0]) ** min(2 * t, 1.0)
+        sharpening = min(np.floor(8 * t) / 4, 1.0)
+        return step, self.contrast[0] * (self.contrast[1] / self.contrast[0]) ** sharpening
 
 
 def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
@@ -89,7 +91,7 @@ def optimise(
     state = _Adam(variables, schedule, fwhm)
     best, history = (np.inf, 0.0, start.xy, start.line_energy), []
     highest = _highest_energy(start, process.machine)
-    result, stopped = f"all {schedule.iterations} iterations done", False
+    stopped = False
     try:
         for k in range(schedule.iterations):
             step, contrast = schedule.at(k)
@@ -108,13 +110,18 @@ def optimise(
             if progress:
                 progress(Progress(stage, k + 1, schedule.iterations, loss))
     except KeyboardInterrupt:
-        result, stopped = (
-            f"stopped by the user after {len(history)} of {schedule.iterations} iterations",
-            True,
-        )
+        stopped = True
     _, _, xy, energy = best
     path = _exposing(xy, energy, start.speed, process.machine)
+    result = outcome(len(history), schedule.iterations, stopped)
     return Solution(path, np.array(history), result, stopped)
+
+
+def outcome(done: int, planned: int, stopped: bool) -> str:
+    """How an optimisation ended, in one sentence."""
+    if stopped:
+        return f"stopped by the user after {done} of {planned} iterations"
+    return f"all {planned} iterations done"
 
 
 class _Adam:

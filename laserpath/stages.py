@@ -1,9 +1,9 @@
 """From the tuned start to the moves that will be written: (find,) shape, simplify, refine, trim.
 
-0. *Find*, for a random start only: with a spot as wide as half of the design, then half of that
-   and so on, since a line feels only the part of the design that its spot reaches.
+0. *Find*, for a random start only, half of the iterations: with a spot as wide as half of the design,
+   then half of that and so on, since a line feels only what its spot reaches.
 1. *Shape*: many moves on a coarse grid find the form, the threshold sharpening on the way.
-2. *Simplify*: what the tolerance allows is merged, and powers are put on the machine's levels.
+2. *Simplify*: what the tolerance allows is merged, the edges are checked, and powers are put on levels.
 3. *Refine*: those very moves on the fine grid, with the edges in the loss.
 4. *Trim*: one last factor on all powers.
 """
@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from laserpath.dose import DoseModel
+from laserpath.dose import DoseModel, isolated_dose
 from laserpath.objective import EdgeTerm, Objective
-from laserpath.optimise import Progress, Schedule, optimise, tune
+from laserpath.optimise import Progress, Schedule, optimise, outcome, tune
+from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Process, Settings, Solution, Toolpath
+from laserpath.types import Design, Floats, Grid, Process, Settings, Toolpath
 
 Listener = Callable[[Progress], None]
 
@@ -29,6 +30,9 @@ _SHAPE_SHARE = 0.6
 
 _NARROWEST_FIND = 1.3
 """Spot width, relative to the true one, at which finding ends."""
+
+_TRIES = 4
+"""Each simplifies half as far as the last."""
 
 _TRIM_FWHM = 0.0005
 """How much mean edge error the weaker of two exposures may have more."""
@@ -57,57 +61,82 @@ def solve(
     A stage that the user stopped is the last one.
     """
     path, losses, stages = start, [], _stages(design, process, settings)
+    edges = _EdgeCheck.of(design, process, settings)
     for stage in stages:
         if stage.name == "refine":
-            path = to_levels(simplify(path, process.spot, settings.simplify_fwhm), process.machine)
+            path = to_levels(lean(path, edges, settings.simplify_fwhm), process.machine)
         solution = _run(stage, path, design, process, settings, progress)
         path = solution.toolpath
         losses.append(solution.loss)
         if solution.stopped:
-            path = simplify(path, process.spot, settings.simplify_fwhm)
+            path = lean(path, edges, settings.simplify_fwhm)
             break
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
-    result = (
-        f"stopped by the user after {len(history)} of {planned} iterations"
-        if solution.stopped
-        else f"all {planned} iterations done"
-    )
     return Solution(
-        toolpath=to_levels(trim(path, design, process, settings), process.machine),
+        toolpath=to_levels(trim(path, edges), process.machine),
         loss=history,
-        result=result,
+        result=outcome(len(history), planned, solution.stopped),
         stopped=solution.stopped,
     )
 
 
 def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:
-    """What is done for the start that the settings name."""
-    n = settings.iterations
-    shape = round(_SHAPE_SHARE * n)
-    find = []
+    """What is done for the start that the settings name, in all `settings.iterations`."""
+    n, beta, widths = settings.iterations, process.resin.contrast, []
     if settings.initial == "random":
         width = max(design.size) / (2 * process.spot.fwhm)
         while width > _NARROWEST_FIND:
-            find.append(_Stage("find", 2 / 3, 0.0, Schedule(n // 2, contrast=(4.0, 8.0)), width))
+            widths.append(width)
             width /= 2
+    each = n // (2 * len(widths)) if widths else 0
+    rest = n - each * len(widths)
+    shape = round(_SHAPE_SHARE * rest)
+    sharp = (1.2 * beta, 1.2 * beta)
     return [
-        *find,
-        _Stage("shape", 2 / 3, 0.0, Schedule(shape, contrast=(8.0, 12.0))),
-        _Stage("refine", 1.0, 0.05, Schedule(n - shape, shift=0.006, energy=0.02, contrast=(12.0, 12.0))),
+        *(_Stage("find", 2 / 3, 0.0, Schedule(each, contrast=(0.4 * beta, 0.8 * beta)), w) for w in widths),
+        _Stage("shape", 2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, 1.2 * beta))),
+        _Stage("refine", 1.0, 0.05, Schedule(rest - shape, shift=0.006, energy=0.02, contrast=sharp)),
     ]
 
 
-def trim(path: Toolpath, design: Design, process: Process, settings: Settings) -> Toolpath:
+@dataclass(frozen=True, slots=True)
+class _EdgeCheck:
+    """Mean edge error, in FWHM, of toolpaths of one design on the fine grid."""
+
+    grid: Grid
+    process: Process
+    edge: EdgeTerm
+
+    @classmethod
+    def of(cls, design: Design, process: Process, settings: Settings) -> _EdgeCheck:
+        grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
+        return cls(grid, process, EdgeTerm.for_design(rasterise(design, grid), design, process.spot))
+
+    def errors(self, path: Toolpath, factors: Floats) -> Floats:
+        """(K,) errors at relative exposures (K,)."""
+        u = isolated_dose(path, self.grid, self.process.spot) / self.process.resin.critical_dose
+        return np.array([self.edge(k * u)[0] for k in factors])
+
+
+def lean(path: Toolpath, edges: _EdgeCheck, tolerance_fwhm: float) -> Toolpath:
+    """The path simplified as far as its mean edge error rises by no more than the tolerance."""
+    one = np.ones(1)
+    allowed = edges.errors(path, one)[0] + tolerance_fwhm
+    for k in range(_TRIES):
+        simpler = simplify(path, edges.process.spot, tolerance_fwhm / 2**k)
+        if edges.errors(simpler, one)[0] <= allowed:
+            return simpler
+    return path
+
+
+def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     """The path at the lowest power factor whose mean edge error is within 0.0005 FWHM of the best one's.
 
     Of two equally true exposures the weaker is the better: what is undercured can be exposed again.
     """
-    grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
-    u = DoseModel(grid, process.spot).dose(path) / process.resin.critical_dose
-    edge = EdgeTerm.for_design(rasterise(design, grid), design, process.spot)
     factors = np.linspace(0.95, 1.05, 51)
-    errors = np.array([edge(k * u)[0] for k in factors])
+    errors = edges.errors(path, factors)
     factor = factors[np.flatnonzero(errors <= errors.min() + _TRIM_FWHM)[0]]
     return replace(path, power=path.power * factor)
 

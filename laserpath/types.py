@@ -9,7 +9,8 @@ multiples of the spot's full width at half maximum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Point = tuple[float, float]
 
+INITIAL_CURVES = ("contour", "hatch", "random")
+"""Names of the initial curves."""
 
-def _frozen(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
+
+def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
     """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
     array = np.array(values, dtype=np.float64)
     if array.ndim != len(shape) or any(
@@ -45,6 +49,14 @@ def _positive(owner: object, *names: str) -> None:
         value = getattr(owner, name)
         if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):
             raise InputError(f"{type(owner).__name__.lower()} {name} is {value}, but must be above 0")
+
+
+def _whole(owner: object, *names: str) -> None:
+    """Raise unless each named field of `owner` is a whole number."""
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise InputError(f"{name} is {value}, but must be a whole number")
 
 
 def _between(owner: object, **limits: tuple[float, float]) -> None:
@@ -69,6 +81,8 @@ class Design:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.name or self.name != PurePath(self.name).name:
+            raise InputError(f"design name {self.name!r} is not a plain file name")
         area = MultiPolygon([self.area]) if isinstance(self.area, Polygon) else self.area
         object.__setattr__(self, "area", area)
         if not isinstance(area, MultiPolygon):
@@ -141,7 +155,7 @@ class Target:
     coverage: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coverage", _frozen(self.coverage, "coverage", self.grid.shape))
+        object.__setattr__(self, "coverage", frozen_array(self.coverage, "coverage", self.grid.shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +224,7 @@ class Machine:
             self, "size", "speed_max", "rapid_speed", "acceleration", "junction_deviation",
             "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
         )  # fmt: skip
+        _whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
             raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")
 
@@ -260,8 +275,11 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _positive(self, "segment_fwhm", "simplify_fwhm")
+        _whole(self, "iterations", "passes", "seed")
+        if self.initial not in INITIAL_CURVES:
+            raise InputError(f"initial curve {self.initial!r} is unknown; known: {', '.join(INITIAL_CURVES)}")
         _between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
+        _between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
         _between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100))
         if self.origin not in ("page", "design", "centre"):
             raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
@@ -269,7 +287,7 @@ class Settings:
             _positive(self, "max_epe_fwhm")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Toolpath:
     """Straight moves one after the other, exactly what `G1 X Y F S` says.
 
@@ -282,10 +300,10 @@ class Toolpath:
     speed: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "xy", _frozen(self.xy, "toolpath xy", (None, 2)))
+        object.__setattr__(self, "xy", frozen_array(self.xy, "toolpath xy", (None, 2)))
         n = max(len(self.xy) - 1, 0)
         for name in ("power", "speed"):
-            object.__setattr__(self, name, _frozen(getattr(self, name), f"toolpath {name}", (n,)))
+            object.__setattr__(self, name, frozen_array(getattr(self, name), f"toolpath {name}", (n,)))
         if n and self.power.min() < 0:
             raise InputError(f"toolpath power {self.power.min():g} mW is below 0 mW")
         if n and self.speed.min() <= 0:
@@ -308,92 +326,3 @@ class Toolpath:
     def line_energy(self) -> Floats:
         """(N,) q = power/speed, mJ/mm."""
         return self.power / self.speed
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """What an optimiser found. result: one sentence.  loss: (iterations,) history.  stopped: by the user."""
-
-    toolpath: Toolpath
-    loss: Floats
-    result: str
-    stopped: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", _frozen(self.loss, "loss", (None,)))
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of one toolpath against one design.
-
-    epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: away from corners.
-    missing_edges of `samples` contour points have no printed edge near.  pv_band: area cured at dose
-    +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area that changes with FWHM·1.15, likewise.
-    iou: intersection ÷ union.  overcure, undercure: mm².  dose_max: in critical doses.  Times s, lengths mm.
-    segment_rate: moves/s that the busiest `look_ahead` moves ask of the link (write_time counts its limit).
-    """
-
-    epe_mean: float
-    epe_p95: float
-    epe_max: float
-    epe_mean_smooth: float
-    epe_max_smooth: float
-    missing_edges: int
-    samples: int
-    pv_band: float
-    pv_defocus: float
-    iou: float
-    overcure: float
-    undercure: float
-    dose_max: float
-    write_time: float
-    ideal_time: float
-    write_length: float
-    travel_length: float
-    toggles: int
-    lines: int
-    segment_rate: float
-
-    def as_dict(self) -> dict[str, float]:
-        """Plain numbers by name, for JSON."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Edge placement errors along the design's contour.
-
-    xy: (M, 2) mm.  normal: (M, 2) outward.  epe: (M,) mm, + is printed outside the design;
-    ± the cap where no edge prints.  missing, corner: (M,) bool.
-    """
-
-    xy: Floats
-    normal: Floats
-    epe: Floats
-    missing: Bools
-    corner: Bools
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One exposure, measured. dose: (rows, columns) mJ/mm² on `grid`."""
-
-    figures: Figures
-    grid: Grid
-    dose: Floats
-    edges: Edges
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What the shipped G-code will cure, next to the curve that it started from.
-
-    commanded: power/feed as written.  executed: with the speeds that the controller reaches.
-    start: the initial curve at its best single power.
-    """
-
-    commanded: Measurement
-    executed: Measurement
-    start: Measurement
-    warnings: tuple[str, ...] = ()

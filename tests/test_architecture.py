@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"gcode", "errors", "types", "quantities", "files", "kernels"},
+    {"gcode", "errors", "types", "results", "quantities", "files", "kernels"},
     {"optics", "convert", "edges", "variables"},
     {"design", "dose", "profiles"},
     {"target", "objective", "metrics", "placement", "program"},

@@ -182,3 +182,17 @@ def test_the_path_s_figures():
     assert found.toggles == 4
     assert found.ideal_time == pytest.approx(16 / 50)
     assert (found.write_time, found.segment_rate, found.lines) == (1.5, 99, 12)
+
+
+@given(angle=st.floats(0, 6.28), offset=st.floats(-0.2, 0.2))
+def test_a_straight_edge_at_any_angle_is_covered_exactly(angle, offset):
+    """No false over- or undercure where a slanted edge prints exactly as drawn."""
+    x, y = coordinates(GRID)
+    ramp = CRITICAL + offset - (np.cos(angle) * x + np.sin(angle) * y)
+    x0, x1, y0, y1 = GRID.extent
+    far = 10 * np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    place = offset * far[0] / 10
+    half = shapely.Polygon([place - far[1], place + far[1], place + far[1] - far[0], place - far[1] - far[0]])
+    solid = half.intersection(shapely.box(x0, y0, x1, y1))
+    exact = rasterise(design(solid), GRID).coverage
+    np.testing.assert_allclose(cured_fraction(ramp, CRITICAL), exact, atol=1e-6)

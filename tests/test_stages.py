@@ -13,9 +13,10 @@ from laserpath.errors import InputError
 from laserpath.measure import measure
 from laserpath.objective import Objective
 from laserpath.optimise import tune
-from laserpath.stages import solve, trim
+from laserpath.results import Solution
+from laserpath.stages import _EdgeCheck, solve, trim
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Machine, Process, Resin, Settings, Solution, Toolpath
+from laserpath.types import Machine, Process, Resin, Settings, Toolpath
 
 SETTINGS = Settings(iterations=100)
 TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="tee")
@@ -108,7 +109,7 @@ def test_a_laser_far_too_strong_is_told_in_a_sentence():
 
 def test_trimming_changes_all_powers_by_one_factor_and_does_no_harm(solution):
     path = replace(solution.toolpath, power=solution.toolpath.power * 1.04)
-    trimmed = trim(path, TEE, Process(), SETTINGS)
+    trimmed = trim(path, _EdgeCheck.of(TEE, Process(), SETTINGS))
     factor = trimmed.power[path.on] / path.power[path.on]
     np.testing.assert_allclose(factor, factor[0])
     assert 0.95 <= factor[0] < 1

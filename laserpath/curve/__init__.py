@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import shapely
 
 from laserpath.curve.contour import contour
 from laserpath.curve.hatch import hatch
@@ -28,7 +29,14 @@ def _contour(design: Design, process: Process, settings: Settings) -> list[Float
 
 def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
     fwhm = process.spot.fwhm
-    return hatch(design.area, settings.inset_fwhm / 2 * fwhm, settings.pitch_fwhm * fwhm, settings.angle)
+    pitch = settings.pitch_fwhm * fwhm
+    strokes = hatch(design.area, settings.inset_fwhm / 2 * fwhm, pitch, settings.angle)
+    # Islands that fall between two lines get rings or a centre line instead.
+    lines = shapely.MultiLineString(strokes)
+    shapely.prepare(lines)
+    missed = [island for island in design.area.geoms if not lines.intersects(island)]
+    inset = settings.inset_fwhm * fwhm
+    return strokes + contour(shapely.MultiPolygon(missed), inset, pitch, _FLATNESS_FWHM * fwhm)
 
 
 def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
@@ -45,8 +53,6 @@ CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
 
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
     """The curve that the optimiser starts from, all exposing moves at one line energy."""
-    if settings.initial not in CURVES:
-        raise InputError(f"initial curve {settings.initial!r} is unknown; known: {', '.join(CURVES)}")
     fwhm = process.spot.fwhm
     strokes = CURVES[settings.initial](design, process, settings)
     if not strokes:

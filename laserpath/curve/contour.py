@@ -24,6 +24,8 @@ def contour(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> 
 
     inset, pitch: mm.  flatness: how far a ring may be from the true offset curve, mm.
     """
+    if area.is_empty:
+        return []
     strokes = []
     depth = inset
     while not (region := area.buffer(-depth, join_style="mitre")).is_empty:

@@ -1,5 +1,5 @@
 """Dose from a toolpath, and back: see `model`."""
 
-from laserpath.dose.model import DirectEngine, DoseModel, FftEngine, ToolpathGradient
+from laserpath.dose.model import DirectEngine, DoseModel, FftEngine, ToolpathGradient, isolated_dose
 
-__all__ = ["DirectEngine", "DoseModel", "FftEngine", "ToolpathGradient"]
+__all__ = ["DirectEngine", "DoseModel", "FftEngine", "ToolpathGradient", "isolated_dose"]

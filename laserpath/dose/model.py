@@ -30,6 +30,9 @@ from laserpath.dose.segments import PIECE_FWHM, PathGradient, Points, from_point
 from laserpath.errors import InputError
 from laserpath.types import Floats, Grid, Spot, Toolpath
 
+_RIM_FWHM = 20.0
+"""What `isolated_dose` puts around the grid."""
+
 _DTYPE = {"f32": np.float32, "f64": np.float64}
 
 
@@ -207,3 +210,17 @@ class DoseModel:
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """`line_gradient` with the points of that polyline at hand."""
         return from_points(points, *self._engine.gather(points, d_dose), xy, line_energy)
+
+
+def isolated_dose(path: Toolpath, grid: Grid, spot: Spot) -> Floats:
+    """Dose (rows, columns) mJ/mm², float64, of one part alone: on a grid with a wider dark rim.
+
+    The FFT repeats its grid. At the 6 FWHM rim of the optimiser's grid the neighbours' Airy tails add
+    about 0.5 % of the critical dose, which may help a loss but not a report.
+    """
+    rim = round(_RIM_FWHM * spot.fwhm / grid.pitch)
+    rows, columns = (fft.next_fast_len(n + 2 * rim, real=True) for n in grid.shape)
+    (x0, y0), p = grid.origin, grid.pitch
+    wide = Grid((x0 - rim * p, y0 - rim * p), p, (rows, columns))
+    dose = DoseModel(wide, spot, precision="f64").dose(path)
+    return dose[rim : rim + grid.shape[0], rim : rim + grid.shape[1]].copy()

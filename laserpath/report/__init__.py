@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from laserpath.types import Design, Floats, Process, Report, Settings, Toolpath
+from laserpath.results import Report
+from laserpath.types import Design, Floats, Process, Settings, Toolpath
 
 __all__ = ["render"]
 

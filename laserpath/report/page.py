@@ -20,8 +20,9 @@ from laserpath.report import pictures
 from laserpath.report.rows import GLOSSARY, GROUPS, Row
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import patches, worst_places
+from laserpath.results import Report
 from laserpath.toolpath_svg import printable
-from laserpath.types import Design, Figures, Floats, Process, Report, Settings, Toolpath
+from laserpath.types import Design, Floats, Process, Settings, Toolpath
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def page(
         glossary=GLOSSARY,
         records=_records(process, settings),
         header="\n".join(printable(line) for line in program_header),
-        tolerance=_tolerance(report.commanded.figures, settings),
+        tolerance=_tolerance(report, settings),
     )
     return str(html)
 
@@ -93,20 +94,21 @@ def _cells(row: Row, report: Report, fwhm: float) -> dict[str, Any]:
 
 
 def _trend(row: Row, report: Report) -> str:
-    """'better' or 'worse' than the starting curve, by more than 1 % and as executed; else nothing."""
-    before, after = row.value(report.start.figures), row.value(report.executed.figures)
+    """'better' or 'worse' than the starting curve, by more than 1 %, both as commanded; else nothing."""
+    before, after = row.value(report.start.figures), row.value(report.commanded.figures)
     if not row.better or abs(after - before) <= 0.01 * max(abs(before), abs(after)):
         return ""
     return "better" if (after < before) == (row.better == "low") else "worse"
 
 
-def _tolerance(commanded: Figures, settings: Settings) -> str:
+def _tolerance(report: Report, settings: Settings) -> str:
     if settings.max_epe_fwhm is None:
         return ""
-    met = commanded.epe_p95 <= settings.max_epe_fwhm
+    met = report.epe_p95 <= settings.max_epe_fwhm
     return (
         f"Tolerance asked for: 95 % of the edge within {settings.max_epe_fwhm:g} FWHM. "
-        f"As commanded it is {commanded.epe_p95:.3g} FWHM: {'met' if met else 'missed'}."
+        f"As commanded it is {report.commanded.figures.epe_p95:.3g} FWHM, as executed "
+        f"{report.executed.figures.epe_p95:.3g} FWHM: {'met' if met else 'missed'}."
     )
 
 

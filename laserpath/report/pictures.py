@@ -35,8 +35,9 @@ from laserpath.report.canvas import (
 )
 from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
 from laserpath.report.worst import Place
+from laserpath.results import Edges, Measurement
 from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
-from laserpath.types import Design, Edges, Floats, Machine, Measurement, Process, Toolpath
+from laserpath.types import Design, Floats, Machine, Process, Toolpath
 
 POWER_MAP = LinearSegmentedColormap.from_list("power", POWER_STOPS)
 EPE_MAP = LinearSegmentedColormap.from_list("epe", (UNDER, "#c9c9c9", OVER))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from laserpath.types import Figures
+from laserpath.results import Figures
 
 _TINY = 1e-4
 
@@ -185,7 +185,8 @@ GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 "segment_rate",
                 "Peak move rate",
                 "moves/s",
-                "The most moves in one second: a slow serial link makes the machine stutter above its limit.",
+                "Moves per second in the busiest run that the planner sees at once: "
+                "above its limit the link makes the machine wait.",
             ),
         ),
     ),

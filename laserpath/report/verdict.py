@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from laserpath.report.rows import duration, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
-from laserpath.types import Design, Floats, Process, Report, Settings, Toolpath
+from laserpath.results import Report
+from laserpath.types import Design, Floats, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
 _FEW = 20

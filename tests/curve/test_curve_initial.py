@@ -51,9 +51,15 @@ def test_an_unknown_curve_is_named():
         initial_curve(DESIGN, PROCESS, Settings(initial="spiral"))
 
 
-def test_a_design_that_no_hatch_fits_into_is_refused():
-    with pytest.raises(InputError, match=r"no hatch line fits into design 'test'.*smaller spot"):
-        initial_curve(design(shapely.box(0, 0, 0.02, 1)), PROCESS, Settings(initial="hatch"))
+def test_islands_between_the_hatch_lines_get_strokes_of_their_own():
+    dots = shapely.MultiPolygon(
+        [shapely.box(i, j * 0.3, i + 0.08, j * 0.3 + 0.08) for i in (0, 1) for j in range(4)]
+    )
+    curve = initial_curve(design(dots), PROCESS, Settings(initial="hatch"))
+    for dot in dots.geoms:
+        assert shapely.contains_xy(dot, *curve.xy[1:].T).any()
+    thin = initial_curve(design(shapely.box(0, 0, 0.02, 1)), PROCESS, Settings(initial="hatch"))
+    assert thin.length[thin.on].sum() > 0.5
 
 
 places = st.integers(-5000, 5000).map(lambda n: n / 1000)

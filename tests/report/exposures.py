@@ -13,8 +13,9 @@ import shapely
 from scipy.ndimage import gaussian_filter
 
 from laserpath.metrics import cure_figures, edge_errors, with_path
+from laserpath.results import Measurement, Report
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Floats, Machine, Measurement, Process, Report, Settings, Toolpath
+from laserpath.types import Design, Floats, Machine, Process, Settings, Toolpath
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from exposures import Job, make_job
 
 from laserpath.report import render
 from laserpath.report.rows import ROWS, duration, number
-from laserpath.types import Design, Figures, Process, Resin, Settings, Toolpath
+from laserpath.results import Figures
+from laserpath.types import Design, Process, Resin, Settings, Toolpath
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
@@ -120,13 +121,13 @@ def test_every_row_is_explained(page: Reader) -> None:
 )
 def test_hostile_names_are_only_text(job: Job, name: str) -> None:
     warned = replace(job, report=replace(job.report, warnings=(f"element {name} was not understood",)))
-    html = html_of(warned, design=replace(job.design, name=name), target_name=name, program_header=(name,))
+    html = html_of(warned, target_name=name, program_header=(name,))
     html.encode("utf-8")
     page = read(html)
     assert "script" not in {tag for tag, _ in page.tags}
     assert not any("onerror" in a for _, a in page.tags)
     if name.isprintable():
-        assert page.text.count(name) >= 4
+        assert page.text.count(name) >= 3
 
 
 def test_warnings_come_first(job: Job, page: Reader) -> None:

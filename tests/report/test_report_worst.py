@@ -12,7 +12,8 @@ from exposures import Job, exposure, make_job
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import LISTED, patches, worst_places
-from laserpath.types import Design, Machine, Process, Report, Settings, Toolpath
+from laserpath.results import Report
+from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 PROCESS = Process()
 FWHM = PROCESS.spot.fwhm
