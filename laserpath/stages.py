@@ -34,7 +34,7 @@ _NARROWEST_FIND = 1.3
 _TRIES = 4
 """Each simplifies half as far as the last."""
 
-_TRIM_FWHM = 0.0005
+_TRIM_FWHM = 0.001
 """How much mean edge error the weaker of two exposures may have more."""
 
 
@@ -131,7 +131,7 @@ def lean(path: Toolpath, edges: _EdgeCheck, tolerance_fwhm: float) -> Toolpath:
 
 
 def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
-    """The path at the lowest power factor whose mean edge error is within 0.0005 FWHM of the best one's.
+    """The path at the lowest power factor whose mean edge error is within 0.001 FWHM of the best one's.
 
     Of two equally true exposures the weaker is the better: what is undercured can be exposed again.
     """

@@ -16,14 +16,14 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.design.overlay import EMPTY, GRID, areas
 from laserpath.types import Floats
 
-EMPTY = shapely.MultiPolygon()
 NONZERO, EVENODD = "nonzero", "evenodd"
 
 
-def fill(rings: Sequence[Floats], rule: str, grid: float) -> BaseGeometry:
-    """Rings of (n, 2) vertices, open or closed → valid polygons. grid: of the noding, mm."""
+def fill(rings: Sequence[Floats], rule: str) -> BaseGeometry:
+    """Rings of (n, 2) vertices, open or closed → valid polygons."""
     rings = [r[:-1] if len(r) > 1 and (r[0] == r[-1]).all() else r for r in rings]
     rings = [r for r in rings if len(r) >= 3]
     if not rings:
@@ -32,35 +32,19 @@ def fill(rings: Sequence[Floats], rule: str, grid: float) -> BaseGeometry:
         polygon = shapely.polygons(rings[0])
         if shapely.is_valid(polygon):
             return polygon if polygon.area > 0 else EMPTY
-    faces = _faces(rings, grid)
+    faces = _faces(rings)
     if len(faces) == 0:
         return EMPTY
     winding = _winding(rings, shapely.get_coordinates(shapely.point_on_surface(faces)))
     inside = winding != 0 if rule == NONZERO else winding % 2 == 1
-    return areas_of(shapely.coverage_union_all(faces[inside]))
+    return areas(shapely.coverage_union_all(faces[inside]))
 
 
-def polygons(geometry: BaseGeometry) -> BaseGeometry:
-    """The areas of a geometry alone: valid, without stray lines and points."""
-    if not shapely.is_valid(geometry):
-        geometry = shapely.make_valid(geometry, method="structure", keep_collapsed=False)
-    return areas_of(geometry)
-
-
-def areas_of(geometry: BaseGeometry) -> BaseGeometry:
-    """The polygons of an overlay's result, which is valid but may hold lines and points."""
-    if geometry.geom_type in ("Polygon", "MultiPolygon"):
-        return geometry
-    parts = shapely.get_parts(shapely.get_parts(geometry))
-    areas = parts[shapely.get_dimensions(parts) == 2]
-    return shapely.union_all(areas) if len(areas) else EMPTY
-
-
-def _faces(rings: Sequence[Floats], grid: float) -> NDArray[np.object_]:
+def _faces(rings: Sequence[Floats]) -> NDArray[np.object_]:
     """The bounded pieces into which the rings cut the plane."""
     closed = np.array([shapely.linestrings(np.vstack([r, r[:1]])) for r in rings], dtype=object)
     if not shapely.is_simple(shapely.multilinestrings(closed)):
-        closed = shapely.get_parts(shapely.union_all(closed, grid_size=grid))
+        closed = shapely.get_parts(shapely.union_all(closed, grid_size=GRID))
     faces: NDArray[np.object_] = shapely.get_parts(shapely.polygonize(closed))
     return faces
 

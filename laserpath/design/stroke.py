@@ -69,16 +69,19 @@ def stroke(line: Polyline, closed: bool, pen: Pen) -> list[BaseGeometry]:
     before, after = _neighbours(len(edge), closed)
     cross = u[before, 0] * u[after, 1] - u[before, 1] * u[after, 0]
     dot = np.einsum("ij,ij->i", u[before], u[after])
-    smooth = _is_smooth(cross, dot, np.minimum(length[before], length[after]), joint[after], pen)
-    tip = np.zeros((len(edge) + 1, 2))  # offset to the left of each vertex where it is smooth
-    at = after[smooth]
-    tip[at] = (normal[before[smooth]] + normal[at]) / (1 + dot[smooth])[:, None]
-    merged = np.zeros(len(edge) + 1, dtype=bool)
-    merged[at] = True
-    if closed:
-        merged[-1], tip[-1] = merged[0], tip[0]
-    pieces = _ribbons(points, normal, tip, merged)
-    for join, which in ((pen.join, ~smooth & joint[after]), ("round", ~smooth & ~joint[after])):
+    mitred = _is_mitred(dot, joint[after], pen)
+    smooth = mitred & (pen.half * np.abs(cross) <= np.minimum(length[before], length[after]) / 2 * (1 + dot))
+    corners, merged = np.empty((len(edge), 6, 2)), np.zeros(len(edge) + 1, dtype=bool)
+    corners[:, 1], corners[:, 4] = points[:-1], points[1:]
+    tip = (normal[before] + normal[after]) / np.maximum(1 + dot, 1e-9)[:, None]
+    for side, start, end in ((1, 0, 5), (-1, 2, 3)):  # left, right
+        corners[:, start] = points[:-1] + side * normal
+        corners[:, end] = points[1:] + side * normal
+        cut = smooth | (mitred & (side * cross < 0))  # an outer edge reaches its mitre in any case
+        corners[after[cut], start] = corners[before[cut], end] = points[after[cut]] + side * tip[cut]
+    merged[after[smooth]] = True
+    pieces = _ribbons(corners, merged)
+    for join, which in ((pen.join, ~mitred & joint[after]), ("round", ~mitred & ~joint[after])):
         a, b = before[which], after[which]
         pieces += _joins(points[b], normal[a], normal[b], cross[which], dot[which], replace(pen, join=join))
     return pieces if closed else pieces + _caps(points, u, normal, pen)
@@ -109,23 +112,22 @@ def _neighbours(n: int, closed: bool) -> tuple[NDArray[np.intp], NDArray[np.intp
     return (after - 1) % n, after
 
 
-def _is_smooth(cross: Floats, dot: Floats, shorter: Floats, joint: Bools, pen: Pen) -> Bools:
-    """Vertices where both edges may be cut at the mitre, to about half the tolerance."""
+def _is_mitred(dot: Floats, joint: Bools, pen: Pen) -> Bools:
+    """Vertices whose outer edge is a mitre, to about half the tolerance."""
     cosine = np.sqrt(np.clip((1 + dot) / 2, 1e-12, 1))  # of half the turn
-    reach = pen.half * np.abs(cross) / np.maximum(1 + dot, 1e-12)
     mitre = (pen.join == "miter") & joint & (1 / cosine <= pen.miter_limit)
     close = pen.half * (1 / cosine - 1) <= 0.6 * pen.tolerance
-    smooth: Bools = (dot > 0) & (reach <= shorter / 2) & (mitre | close)
-    return smooth
+    mitred: Bools = (dot > 0) & (mitre | close)
+    return mitred
 
 
-def _ribbons(points: Floats, normal: Floats, tip: Floats, merged: Bools) -> list[BaseGeometry]:
-    """The segments, in runs over merged vertices."""
-    n = len(normal)
-    merged_column = merged[:, None]
-    start = np.where(merged_column[:-1], tip[:-1], normal)
-    end = np.where(merged_column[1:], tip[1:], normal)
-    corners = np.stack([points[:-1] + start, points[:-1] - start, points[1:] - end, points[1:] + end], axis=1)
+def _ribbons(corners: Floats, merged: Bools) -> list[BaseGeometry]:
+    """The segments, in runs over merged vertices. corners: (n, 6, 2) of each; merged: (n+1,).
+
+    Both ends of a run have the line's own vertex, as what adjoins it there has: a vertex on one
+    side alone would leave a slit, without area, but with two edges right through the stroke.
+    """
+    n = len(corners)
     cut = np.flatnonzero(~merged[1:-1]) + 1
     bounds = np.concatenate([[0], cut, [n]])
     starts = np.concatenate([np.arange(a, b, RUN) for a, b in pairwise(bounds)])
@@ -137,7 +139,7 @@ def _ribbons(points: Floats, normal: Floats, tip: Floats, merged: Bools) -> list
         if b - a == 1:
             continue
         run = corners[a:b]
-        ring = np.vstack([run[:1, 0], run[:, 3], run[::-1, 2], run[:1, 1]])
+        ring = np.vstack([run[:1, 0], run[:, 5], run[-1:, 4], run[::-1, 3], run[:1, 2], run[:1, 1]])
         polygon = shapely.polygons(ring)
         out.extend([polygon] if shapely.is_valid(polygon) else shapely.polygons(run))
     return out
@@ -151,8 +153,9 @@ def _joins(p: Floats, n0: Floats, n1: Floats, cross: Floats, dot: Floats, pen: P
     a, b = outer * n0, outer * n1
     if pen.join == "round":
         angle = np.arctan2(cross, dot)
-        steps = max(1, int(np.ceil(np.abs(angle).max() / pen.turn)))
-        return _fans(p, a, angle, steps)
+        steps = np.maximum(1, np.ceil(np.abs(angle) / pen.turn)).astype(int)
+        groups = [(k, steps == k) for k in np.unique(steps)]
+        return [fan for k, at in groups for fan in _fans(p[at], a[at], b[at], angle[at], k)]
     bevel = np.stack([p, p + a, p + b], axis=1)
     if pen.join != "miter":
         return list(shapely.polygons(bevel))
@@ -163,13 +166,17 @@ def _joins(p: Floats, n0: Floats, n1: Floats, cross: Floats, dot: Floats, pen: P
     return [*shapely.polygons(mitre), *shapely.polygons(bevel[~sharp])]
 
 
-def _fans(p: Floats, spoke: Floats, angle: Floats, steps: int) -> list[BaseGeometry]:
-    """Sectors about p (m, 2) from `spoke` (m, 2) through `angle` (m,)."""
+def _fans(p: Floats, spoke: Floats, last: Floats, angle: Floats, steps: int) -> list[BaseGeometry]:
+    """Sectors about p (m, 2) from `spoke` (m, 2) through `angle` (m,) to `last`.
+
+    The last point is given because rounding would leave a slit beside the next piece.
+    """
     theta = angle[:, None] * np.linspace(0, 1, steps + 1)
     c, s = np.cos(theta), np.sin(theta)
     x = p[:, :1] + c * spoke[:, :1] - s * spoke[:, 1:]
     y = p[:, 1:] + s * spoke[:, :1] + c * spoke[:, 1:]
     rim = np.stack([x, y], axis=2)
+    rim[:, -1] = p + last
     return list(shapely.polygons(np.concatenate([p[:, None], rim], axis=1)))
 
 
@@ -179,10 +186,12 @@ def _caps(points: Floats, u: Floats, normal: Floats, pen: Pen) -> list[BaseGeome
     out = np.stack([-u[0], u[-1]])
     left = np.stack([normal[0], -normal[-1]])  # from here half a turn anticlockwise goes round the end
     if pen.cap == "round":
-        return _fans(p, left, np.full(2, np.pi), max(2, int(np.ceil(np.pi / pen.turn))))
+        return _fans(p, left, -left, np.full(2, np.pi), max(2, int(np.ceil(np.pi / pen.turn))))
     if pen.cap == "square":
         far = pen.half * out
-        return list(shapely.polygons(np.stack([p + left, p + left + far, p - left + far, p - left], axis=1)))
+        return list(
+            shapely.polygons(np.stack([p, p + left, p + left + far, p - left + far, p - left], axis=1))
+        )
     return []
 
 

@@ -241,6 +241,31 @@ def test_a_stroke_crossing_itself_counts_once() -> None:
     assert area(cross) == pytest.approx(2 * 240 - 16)
 
 
+@given(
+    points=st.lists(st.tuples(*[st.integers(10, 90)] * 2), min_size=8, max_size=8, unique=True),
+    join=st.sampled_from(["miter", "round", "bevel"]),
+    cap=st.sampled_from(["butt", "round", "square"]),
+    width=st.sampled_from([0.3, 2, 9]),
+    angle=st.integers(0, 90),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_stroke_is_one_piece_without_slits(
+    points: list[tuple[int, int]], join: str, cap: str, width: float, angle: int
+) -> None:
+    """Closing gaps of 2 nm must not shorten the contour."""
+    a, b, c, d, e, f, g, h = (f"{x} {y}" for x, y in points)
+    style = (
+        f'fill="none" stroke="black" stroke-width="{width}" stroke-linejoin="{join}" stroke-linecap="{cap}"'
+    )
+    path = f'<path d="M{a}C{b} {c} {d}L{e} {f}Q{g} {h}" {style}/>'
+    solid = svg(
+        f'<g transform="translate(50 50) rotate({angle}) scale(.4) translate(-50 -50)">{path}</g>'
+    ).area
+    closed = solid.buffer(1e-6, join_style="mitre").buffer(-1e-6, join_style="mitre")
+    assert len(solid.geoms) == 1
+    assert closed.length == pytest.approx(solid.length, rel=1e-4)
+
+
 def test_a_cusp_gets_a_round_end() -> None:
     top = svg('<path d="M20 50C80 10 20 10 80 50" fill="none" stroke="black" stroke-width="14"/>')
     assert top.bounds[3] == pytest.approx(100 - 20 + 7, abs=2 * TOLERANCE)

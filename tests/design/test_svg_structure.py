@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,6 +132,25 @@ def test_nothing_in_defs_is_drawn() -> None:
     assert area('<defs><rect width="50" height="50"/></defs><rect width="5" height="5"/>') == pytest.approx(
         25
     )
+
+
+TILES = [(0.7 * column + 0.35 * row, 0.7 * row) for row in range(9) for column in range(9)]
+
+
+def test_what_touches_is_one_area_without_a_slit() -> None:
+    """Bricks that share edges only up to rounding: the contour goes round the wall, not each brick."""
+    bricks = "".join(f'<rect x="{x:.3f}" y="{y:.3f}" width=".7" height=".7"/>' for x, y in TILES)
+    steps = 9 * (2 * 0.7) + 8 * 2 * 0.35 + 2 * 9 * 0.7
+    wall = svg(f'<g transform="translate(50 20) rotate(30)">{bricks}</g>').area
+    assert len(wall.geoms) == 1
+    assert wall.area == pytest.approx(81 * 0.49, rel=1e-5)
+    assert wall.length == pytest.approx(steps, rel=1e-5)
+    hollow = svg(
+        f'<g transform="rotate(30)"><rect x="35" width="20" height="20"/>'
+        f'<g fill="white" transform="translate(40 5)">{bricks}</g></g>'
+    ).area
+    assert hollow.length == pytest.approx(80 + steps, rel=1e-5)
+    assert shapely.get_precision(wall) == 0
 
 
 # Style

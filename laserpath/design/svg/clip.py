@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
-import shapely
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.design.fill import EMPTY, EVENODD, NONZERO, areas_of
+from laserpath.design.fill import EVENODD, NONZERO
+from laserpath.design.overlay import EMPTY, union, within
 from laserpath.design.svg import paint, shapes
 from laserpath.design.svg.document import tag
 from laserpath.design.svg.leaf import State, moved, window, work
@@ -50,7 +50,7 @@ class Clips:
             self._open.append(target)
             cut = area(element, target, replace(state, clip=None))
             self._open.pop()
-            out = cut if out is None else areas_of(shapely.intersection(out, cut))
+            out = within(cut, out)
         return out
 
     def _target(self, element: Element, text: str, name: str, kind: str) -> Element | None:
@@ -86,7 +86,7 @@ class Clips:
             self._cache[key] = self._children(target, inner)
         outer = self.of(target, {k: v for k, v in mine.items() if k == "clip-path"}, state)
         area = self._cache[key]
-        return area if outer is None else areas_of(shapely.intersection(area, outer))
+        return within(area, outer)
 
     def _children(self, target: Element, state: State) -> BaseGeometry:
         walk = self._walk
@@ -99,10 +99,9 @@ class Clips:
             elif name in shapes.TAGS or name in ("use", "text"):
                 for leaf in walk.leaves(child, state):
                     rule = EVENODD if leaf.state.values["clip-rule"] == EVENODD else NONZERO
-                    area = paint.union(work([leaf.interior(rule, walk.tolerance)])[0])
-                    clip = leaf.state.clip
-                    areas.append(area if clip is None else areas_of(shapely.intersection(area, clip)))
-        return paint.union(areas)
+                    area = union(work([leaf.interior(rule, walk.tolerance)])[0])
+                    areas.append(within(area, leaf.state.clip))
+        return union(areas)
 
     def _mask(self, element: Element, target: Element, state: State) -> BaseGeometry:
         """The area where a mask lets an element show."""
@@ -121,7 +120,7 @@ class Clips:
         leaves = (leaf for child in target for leaf in walk.leaves(child, content))
         layers = painter.layers(leaves, (lambda ink: True) if by_alpha else (lambda ink: not ink.dark))
         walk.document.warn(target, "the shades of a mask count as on or off")
-        return areas_of(shapely.intersection(paint.compose(layers), region))
+        return within(paint.compose(layers), region)
 
     def _region(self, element: Element, target: Element, state: State) -> BaseGeometry | None:
         """The rectangle that a mask covers at most."""

@@ -16,7 +16,8 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.design.curves import Chain, Polyline, Subpath, polylines
-from laserpath.design.fill import fill, polygons
+from laserpath.design.fill import NONZERO, fill
+from laserpath.design.overlay import within
 from laserpath.design.stroke import Pen, dashes, stroke
 from laserpath.design.svg.style import Values, font_size
 from laserpath.design.svg.values import (
@@ -33,10 +34,9 @@ from laserpath.design.svg.values import (
 from laserpath.errors import InputError
 from laserpath.types import Floats
 
-LARGEST = 1e6  # mm from the page's corner
+LARGEST = 1e5  # mm from the page's corner
 MAX_DASHES = 100_000  # in one line
 MITRE = 1e4  # a limit above this is taken as this
-GRID = 1e-6  # mm, on which crossing rings are noded
 
 Complain = Callable[[str], None]
 
@@ -105,7 +105,7 @@ class Leaf:
         """The filled area, mm."""
 
         def finish(lines: list[Polyline]) -> list[BaseGeometry]:
-            area = fill([line.points for line in lines], rule, min(GRID, tolerance / 1000))
+            area = fill([line.points for line in lines], rule)
             return [] if area.is_empty else [area]
 
         return Work(self.rings(tolerance), finish)
@@ -207,8 +207,7 @@ def window(box: tuple[float, float, float, float], state: State) -> BaseGeometry
     corners = apply(state.matrix, corners)
     if not np.abs(corners).max() < LARGE:
         raise NotFinite("a viewport without end")
-    area = polygons(shapely.polygons(corners))
-    return area if state.clip is None else polygons(shapely.intersection(state.clip, area))
+    return within(fill([corners], NONZERO), state.clip)
 
 
 def work(jobs: Sequence[Work]) -> list[list[BaseGeometry]]:

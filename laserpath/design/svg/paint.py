@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-import shapely
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.design.fill import EMPTY, EVENODD, NONZERO, areas_of
+from laserpath.design.fill import EVENODD, NONZERO
+from laserpath.design.overlay import EMPTY, minus, plus, union, within
 from laserpath.design.svg.document import Document
 from laserpath.design.svg.ink import Ink, Inks
 from laserpath.design.svg.leaf import Leaf, Work, work
@@ -87,9 +86,7 @@ def compose(layers: Iterable[Layer]) -> BaseGeometry:
     """What is solid when all layers are painted."""
     steps: list[Step] = []
     for layer in layers:
-        area = union(layer.pieces)
-        if layer.clip is not None:
-            area = areas_of(shapely.intersection(area, layer.clip))
+        area = within(union(layer.pieces), layer.clip)
         if not area.is_empty:
             steps.append((EMPTY, area) if layer.solid else (area, EMPTY))
     while len(steps) > 1:
@@ -98,30 +95,7 @@ def compose(layers: Iterable[Layer]) -> BaseGeometry:
     return steps[0][1] if steps else EMPTY
 
 
-def union(pieces: list[BaseGeometry]) -> BaseGeometry:
-    """The union of many polygons; on a fine grid if rounding gets in the way."""
-    if len(pieces) < 2:
-        return pieces[0] if pieces else EMPTY
-    try:
-        return areas_of(shapely.union_all(pieces))
-    except shapely.GEOSException:
-        valid = shapely.make_valid(np.array(pieces, dtype=object), method="structure", keep_collapsed=False)
-        return areas_of(shapely.union_all(valid, grid_size=1e-7))
-
-
 def _join(first: Step, second: Step) -> Step:
     """Two steps as one."""
     (removed, added), (removed_then, added_then) = first, second
-    return _plus(removed, removed_then), _plus(_minus(added, removed_then), added_then)
-
-
-def _plus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
-    if a.is_empty or b.is_empty:
-        return b if a.is_empty else a
-    return areas_of(shapely.union(a, b))
-
-
-def _minus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
-    if a.is_empty or b.is_empty or not shapely.intersects(shapely.envelope(a), shapely.envelope(b)):
-        return a
-    return areas_of(shapely.difference(a, b))
+    return plus(removed, removed_then), plus(minus(added, removed_then), added_then)

@@ -7,7 +7,7 @@ import shapely
 from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.design.fill import EMPTY
+from laserpath.design.overlay import EMPTY, tidy, within
 from laserpath.design.svg import viewport
 from laserpath.design.svg.document import Document
 from laserpath.design.svg.leaf import State
@@ -28,17 +28,21 @@ def read(data: str | bytes, name: str, tolerance: float) -> Design:
     document = Document(data)
     page = _page(document)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name
-            area, drawn = _area(document, page, tolerance)
+        with np.errstate(all="ignore"):  # what overflows is refused by name
+            return _design(document, page, name, tolerance)
     except RecursionError:
         raise InputError("elements, clips and `use` are nested too deep") from None
+
+
+def _design(document: Document, page: viewport.Page, name: str, tolerance: float) -> Design:
+    area, drawn = _area(document, page, tolerance)
     if page.width is None or page.height is None:
         x0, y0, x1, y1 = area.bounds if not area.is_empty else (0.0, 0.0, 1.0, 1.0)
         area, sheet = translate(area, -x0, -y0), (0.0, 0.0, x1 - x0, y1 - y0)
     else:
         sheet = (0.0, 0.0, round(page.width / PX_PER_MM, 9), round(page.height / PX_PER_MM, 9))
         area = _on_page(document, area, sheet)
-    area = _without_specks(area, SPECK * tolerance**2)
+    area = _without_specks(tidy(area), SPECK * tolerance**2)
     if area.is_empty:
         raise InputError(_why_empty(document, drawn))
     return Design(shapely.normalize(area), name, sheet, document.warnings())
@@ -75,7 +79,7 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
     x0, y0, x1, y1 = area.bounds
     if x0 >= sheet[0] and y0 >= sheet[1] and x1 <= sheet[2] and y1 <= sheet[3]:
         return area
-    inside = shapely.intersection(area, shapely.box(*sheet))
+    inside = within(area, shapely.box(*sheet))
     size = f"{sheet[2]:.4g} × {sheet[3]:.4g} mm"
     if inside.area == 0:
         raise InputError(f"all that is drawn lies outside the page of {size}")

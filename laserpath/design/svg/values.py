@@ -88,8 +88,12 @@ def translation(x: float, y: float) -> Floats:
 
 
 def apply(m: Floats, points: Floats) -> Floats:
-    """(..., 2) points moved by the matrix."""
-    return np.asarray(points @ m[:2, :2].T + m[:2, 2], dtype=np.float64)
+    """(..., 2) points moved by the matrix; equal points stay equal to the last bit, unlike with `@`."""
+    x, y = points[..., 0], points[..., 1]
+    out = np.empty_like(points)
+    for k in (0, 1):
+        out[..., k] = m[k, 0] * x + m[k, 1] * y + m[k, 2]
+    return out
 
 
 def stretch(m: Floats) -> float:
