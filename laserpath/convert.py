@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 import gcode
+from laserpath.arrays import Floats
 from laserpath.errors import InputError
-from laserpath.types import Floats, Machine, Toolpath
+from laserpath.types import Machine, Toolpath
 
 
 def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:

@@ -14,7 +14,8 @@ import numpy as np
 import shapely
 from scipy import sparse
 
-from laserpath.types import Bools, Design, Floats, Grid, Indices
+from laserpath.arrays import Bools, Floats, Indices
+from laserpath.types import Design, Grid
 
 SAMPLE_FWHM = 0.25
 CORNER_FWHM = 0.75

@@ -12,11 +12,12 @@ import numpy as np
 
 import gcode
 from laserpath import convert
+from laserpath.arrays import Floats
 from laserpath.dose import isolated_dose
 from laserpath.errors import InputError
 from laserpath.metrics import cure_figures, edge_errors, with_path
 from laserpath.results import Edges, Figures, Measurement
-from laserpath.types import Design, Floats, Process, Target, Toolpath
+from laserpath.types import Design, Process, Target, Toolpath
 
 DEFOCUS = 1.15
 """The defocused spot's FWHM relative to the focused one's, at the same energy."""

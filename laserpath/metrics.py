@@ -20,9 +20,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
 
+from laserpath.arrays import Bools, Floats
 from laserpath.edges import contour_samples
 from laserpath.results import Edges, Figures
-from laserpath.types import Bools, Design, Floats, Grid, Spot, Target
+from laserpath.types import Design, Grid, Spot, Target
 
 EPE_CAP_FWHM = 2.0
 _PROBES = 81

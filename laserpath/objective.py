@@ -26,8 +26,9 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
+from laserpath.arrays import Floats
 from laserpath.edges import contour_samples, sampling_matrix
-from laserpath.types import Design, Floats, Resin, Spot, Target
+from laserpath.types import Design, Resin, Spot, Target
 
 DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 """Relative dose and weight."""

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import j0, j1
 
+from laserpath.arrays import Floats
 from laserpath.errors import InputError
-from laserpath.types import Floats, Spot
+from laserpath.types import Spot
 
 # The half maximum of [2 J₁(x)/x]² lies at x = 1.616340; FWHM = 2·1.616340/(2π) λ/NA.
 _HALF_MAXIMUM = 1.6163399483107026

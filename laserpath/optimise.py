@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from laserpath.arrays import Floats
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.objective import Objective
 from laserpath.results import Solution
-from laserpath.types import Floats, Grid, Machine, Process, Toolpath
+from laserpath.types import Grid, Machine, Process, Toolpath
 from laserpath.variables import Variables
 
 _BETA1, _BETA2 = 0.9, 0.99

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from laserpath.types import Bools, Floats, Grid, Toolpath, frozen_array
+from laserpath.arrays import Bools, Floats, frozen_array
+from laserpath.types import Grid, Toolpath
 
 
 @dataclass(frozen=True, slots=True)

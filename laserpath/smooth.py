@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from laserpath.arrays import Bools, Floats
 from laserpath.errors import InputError
-from laserpath.types import Bools, Floats, Machine, Spot, Toolpath
+from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
 
 _EDGE_PER_ENERGY = 0.4

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from laserpath.arrays import Floats
 from laserpath.dose import DoseModel, isolated_dose
 from laserpath.objective import EdgeTerm, Objective
 from laserpath.optimise import Progress, Schedule, optimise, outcome, tune
 from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Floats, Grid, Process, Settings, Toolpath
+from laserpath.types import Design, Grid, Process, Settings, Toolpath
 
 Listener = Callable[[Progress], None]
 

@@ -15,8 +15,9 @@ import numpy as np
 import shapely
 from scipy.fft import next_fast_len
 
+from laserpath.arrays import Floats
 from laserpath.errors import InputError
-from laserpath.types import Design, Floats, Grid, Spot, Target
+from laserpath.types import Design, Grid, Spot, Target
 
 MARGIN_FWHM = 6.0
 """Dark rim of the grid. The FFT repeats the grid, so copies of the design stay 12 FWHM apart; of

@@ -19,7 +19,8 @@ import shapely
 import svgwrite
 from svgwrite.container import Group
 
-from laserpath.types import Design, Floats, Machine, Toolpath
+from laserpath.arrays import Floats
+from laserpath.types import Design, Machine, Toolpath
 
 CLASSES = 12
 """Classes of power at most: more cannot be told apart by eye."""

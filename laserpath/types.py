@@ -9,61 +9,25 @@ multiples of the spot's full width at half maximum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from shapely.geometry import MultiPolygon, Polygon
 
+from laserpath.arrays import Bools, Floats, frozen_array
+from laserpath.checks import between, positive, whole
 from laserpath.errors import InputError
 
-Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Point = tuple[float, float]
 
 INITIAL_CURVES = ("contour", "hatch", "random")
 """Names of the initial curves."""
 
-
-def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
-    """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
-    array = np.array(values, dtype=np.float64)
-    if array.ndim != len(shape) or any(
-        n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
-    ):
-        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
-        raise InputError(f"{name} has shape {array.shape}, but {wanted} is needed")
-    if bad := int((~np.isfinite(array)).sum()):
-        raise InputError(f"{name} holds {bad} values that are not finite")
-    array.flags.writeable = False
-    return array
-
-
-def _positive(owner: object, *names: str) -> None:
-    """Raise unless each named field of `owner` (a number or a pair) is finite and above zero."""
-    for name in names:
-        value = getattr(owner, name)
-        if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):
-            raise InputError(f"{type(owner).__name__.lower()} {name} is {value}, but must be above 0")
-
-
-def _whole(owner: object, *names: str) -> None:
-    """Raise unless each named field of `owner` is a whole number."""
-    for name in names:
-        value = getattr(owner, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise InputError(f"{name} is {value}, but must be a whole number")
-
-
-def _between(owner: object, **limits: tuple[float, float]) -> None:
-    """Raise unless each named field of `owner` is a number within its limits."""
-    for name, (low, high) in limits.items():
-        if not low <= getattr(owner, name) <= high:
-            raise InputError(f"{name} is {getattr(owner, name)}, but must be between {low:g} and {high:g}")
+SPOT_PROFILES = ("airy", "gaussian", "airy-function", "measured")
+"""Names of the spot profiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +83,7 @@ class Grid:
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
-        _positive(self, "pitch", "shape")
+        positive(self, "pitch", "shape")
         if not np.isfinite(self.origin).all():
             raise InputError(f"grid origin is {self.origin}, but must be finite")
 
@@ -158,17 +122,80 @@ class Target:
         object.__setattr__(self, "coverage", frozen_array(self.coverage, "coverage", self.grid.shape))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BeamImage:
+    """A photograph of the spot. intensity: (rows, columns) ≥ 0, row 0 lowest y.  pitch: mm per pixel."""
+
+    intensity: Floats
+    pitch: float
+
+    def __post_init__(self) -> None:
+        positive(self, "pitch")
+        object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", (None, None)))
+        _some_light(self.intensity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BeamTable:
+    """A measured round spot. radius: (K,) mm, 0 and rising.  intensity: (K,) ≥ 0, dark beyond the last."""
+
+    radius: Floats
+    intensity: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", frozen_array(self.radius, "beam radius", (None,)))
+        shape = (len(self.radius),)
+        object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", shape))
+        if len(self.radius) < 2 or self.radius[0] != 0 or np.diff(self.radius).min() <= 0:
+            raise InputError("beam radius must begin at 0 and rise from value to value")
+        _some_light(self.intensity)
+
+
+def _some_light(intensity: Floats) -> None:
+    if intensity.size == 0 or intensity.min() < 0 or intensity.max() == 0:
+        raise InputError("beam intensity must be nowhere below 0, and somewhere above it")
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The focused beam. profile: 'airy'.  fwhm: full width at half maximum, mm."""
+    """The focused beam, h(x, y) with ∫h = 1; `optics` says what the profiles are.
+
+    fwhm: full width at half maximum in focus, mm; of an elliptical spot the geometric mean of both.
+    profile: 'airy', 'gaussian', 'airy-function' or 'measured'.
+    aspect: FWHM along `angle` ÷ FWHM across it.  angle: degrees from +x, counter-clockwise.
+    defocus: distance from the focal plane, mm.  wavelength: mm, needed with a defocus.
+    photons: absorbed at once; the dose is spread as h^photons.
+    measured: what a 'measured' spot looks like, scaled to `fwhm`.
+    """
 
     fwhm: float = 0.1
     profile: str = "airy"
+    aspect: float = 1.0
+    angle: float = 0.0
+    defocus: float = 0.0
+    wavelength: float | None = None
+    photons: int = 1
+    measured: BeamImage | BeamTable | None = None
 
     def __post_init__(self) -> None:
-        _positive(self, "fwhm")
-        if self.profile != "airy":
-            raise InputError(f"spot profile {self.profile!r} is unknown; known: airy")
+        positive(self, "fwhm")
+        if self.profile not in SPOT_PROFILES:
+            raise InputError(f"spot profile {self.profile!r} is unknown; known: {', '.join(SPOT_PROFILES)}")
+        between(self, aspect=(0.1, 10), angle=(-360, 360), photons=(1, 8))
+        whole(self, "photons")
+        if (self.measured is None) == (self.profile == "measured"):
+            raise InputError("spot measured must be given for the profile 'measured', and only there")
+        if self.defocus:
+            self._check_defocus()
+
+    def _check_defocus(self) -> None:
+        if self.profile not in ("airy", "gaussian"):
+            raise InputError(f"spot profile {self.profile!r} has no defocus; airy and gaussian have")
+        if not np.isfinite(self.defocus):
+            raise InputError(f"spot defocus is {self.defocus}, but must be finite")
+        if self.wavelength is None:
+            raise InputError(f"spot defocus {self.defocus:g} mm needs a wavelength")
+        positive(self, "wavelength")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +205,7 @@ class Resin:
     critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared).
     contrast: steepness of the logistic in D/D_c that stands for the threshold in the loss.
     over_dose: largest dose wanted, in D_c.
+    order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
     """
 
     name: str = "generic 405 nm resin"
@@ -185,9 +213,12 @@ class Resin:
     tone: str = "negative"
     contrast: float = 10.0
     over_dose: float = 3.0
+    order: int = 1
 
     def __post_init__(self) -> None:
-        _positive(self, "critical_dose", "contrast", "over_dose")
+        positive(self, "critical_dose", "contrast", "over_dose")
+        whole(self, "order")
+        between(self, order=(1, 8))
         if self.over_dose <= 1:
             raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
         if self.tone not in ("negative", "positive"):
@@ -220,11 +251,11 @@ class Machine:
     dialect: str = "grbl"
 
     def __post_init__(self) -> None:
-        _positive(
+        positive(
             self, "size", "speed_max", "rapid_speed", "acceleration", "junction_deviation",
             "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
         )  # fmt: skip
-        _whole(self, "power_levels", "level_min", "look_ahead")
+        whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
             raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")
 
@@ -241,11 +272,19 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Spot, resin and machine: the physics of one job."""
+    """Spot, resin and machine: the physics of one job. The spot's photons are the resin's order."""
 
     spot: Spot = field(default_factory=Spot)
     resin: Resin = field(default_factory=Resin)
     machine: Machine = field(default_factory=Machine)
+
+    def __post_init__(self) -> None:
+        if self.spot.photons == 1:
+            object.__setattr__(self, "spot", replace(self.spot, photons=self.resin.order))
+        if self.spot.photons != self.resin.order:
+            raise InputError(
+                f"spot photons {self.spot.photons} are not the resin's absorption order {self.resin.order}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,16 +314,16 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _whole(self, "iterations", "passes", "seed")
+        whole(self, "iterations", "passes", "seed")
         if self.initial not in INITIAL_CURVES:
             raise InputError(f"initial curve {self.initial!r} is unknown; known: {', '.join(INITIAL_CURVES)}")
-        _between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
-        _between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
-        _between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100))
+        between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
+        between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
+        between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100))
         if self.origin not in ("page", "design", "centre"):
             raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
         if self.max_epe_fwhm is not None:
-            _positive(self, "max_epe_fwhm")
+            positive(self, "max_epe_fwhm")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from laserpath.types import Bools, Floats, Indices, Toolpath
+from laserpath.arrays import Bools, Floats, Indices
+from laserpath.types import Toolpath
 
 _REACH = 3.0
 """Gaussians are cut at 3 σ."""

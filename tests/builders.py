@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 from laserpath import optics
-from laserpath.types import Design, Floats, Grid, Spot, Toolpath
+from laserpath.arrays import Floats
+from laserpath.types import Design, Grid, Spot, Toolpath
 
 FWHM = 0.1
 SPOT = Spot(fwhm=FWHM)

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"gcode", "errors", "types", "results", "quantities", "files", "kernels"},
+    {"gcode", "errors", "arrays", "checks", "types", "results", "quantities", "files", "kernels"},
     {"optics", "convert", "edges", "variables"},
     {"design", "dose", "profiles"},
     {"target", "objective", "metrics", "placement", "program"},
@@ -28,8 +28,8 @@ FLOORS = (
 )
 """Rooms from the ground up. A room is a package, or a module of `laserpath`, or any `kernels.py`."""
 
-GROUND = ["errors", "types"]
-"""On the same floor, and the second stands on the first."""
+GROUND = ["errors", "arrays", "checks", "types"]
+"""On the same floor, and each stands on those before it."""
 
 LONGEST = 400
 
@@ -134,7 +134,11 @@ def imported_names(one: Import) -> set[str]:
 
 def on_ground(above: str, below: str) -> bool:
     """On the ground everything may use the errors, and nouns."""
-    return floor(above) == 0 and below in GROUND and (above not in GROUND or above > below)
+    return (
+        floor(above) == 0
+        and below in GROUND
+        and (above not in GROUND or GROUND.index(above) > GROUND.index(below))
+    )
 
 
 def test_gcode_knows_nothing_of_laserpath() -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from laserpath import optics
 from laserpath.dose import DirectEngine, DoseModel, FftEngine
-from laserpath.dose.segments import Points
 from laserpath.errors import InputError
 from laserpath.types import Grid
 
@@ -91,7 +90,7 @@ def test_the_splat_is_as_exact_as_it_says(per_fwhm, error):
     engine = FftEngine(grid, SPOT, "f64")
     for offset in ((0, 0), (0.5, 0.5), (0.25, 0.6)):
         at = np.array([offset]) * grid.pitch
-        dose = engine.spread(Points(np.zeros(1, int), np.zeros(1), np.ones(1), at, np.ones(1)))
+        dose = engine.spread(at, np.ones(1))
         expected = optics.profile(SPOT, np.hypot(x - at[0, 0], y - at[0, 1]))
         near = np.hypot(x, y) < 5 * FWHM
         assert np.abs(dose - expected)[near].max() <= error * optics.profile(SPOT, 0)

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import shapely
 
+from laserpath.arrays import Floats
 from laserpath.curve.contour import contour
 from laserpath.curve.hatch import hatch
 from laserpath.curve.order import is_closed, order
 from laserpath.curve.random import random_walk
 from laserpath.errors import InputError
-from laserpath.types import Design, Floats, Machine, Process, Settings, Toolpath
+from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 __all__ = ["CURVES", "initial_curve", "is_closed", "join", "order", "subdivide"]
 

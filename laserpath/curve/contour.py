@@ -12,8 +12,8 @@ import numpy as np
 import shapely
 from shapely.geometry import MultiPolygon
 
+from laserpath.arrays import Floats
 from laserpath.curve.medial import medial_axis
-from laserpath.types import Floats
 
 _SEAM = 0.6
 """A centre line is added where the innermost rings are more than 2·0.6 pitches apart."""

@@ -7,7 +7,7 @@ import shapely
 from shapely import affinity
 from shapely.geometry import MultiPolygon
 
-from laserpath.types import Floats
+from laserpath.arrays import Floats
 
 
 def hatch(area: MultiPolygon, inset: float, pitch: float, angle: float) -> list[Floats]:

@@ -15,7 +15,7 @@ import shapely
 from scipy.spatial import Voronoi
 from shapely.geometry import MultiPolygon
 
-from laserpath.types import Bools, Floats
+from laserpath.arrays import Bools, Floats
 
 _WIDE = 1.7
 _POINTS_MAX = 40_000

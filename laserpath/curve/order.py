@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial import cKDTree
 
-from laserpath.types import Floats, Indices, Point
+from laserpath.arrays import Floats, Indices
+from laserpath.types import Point
 
 
 def is_closed(stroke: Floats) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from shapely.geometry import MultiPolygon
 
-from laserpath.types import Floats
+from laserpath.arrays import Floats
 
 
 def random_walk(area: MultiPolygon, pitch: float, rng: np.random.Generator) -> list[Floats]:

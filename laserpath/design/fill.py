@@ -16,8 +16,8 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.arrays import Floats
 from laserpath.design.overlay import EMPTY, GRID, areas
-from laserpath.types import Floats
 
 NONZERO, EVENODD = "nonzero", "evenodd"
 

@@ -25,10 +25,11 @@ import numpy as np
 from scipy import fft
 
 from laserpath import optics
+from laserpath.arrays import Floats
 from laserpath.dose.runtime import kernels
 from laserpath.dose.segments import PIECE_FWHM, PathGradient, Points, from_points, to_points
 from laserpath.errors import InputError
-from laserpath.types import Floats, Grid, Spot, Toolpath
+from laserpath.types import Grid, Spot, Toolpath
 
 _RIM_FWHM = 20.0
 """What `isolated_dose` puts around the grid."""
@@ -39,10 +40,10 @@ _DTYPE = {"f32": np.float32, "f64": np.float64}
 class Engine(Protocol):
     """Points of energy ↔ dose on a grid."""
 
-    def spread(self, points: Points) -> Floats:
-        """Dose (rows, columns), mJ/mm²."""
+    def spread(self, xy: Floats, energy: Floats) -> Floats:
+        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
 
-    def gather(self, points: Points, d_dose: Floats) -> tuple[Floats, Floats]:
+    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
 
 
@@ -66,21 +67,21 @@ class FftEngine:
         filter_ = optics.transfer(spot, np.hypot(fx, fy)) / blur / grid.pixel_area
         self._filter = filter_.astype(_DTYPE[precision])
 
-    def spread(self, points: Points) -> Floats:
-        """Dose (rows, columns), mJ/mm²."""
-        u, v = _pixels(points, self.grid, self.precision)
-        energy = points.energy.astype(_DTYPE[self.precision])
+    def spread(self, xy: Floats, energy: Floats) -> Floats:
+        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
+        u, v = _pixels(xy, self.grid, self.precision)
+        energy = energy.astype(_DTYPE[self.precision])
         canvas = np.zeros(self.grid.shape, _DTYPE[self.precision])
         kernels(self.precision).splat(u, v, energy, canvas)
         return self._apply(canvas)
 
-    def gather(self, points: Points, d_dose: Floats) -> tuple[Floats, Floats]:
+    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        u, v = _pixels(points, self.grid, self.precision)
+        u, v = _pixels(xy, self.grid, self.precision)
         field = self._apply(np.ascontiguousarray(d_dose, _DTYPE[self.precision]))
         value, du, dv = (np.empty_like(u) for _ in range(3))
         kernels(self.precision).gather(u, v, field, value, du, dv)
-        return _per_point(value, du, dv, points, self.grid)
+        return _per_point(value, du, dv, energy, self.grid)
 
     def _apply(self, canvas: Floats) -> Floats:
         spectrum = fft.rfft2(canvas, workers=-1, overwrite_x=True)
@@ -109,25 +110,25 @@ class DirectEngine:
         self._per_square = grid.pitch**2 / per_knot
         self._reach = int(np.ceil(radius / grid.pitch))
 
-    def spread(self, points: Points) -> Floats:
-        """Dose (rows, columns), mJ/mm²."""
-        u, v = _pixels(points, self.grid, self.precision)
-        energy = points.energy.astype(_DTYPE[self.precision])
+    def spread(self, xy: Floats, energy: Floats) -> Floats:
+        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
+        u, v = _pixels(xy, self.grid, self.precision)
+        energy = energy.astype(_DTYPE[self.precision])
         dose = np.zeros(self.grid.shape, _DTYPE[self.precision])
         kernels(self.precision).direct(
             u, v, energy, self._table, self._slopes, self._per_square, self._reach, dose
         )
         return dose
 
-    def gather(self, points: Points, d_dose: Floats) -> tuple[Floats, Floats]:
+    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        u, v = _pixels(points, self.grid, self.precision)
+        u, v = _pixels(xy, self.grid, self.precision)
         field = np.ascontiguousarray(d_dose, _DTYPE[self.precision])
         value, du, dv = (np.empty_like(u) for _ in range(3))
         kernels(self.precision).direct_adjoint(
             u, v, self._table, self._slopes, self._per_square, self._reach, field, value, du, dv
         )
-        return _per_point(value, du, dv, points, self.grid)
+        return _per_point(value, du, dv, energy, self.grid)
 
 
 def _checked(precision: str) -> str:
@@ -136,14 +137,14 @@ def _checked(precision: str) -> str:
     return precision
 
 
-def _pixels(points: Points, grid: Grid, precision: str) -> tuple[Floats, Floats]:
+def _pixels(xy: Floats, grid: Grid, precision: str) -> tuple[Floats, Floats]:
     """Fractional (column, row) indices of the points, contiguous, in the engine's precision."""
-    uv = grid.to_pixels(points.xy).astype(_DTYPE[precision])
+    uv = grid.to_pixels(xy).astype(_DTYPE[precision])
     return np.ascontiguousarray(uv[:, 0]), np.ascontiguousarray(uv[:, 1])
 
 
-def _per_point(value: Floats, du: Floats, dv: Floats, points: Points, grid: Grid) -> tuple[Floats, Floats]:
-    scale = points.energy / grid.pitch
+def _per_point(value: Floats, du: Floats, dv: Floats, energy: Floats, grid: Grid) -> tuple[Floats, Floats]:
+    scale = energy / grid.pitch
     return value.astype(np.float64), np.stack([du * scale, dv * scale], axis=1)
 
 
@@ -205,11 +206,11 @@ class DoseModel:
 
     def spread(self, points: Points) -> Floats:
         """Dose (rows, columns), mJ/mm², of the points."""
-        return self._engine.spread(points)
+        return self._engine.spread(points.xy, points.energy)
 
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """`line_gradient` with the points of that polyline at hand."""
-        return from_points(points, *self._engine.gather(points, d_dose), xy, line_energy)
+        return from_points(points, *self._engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
 
 
 def isolated_dose(path: Toolpath, grid: Grid, spot: Spot) -> Floats:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.types import Floats, Indices
+from laserpath.arrays import Floats, Indices
 
 PIECE_FWHM = 0.5
 _GAUSS = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3)

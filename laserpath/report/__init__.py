@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from laserpath.arrays import Floats
 from laserpath.results import Report
-from laserpath.types import Design, Floats, Process, Settings, Toolpath
+from laserpath.types import Design, Process, Settings, Toolpath
 
 __all__ = ["render"]
 

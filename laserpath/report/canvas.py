@@ -18,8 +18,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from PIL import Image
 
+from laserpath.arrays import Floats
 from laserpath.report.raster import Box
-from laserpath.types import Design, Floats
+from laserpath.types import Design
 
 DPI = 150
 WIDTH = 5.6

@@ -16,13 +16,14 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from laserpath.arrays import Floats
 from laserpath.report import pictures
 from laserpath.report.rows import GLOSSARY, GROUPS, Row
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import patches, worst_places
 from laserpath.results import Report
 from laserpath.toolpath_svg import printable
-from laserpath.types import Design, Floats, Process, Settings, Toolpath
+from laserpath.types import Design, Process, Settings, Toolpath
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from matplotlib.patches import Patch as Swatch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from scipy.spatial import cKDTree
 
+from laserpath.arrays import Floats
 from laserpath.report.canvas import (
     FAINT,
     INK,
@@ -37,7 +38,7 @@ from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown
 from laserpath.report.worst import Place
 from laserpath.results import Edges, Measurement
 from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
-from laserpath.types import Design, Floats, Machine, Process, Toolpath
+from laserpath.types import Design, Machine, Process, Toolpath
 
 POWER_MAP = LinearSegmentedColormap.from_list("power", POWER_STOPS)
 EPE_MAP = LinearSegmentedColormap.from_list("epe", (UNDER, "#c9c9c9", OVER))

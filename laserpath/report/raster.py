@@ -16,10 +16,11 @@ import shapely
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from laserpath.arrays import Floats
 from laserpath.metrics import cured_fraction
 from laserpath.results import Measurement
 from laserpath.target import rasterise
-from laserpath.types import Design, Floats, Grid
+from laserpath.types import Design, Grid
 
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 in mm."""

@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from laserpath.arrays import Floats
 from laserpath.report.rows import duration, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
 from laserpath.results import Report
-from laserpath.types import Design, Floats, Process, Settings, Toolpath
+from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
 _FEW = 20

@@ -25,9 +25,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from laserpath.arrays import Floats
 from laserpath.results import Edges, Measurement
 from laserpath.target import rasterise
-from laserpath.types import Design, Floats, Grid, Point
+from laserpath.types import Design, Grid, Point
 
 LISTED = 10
 """Places told at most."""

@@ -12,10 +12,11 @@ import numpy as np
 import shapely
 from scipy.ndimage import gaussian_filter
 
+from laserpath.arrays import Floats
 from laserpath.metrics import cure_figures, edge_errors, with_path
 from laserpath.results import Measurement, Report
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Floats, Machine, Process, Settings, Toolpath
+from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 
 @dataclass(frozen=True)

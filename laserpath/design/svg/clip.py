@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.arrays import Floats
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.overlay import EMPTY, union, within
 from laserpath.design.svg import paint, shapes
@@ -21,7 +22,6 @@ from laserpath.design.svg.leaf import State, moved, window, work
 from laserpath.design.svg.style import Values
 from laserpath.design.svg.values import NotUnderstood, length, matrix, transform
 from laserpath.errors import InputError
-from laserpath.types import Floats
 
 if TYPE_CHECKING:
     from laserpath.design.svg.tree import Walk

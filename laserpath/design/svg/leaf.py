@@ -15,6 +15,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.arrays import Floats
 from laserpath.design.curves import Chain, Polyline, Subpath, polylines
 from laserpath.design.fill import NONZERO, fill
 from laserpath.design.overlay import within
@@ -32,7 +33,6 @@ from laserpath.design.svg.values import (
     stretch,
 )
 from laserpath.errors import InputError
-from laserpath.types import Floats
 
 LARGEST = 1e5  # mm from the page's corner
 MAX_DASHES = 100_000  # in one line

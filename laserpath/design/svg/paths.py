@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from laserpath.arrays import Floats
 from laserpath.design.curves import Subpath, arc
 from laserpath.design.svg.values import LARGE, NUMBER, NUMBERS, NotFinite
-from laserpath.types import Floats
 
 LETTERS = "MmZzLlHhVvCcSsQqTtAa"
 _VALID = re.compile(rf"(?:[\s,]*+(?:[{LETTERS}]|{NUMBER}))*+[\s,]*")

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from laserpath.arrays import Floats
 from laserpath.design.curves import polylines
 from laserpath.design.svg import shapes, viewport
 from laserpath.design.svg.clip import Clips
@@ -28,7 +29,6 @@ from laserpath.design.svg.values import (
     translation,
 )
 from laserpath.errors import InputError
-from laserpath.types import Floats
 
 MAX_DEPTH = 200  # with what `use` nests
 MAX_REPEATED = 100_000  # elements that `use` draws

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from laserpath.arrays import Floats
 from laserpath.design.svg.values import NotUnderstood, length, matrix, numbers
 from laserpath.errors import InputError
-from laserpath.types import Floats
 
 Box = tuple[float, float, float, float]
 ALIGN = {"Min": 0.0, "Mid": 0.5, "Max": 1.0}
