@@ -19,9 +19,8 @@ from laserpath.arrays import Floats
 from laserpath.errors import InputError
 from laserpath.types import Design, Grid, Spot, Target
 
-MARGIN_FWHM = 6.0
-"""Dark rim of the grid. The FFT repeats the grid, so copies of the design stay 12 FWHM apart; of
-the Airy energy 1.6 % lies farther out than that, spread over the whole plane."""
+MARGIN_FWHM = 4.0
+"""Dark rim of the grid around the design: where a spot may stray, and edges are looked for."""
 
 PIXELS_MAX = 1 << 26
 

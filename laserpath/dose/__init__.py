@@ -1,5 +1,15 @@
-"""Dose from a toolpath, and back: see `model`."""
+"""Dose from a toolpath, and back: `model` for toolpaths, `engines` for points."""
 
-from laserpath.dose.model import DirectEngine, DoseModel, FftEngine, ToolpathGradient, isolated_dose
+from laserpath.dose.engines import Engine, SpotGradient
+from laserpath.dose.model import DoseModel, ToolpathGradient, accurate_model, engine
+from laserpath.dose.segments import PathGradient
 
-__all__ = ["DirectEngine", "DoseModel", "FftEngine", "ToolpathGradient", "isolated_dose"]
+__all__ = [
+    "DoseModel",
+    "Engine",
+    "PathGradient",
+    "SpotGradient",
+    "ToolpathGradient",
+    "accurate_model",
+    "engine",
+]

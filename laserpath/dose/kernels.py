@@ -1,118 +1,189 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
-"""Taichi kernels: scattered points ↔ pixels.
+"""Taichi kernels: points ↔ pixels, segments ↔ points. Arrays in, arrays out; each is built for one precision.
 
-Points carry an energy e_k (mJ) at (u_k, v_k), fractional (column, row) indices. The *soft splat*
-gives pixel (i, j) the energy e_k B(j − u_k) B(i − v_k) with the cubic B-spline
+Points are at xy (M, 2) in mm, float64, and carry an energy e_k in mJ. On a grid of its own with origin
+(x0, y0) and pitches (p_x, p_y) a point has the fractional (column, row) u = (x − x0)/p_x, v = (y − y0)/p_y.
 
-    B(t) = 2/3 − t² + |t|³/2 for |t| < 1,   (2 − |t|)³/6 for 1 ≤ |t| < 2,
+*Splat*: pixel (i, j) gets e_k B(j − u_k) B(i − v_k) with the B-spline B of even order n (n pixels wide,
+piecewise of degree n − 1, n − 2 times differentiable), so that the gradient with respect to the
+position is right, and nowhere zero by construction. The weights at the fraction t = u − ⌊u⌋ come by
 
-which is twice differentiable, so that the gradient with respect to the position is right and
-nowhere zero by construction. `gather` is its adjoint. Indices wrap around: the grid is
-periodic, and nothing is ever written outside it.
+    w_d[j] = ((t + d − j) w_{d−1}[j−1] + (1 − t + j) w_{d−1}[j])/d,    w_0 = [1],    j = 0 … d,
+    w_d′[j] = w_{d−1}[j−1] − w_{d−1}[j]                    (de Boor 1978; Unser 1999, box 1).
 
-The *direct* kernels are the slow, plain reference: e_k h(|x − x_k|) for all pixels within a radius,
-h from a table over r² with its slopes (cubic Hermite).
+`gather` is the adjoint. A splat's strips of rows are each one thread's: every pixel is summed in the
+order of the points, so that the bits do not depend on the number of threads.
+
+*Stencil*: e_k h(x − x_k) for all pixels within a reach. *Quadrature*: see `segments`.
 """
 
 from functools import cache
 from types import SimpleNamespace
 
-import taichi as ti
+from laserpath.dose.runtime import Kernel, ti
 
-SPLAT_WIDTH = 4
+_CHUNK = 512
+"""Taichi gives so many turns of an outer loop to one thread: a strip must be as many turns."""
 
 
 @cache
-def kernels(precision: str) -> SimpleNamespace:
-    """The kernels for 'f32' or 'f64' arrays."""
+def splatting(precision: str, order: int) -> SimpleNamespace:
+    """`splat` and `gather` with the B-spline of an even order, for canvases of 'f32' or 'f64'."""
     real = {"f32": ti.f32, "f64": ti.f64}[precision]
-    line, plane = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
+    plane = ti.types.ndarray(real, 2)
+    reals, positions, rows = (
+        ti.types.ndarray(ti.f64, 1),
+        ti.types.ndarray(ti.f64, 2),
+        ti.types.ndarray(ti.i32, 1),
+    )
 
     @ti.func
-    def weight(t: real) -> real:
-        a = ti.abs(t)
-        # Literals are f32 in Taichi: 2.0 / 3.0 alone would put an error of 2e-8 into an f64 kernel.
-        near = ti.cast(2.0, real) / 3.0 - a * a * (1.0 - 0.5 * a)
-        far = ti.max(2.0 - a, 0.0)
-        return near if a < 1.0 else far * far * far / 6.0
+    def spline(t: real, degree: ti.template()) -> ti.types.vector(order, real):
+        w = ti.Vector([ti.cast(0, real)] * order, real)
+        w[0] = 1
+        for d in ti.static(range(1, degree + 1)):
+            last = w
+            for j in ti.static(range(d + 1)):
+                w[j] = 0
+                if ti.static(j > 0):
+                    w[j] += (t + (d - j)) * last[j - 1]
+                if ti.static(j < d):
+                    w[j] += (1 - t + j) * last[j]
+                # Literals are f32 in Taichi: times 1/3 would put an error of 1e-8 into an f64 kernel.
+                w[j] /= d
+        return w
 
     @ti.func
-    def slope(t: real) -> real:
-        a = ti.abs(t)
-        far = ti.max(2.0 - a, 0.0)
-        size = a * (1.5 * a - 2.0) if a < 1.0 else -0.5 * far * far
-        return size if t > 0 else -size
-
-    @ti.func
-    def hermite(value: ti.template(), slopes: ti.template(), at: real) -> ti.types.vector(2, real):
-        # Cubic between the knots and its exact derivative, so that the gradient is that of the sum.
-        k = ti.min(ti.cast(at, ti.i32), value.shape[0] - 2)
-        f = at - ti.cast(k, real)
-        h0, h1, s0, s1 = value[k], value[k + 1], slopes[k], slopes[k + 1]
-        c2 = 3 * (h1 - h0) - 2 * s0 - s1
-        c3 = 2 * (h0 - h1) + s0 + s1
-        return ti.Vector([h0 + f * (s0 + f * (c2 + f * c3)), s0 + f * (2 * c2 + 3 * f * c3)], real)
+    def slopes(t: real) -> ti.types.vector(order, real):
+        last = spline(t, order - 2)
+        s = ti.Vector([ti.cast(0, real)] * order, real)
+        for j in ti.static(range(order)):
+            if ti.static(j > 0):
+                s[j] += last[j - 1]
+            s[j] -= last[j]
+        return s
 
     @ti.kernel
-    def splat(u: line, v: line, energy: line, out: plane):
-        # One thread: the same sum in the same order every time, and fast enough (16 adds a point).
-        ti.loop_config(serialize=True)
-        for k in range(u.shape[0]):
-            j0, i0 = ti.floor(u[k], ti.i32) - 1, ti.floor(v[k], ti.i32) - 1
-            fu, fv = ti.cast(j0, real) - u[k], ti.cast(i0, real) - v[k]
-            for a in ti.static(range(SPLAT_WIDTH)):
-                row = energy[k] * weight(fv + a)
-                i = (i0 + a) % out.shape[0]
-                for b in ti.static(range(SPLAT_WIDTH)):
-                    out[i, (j0 + b) % out.shape[1]] += row * weight(fu + b)
-
-    @ti.kernel
-    def gather(u: line, v: line, field: plane, value: line, du: line, dv: line):
-        for k in range(u.shape[0]):
-            j0, i0 = ti.floor(u[k], ti.i32) - 1, ti.floor(v[k], ti.i32) - 1
-            fu, fv = ti.cast(j0, real) - u[k], ti.cast(i0, real) - v[k]
-            f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
-            for a in ti.static(range(SPLAT_WIDTH)):
-                wv, sv = weight(fv + a), slope(fv + a)
-                i = (i0 + a) % field.shape[0]
-                for b in ti.static(range(SPLAT_WIDTH)):
-                    g = field[i, (j0 + b) % field.shape[1]]
-                    f += g * wv * weight(fu + b)
-                    f_u -= g * wv * slope(fu + b)
-                    f_v -= g * sv * weight(fu + b)
-            value[k], du[k], dv[k] = f, f_u, f_v
-
-    @ti.kernel
-    def direct(
-        u: line, v: line, energy: line, table: line, slopes: line, per_square: real, reach: ti.i32, out: plane
+    def splat(
+        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, strips: rows,
+        out: plane,
     ):  # fmt: skip
-        ti.loop_config(serialize=True)
-        for k in range(u.shape[0]):
-            j0, i0 = ti.floor(u[k], ti.i32), ti.floor(v[k], ti.i32)
-            for i in range(ti.max(i0 - reach, 0), ti.min(i0 + reach + 2, out.shape[0])):
-                for j in range(ti.max(j0 - reach, 0), ti.min(j0 + reach + 2, out.shape[1])):
-                    x, y = ti.cast(j, real) - u[k], ti.cast(i, real) - v[k]
-                    at = (x * x + y * y) * per_square
-                    if at < ti.cast(table.shape[0] - 1, real):
-                        out[i, j] += energy[k] * hermite(table, slopes, at)[0]
+        ti.loop_config(block_dim=_CHUNK)
+        for turn in range((strips.shape[0] - 1) * _CHUNK):
+            if turn % _CHUNK == 0:
+                low, high = strips[turn // _CHUNK], strips[turn // _CHUNK + 1]
+                for k in range(energy.shape[0]):
+                    v = (xy[k, 1] - y0) * per_y
+                    i0 = ti.floor(v, ti.i32)
+                    first = i0 - (order // 2 - 1)
+                    if first + order > low and first < high:
+                        u = (xy[k, 0] - x0) * per_x
+                        j0 = ti.floor(u, ti.i32)
+                        column = j0 - (order // 2 - 1)
+                        wu = spline(ti.cast(u - j0, real), order - 1)
+                        wv = spline(ti.cast(v - i0, real), order - 1) * ti.cast(energy[k], real)
+                        for a in ti.static(range(order)):
+                            if low <= first + a and first + a < high:
+                                for b in ti.static(range(order)):
+                                    # Not +=, which would be an atomic and twice as slow: the row is ours.
+                                    out[first + a, column + b] = out[first + a, column + b] + wv[a] * wu[b]
 
     @ti.kernel
-    def direct_adjoint(
-        u: line, v: line, table: line, slopes: line, per_square: real, reach: ti.i32, field: plane,
-        value: line, du: line, dv: line,
+    def gather(
+        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, field: plane,
+        d_energy: reals, d_xy: positions,
     ):  # fmt: skip
-        for k in range(u.shape[0]):
-            j0, i0 = ti.floor(u[k], ti.i32), ti.floor(v[k], ti.i32)
+        for k in range(energy.shape[0]):
+            u, v = (xy[k, 0] - x0) * per_x, (xy[k, 1] - y0) * per_y
+            j0, i0 = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
+            tu, tv = ti.cast(u - j0, real), ti.cast(v - i0, real)
+            wu, su, wv, sv = spline(tu, order - 1), slopes(tu), spline(tv, order - 1), slopes(tv)
             f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
-            for i in range(ti.max(i0 - reach, 0), ti.min(i0 + reach + 2, field.shape[0])):
-                for j in range(ti.max(j0 - reach, 0), ti.min(j0 + reach + 2, field.shape[1])):
-                    x, y = ti.cast(j, real) - u[k], ti.cast(i, real) - v[k]
-                    at = (x * x + y * y) * per_square
-                    if at < ti.cast(table.shape[0] - 1, real):
-                        h = hermite(table, slopes, at)
-                        f += field[i, j] * h[0]
-                        f_u -= 2 * field[i, j] * h[1] * per_square * x
-                        f_v -= 2 * field[i, j] * h[1] * per_square * y
-            value[k], du[k], dv[k] = f, f_u, f_v
+            for a in ti.static(range(order)):
+                row, row_u = ti.cast(0, real), ti.cast(0, real)
+                for b in ti.static(range(order)):
+                    g = field[i0 + (a - order // 2 + 1), j0 + (b - order // 2 + 1)]
+                    row += g * wu[b]
+                    row_u += g * su[b]
+                f += row * wv[a]
+                f_u += row_u * wv[a]
+                f_v += row * sv[a]
+            d_energy[k] = d_energy[k] + f
+            d_xy[k, 0] = d_xy[k, 0] + energy[k] * per_x * f_u
+            d_xy[k, 1] = d_xy[k, 1] + energy[k] * per_y * f_v
 
-    return SimpleNamespace(splat=splat, gather=gather, direct=direct, direct_adjoint=direct_adjoint)
+    return SimpleNamespace(splat=Kernel(splat), gather=Kernel(gather))
+
+
+@cache
+def quadrature() -> SimpleNamespace:
+    """`expand` segments into points, and `collect` the derivatives of the points into those of segments."""
+    reals, positions = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
+    index, table = ti.types.ndarray(ti.i64, 1), ti.types.ndarray(ti.f64, 2)
+    whole = ti.types.ndarray(ti.i32, 1)
+
+    @ti.kernel
+    def expand(
+        xy: positions, energy: reals, lit: index, start: whole, pieces: whole, nodes: whole, node: table,
+        weight: table, point: positions, point_energy: reals, fraction: reals, share: reals,
+    ):  # fmt: skip
+        for s in range(lit.shape[0]):
+            k, n = lit[s], nodes[s]
+            for piece in range(pieces[s]):
+                for i in range(n):
+                    at = start[s] + piece * n + i
+                    fraction[at] = (piece + node[n, i]) / pieces[s]
+                    share[at] = weight[n, i] / pieces[s]
+                    point_energy[at] = energy[s] * share[at]
+                    for c in ti.static(range(2)):
+                        point[at, c] = xy[k, c] + fraction[at] * (xy[k + 1, c] - xy[k, c])
+
+    @ti.kernel
+    def collect(
+        start: whole, fraction: reals, share: reals, d_energy: reals, d_xy: positions, per_energy: reals,
+        at_start: positions, at_end: positions,
+    ):  # fmt: skip
+        for s in range(start.shape[0] - 1):
+            q, a, b = ti.cast(0, ti.f64), ti.Vector([0.0, 0.0], ti.f64), ti.Vector([0.0, 0.0], ti.f64)
+            for m in range(start[s], start[s + 1]):
+                pull = ti.Vector([d_xy[m, 0], d_xy[m, 1]], ti.f64)
+                q += share[m] * d_energy[m]
+                a += (1 - fraction[m]) * pull
+                b += fraction[m] * pull
+            per_energy[s] = q
+            for c in ti.static(range(2)):
+                at_start[s, c], at_end[s, c] = a[c], b[c]
+
+    return SimpleNamespace(expand=Kernel(expand), collect=Kernel(collect))
+
+
+@cache
+def interpolation(precision: str) -> SimpleNamespace:
+    """Nodes `ratio` pixels apart ↔ pixels, linearly; pixel [0, 0] is node [margin, margin]."""
+    plane = ti.types.ndarray({"f32": ti.f32, "f64": ti.f64}[precision], 2)
+    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+
+    @ti.kernel
+    def subtract(nodes: plane, ratio: ti.i32, margin: ti.i32, out: plane):
+        for i in range(out.shape[0]):
+            top, t = margin + i // ratio, ti.cast(i % ratio, real) / ratio
+            for c in range((out.shape[1] + ratio - 1) // ratio):
+                left = (1 - t) * nodes[top, margin + c] + t * nodes[top + 1, margin + c]
+                right = (1 - t) * nodes[top, margin + c + 1] + t * nodes[top + 1, margin + c + 1]
+                step = (right - left) / ratio
+                for j in range(c * ratio, ti.min((c + 1) * ratio, out.shape[1])):
+                    out[i, j] = out[i, j] - (left + step * (j - c * ratio))
+
+    @ti.kernel
+    def restrict(field: plane, ratio: ti.i32, margin: ti.i32, along: plane):
+        for i in range(field.shape[0]):
+            for c in range((field.shape[1] + ratio - 1) // ratio):
+                left, right = ti.cast(0, real), ti.cast(0, real)
+                for j in range(c * ratio, ti.min((c + 1) * ratio, field.shape[1])):
+                    s = ti.cast(j - c * ratio, real) / ratio
+                    left += (1 - s) * field[i, j]
+                    right += s * field[i, j]
+                along[i, margin + c] = along[i, margin + c] + left
+                along[i, margin + c + 1] = along[i, margin + c + 1] + right
+
+    return SimpleNamespace(subtract=Kernel(subtract), restrict=Kernel(restrict))

@@ -1,151 +1,62 @@
-"""Dose D(x) = Σ_k q_k ∫ h(|x − γ_k(s)|) ds on a grid, and its adjoint.
+"""Dose D(x) = Σ_k q_k ∫ h(x − γ_k(s)) ds of a toolpath on a grid, and its adjoint.
 
-Two engines behind one interface:
-
-`FftEngine` (default): points are splatted with a cubic B-spline, and the grid is multiplied in the
-frequency domain by the spot's closed-form transfer function H, so that no tail of the spot is cut.
-The blur of the splat itself, sinc⁴(f_x p) sinc⁴(f_y p) for pitch p, is divided out (Unser 1999,
-"Splines: a perfect fit", eq. 11), and the grid does not widen the spot. The grid is periodic.
-
-`DirectEngine`: h itself, summed over all pixels within a radius; the energy outside is the error.
-Slow; the cross-check.
-
-With g = ∂L/∂D the adjoint is the same filter (H is real and even) and the gather of the same splat:
-∂L/∂e_k = G(x_k), ∂L/∂x_k = e_k ∇G(x_k), G = filter(g).
-
-Arrays in and out are NumPy float64; inside, `precision` ('f32' or 'f64').
+Segments become points (`segments`), points become dose (`engine`). The line energy is q = E_N P^N/v: for
+the ordinary absorption, N = 1, that is power/speed in mJ/mm. Where N photons are absorbed at once the dose
+is spread as ĥ = h^N/E_N with E_N = ∫ h^N dA (`optics.power_integral`), and is in (mW/mm²)^N s.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
 
 import numpy as np
-from scipy import fft
 
 from laserpath import optics
 from laserpath.arrays import Floats
-from laserpath.dose.runtime import kernels
-from laserpath.dose.segments import PIECE_FWHM, PathGradient, Points, from_points, to_points
+from laserpath.dose.direct import direct_engine
+from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient
+from laserpath.dose.fft import FftEngine
+from laserpath.dose.runtime import start
+from laserpath.dose.segments import PathGradient, Points, from_points, to_points
 from laserpath.errors import InputError
 from laserpath.types import Grid, Spot, Toolpath
 
-_RIM_FWHM = 20.0
-"""What `isolated_dose` puts around the grid."""
-
-_DTYPE = {"f32": np.float32, "f64": np.float64}
+METHODS = ("auto", "fft", "direct", "autodiff")
 
 
-class Engine(Protocol):
-    """Points of energy ↔ dose on a grid."""
+def engine(
+    grid: Grid,
+    spot: Spot,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    precision: str = "f32",
+    tolerance: float = TOLERANCE,
+) -> Engine:
+    """The engine for a grid and a spot.
 
-    def spread(self, xy: Floats, energy: Floats) -> Floats:
-        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-
-    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
-        """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-
-
-class FftEngine:
-    """Soft splat + transfer function, exact for the periodic grid up to the splat's own error:
-
-    at 3, 4, 6, 8 pixels per FWHM 4e-3, 1e-3, 2e-4, 6e-5 of a point's peak dose.
+    method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one.
+    device: 'cpu', 'cuda', 'vulkan', 'metal' (only the first was ever tested), or 'auto': the one that Taichi
+    runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda.
+    tolerance: largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
     """
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is unknown; known: {', '.join(METHODS)}")
+    runs_on = start(device)
+    if precision == "f64" and runs_on not in ("cpu", "cuda"):
+        raise InputError(f"precision 'f64' is not to be had on {runs_on}; use 'f32'")
+    if method == "fft" and runs_on != "cpu":
+        raise InputError(f"method 'fft' is not to be had on {runs_on}; use 'direct'")
+    if method == "auto":
+        method = "fft" if runs_on == "cpu" else "direct"
+    if method == "fft":
+        return FftEngine(grid, spot, precision, tolerance)
+    if method == "direct":
+        return direct_engine(grid, spot, precision, tolerance)
+    from laserpath.dose.autodiff import AutodiffEngine  # a reference, seldom wanted
 
-    def __init__(self, grid: Grid, spot: Spot, precision: str = "f32") -> None:
-        self.grid, self.precision = grid, _checked(precision)
-        rows, columns = grid.shape
-        fy = np.fft.fftfreq(rows, grid.pitch)[:, None]
-        fx = np.fft.rfftfreq(columns, grid.pitch)[None, :]
-        if 0.5 / grid.pitch < optics.cutoff(spot):
-            raise InputError(
-                f"pixel pitch {grid.pitch:g} mm is above {0.5 / optics.cutoff(spot):g} mm, "
-                f"too coarse for a spot of {spot.fwhm:g} mm FWHM"
-            )
-        blur = (np.sinc(fx * grid.pitch) * np.sinc(fy * grid.pitch)) ** 4
-        filter_ = optics.transfer(spot, np.hypot(fx, fy)) / blur / grid.pixel_area
-        self._filter = filter_.astype(_DTYPE[precision])
-
-    def spread(self, xy: Floats, energy: Floats) -> Floats:
-        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        u, v = _pixels(xy, self.grid, self.precision)
-        energy = energy.astype(_DTYPE[self.precision])
-        canvas = np.zeros(self.grid.shape, _DTYPE[self.precision])
-        kernels(self.precision).splat(u, v, energy, canvas)
-        return self._apply(canvas)
-
-    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
-        """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        u, v = _pixels(xy, self.grid, self.precision)
-        field = self._apply(np.ascontiguousarray(d_dose, _DTYPE[self.precision]))
-        value, du, dv = (np.empty_like(u) for _ in range(3))
-        kernels(self.precision).gather(u, v, field, value, du, dv)
-        return _per_point(value, du, dv, energy, self.grid)
-
-    def _apply(self, canvas: Floats) -> Floats:
-        spectrum = fft.rfft2(canvas, workers=-1, overwrite_x=True)
-        spectrum *= self._filter
-        return fft.irfft2(spectrum, s=canvas.shape, workers=-1, overwrite_x=True)
-
-
-class DirectEngine:
-    """The spot's stencil, faded out to zero between 0.9 and 1 `radius_fwhm`.
-
-    `optics.energy_outside` says what is lost. The fade is smooth, so the gradient is that of the sum.
-    """
-
-    _KNOTS = 1 << 14
-
-    def __init__(self, grid: Grid, spot: Spot, precision: str = "f64", radius_fwhm: float = 3.0) -> None:
-        self.grid, self.precision = grid, _checked(precision)
-        radius = radius_fwhm * spot.fwhm
-        r = np.sqrt(np.linspace(0, radius**2, self._KNOTS))
-        fade = np.clip((1 - (r / radius) ** 2) / (1 - 0.9**2), 0, 1)
-        window, window_slope = fade**2 * (3 - 2 * fade), -6 * fade * (1 - fade) / (1 - 0.9**2) / radius**2
-        h, slope = optics.profile(spot, r), optics.profile_slope(spot, r)
-        per_knot = radius**2 / (self._KNOTS - 1)
-        self._table = (h * window).astype(_DTYPE[precision])
-        self._slopes = ((slope * window + h * window_slope) * per_knot).astype(_DTYPE[precision])
-        self._per_square = grid.pitch**2 / per_knot
-        self._reach = int(np.ceil(radius / grid.pitch))
-
-    def spread(self, xy: Floats, energy: Floats) -> Floats:
-        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        u, v = _pixels(xy, self.grid, self.precision)
-        energy = energy.astype(_DTYPE[self.precision])
-        dose = np.zeros(self.grid.shape, _DTYPE[self.precision])
-        kernels(self.precision).direct(
-            u, v, energy, self._table, self._slopes, self._per_square, self._reach, dose
-        )
-        return dose
-
-    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
-        """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        u, v = _pixels(xy, self.grid, self.precision)
-        field = np.ascontiguousarray(d_dose, _DTYPE[self.precision])
-        value, du, dv = (np.empty_like(u) for _ in range(3))
-        kernels(self.precision).direct_adjoint(
-            u, v, self._table, self._slopes, self._per_square, self._reach, field, value, du, dv
-        )
-        return _per_point(value, du, dv, energy, self.grid)
-
-
-def _checked(precision: str) -> str:
-    if precision not in _DTYPE:
-        raise InputError(f"precision {precision!r} is unknown; known: f32, f64")
-    return precision
-
-
-def _pixels(xy: Floats, grid: Grid, precision: str) -> tuple[Floats, Floats]:
-    """Fractional (column, row) indices of the points, contiguous, in the engine's precision."""
-    uv = grid.to_pixels(xy).astype(_DTYPE[precision])
-    return np.ascontiguousarray(uv[:, 0]), np.ascontiguousarray(uv[:, 1])
-
-
-def _per_point(value: Floats, du: Floats, dv: Floats, energy: Floats, grid: Grid) -> tuple[Floats, Floats]:
-    scale = energy / grid.pitch
-    return value.astype(np.float64), np.stack([du * scale, dv * scale], axis=1)
+    return AutodiffEngine(grid, spot, precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,30 +69,41 @@ class ToolpathGradient:
 
 
 class DoseModel:
-    """Dose of polylines on one grid, with a stated quadrature (`piece_fwhm`)."""
+    """Dose of polylines on one grid, within `tolerance` of its peak; the options are those of `engine`."""
 
     def __init__(
         self,
         grid: Grid,
         spot: Spot,
         *,
-        engine: Engine | None = None,
+        method: str = "auto",
+        device: str = "auto",
         precision: str = "f32",
-        piece_fwhm: float = PIECE_FWHM,
+        tolerance: float = TOLERANCE,
     ) -> None:
-        self.grid, self.spot = grid, spot
-        self._engine = engine or FftEngine(grid, spot, precision)
-        self._piece = piece_fwhm * spot.fwhm
+        self.grid, self.spot, self.tolerance = grid, spot, tolerance
+        self.engine = engine(
+            grid, spot, method=method, device=device, precision=precision, tolerance=tolerance
+        )
+        self._width = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5
+        self._scale = optics.power_integral(spot)
 
     def dose(self, toolpath: Toolpath) -> Floats:
         """Dose (rows, columns), mJ/mm², of all exposing moves."""
-        return self.line_dose(toolpath.xy, toolpath.line_energy)
+        return self.line_dose(toolpath.xy, self.line_energy(toolpath))
 
     def gradient(self, toolpath: Toolpath, d_dose: Floats) -> ToolpathGradient:
         """∂L/∂(xy, power, speed) from ∂L/∂D."""
-        path = self.line_gradient(toolpath.xy, toolpath.line_energy, d_dose)
-        per_power = path.line_energy / toolpath.speed
-        return ToolpathGradient(path.xy, per_power, -per_power * toolpath.line_energy)
+        q, n = self.line_energy(toolpath), self.spot.photons
+        path = self.line_gradient(toolpath.xy, q, d_dose)
+        # Dark moves have no derivative: at N = 1 the rate would be there, but the path ends at them.
+        per_power = n * self._scale * toolpath.power ** (n - 1) / toolpath.speed
+        return ToolpathGradient(path.xy, path.line_energy * per_power, -path.line_energy * q / toolpath.speed)
+
+    def spot_gradient(self, toolpath: Toolpath, d_dose: Floats) -> SpotGradient:
+        """∂L/∂(FWHM, defocus) from ∂L/∂D, at the same line energies."""
+        points = self.points(toolpath.xy, self.line_energy(toolpath))
+        return self.engine.spot_gradient(points.xy, points.energy, d_dose)
 
     def line_dose(self, xy: Floats, line_energy: Floats) -> Floats:
         """Dose of the polyline xy: (N+1, 2) mm with line energies (N,) mJ/mm."""
@@ -192,36 +114,25 @@ class DoseModel:
         return self.pull(self.points(xy, line_energy), d_dose, xy, line_energy)
 
     def points(self, xy: Floats, line_energy: Floats) -> Points:
-        """The quadrature points of a polyline, for `spread` and `pull`; refused outside the grid."""
-        if not np.isfinite(xy).all():
-            raise InputError(f"path holds {int((~np.isfinite(xy)).sum())} coordinates that are not finite")
-        points = to_points(np.asarray(xy), np.asarray(line_energy), self._piece)
-        x0, x1, y0, y1 = self.grid.extent
-        low, high = points.xy.min(axis=0, initial=np.inf), points.xy.max(axis=0, initial=-np.inf)
-        if (low < (x0, y0)).any() or (high > (x1, y1)).any():
-            raise InputError(
-                f"exposing moves reach from {low} to {high} mm, outside the grid {self.grid.extent} mm"
-            )
-        return points
+        """The quadrature points of a polyline, for `spread` and `pull`."""
+        if bad := int((~np.isfinite(xy)).sum()):
+            raise InputError(f"path holds {bad} coordinates that are not finite")
+        return to_points(np.asarray(xy), np.asarray(line_energy), self._width, self.tolerance)
 
     def spread(self, points: Points) -> Floats:
         """Dose (rows, columns), mJ/mm², of the points."""
-        return self._engine.spread(points.xy, points.energy)
+        return self.engine.spread(points.xy, points.energy)
 
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """`line_gradient` with the points of that polyline at hand."""
-        return from_points(points, *self._engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
+        return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
+
+    def line_energy(self, toolpath: Toolpath) -> Floats:
+        """(N,) q = E_N P^N/v."""
+        return self._scale * toolpath.power**self.spot.photons / toolpath.speed
 
 
-def isolated_dose(path: Toolpath, grid: Grid, spot: Spot) -> Floats:
-    """Dose (rows, columns) mJ/mm², float64, of one part alone: on a grid with a wider dark rim.
-
-    The FFT repeats its grid. At the 6 FWHM rim of the optimiser's grid the neighbours' Airy tails add
-    about 0.5 % of the critical dose, which may help a loss but not a report.
-    """
-    rim = round(_RIM_FWHM * spot.fwhm / grid.pitch)
-    rows, columns = (fft.next_fast_len(n + 2 * rim, real=True) for n in grid.shape)
-    (x0, y0), p = grid.origin, grid.pitch
-    wide = Grid((x0 - rim * p, y0 - rim * p), p, (rows, columns))
-    dose = DoseModel(wide, spot, precision="f64").dose(path)
-    return dose[rim : rim + grid.shape[0], rim : rim + grid.shape[1]].copy()
+@lru_cache(maxsize=4)
+def accurate_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model behind reported figures: double precision, within 1e-4 of the peak."""
+    return DoseModel(grid, spot, precision="f64", tolerance=1e-4)

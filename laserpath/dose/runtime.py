@@ -1,4 +1,12 @@
-"""Taichi, started once, quietly, when the first kernel is wanted."""
+"""Taichi, started once and quietly, and its kernels called from wherever they are wanted.
+
+What Taichi 1.7 cannot do is arranged for, or said:
+
+- One device a process: the first that is asked for. Another one is refused.
+- A kernel is compiled only on the thread that started Taichi, so that is a thread of our own; once
+  compiled it may be called from every thread, one at a time.
+- A child made by `fork` has Taichi's locks but not its threads, and would wait for ever: refused.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +14,120 @@ import contextlib
 import io
 import os
 import threading
-from functools import cache
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from typing import Any
 
-_lock = threading.Lock()
+import numpy as np
+from numpy.typing import NDArray
+
+from laserpath.arrays import Floats
+from laserpath.errors import InputError
+
+# Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
+os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
+os.environ.setdefault("TI_LOG_LEVEL", "error")
+
+import taichi as ti
+from taichi.lang import impl
+
+__all__ = ["DEVICES", "TESTED", "Kernel", "cpu_count", "device", "start", "strips_of", "ti"]
+
+DEVICES = ("cpu", "cuda", "vulkan", "metal")
+TESTED = ("cpu",)
+"""Devices on which the tests were run; the others are offered untried."""
+
+_state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False)
 
 
-@cache
-def _start() -> None:
-    # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
-    os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
-    os.environ.setdefault("TI_LOG_LEVEL", "error")
-    import taichi as ti
-    from taichi.lang import impl
+def cpu_count() -> int:
+    """Processors that this process may use, not all that the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        return os.cpu_count() or 1
 
-    if impl.get_runtime().prog is None:  # else: a host program's own ti.init stands
+
+def start(device: str = "auto") -> str:
+    """Start Taichi if need be; return the device. 'auto': the one that runs already, or the CPU."""
+    with _state.lock:
+        if _state.forked:
+            raise InputError(
+                "Taichi was started before this process was forked and cannot run in the child; "
+                "start workers with multiprocessing's 'spawn' method"
+            )
+        if _state.device is None:
+            _state.device = _adopt() or _init("cpu" if device == "auto" else device)
+        if device not in ("auto", _state.device):
+            raise InputError(
+                f"device {device!r} is not the {_state.device!r} on which Taichi runs already: "
+                "one device a process"
+            )
+        return str(_state.device)
+
+
+def device() -> str:
+    """The device that Taichi runs on; starts it on the CPU if need be."""
+    return start()
+
+
+def _adopt() -> str | None:
+    """The device of a Taichi that the host program started itself; its `ti.init` stands."""
+    if impl.get_runtime().prog is None:
+        return None
+    arch = ti.cfg.arch
+    return "cpu" if arch in (ti.x64, ti.arm64) else str(arch).rpartition(".")[2]
+
+
+def _init(device: str) -> str:
+    if device not in DEVICES:
+        raise InputError(f"device {device!r} is unknown; known: auto, {', '.join(DEVICES)}")
+    compiler = ThreadPoolExecutor(1, thread_name_prefix="taichi")
+    options = {"enable_fallback": False, "offline_cache": True}
+    try:
         with contextlib.redirect_stdout(io.StringIO()):
-            ti.init(arch=ti.cpu, offline_cache=True, log_level=ti.ERROR)
+            compiler.submit(
+                ti.init, arch=getattr(ti, device), cpu_max_num_threads=cpu_count(), **options
+            ).result()
+    except RuntimeError as error:
+        raise InputError(f"device {device!r} cannot be used on this machine") from error
+    _state.compiler = compiler
+    return device
 
 
-def kernels(precision: str) -> SimpleNamespace:
-    """The compiled kernels for 'f32' or 'f64', Taichi started if need be."""
-    with _lock:
-        _start()
-        from laserpath.dose.kernels import kernels as build
+def _in_child() -> None:
+    _state.lock = threading.RLock()  # the parent may have held it
+    _state.forked = _state.device is not None
 
-        return build(precision)
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+class Kernel:
+    """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's."""
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self._kernel, self._compiled = kernel, False
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run it, and wait for it."""
+        with _state.lock:
+            start()
+            if self._compiled or _state.compiler is None:
+                self._kernel(*arguments)
+            else:
+                _state.compiler.submit(self._kernel, *arguments).result()
+                self._compiled = True
+
+
+def strips_of(rows: Floats, height: int) -> NDArray[np.int32]:
+    """First rows of strips with about equally many points, one a processor, and the end: (T + 1,) int32.
+
+    rows: (M,) where the points are.
+    """
+    count = cpu_count()
+    some = rows[:: max(1, len(rows) // 4096)]
+    inner = np.quantile(some, np.arange(1, count) / count) if len(some) else np.zeros(0)
+    return np.concatenate([[0], inner, [height]]).astype(np.int32)

@@ -1,9 +1,11 @@
-"""Segments ↔ points: the quadrature of D(x) = Σ_k q_k ∫_segment_k h(|x − γ(s)|) ds.
+"""Segments ↔ points: the quadrature of D(x) = Σ_k q_k ∫_segment_k h(x − γ(s)) ds.
 
-Each segment is cut into n = ⌈L/piece⌉ equal pieces with the two Gauss points in each, so a
-segment of length L and line energy q (mJ/mm) becomes 2n points of energy q L/(2n) (mJ). With
-pieces of 0.5 FWHM the dose is within 1.1e-3 of its peak of the exact integral, ends included
-(the worst is a lone segment of 0.5 FWHM; above 1.5 FWHM it is 3e-4).
+A segment is executed with a constant line energy q (mJ/mm). One of length L becomes the n Gauss–Legendre
+points of one rule, or of equal pieces with 8 points each if it is long; a point with weight w (Σ w = 1)
+carries q L w (mJ). n is the smallest that keeps the dose of any lone segment within half of the
+tolerance of its own peak, at any place, ends included: `_LONGEST` is the largest L/FWHM for n = 1 … 8, the
+smaller of an Airy and a Gaussian spot, measured by `docs/figures/quadrature.py`. So a segment of one
+FWHM takes 4 points and a long one 2.5 per FWHM, where 2 points on every half FWHM took 4.
 
 A segment of length zero has no energy and no gradient (M4 is dark standing still).
 """
@@ -15,24 +17,51 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.arrays import Floats, Indices
+from laserpath.dose.kernels import quadrature
 
-PIECE_FWHM = 0.5
-_GAUSS = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3)
+_LONGEST = {
+    5e-4: (0.046, 0.39, 0.86, 1.34, 1.81, 2.27, 2.72, 3.17),
+    5e-5: (0.014, 0.21, 0.58, 0.99, 1.41, 1.82, 2.23, 2.63),
+    5e-6: (0.004, 0.12, 0.39, 0.74, 1.11, 1.48, 1.85, 2.22),
+    5e-7: (0.001, 0.069, 0.27, 0.55, 0.87, 1.21, 1.55, 1.89),
+}  # fmt: skip
+"""Error relative to the peak → longest segment, in FWHM, for 1 … 8 points."""
+
+_MOST = 8
+
+
+def _rules() -> tuple[Floats, Floats]:
+    """Nodes in 0..1 and weights of sum 1, (9, 8): row n is the rule with n points."""
+    node, weight = np.zeros((_MOST + 1, _MOST)), np.zeros((_MOST + 1, _MOST))
+    for n in range(1, _MOST + 1):
+        x, w = np.polynomial.legendre.leggauss(n)
+        node[n, :n], weight[n, :n] = (1 + x) / 2, w / 2
+    return node, weight
+
+
+NODE, WEIGHT = _rules()
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
     """Quadrature points of a polyline.
 
-    segment: (M,) which segment, ascending.  fraction: (M,) place along it, 0..1.
-    share: (M,) part of the segment's energy.  xy: (M, 2) mm.  energy: (M,) mJ.
+    lit: (S,) the exposing segments.  start: (S + 1,) where the points of each begin, and the end.
+    fraction: (M,) place along the segment, 0..1.  share: (M,) part of the segment's energy.
+    xy: (M, 2) mm.  energy: (M,) mJ.
     """
 
-    segment: Indices
+    lit: Indices
+    start: Indices
     fraction: Floats
     share: Floats
     xy: Floats
     energy: Floats
+
+    @property
+    def segment(self) -> Indices:
+        """(M,) which segment each point is of, ascending."""
+        return np.repeat(self.lit, np.diff(self.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +72,30 @@ class PathGradient:
     line_energy: Floats
 
 
-def to_points(xy: Floats, line_energy: Floats, piece: float) -> Points:
-    """Quadrature points of the exposing segments of a polyline; `piece` in mm."""
+def longest(tolerance: float) -> Floats:
+    """Longest segment, in FWHM, for 1 … 8 points within half of the tolerance of a segment's peak dose."""
+    return np.array(_LONGEST[max(error for error in _LONGEST if error <= tolerance / 2 * (1 + 1e-9))])
+
+
+def to_points(xy: Floats, line_energy: Floats, fwhm: float, tolerance: float) -> Points:
+    """Quadrature points of the exposing segments of a polyline; fwhm: of the spot's narrow axis, mm."""
+    xy = np.ascontiguousarray(xy, dtype=np.float64)
     step = np.diff(xy, axis=0)
     length = np.hypot(step[:, 0], step[:, 1])
     lit = np.flatnonzero((line_energy != 0) & (length > 0))
-    count = np.maximum(1, np.ceil(length[lit] / piece).astype(np.int64))
-    nodes = 2 * count
-    segment = np.repeat(lit, nodes)
-    n = np.repeat(count, nodes)
-    k = np.arange(len(segment)) - np.repeat(np.cumsum(nodes) - nodes, nodes)
-    fraction = (k // 2 + _GAUSS[k % 2]) / n
-    share = 0.5 / n
-    return Points(
-        segment=segment,
-        fraction=fraction,
-        share=share,
-        xy=xy[segment] + fraction[:, None] * step[segment],
-        energy=(line_energy * length)[segment] * share,
-    )
+    limits = longest(tolerance) * fwhm
+    pieces = np.maximum(1, np.ceil(length[lit] / limits[-1])).astype(np.int32)
+    nodes = np.searchsorted(limits[:-1], length[lit] / pieces) + 1
+    start = np.concatenate([[0], np.cumsum(pieces * nodes)])
+    total = int(start[-1])
+    points = Points(lit, start, np.empty(total), np.empty(total), np.empty((total, 2)), np.empty(total))
+    energy = (line_energy * length)[lit]
+    if total:
+        quadrature().expand(
+            xy, energy, lit, start.astype(np.int32), pieces, nodes.astype(np.int32), NODE, WEIGHT,
+            points.xy, points.energy, points.fraction, points.share,
+        )  # fmt: skip
+    return points
 
 
 def from_points(
@@ -72,19 +106,25 @@ def from_points(
     d_energy: (M,) derivative with respect to the points' energies; d_xy: (M, 2) to their
     positions (their energies included: ∂L/∂x of a point of energy e is e ∇g).
     """
-    n = len(line_energy)
-    step = np.diff(xy, axis=0)
+    n = len(points.lit)
+    per_energy, at_start, at_end = np.zeros(n), np.zeros((n, 2)), np.zeros((n, 2))
+    if n:
+        quadrature().collect(
+            points.start.astype(np.int32),
+            points.fraction,
+            points.share,
+            d_energy,
+            d_xy,
+            per_energy,
+            at_start,
+            at_end,
+        )
+    step = xy[points.lit + 1] - xy[points.lit]
     length = np.hypot(step[:, 0], step[:, 1])
-    tangent = step / np.maximum(length, 1e-300)[:, None]
-
-    def total(values: Floats) -> Floats:
-        return np.bincount(points.segment, values, n).astype(np.float64, copy=False)
-
-    per_energy = total(d_energy * points.share)
-    stretch = (per_energy * line_energy)[:, None] * tangent
-    ends = np.stack([total(points.fraction * d_xy[:, i]) for i in (0, 1)], axis=1)
-    both = np.stack([total(d_xy[:, i]) for i in (0, 1)], axis=1)
-    gradient = np.zeros_like(xy)
-    gradient[:-1] += both - ends - stretch
-    gradient[1:] += ends + stretch
-    return PathGradient(xy=gradient, line_energy=per_energy * length)
+    # Longer is more energy.
+    stretch = (per_energy * line_energy[points.lit] / length)[:, None] * step
+    gradient, per_line = np.zeros((len(line_energy) + 1, 2)), np.zeros(len(line_energy))
+    gradient[points.lit] += at_start - stretch
+    gradient[points.lit + 1] += at_end + stretch
+    per_line[points.lit] = per_energy * length
+    return PathGradient(xy=gradient, line_energy=per_line)

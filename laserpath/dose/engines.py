@@ -1,0 +1,120 @@
+"""What an engine is: points of energy ↔ dose on a grid. `fft`, `direct` and `autodiff` are the engines.
+
+All of them compute D_j = Σ_k e_k h(x_j − x_k) at the pixel centres x_j of a grid, for a spot h with
+∫h = 1, and with g = ∂L/∂D the adjoint ∂L/∂e_k = Σ_j g_j h(x_j − x_k), ∂L/∂x_k = e_k ∇(Σ_j g_j h(x_j − ·)).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from laserpath.arrays import Floats
+from laserpath.errors import InputError
+from laserpath.types import Grid, Spot
+
+DTYPE = {"f32": np.float32, "f64": np.float64}
+
+TOLERANCE = 1e-3
+"""Largest error of an engine, relative to the peak of the dose, unless another is asked for."""
+
+_FEWEST_PIXELS = 2.0
+_GRIDS = 8
+"""Arrays of the grid's size that an engine holds at its peak, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpotGradient:
+    """Derivatives of a scalar with respect to the spot, per mm of FWHM and of defocus."""
+
+    fwhm: float
+    defocus: float
+
+
+class Engine(Protocol):
+    """Points of energy ↔ dose on `grid`. Arrays in and out are NumPy; none is written to."""
+
+    grid: Grid
+    precision: str
+
+    def spread(self, xy: Floats, energy: Floats) -> Floats:
+        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
+
+    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
+        """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
+
+    def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> SpotGradient:
+        """∂L/∂(FWHM, defocus) from ∂L/∂D (rows, columns)."""
+
+
+def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
+    """Refuse what no engine can do: one sentence with the name, the value and the limit."""
+    if precision not in DTYPE:
+        raise InputError(f"precision {precision!r} is unknown; known: {', '.join(DTYPE)}")
+    if not 1e-6 <= tolerance <= 0.1:
+        raise InputError(f"tolerance is {tolerance:g}, but must be between 1e-06 and 0.1")
+    if tolerance < 1e-5 and precision == "f32":
+        raise InputError(f"tolerance {tolerance:g} is below 1e-05, too fine for f32; use precision 'f64'")
+    narrow = spot.fwhm * min(spot.aspect, 1 / spot.aspect) ** 0.5
+    if narrow < _FEWEST_PIXELS * grid.pitch * (1 - 1e-9):
+        raise InputError(
+            f"spot FWHM {narrow:g} mm is {narrow / grid.pitch:.2g} pixels of {grid.pitch:g} mm, "
+            f"but must be at least {_FEWEST_PIXELS:g}"
+        )
+
+
+def check_memory(shape: tuple[int, int], precision: str) -> None:
+    """Refuse a padded grid that would not fit in memory, before anything is allocated."""
+    needed = _GRIDS * np.dtype(DTYPE[precision]).itemsize * float(shape[0]) * shape[1]
+    if needed > (available := _memory()):
+        raise InputError(
+            f"grid of {shape[0]} × {shape[1]} pixels needs {needed / 2**30:.1f} GiB, "
+            f"above the {available / 2**30:.1f} GiB of this machine"
+        )
+
+
+def _memory() -> float:
+    """Bytes of this machine's memory; without limit where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return np.inf
+
+
+def checked_points(xy: Floats, energy: Floats, grid: Grid) -> tuple[Floats, Floats]:
+    """The points as contiguous float64; refused if not finite or outside the grid."""
+    xy = np.ascontiguousarray(xy, dtype=np.float64)
+    energy = np.ascontiguousarray(energy, dtype=np.float64)
+    if xy.shape != (len(energy), 2) or energy.ndim != 1:
+        raise InputError(
+            f"points xy {xy.shape} and energy {energy.shape} do not go together: (M, 2) and (M,)"
+        )
+    # A sum is finite only if every term is; quicker than isfinite for all. inf − inf is nan, too.
+    for name, values in (("coordinates", xy), ("energies", energy)):
+        if not np.isfinite(values.sum()) and (bad := int((~np.isfinite(values)).sum())):
+            raise InputError(f"path holds {bad} {name} that are not finite")
+    if len(xy):
+        x0, x1, y0, y1 = grid.extent
+        low, high = xy.min(axis=0), xy.max(axis=0)
+        if (low < (x0, y0)).any() or (high > (x1, y1)).any():
+            raise InputError(
+                f"exposing moves reach from {low} to {high} mm, outside the grid {grid.extent} mm"
+            )
+    return xy, energy
+
+
+def checked_slope(d_dose: Floats, grid: Grid, precision: str) -> Floats:
+    """∂L/∂D as a contiguous array of the engine's precision."""
+    if np.shape(d_dose) != grid.shape:
+        raise InputError(f"slope of the dose has shape {np.shape(d_dose)}, but the grid has {grid.shape}")
+    return np.ascontiguousarray(d_dose, DTYPE[precision])
+
+
+def quadratic_form(spot: Spot) -> Floats:
+    """(A, B, C) of r² = A x² + B x y + C y² in the round spot that the elliptical one stretches."""
+    angle = np.radians(spot.angle)
+    c, s, wide, narrow = np.cos(angle), np.sin(angle), 1 / spot.aspect, spot.aspect
+    return np.array([wide * c**2 + narrow * s**2, 2 * (wide - narrow) * c * s, wide * s**2 + narrow * c**2])

@@ -1,0 +1,258 @@
+"""The default engine: points splatted on a coarse grid, a filter in the frequency domain, pixels.
+
+The dose is band-limited, because the spot is: H(f) = 0, or negligible, above a cut-off f_c (`optics`).
+So this is a type-1 non-uniform FFT (Dutt & Rokhlin 1993; Barnett, Magland & af Klinteberg 2019) with a
+filter, and its adjoint a type-2:
+
+    canvas  = Σ_k e_k B((x − x_k)/p_x) B((y − y_k)/p_y)                  on the splat's own coarse grid
+    D̂(f)    = H(f)/[sinc(f_x p_x) sinc(f_y p_y)]^n · FFT(canvas)          |f_x|, |f_y| ≤ f_c
+    D       = inverse FFT onto the picture's pixels, cropped.
+
+B is the B-spline of order n, sinc^n its transform (Unser 1999, eq. 5): dividing by it takes the splat's own
+blur out, so that no grid widens the spot. What is left are the aliases k ≠ 0 of the splat,
+
+    error/peak ≤ ∫ |H| [ρ(f_x p_x) + ρ(f_y p_y)] d²f / ∫ |H| d²f,   ρ(ν) = Σ_k |sinc(ν + k)/sinc(ν)|^n,
+
+and the cheapest n and p that keep this below half of the tolerance are taken; the measured table is
+in docs/dose.md. An FFT repeats its grid. The grid is padded until the next copy's spot is below a quarter
+of the tolerance, and the smooth mean of the far tail of all copies is subtracted (`tail`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from laserpath import optics
+from laserpath.arrays import Floats
+from laserpath.dose.engines import (
+    DTYPE,
+    TOLERANCE,
+    SpotGradient,
+    check,
+    check_memory,
+    checked_points,
+    checked_slope,
+)
+from laserpath.dose.kernels import splatting
+from laserpath.dose.runtime import cpu_count, strips_of
+from laserpath.dose.tail import FarTail
+from laserpath.errors import InputError
+from laserpath.types import Grid, Spot
+
+_ORDERS = (4, 6, 8, 10)
+_FINEST = 24.0
+"""Splat pixels per FWHM at most."""
+
+_KINKS = 5.0
+"""Periods per FWHM kept of a spot with kinks, a table between its rows or the cusp of the airy-function.
+
+Kinks come out rounded over a tenth of the FWHM, which no beam is sharp enough to contradict.
+"""
+
+Spectrum = NDArray[np.complexfloating]
+
+
+@dataclass(frozen=True, slots=True)
+class Splat:
+    """order: n of the B-spline.  origin: (x, y) mm of pixel [0, 0].  pitch: (x, y) mm.
+
+    shape: (rows, columns). The grid repeats after shape × pitch, the period of the engine.
+    """
+
+    order: int
+    origin: tuple[float, float]
+    pitch: tuple[float, float]
+    shape: tuple[int, int]
+
+
+class FftEngine:
+    """Points ↔ dose by splat and FFT.
+
+    splat: the coarse grid.  padded: the picture's grid with its dark rim, `crop` where the picture is in it.
+    modes: the largest whole frequencies (rows, columns) that are kept.
+    """
+
+    def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
+        check(grid, spot, precision, tolerance)
+        self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
+        band = _band(spot, tolerance / 8)
+        order, pitch = _resolution(spot, band, tolerance / 2)
+        self._refine = max(1, ceil(2 * band * grid.pitch))
+        self.padded, self.crop = _padded(grid, optics.reach(spot, tolerance / 4), order * pitch, self._refine)
+        check_memory(self.padded.shape, precision)
+        period = np.array(self.padded.shape) * self.padded.pitch
+        shape = tuple(fft.next_fast_len(ceil(n / pitch), real=True) for n in period)
+        self.splat = Splat(
+            order=order,
+            origin=self.padded.origin,
+            pitch=(period[1] / shape[1], period[0] / shape[0]),
+            shape=(shape[0], shape[1]),
+        )
+        self.modes = tuple(
+            min(int(band * n), (s - 1) // 2, (o - 1) // 2)
+            for n, s, o in zip(period, shape, self.padded.shape, strict=True)
+        )
+        self._filter = self._transfer().astype(np.result_type(DTYPE[precision], np.float32))
+        self._tail = FarTail.of(grid, self.padded, spot, precision, tolerance)
+
+    def frequencies(self) -> tuple[Floats, Floats]:
+        """f_y (2K_y + 1, 1), in the order of an FFT, and f_x (1, K_x + 1) of the modes, 1/mm."""
+        (ky, kx), (rows, columns), p = self.modes, self.padded.shape, self.padded.pitch
+        y = np.concatenate([np.arange(ky + 1), np.arange(-ky, 0)])
+        return y[:, None] / (rows * p), np.arange(kx + 1)[None, :] / (columns * p)
+
+    def spread(self, xy: Floats, energy: Floats) -> Floats:
+        """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
+        xy, energy = checked_points(xy, energy, self.grid)
+        spectrum = self._spectrum(xy, energy)
+        spectrum *= self._filter
+        dose = self._picture(spectrum)
+        if self._tail:
+            self._tail.subtract(dose, self._tail.field(xy, energy))
+        return dose
+
+    def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
+        """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
+        xy, energy = checked_points(xy, energy, self.grid)
+        d_dose = checked_slope(d_dose, self.grid, self.precision)
+        spectrum = self._slope_spectrum(d_dose)
+        spectrum *= np.conj(self._filter)
+        field = self._coarse(spectrum)
+        d_energy, d_xy = np.zeros(len(energy)), np.zeros((len(energy), 2))
+        splatting(self.precision, self.splat.order).gather(xy, energy, *self._place(), field, d_energy, d_xy)
+        if self._tail:
+            self._tail.pull(xy, energy, d_dose, d_energy, d_xy)
+        return d_energy, d_xy
+
+    def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> SpotGradient:
+        """∂L/∂(FWHM, defocus) from ∂L/∂D (rows, columns): Parseval's sum of ∂H/∂(FWHM, defocus)."""
+        xy, energy = checked_points(xy, energy, self.grid)
+        d_dose = checked_slope(d_dose, self.grid, self.precision)
+        cross = self._spectrum(xy, energy) * np.conj(self._slope_spectrum(d_dose)) / self._blur()
+        cross[:, 1:] *= 2  # the other half of the plane
+        fy, fx = self.frequencies()
+        period = np.prod(self.padded.shape) * self.padded.pixel_area
+        per_fwhm, per_defocus = (
+            float((cross * slope).real.sum(dtype=np.float64)) / period
+            for slope in optics.transfer_slopes(self.spot, fx, fy)
+        )
+        if self._tail:  # proportional to the FWHM
+            far = np.zeros(self.grid.shape, d_dose.dtype)
+            self._tail.subtract(far, self._tail.field(xy, energy))
+            per_fwhm += float(np.vdot(far, d_dose)) / self.spot.fwhm
+        return SpotGradient(float(per_fwhm), float(per_defocus))
+
+    def _transfer(self) -> Floats:
+        """H/(blur · pixel area) at the modes (2K_y + 1, K_x + 1)."""
+        fy, fx = self.frequencies()
+        return optics.transfer(self.spot, fx, fy) / self._blur() / self.padded.pixel_area
+
+    def _blur(self) -> Floats:
+        fy, fx = self.frequencies()
+        return (np.sinc(fx * self.splat.pitch[0]) * np.sinc(fy * self.splat.pitch[1])) ** self.splat.order
+
+    def _place(self) -> tuple[float, float, float, float]:
+        """x0, y0, 1/p_x, 1/p_y of the splat's grid."""
+        (x0, y0), (px, py) = self.splat.origin, self.splat.pitch
+        return x0, y0, 1 / px, 1 / py
+
+    def _spectrum(self, xy: Floats, energy: Floats) -> Spectrum:
+        """FFT of the splatted points at the modes (2K_y + 1, K_x + 1)."""
+        canvas = np.zeros(self.splat.shape, DTYPE[self.precision])
+        rows = (xy[:, 1] - self.splat.origin[1]) / self.splat.pitch[1]
+        strips = strips_of(rows, len(canvas))
+        splatting(self.precision, self.splat.order).splat(xy, energy, *self._place(), strips, canvas)
+        return self._low(canvas)
+
+    def _slope_spectrum(self, d_dose: Floats) -> Spectrum:
+        """FFT of ∂L/∂D, laid into the padded grid, at the modes (2K_y + 1, K_x + 1)."""
+        (rows, columns), (top, left) = self.padded.shape, self.crop
+        wide = np.zeros((rows, columns), d_dose.dtype)
+        wide[top, left] = d_dose
+        return self._low(wide, top)
+
+    def _low(self, canvas: Floats, lit: slice = slice(None)) -> Spectrum:
+        """The modes of a real array whose rows outside `lit` are zero."""
+        ky, kx = self.modes
+        half = fft.rfft(canvas[lit], axis=1, workers=cpu_count())[:, : kx + 1]
+        if lit != slice(None):
+            whole = np.zeros((len(canvas), kx + 1), half.dtype)
+            whole[lit] = half
+            half = whole
+        full = fft.fft(half, axis=0, workers=cpu_count())
+        return np.concatenate([full[: ky + 1], full[len(full) - ky :]])
+
+    def _rows(self, spectrum: Spectrum, count: int) -> Spectrum:
+        """Inverse FFT along the rows' axis onto `count` rows."""
+        ky = self.modes[0]
+        tall = np.zeros((count, spectrum.shape[1]), spectrum.dtype)
+        tall[: ky + 1] = spectrum[: ky + 1]
+        tall[count - ky :] = spectrum[ky + 1 :]
+        return fft.ifft(tall, axis=0, workers=cpu_count(), overwrite_x=True)
+
+    def _picture(self, spectrum: Spectrum) -> Floats:
+        """The real array of a half spectrum on the picture's pixels."""
+        top, left = self.crop
+        half = self._rows(spectrum, self.padded.shape[0])[top]
+        wide = fft.irfft(half, n=self.padded.shape[1], axis=1, workers=cpu_count())
+        return np.ascontiguousarray(wide[:, left])
+
+    def _coarse(self, spectrum: Spectrum) -> Floats:
+        """The real array of a half spectrum on the splat's pixels: the adjoint of `_low` for the splat."""
+        rows, columns = self.splat.shape
+        wide = fft.irfft(self._rows(spectrum, rows), n=columns, axis=1, workers=cpu_count())
+        wide *= wide.dtype.type(rows * columns / np.prod(self.padded.shape))
+        return wide
+
+
+def _band(spot: Spot, tolerance: float) -> float:
+    """The highest frequency that is kept, 1/mm."""
+    band = optics.cutoff(spot, tolerance)
+    if spot.profile in ("airy-function", "measured"):
+        return float(min(band, _KINKS * np.sqrt(spot.photons) / spot.fwhm))
+    return band
+
+
+def _padded(grid: Grid, rim: float, support: float, refine: int) -> tuple[Grid, tuple[slice, slice]]:
+    """The grid with a dark rim, its pixels `refine` times finer, and where the picture's pixels are in it.
+
+    rim: mm to the next copy.  support: mm, the splat's width, which must not reach beyond the edge.
+    """
+    pitch = grid.pitch / refine
+    before = refine * ceil((support / 2) / grid.pitch + 2)
+    after = max(ceil(rim / pitch) - before, before)
+    rows, columns = (fft.next_fast_len(before + refine * n + after, real=True) for n in grid.shape)
+    origin = (grid.origin[0] - before * pitch, grid.origin[1] - before * pitch)
+    top, left = (slice(before, before + refine * n, refine) for n in grid.shape)
+    return Grid(origin, pitch, (rows, columns)), (top, left)
+
+
+def _resolution(spot: Spot, band: float, tolerance: float) -> tuple[int, float]:
+    """The cheapest order and pitch (mm) of a splat whose aliases stay below the tolerance."""
+    f = np.linspace(-band, band, 65)
+    weight = np.abs(optics.transfer(spot, f[None, :], f[:, None]))
+    along = (weight.sum(axis=0) + weight.sum(axis=1)) / weight.sum()
+    best = None
+    for order in _ORDERS:
+        for per_fwhm in np.linspace(2 * band * spot.fwhm, _FINEST, 200):
+            pitch = spot.fwhm / per_fwhm
+            if along @ alias_ratio(f * pitch, order) <= tolerance:
+                # ns per FWHM²: two transforms of its pixels, two passes over about 0.6 points.
+                cost = 6 * (spot.fwhm / pitch) ** 2 + 1.1 * order**2
+                if best is None or cost < best[0]:
+                    best = (cost, order, pitch)
+                break
+    if best is None:
+        raise InputError(f"tolerance {2 * tolerance:g} cannot be kept for the spot {spot.profile!r}")
+    return best[1], best[2]
+
+
+def alias_ratio(frequency: Floats, order: int) -> Floats:
+    """ρ(ν), |ν| < 1/2: how much of the B-spline's spectrum folds back onto ν, relative to what is there."""
+    copies = sum(np.abs(np.sinc(frequency + k)) ** order for k in (-3, -2, -1, 1, 2, 3))
+    return copies / np.abs(np.sinc(frequency)) ** order

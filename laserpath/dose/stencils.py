@@ -1,0 +1,165 @@
+# (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
+"""Taichi kernels of the direct engine: e_k h(x − x_k) for every pixel within a reach, and the adjoint.
+
+With fractional (column, row) indices (u, v) of a point and x = j − u, y = i − v:
+
+*Separable*, for a Gaussian along the axes: h = peak · exp(−a x²) · exp(−b y²), K × K pixels around the
+point. exp(−a (x₀ + m)²) = exp(−a x₀²) exp(−2 a x₀)^m exp(−a m²): two exponentials an axis, not K.
+
+*Radial*: h is a function of the quadratic form s = A x² + B x y + C y² (a round or elliptical spot), read
+from a table over s with its slopes by cubic Hermite pieces, whose own derivative is the gradient.
+
+Pixels outside the grid are skipped. On the CPU each strip of rows is one thread's and is summed in the
+order of the points; elsewhere points are added atomically, in any order.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+from laserpath.dose.runtime import Kernel, ti
+
+_CHUNK = 512
+"""Taichi gives so many turns of an outer loop to one thread: a strip must be as many turns."""
+
+
+@cache
+def separable(precision: str, width: int) -> SimpleNamespace:
+    """`spread` and `gather` of a Gaussian along the axes on `width` × `width` pixels, an even number."""
+    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    plane, taps = ti.types.ndarray(real, 2), ti.types.vector(width, real)
+    reals, positions, rows = (
+        ti.types.ndarray(ti.f64, 1),
+        ti.types.ndarray(ti.f64, 2),
+        ti.types.ndarray(ti.i32, 1),
+    )
+    half = width // 2 - 1
+
+    @ti.func
+    def bell(t: real, a: real) -> taps:
+        # t: of the point from the pixel below it. From that pixel outwards, so that no factor overflows.
+        w = taps(0)
+        middle, square = ti.exp(-a * t * t), ti.exp(-2 * a)
+        up, down, step_up, step_down = middle, middle, ti.exp(a * (2 * t - 1)), ti.exp(-a * (2 * t + 1))
+        w[half] = middle
+        for m in ti.static(range(1, half + 2)):
+            up *= step_up
+            step_up *= square
+            w[half + m] = up
+            if ti.static(m <= half):
+                down *= step_down
+                step_down *= square
+                w[half - m] = down
+        return w
+
+    @ti.kernel
+    def spread(
+        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, strips: rows,
+        out: plane,
+    ):  # fmt: skip
+        ti.loop_config(block_dim=_CHUNK)
+        for turn in range((strips.shape[0] - 1) * _CHUNK):
+            if turn % _CHUNK == 0:
+                low, high = strips[turn // _CHUNK], strips[turn // _CHUNK + 1]
+                for k in range(energy.shape[0]):
+                    u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
+                    j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
+                    top, left = i - half, j - half
+                    if top + width > low and top < high:
+                        wu = bell(ti.cast(u - j, real), a)
+                        wv = bell(ti.cast(v - i, real), b) * ti.cast(energy[k], real)
+                        if left >= 0 and left + width <= out.shape[1]:
+                            for m in range(ti.max(0, low - top), ti.min(width, high - top)):
+                                row = taps(0)
+                                for n in ti.static(range(width)):
+                                    row[n] = out[top + m, left + n]
+                                row += wv[m] * wu
+                                for n in ti.static(range(width)):
+                                    out[top + m, left + n] = row[n]
+                        else:
+                            for m in range(ti.max(0, low - top), ti.min(width, high - top)):
+                                for n in range(ti.max(0, -left), ti.min(width, out.shape[1] - left)):
+                                    out[top + m, left + n] = out[top + m, left + n] + wv[m] * wu[n]
+
+    @ti.kernel
+    def gather(
+        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, field: plane,
+        d_energy: reals, d_xy: positions,
+    ):  # fmt: skip
+        for k in range(energy.shape[0]):
+            u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
+            j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
+            tu, tv, top, left = ti.cast(u - j, real), ti.cast(v - i, real), i - half, j - half
+            wu, wv = bell(tu, a), bell(tv, b)
+            moments = taps(0)
+            for n in ti.static(range(width)):
+                moments[n] = wu[n] * (n - half - tu)
+            f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
+            for m in range(ti.max(0, -top), ti.min(width, field.shape[0] - top)):
+                row, row_u = ti.cast(0, real), ti.cast(0, real)
+                if left >= 0 and left + width <= field.shape[1]:
+                    g = taps(0)
+                    for n in ti.static(range(width)):
+                        g[n] = field[top + m, left + n]
+                    row, row_u = g.dot(wu), g.dot(moments)
+                else:
+                    for n in range(ti.max(0, -left), ti.min(width, field.shape[1] - left)):
+                        row += field[top + m, left + n] * wu[n]
+                        row_u += field[top + m, left + n] * moments[n]
+                f += row * wv[m]
+                f_u += row_u * wv[m]
+                f_v += row * wv[m] * (m - half - tv)
+            d_energy[k] = f
+            d_xy[k, 0] = 2 * a * per * energy[k] * f_u
+            d_xy[k, 1] = 2 * b * per * energy[k] * f_v
+
+    return SimpleNamespace(spread=Kernel(spread), gather=Kernel(gather))
+
+
+@cache
+def radial(precision: str, atomic: bool) -> SimpleNamespace:
+    """`spread` and `gather` of a spot from a table; atomic: points in any order, for devices but the CPU."""
+    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    line, plane = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
+    form = ti.types.vector(3, real)
+
+    @ti.func
+    def hermite(value: ti.template(), slope: ti.template(), at: real) -> ti.types.vector(2, real):
+        k = ti.min(ti.cast(at, ti.i32), value.shape[0] - 2)
+        f = at - ti.cast(k, real)
+        h0, h1, s0, s1 = value[k], value[k + 1], slope[k], slope[k + 1]
+        c2 = 3 * (h1 - h0) - 2 * s0 - s1
+        c3 = 2 * (h0 - h1) + s0 + s1
+        return ti.Vector([h0 + f * (s0 + f * (c2 + f * c3)), s0 + f * (2 * c2 + 3 * f * c3)], real)
+
+    @ti.kernel
+    def spread(u: line, v: line, energy: line, value: line, slope: line, s: form, reach: ti.i32, out: plane):
+        ti.loop_config(serialize=not atomic)
+        for k in range(u.shape[0]):
+            j0, i0 = ti.floor(u[k], ti.i32), ti.floor(v[k], ti.i32)
+            for i in range(ti.max(i0 - reach, 0), ti.min(i0 + reach + 2, out.shape[0])):
+                for j in range(ti.max(j0 - reach, 0), ti.min(j0 + reach + 2, out.shape[1])):
+                    x, y = ti.cast(j, real) - u[k], ti.cast(i, real) - v[k]
+                    at = s[0] * x * x + s[1] * x * y + s[2] * y * y
+                    if at < ti.cast(value.shape[0] - 1, real):
+                        out[i, j] += energy[k] * hermite(value, slope, at)[0]
+
+    @ti.kernel
+    def gather(
+        u: line, v: line, value: line, slope: line, s: form, reach: ti.i32, field: plane,
+        d_energy: line, d_u: line, d_v: line,
+    ):  # fmt: skip
+        for k in range(u.shape[0]):
+            j0, i0 = ti.floor(u[k], ti.i32), ti.floor(v[k], ti.i32)
+            f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
+            for i in range(ti.max(i0 - reach, 0), ti.min(i0 + reach + 2, field.shape[0])):
+                for j in range(ti.max(j0 - reach, 0), ti.min(j0 + reach + 2, field.shape[1])):
+                    x, y = ti.cast(j, real) - u[k], ti.cast(i, real) - v[k]
+                    at = s[0] * x * x + s[1] * x * y + s[2] * y * y
+                    if at < ti.cast(value.shape[0] - 1, real):
+                        h = hermite(value, slope, at)
+                        f += field[i, j] * h[0]
+                        f_u -= field[i, j] * h[1] * (2 * s[0] * x + s[1] * y)
+                        f_v -= field[i, j] * h[1] * (2 * s[2] * y + s[1] * x)
+            d_energy[k], d_u[k], d_v[k] = f, f_u, f_v
+
+    return SimpleNamespace(spread=Kernel(spread), gather=Kernel(gather))

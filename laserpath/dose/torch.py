@@ -1,0 +1,141 @@
+"""The dose as a layer of PyTorch (`pip install laserpath[torch]`): a network can be trained through it.
+
+    D = DoseLayer(grid, spot)(xy, power, speed),   D(x) = Σ_k power_k/speed_k ∫_segment_k h(|x − γ(s)|) ds
+
+xy: (N+1, 2) mm, power: (N,) mW, speed: (N,) mm/s, D: (rows, columns) mJ/mm². In `backward`, g = ∂L/∂D
+comes from torch and `DoseModel.gradient` gives ∂L/∂(xy, power, speed), the adjoint written by hand.
+
+Nothing is kept between the calls but the inputs themselves, and each call writes arrays of its own, so
+gradients add up as torch adds them, once: a layer may be called twice, share its inputs with another, or go
+backward again over a retained graph. The adjoint has no derivative of its own; a second one is refused.
+
+Tensors on the CPU share their memory with NumPy; those on another device go through the host's memory
+and the result is put back where the input was, in its dtype. The engine computes in its own `precision`:
+'f64' for `gradcheck`. `torch.compile` leaves the layer out of what it compiles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from laserpath.arrays import Floats
+from laserpath.dose.engines import TOLERANCE
+from laserpath.dose.model import DoseModel
+from laserpath.errors import InputError
+from laserpath.types import Grid, Spot, Toolpath
+
+if __name__ == "torch":  # a script's own folder comes first in Python's search path
+    raise ImportError("this is laserpath/dose/torch.py, not PyTorch: start Python in another folder")
+try:
+    import torch
+    from torch.autograd.function import once_differentiable
+except ModuleNotFoundError as error:
+    if (error.name or "").split(".")[0] != "torch":
+        raise
+    raise ModuleNotFoundError(
+        "laserpath.dose.torch needs PyTorch, which is not installed: pip install laserpath[torch]",
+        name="torch",
+    ) from error
+
+__all__ = ["DoseLayer"]
+
+
+class DoseLayer(torch.nn.Module):
+    """Toolpath tensors → dose (rows, columns), mJ/mm². It has no parameters of its own.
+
+    The options are those of `DoseModel`; `device` is the engine's, whatever device the tensors are on.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        spot: Spot,
+        *,
+        method: str = "auto",
+        device: str = "auto",
+        precision: str = "f32",
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        super().__init__()
+        self.model = DoseModel(
+            grid, spot, method=method, device=device, precision=precision, tolerance=tolerance
+        )
+
+    @torch.compiler.disable
+    def forward(self, xy: torch.Tensor, power: torch.Tensor, speed: torch.Tensor) -> torch.Tensor:
+        """Dose of moves between the vertices xy: (N+1, 2) mm, at power: (N,) mW and speed: (N,) mm/s.
+
+        Power 0 is a dark move, and has no gradient of its own. Power below 0, speed not
+        above 0, what is not finite and what exposes outside the grid is refused with a sentence.
+        """
+        _checked(xy=xy, power=power, speed=speed)
+        return _Dose.apply(xy, power, speed, self.model)
+
+    def extra_repr(self) -> str:
+        """What `print(layer)` shows between the brackets."""
+        return f"{self.model.grid}, {self.model.spot}"
+
+
+class _Dose(torch.autograd.Function):
+    """The dose, and its adjoint."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, xy: torch.Tensor, power: torch.Tensor, speed: torch.Tensor, model: DoseModel
+    ) -> torch.Tensor:
+        ctx.save_for_backward(xy, power, speed)
+        ctx.model = model
+        dose = model.dose(_toolpath(xy, power, speed))
+        return _tensor(dose, xy.device, _common_dtype(xy, power, speed))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_dose: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        inputs = ctx.saved_tensors
+        gradient = ctx.model.gradient(_toolpath(*inputs), _array(d_dose))
+        arrays = (gradient.xy, gradient.power, gradient.speed)
+        per_input = (
+            _tensor(array, one.device, one.dtype) if wanted else None
+            for array, one, wanted in zip(arrays, inputs, ctx.needs_input_grad, strict=False)
+        )
+        return (*per_input, None)
+
+
+def _checked(**tensors: torch.Tensor) -> None:
+    """Tensors of real numbers, all on one device."""
+    for name, one in tensors.items():
+        if not isinstance(one, torch.Tensor):
+            raise InputError(f"{name} is of type {type(one).__name__}, but must be a torch.Tensor")
+        if one.is_complex():
+            raise InputError(f"{name} is of dtype {one.dtype}, but must be real")
+    devices = {name: str(one.device) for name, one in tensors.items()}
+    if len(set(devices.values())) > 1:
+        where = ", ".join(f"{name} on {device}" for name, device in devices.items())
+        raise InputError(f"tensors must be on one device, but are not: {where}")
+
+
+def _toolpath(xy: torch.Tensor, power: torch.Tensor, speed: torch.Tensor) -> Toolpath:
+    return Toolpath(_array(xy), _array(power), _array(speed))
+
+
+def _array(tensor: torch.Tensor) -> Floats:
+    """The tensor's numbers in host memory; the same memory for float32 and float64 on the CPU."""
+    if tensor.dtype not in (torch.float32, torch.float64):
+        tensor = tensor.to(torch.float64)  # NumPy has no bfloat16, and float16 ends at 65504
+    return tensor.numpy(force=True)
+
+
+def _tensor(array: Floats, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    """The array's memory as a tensor, copied only where device or dtype are others."""
+    return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(device=device, dtype=dtype)
+
+
+def _common_dtype(*tensors: torch.Tensor) -> torch.dtype:
+    """The widest floating dtype among them; torch's default where there is none."""
+    found = [one.dtype for one in tensors if one.is_floating_point()]
+    widest = found[0] if found else torch.get_default_dtype()
+    for dtype in found[1:]:
+        widest = torch.promote_types(widest, dtype)
+    return widest
