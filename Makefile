@@ -11,13 +11,15 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-lower lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-lower test-parity bench lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
 	@echo 'make test        the fast tests'
 	@echo 'make test-slow   the slow ones;  make test-all  both'
 	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
+	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
+	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
 	@echo 'make lint        ruff, lint and format;  make format  repairs what it can'
 	@echo 'make types       mypy'
 	@echo 'make wheel       build the wheel and try it in an environment of its own'
@@ -44,6 +46,27 @@ test-lower: python
 	$(VENV)-lower/bin/python -m pip install -q -c tests/lower-bounds.txt -e . 'pytest>=8.2' 'hypothesis>=6.100'
 	$(VENV)-lower/bin/python -m pytest
 
+# An environment of its own: torch and jax are large, and the rest must work without. Nothing is skipped for
+# want of them, since the import fails first.
+test-parity: $(VENV)-parity/parity.stamp
+	$(VENV)-parity/bin/python -c 'import torch, jax'
+	$(VENV)-parity/bin/python -m pytest tests/parity -m 'slow or not slow'
+
+$(VENV)-parity/parity.stamp: pyproject.toml | python
+	$(PYTHON) -m venv --clear $(VENV)-parity
+	$(VENV)-parity/bin/python -m pip install -q --disable-pip-version-check -e '.[dev,parity]'
+	@touch $@
+
+# An environment of its own again; the machine should have nothing else to do. About 10 minutes.
+bench: $(VENV)-bench/bench.stamp
+	$(VENV)-bench/bin/python -m pytest -c tests/bench/pytest.ini tests/bench \
+	$(if $(SIZES),--sizes '$(SIZES)' --no-scaling,--write) $(BENCH)
+
+$(VENV)-bench/bench.stamp: pyproject.toml | python
+	$(PYTHON) -m venv --clear $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,7 +90,7 @@ hooks: $(VENV)/dev.stamp
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf $(VENV) $(VENV)-lower $(VENV)-wheel build dist $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lower $(VENV)-parity $(VENV)-bench $(VENV)-wheel build dist $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 python:
 	@test -n '$(PYTHON)' && '$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \

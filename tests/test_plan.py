@@ -58,10 +58,11 @@ def test_the_file_exposes_what_the_report_says(bracket):
     np.testing.assert_allclose(
         airy_dose(read(bracket.program), centres, 0.1), inner[row, column], atol=0.01 * 0.2
     )
-    # Where the reported edge is within 1 % of the spot, the dose there must be near the critical one.
+    # Where the reported edge is within 1 % of the spot, the dose there must be near the critical one: with up
+    # to 3 D_c inside, it rises by up to 5 D_c per FWHM.
     true = np.abs(edges.epe) < 0.001
     assert true.sum() > 20
-    np.testing.assert_allclose(dose[true], 0.2, rtol=0.03)
+    np.testing.assert_allclose(dose[true], 0.2, rtol=0.05)
 
 
 def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):

@@ -78,7 +78,7 @@ class SeparableEngine:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
         xy, energy = checked_points(xy, energy, self.grid)
         dose = np.zeros(self.grid.shape, DTYPE[self.precision])
-        strips = strips_of((xy[:, 1] - self.grid.origin[1]) / self.grid.pitch, len(dose))
+        strips = strips_of(xy[:, 1], self.grid.origin[1], self.grid.pitch, len(dose))
         self._kernels.spread(xy, self._peak * energy, *self._place(), *self._rates, strips, dose)
         return dose
 

@@ -92,18 +92,24 @@ def checked_points(xy: Floats, energy: Floats, grid: Grid) -> tuple[Floats, Floa
         raise InputError(
             f"points xy {xy.shape} and energy {energy.shape} do not go together: (M, 2) and (M,)"
         )
-    # A sum is finite only if every term is; quicker than isfinite for all. inf − inf is nan, too.
-    for name, values in (("coordinates", xy), ("energies", energy)):
-        if not np.isfinite(values.sum()) and (bad := int((~np.isfinite(values)).sum())):
-            raise InputError(f"path holds {bad} {name} that are not finite")
-    if len(xy):
-        x0, x1, y0, y1 = grid.extent
-        low, high = xy.min(axis=0), xy.max(axis=0)
-        if (low < (x0, y0)).any() or (high > (x1, y1)).any():
-            raise InputError(
-                f"exposing moves reach from {low} to {high} mm, outside the grid {grid.extent} mm"
-            )
+    # nan and inf come through a sum: one look at it is quicker than one at every energy.
+    if not np.isfinite(energy.sum()) and (bad := int((~np.isfinite(energy)).sum())):
+        raise InputError(f"path holds {bad} energies that are not finite")
+    check_inside(xy, grid)
     return xy, energy
+
+
+def check_inside(xy: Floats, grid: Grid) -> None:
+    """Refuse positions (M, 2) that are not finite, or outside the grid."""
+    if len(xy) == 0:
+        return
+    low, high = np.array([[x.min(), x.max()] for x in xy.T]).T
+    if not np.isfinite(low + high).all():
+        bad = int((~np.isfinite(xy)).sum())
+        raise InputError(f"path holds {bad} coordinates that are not finite")
+    x0, x1, y0, y1 = grid.extent
+    if (low < (x0, y0)).any() or (high > (x1, y1)).any():
+        raise InputError(f"exposing moves reach from {low} to {high} mm, outside the grid {grid.extent} mm")
 
 
 def checked_slope(d_dose: Floats, grid: Grid, precision: str) -> Floats:

@@ -14,8 +14,8 @@ blur out, so that no grid widens the spot. What is left are the aliases k ≠ 0 
     error/peak ≤ ∫ |H| [ρ(f_x p_x) + ρ(f_y p_y)] d²f / ∫ |H| d²f,   ρ(ν) = Σ_k |sinc(ν + k)/sinc(ν)|^n,
 
 and the cheapest n and p that keep this below half of the tolerance are taken; the measured table is
-in docs/dose.md. An FFT repeats its grid. The grid is padded until the next copy's spot is below a quarter
-of the tolerance, and the smooth mean of the far tail of all copies is subtracted (`tail`).
+in docs/dose.md. An FFT repeats its grid. The grid is padded until the next copy's spot is below half of the
+tolerance, and the smooth mean of the far tail of all copies is subtracted (`tail`).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class FftEngine:
         band = _band(spot, tolerance / 8)
         order, pitch = _resolution(spot, band, tolerance / 2)
         self._refine = max(1, ceil(2 * band * grid.pitch))
-        self.padded, self.crop = _padded(grid, optics.reach(spot, tolerance / 4), order * pitch, self._refine)
+        self.padded, self.crop = _padded(grid, _rim(spot, tolerance), order * pitch, self._refine)
         check_memory(self.padded.shape, precision)
         period = np.array(self.padded.shape) * self.padded.pitch
         shape = tuple(fft.next_fast_len(ceil(n / pitch), real=True) for n in period)
@@ -164,8 +164,7 @@ class FftEngine:
     def _spectrum(self, xy: Floats, energy: Floats) -> Spectrum:
         """FFT of the splatted points at the modes (2K_y + 1, K_x + 1)."""
         canvas = np.zeros(self.splat.shape, DTYPE[self.precision])
-        rows = (xy[:, 1] - self.splat.origin[1]) / self.splat.pitch[1]
-        strips = strips_of(rows, len(canvas))
+        strips = strips_of(xy[:, 1], self.splat.origin[1], self.splat.pitch[1], len(canvas))
         splatting(self.precision, self.splat.order).splat(xy, energy, *self._place(), strips, canvas)
         return self._low(canvas)
 
@@ -216,6 +215,17 @@ def _band(spot: Spot, tolerance: float) -> float:
     if spot.profile in ("airy-function", "measured"):
         return float(min(band, _KINKS * np.sqrt(spot.photons) / spot.fwhm))
     return band
+
+
+def _rim(spot: Spot, tolerance: float) -> float:
+    """How far the next copy must be, mm: the rings that `tail` leaves out stay below half of the tolerance.
+
+    Along a line at a distance d the rings, about 0.6 FWHM apart, add up over √(0.6 FWHM d).
+    """
+    near = optics.reach(spot, tolerance / 2)
+    if not optics.tail(spot):
+        return near
+    return optics.reach(spot, tolerance / 2 / max(1.0, (0.6 * near / spot.fwhm) ** 0.5))
 
 
 def _padded(grid: Grid, rim: float, support: float, refine: int) -> tuple[Grid, tuple[slice, slice]]:

@@ -15,7 +15,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.dose.direct import direct_engine
-from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient
+from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient, check_inside
 from laserpath.dose.fft import FftEngine
 from laserpath.dose.runtime import start
 from laserpath.dose.segments import PathGradient, Points, from_points, to_points
@@ -115,9 +115,13 @@ class DoseModel:
 
     def points(self, xy: Floats, line_energy: Floats) -> Points:
         """The quadrature points of a polyline, for `spread` and `pull`."""
+        xy, line_energy = np.asarray(xy), np.asarray(line_energy)
         if bad := int((~np.isfinite(xy)).sum()):
             raise InputError(f"path holds {bad} coordinates that are not finite")
-        return to_points(np.asarray(xy), np.asarray(line_energy), self._width, self.tolerance)
+        lit = line_energy != 0
+        check_inside(xy[:-1][lit], self.grid)
+        check_inside(xy[1:][lit], self.grid)
+        return to_points(xy, line_energy, self._width, self.tolerance)
 
     def spread(self, points: Points) -> Floats:
         """Dose (rows, columns), mJ/mm², of the points."""

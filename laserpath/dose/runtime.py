@@ -122,12 +122,12 @@ class Kernel:
                 self._compiled = True
 
 
-def strips_of(rows: Floats, height: int) -> NDArray[np.int32]:
-    """First rows of strips with about equally many points, one a processor, and the end: (T + 1,) int32.
+def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np.int32]:
+    """First rows of strips with about equally many points, one a processor, and the end: (T + 1,).
 
-    rows: (M,) where the points are.
+    y: (M,) where the points are, mm.  origin, pitch: of the rows, mm.  height: rows.
     """
     count = cpu_count()
-    some = rows[:: max(1, len(rows) // 4096)]
+    some = (y[:: max(1, len(y) // 4096)] - origin) / pitch
     inner = np.quantile(some, np.arange(1, count) / count) if len(some) else np.zeros(0)
     return np.concatenate([[0], inner, [height]]).astype(np.int32)

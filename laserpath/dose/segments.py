@@ -123,7 +123,7 @@ def from_points(
     length = np.hypot(step[:, 0], step[:, 1])
     # Longer is more energy.
     stretch = (per_energy * line_energy[points.lit] / length)[:, None] * step
-    gradient, per_line = np.zeros((len(line_energy) + 1, 2)), np.zeros(len(line_energy))
+    gradient, per_line = np.zeros(xy.shape), np.zeros(len(line_energy))
     gradient[points.lit] += at_start - stretch
     gradient[points.lit + 1] += at_end + stretch
     per_line[points.lit] = per_energy * length

@@ -10,7 +10,7 @@ images, and the first term of Euler and Maclaurin. A large exposed area is 2 c/(
 bright beside its copy: 0.06 FWHM/distance for an Airy spot, small, but not as small as the tolerance. C
 is smooth, since no copy is nearer than the padding: coarse nodes, without periodicity (padded to twice
 their number), hold it.
-The oscillation of the rings that h̄ leaves out is below a quarter of the tolerance by the choice of the
+The oscillation of the rings that h̄ leaves out is below half of the tolerance by the choice of the
 padding. Points go to the nodes by a cubic B-spline, pixels by linear interpolation.
 """
 

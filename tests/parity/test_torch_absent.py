@@ -1,0 +1,44 @@
+"""PyTorch is optional: nothing but `laserpath.dose.torch` needs it, and that says how to get it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import laserpath.dose
+
+WITHOUT = "import sys; sys.modules['torch'] = None; "
+
+
+def python(program: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A new interpreter, since this one may hold torch already."""
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=cwd, timeout=120, check=False
+    )
+
+
+def test_the_dose_does_not_import_torch():
+    run = python("import sys, laserpath, laserpath.dose; print('torch' in sys.modules, 'jax' in sys.modules)")
+    assert (run.stdout.split(), run.stderr) == (["False", "False"], "")
+
+
+def test_the_dose_works_without_torch():
+    run = python(WITHOUT + "import laserpath.dose; print(laserpath.dose.DoseModel.__name__)")
+    assert (run.stdout.strip(), run.returncode) == ("DoseModel", 0)
+
+
+def test_without_torch_one_sentence_says_what_to_install():
+    run = python(WITHOUT + "import laserpath.dose.torch")
+    assert run.stderr.strip().splitlines()[-1] == (
+        "ModuleNotFoundError: laserpath.dose.torch needs PyTorch, which is not installed: "
+        "pip install laserpath[torch]"
+    )
+
+
+def test_in_its_own_folder_it_does_not_pass_for_pytorch():
+    """There `import torch` finds our file, because the current folder comes first."""
+    run = python("import torch", cwd=Path(laserpath.dose.__file__).parent)
+    assert run.stderr.strip().splitlines()[-1] == (
+        "ImportError: this is laserpath/dose/torch.py, not PyTorch: start Python in another folder"
+    )

@@ -1,0 +1,133 @@
+"""What Taichi cannot do, arranged for or said: threads, forks, a second device, a host's own Taichi.
+
+Each in a process of its own, since Taichi is started once.
+"""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from laserpath.dose.runtime import strips_of
+
+SET_UP = """
+import numpy as np
+from laserpath.dose import engine
+from laserpath.types import Grid, Spot
+
+def dose():
+    found = engine(Grid((0, 0), 0.02, (40, 50)), Spot(0.1)).spread(np.array([[0.4, 0.3]]), np.ones(1))
+    assert found.argmax() == 15 * 50 + 20
+    return found
+"""
+
+
+def run(script, **environment):
+    """What a script prints, its errors last."""
+    result = subprocess.run(
+        [sys.executable, "-c", SET_UP + textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=100, env={**os.environ, **environment}, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def test_the_first_call_may_come_from_any_of_many_threads():
+    assert (
+        run("""
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: dose(), range(24)))
+        print(all((one == found[0]).all() for one in found), (dose() == found[0]).all())
+    """)
+        == "True True\n"
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_is_told_to_be_spawned():
+    said = run("""
+        import os
+        from laserpath.errors import InputError
+        dose()
+        child = os.fork()
+        if child == 0:
+            try:
+                dose()
+            except InputError as error:
+                print(error, flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        dose()
+        print("parent goes on")
+    """)
+    assert "Taichi was started before this process was forked and cannot run in the child" in said
+    assert "start workers with multiprocessing's 'spawn' method" in said
+    assert said.endswith("parent goes on\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_forked_before_taichi_started_works():
+    assert "True" in run("""
+        import os
+        child = os.fork()
+        if child == 0:
+            print(dose().max() > 0, flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    """)
+
+
+def test_a_host_s_own_taichi_stands():
+    assert "cpu True" in run("""
+        import taichi as ti
+        ti.init(arch=ti.cpu)
+        from laserpath.dose.runtime import device
+        print(device(), dose().max() > 0)
+    """)
+
+
+def test_one_device_a_process():
+    said = run("""
+        from laserpath.errors import InputError
+        dose()
+        for device in ("cuda", "vulkan"):
+            try:
+                engine(Grid((0, 0), 0.02, (40, 50)), Spot(0.1), device=device)
+            except InputError as error:
+                print(error)
+    """)
+    for device in ("cuda", "vulkan"):
+        assert (
+            f"device '{device}' is not the 'cpu' on which Taichi runs already: one device a process" in said
+        )
+
+
+def test_nothing_is_printed_by_taichi():
+    assert run("dose()") == ""
+
+
+def test_a_second_process_finds_the_kernels_compiled(tmp_path):
+    """Taichi's cache on disk: at least twice as fast as compiling."""
+    timed = """
+        import time
+        started = time.perf_counter()
+        dose()
+        print(time.perf_counter() - started)
+    """
+    cold, warm = (float(run(timed, TI_OFFLINE_CACHE_FILE_PATH=str(tmp_path))) for _ in range(2))
+    assert list(tmp_path.rglob("*"))
+    assert warm < cold
+
+
+def test_strips_hold_every_row_once_and_about_as_many_points():
+    rows = np.random.default_rng(0).normal(50, 5, 100_000)
+    strips = strips_of(rows / 4 - 3, -3.0, 0.25, 200)
+    assert strips[0] == 0 and strips[-1] == 200 and (np.diff(strips) >= 0).all()
+    shares = np.histogram(rows, strips)[0] / len(rows)
+    assert shares.max() < 1.5 / len(shares)
+    none = strips_of(np.zeros(0), 0.0, 1.0, 7)
+    assert none[0] == 0 and none[-1] == 7
