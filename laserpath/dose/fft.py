@@ -97,7 +97,7 @@ class FftEngine:
             min(int(band * n), (s - 1) // 2, (o - 1) // 2)
             for n, s, o in zip(period, shape, self.padded.shape, strict=True)
         )
-        self._filter = self._transfer().astype(np.result_type(DTYPE[precision], np.float32))
+        self._filter = self._transfer().astype(np.result_type(DTYPE[precision], np.complex64))
         self._tail = FarTail.of(grid, self.padded, spot, precision, tolerance)
 
     def frequencies(self) -> tuple[Floats, Floats]:
@@ -133,7 +133,8 @@ class FftEngine:
         """∂L/∂(FWHM, defocus) from ∂L/∂D (rows, columns): Parseval's sum of ∂H/∂(FWHM, defocus)."""
         xy, energy = checked_points(xy, energy, self.grid)
         d_dose = checked_slope(d_dose, self.grid, self.precision)
-        cross = self._spectrum(xy, energy) * np.conj(self._slope_spectrum(d_dose)) / self._blur()
+        cross = self._spectrum(xy, energy) * np.conj(self._slope_spectrum(d_dose))
+        cross *= self._shift() / self._blur()
         cross[:, 1:] *= 2  # the other half of the plane
         fy, fx = self.frequencies()
         period = np.prod(self.padded.shape) * self.padded.pixel_area
@@ -147,10 +148,16 @@ class FftEngine:
             per_fwhm += float(np.vdot(far, d_dose)) / self.spot.fwhm
         return SpotGradient(float(per_fwhm), float(per_defocus))
 
-    def _transfer(self) -> Floats:
-        """H/(blur · pixel area) at the modes (2K_y + 1, K_x + 1)."""
+    def _transfer(self) -> Spectrum:
+        """H/(blur · pixel area) at the modes, from the splat's origin to the picture's."""
         fy, fx = self.frequencies()
-        return optics.transfer(self.spot, fx, fy) / self._blur() / self.padded.pixel_area
+        return optics.transfer(self.spot, fx, fy) * self._shift() / self._blur() / self.padded.pixel_area
+
+    def _shift(self) -> Spectrum:
+        """The phase that puts the first pixel of the picture first."""
+        fy, fx = self.frequencies()
+        top, left = (crop.start * self.padded.pitch for crop in self.crop)
+        return np.exp(2j * np.pi * (fy * top + fx * left))
 
     def _blur(self) -> Floats:
         fy, fx = self.frequencies()
@@ -166,24 +173,21 @@ class FftEngine:
         canvas = np.zeros(self.splat.shape, DTYPE[self.precision])
         strips = strips_of(xy[:, 1], self.splat.origin[1], self.splat.pitch[1], len(canvas))
         splatting(self.precision, self.splat.order).splat(xy, energy, *self._place(), strips, canvas)
-        return self._low(canvas)
+        return self._low(canvas, self.splat.shape)
 
     def _slope_spectrum(self, d_dose: Floats) -> Spectrum:
-        """FFT of ∂L/∂D, laid into the padded grid, at the modes (2K_y + 1, K_x + 1)."""
-        (rows, columns), (top, left) = self.padded.shape, self.crop
-        wide = np.zeros((rows, columns), d_dose.dtype)
-        wide[top, left] = d_dose
-        return self._low(wide, top)
+        """FFT of ∂L/∂D, the padding behind it, at the modes (2K_y + 1, K_x + 1)."""
+        if self._refine > 1:
+            fine = np.zeros([self._refine * n for n in d_dose.shape], d_dose.dtype)
+            fine[:: self._refine, :: self._refine] = d_dose
+            d_dose = fine
+        return self._low(d_dose, self.padded.shape)
 
-    def _low(self, canvas: Floats, lit: slice = slice(None)) -> Spectrum:
-        """The modes of a real array whose rows outside `lit` are zero."""
+    def _low(self, canvas: Floats, shape: tuple[int, int]) -> Spectrum:
+        """The modes of a real array, with zeros behind it up to `shape`."""
         ky, kx = self.modes
-        half = fft.rfft(canvas[lit], axis=1, workers=cpu_count())[:, : kx + 1]
-        if lit != slice(None):
-            whole = np.zeros((len(canvas), kx + 1), half.dtype)
-            whole[lit] = half
-            half = whole
-        full = fft.fft(half, axis=0, workers=cpu_count())
+        half = fft.rfft(canvas, n=shape[1], axis=1, workers=cpu_count())[:, : kx + 1]
+        full = fft.fft(half, n=shape[0], axis=0, workers=cpu_count())
         return np.concatenate([full[: ky + 1], full[len(full) - ky :]])
 
     def _rows(self, spectrum: Spectrum, count: int) -> Spectrum:
@@ -196,10 +200,10 @@ class FftEngine:
 
     def _picture(self, spectrum: Spectrum) -> Floats:
         """The real array of a half spectrum on the picture's pixels."""
-        top, left = self.crop
-        half = self._rows(spectrum, self.padded.shape[0])[top]
+        rows, columns = (self._refine * n for n in self.grid.shape)
+        half = self._rows(spectrum, self.padded.shape[0])[:rows]
         wide = fft.irfft(half, n=self.padded.shape[1], axis=1, workers=cpu_count())
-        return np.ascontiguousarray(wide[:, left])
+        return np.ascontiguousarray(wide[:: self._refine, : columns : self._refine])
 
     def _coarse(self, spectrum: Spectrum) -> Floats:
         """The real array of a half spectrum on the splat's pixels: the adjoint of `_low` for the splat."""

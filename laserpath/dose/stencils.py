@@ -35,11 +35,12 @@ def separable(precision: str, width: int) -> SimpleNamespace:
     half = width // 2 - 1
 
     @ti.func
-    def bell(t: real, a: real) -> taps:
+    def bell(t: real, a: real, square: real) -> taps:
         # t: of the point from the pixel below it. From that pixel outwards, so that no factor overflows.
+        # square: exp(−2 a), what one step's factor is of the last.
         w = taps(0)
-        middle, square = ti.exp(-a * t * t), ti.exp(-2 * a)
-        up, down, step_up, step_down = middle, middle, ti.exp(a * (2 * t - 1)), ti.exp(-a * (2 * t + 1))
+        middle, step_up = ti.exp(-a * t * t), ti.exp(a * (2 * t - 1))
+        up, down, step_down = middle, middle, square / step_up
         w[half] = middle
         for m in ti.static(range(1, half + 2)):
             up *= step_up
@@ -60,13 +61,14 @@ def separable(precision: str, width: int) -> SimpleNamespace:
         for turn in range((strips.shape[0] - 1) * _CHUNK):
             if turn % _CHUNK == 0:
                 low, high = strips[turn // _CHUNK], strips[turn // _CHUNK + 1]
+                square_a, square_b = ti.exp(-2 * a), ti.exp(-2 * b)
                 for k in range(energy.shape[0]):
                     u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
                     j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
                     top, left = i - half, j - half
                     if top + width > low and top < high:
-                        wu = bell(ti.cast(u - j, real), a)
-                        wv = bell(ti.cast(v - i, real), b) * ti.cast(energy[k], real)
+                        wu = bell(ti.cast(u - j, real), a, square_a)
+                        wv = bell(ti.cast(v - i, real), b, square_b) * ti.cast(energy[k], real)
                         if left >= 0 and left + width <= out.shape[1]:
                             for m in range(ti.max(0, low - top), ti.min(width, high - top)):
                                 row = taps(0)
@@ -89,7 +91,7 @@ def separable(precision: str, width: int) -> SimpleNamespace:
             u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
             j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
             tu, tv, top, left = ti.cast(u - j, real), ti.cast(v - i, real), i - half, j - half
-            wu, wv = bell(tu, a), bell(tv, b)
+            wu, wv = bell(tu, a, ti.exp(-2 * a)), bell(tv, b, ti.exp(-2 * b))
             moments = taps(0)
             for n in ti.static(range(width)):
                 moments[n] = wu[n] * (n - half - tu)

@@ -53,7 +53,9 @@ def spot(name_or_path: str | Path = DEFAULTS["spot"]) -> Spot:
     from laserpath.profiles import fields
     from laserpath.types import Spot
 
-    return fields.build(Spot, fields.SPOT, *_load("spot", name_or_path))
+    said, owner = _load("spot", name_or_path)
+    # What a profile names is looked for beside it.
+    return fields.build(Spot, fields.SPOT, said, owner, Path(name_or_path).parent)
 
 
 def text(kind: str, name_or_path: str | Path) -> str:

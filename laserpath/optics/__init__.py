@@ -1,0 +1,203 @@
+"""The spot: how the light of one position is spread over the resin.
+
+    h(x, y), 1/mm², ∫ h dA = 1;   H(f) = ∫ h exp(−2πi f·x) dA, f in 1/mm, H(0) = 1.
+
+| profile | what it is | in |
+| --- | --- | --- |
+| airy | a uniformly filled circular aperture, in focus or defocused | `airy`, `pupil` |
+| gaussian | a Gaussian beam, in focus or defocused | `gaussian` |
+| airy-function | Ai(κr), which is not the physical spot | `radial` |
+| measured | a table of radius and intensity, or a photograph | `radial`, `image` |
+
+Each is made for a FWHM of 1 (`shape`), kept, and scaled. An elliptical spot is a round one in stretched
+coordinates: with ξ along `angle` and η across it,
+
+    h(x, y) = u(ξ/(F√a), η√a/F)/F²,   H = U(F√a f_ξ, F f_η/√a),   F the FWHM, a the aspect.
+
+N photons: h = h₁^N/∫h₁^N with h₁ the spot of one photon, whose FWHM is the spot's `fwhm`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ellipe
+
+from laserpath.arrays import Floats
+from laserpath.errors import InputError
+from laserpath.optics import airy, gaussian, image, radial
+from laserpath.optics.airy import FWHM_PER_RESOLUTION, Airy
+from laserpath.optics.gaussian import FWHM_PER_RADIUS, Gaussian
+from laserpath.optics.image import Photograph
+from laserpath.optics.radial import AiryFunction, Tabulated
+from laserpath.optics.shape import Round, Shape
+from laserpath.types import BeamImage, BeamTable, Spot
+
+__all__ = [
+    "FWHM_PER_RADIUS",
+    "FWHM_PER_RESOLUTION",
+    "airy_fwhm",
+    "cutoff",
+    "energy_outside",
+    "fwhm",
+    "gaussian_fwhm",
+    "measured_fwhm",
+    "power_integral",
+    "profile",
+    "profile_slope",
+    "reach",
+    "tail",
+    "transfer",
+    "transfer_slopes",
+]
+
+# Widths
+
+
+def airy_fwhm(na: float, wavelength: float) -> float:
+    """FWHM of the Airy spot in the unit of `wavelength`, from the numerical aperture."""
+    for name, value in (("na", na), ("wavelength", wavelength)):
+        if not (np.isfinite(value) and value > 0):
+            raise InputError(f"{name} is {value}, but must be above 0")
+    return FWHM_PER_RESOLUTION * wavelength / na
+
+
+def gaussian_fwhm(radius: float) -> float:
+    """FWHM of a Gaussian in the unit of `radius`, at which its intensity is 1/e² of the peak."""
+    if not (np.isfinite(radius) and radius > 0):
+        raise InputError(f"radius is {radius}, but must be above 0")
+    return float(FWHM_PER_RADIUS * radius)
+
+
+def measured_fwhm(measured: BeamImage | BeamTable) -> float:
+    """The FWHM (mm) of a measured spot as it is; of an image, of the circle that is as large in area."""
+    return image.own_fwhm(measured) if isinstance(measured, BeamImage) else radial.own_fwhm(measured)
+
+
+def fwhm(spot: Spot) -> float:
+    """FWHM of the spot that the dose is spread with (defocused, h^N), mm: geometric mean of both axes.
+
+    Where the light is a disc or a ring: the diameter at which it last is half its maximum.
+    """
+    return spot.fwhm * _shape(spot).width
+
+
+# In space
+
+
+def profile(spot: Spot, x: ArrayLike, y: ArrayLike = 0.0) -> Floats:
+    """h, 1/mm², at (x, y) in mm, broadcast; a round spot needs the radius only."""
+    p, q = _turned(spot, x, y)
+    long, short = _axes(spot)
+    return _shape(spot).density(p / long, q / short) / spot.fwhm**2
+
+
+def profile_slope(spot: Spot, radius: ArrayLike) -> Floats:
+    """dh/d(r²), 1/mm⁴, for radii in mm; of an elliptical spot, of the round one of the same FWHM."""
+    shape = _shape(spot)
+    if not isinstance(shape, Round):
+        raise InputError("a photographed spot is not round, and has no slope along a radius")
+    return shape.radial_slope(np.asarray(radius, dtype=np.float64) / spot.fwhm) / spot.fwhm**4
+
+
+def energy_outside(spot: Spot, radius: float) -> float:
+    """Fraction of the energy outside a circle of that radius in mm."""
+    return _shape(spot).outside(abs(float(radius)) / spot.fwhm, spot.aspect)
+
+
+def reach(spot: Spot, tolerance: float) -> float:
+    """Radius (mm) beyond which h ≤ tolerance × its peak."""
+    return max(_axes(spot)) * _shape(spot).reach(_checked(tolerance))
+
+
+def tail(spot: Spot) -> float:
+    """Far tail: c (mm) of h ≈ c/r³, the mean over the rings and over the angle; 0 if it falls faster."""
+    a = max(spot.aspect, 1 / spot.aspect)
+    # The mean of (a cos² + sin²/a)^(−3/2) over the angle (DLMF 19.6.15).
+    mean = 2 / np.pi * np.sqrt(a) * ellipe(1 - a**-2)
+    return float(spot.fwhm * _shape(spot).tail * mean)
+
+
+def power_integral(spot: Spot) -> float:
+    """∫ h₁^N dA of the one-photon spot, mm^(2−2N)."""
+    return _shape(spot).power_integral / spot.fwhm ** (2 * spot.photons - 2)
+
+
+# In frequency
+
+
+def transfer(spot: Spot, fx: ArrayLike, fy: ArrayLike = 0.0) -> Floats:
+    """H at (fx, fy) in 1/mm, broadcast: float64; complex128 of a photograph, which need not be even."""
+    p, q = _turned(spot, fx, fy)
+    long, short = _axes(spot)
+    return _shape(spot).spectrum(p * long, q * short)
+
+
+def transfer_slopes(spot: Spot, fx: ArrayLike, fy: ArrayLike = 0.0) -> tuple[Floats, Floats]:
+    """(∂H/∂fwhm, ∂H/∂defocus), 1/mm, with the other and the wavelength fixed."""
+    p, q = _turned(spot, fx, fy)
+    long, short = _axes(spot)
+    stretch, defocus = _shape(spot).spectrum_slopes(p * long, q * short)
+    per_mm = _defocus_per_mm(spot)
+    return (stretch - 2 * per_mm * spot.defocus * defocus) / spot.fwhm, defocus * per_mm
+
+
+def cutoff(spot: Spot, tolerance: float = 0.0) -> float:
+    """f_c, 1/mm, above which H may be left out: that changes h nowhere by more than tolerance × its peak.
+
+    Along the sharpest axis; ∫_{|f|>f_c} |H| d²f ≤ tolerance × the largest h. With tolerance 0, above which H
+    is zero: 2 NA/λ for the Airy spot, N times that for N photons, inf for the others.
+    """
+    return _shape(spot).cutoff(_checked(tolerance)) / min(_axes(spot))
+
+
+# From a spot to its shape
+
+
+def _axes(spot: Spot) -> tuple[float, float]:
+    """FWHM along and across the angle."""
+    stretch = float(np.sqrt(spot.aspect))
+    return spot.fwhm * stretch, spot.fwhm / stretch
+
+
+def _turned(spot: Spot, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """Coordinates along and across the angle; a mesh that is not turned stays a row and a column."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    angle = spot.angle % 360
+    if angle in (0, 180):
+        return (x, y) if angle == 0 else (-x, -y)
+    if angle in (90, 270):
+        return (y, -x) if angle == 90 else (-y, x)
+    cos, sin = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    return x * cos + y * sin, y * cos - x * sin
+
+
+def _defocus_per_mm(spot: Spot) -> float:
+    """ψ/z of the profile. At z = 0 an unknown wavelength does not matter: there ∂H/∂ψ is 0."""
+    scale = {"airy": airy.DEFOCUS, "gaussian": gaussian.DEFOCUS}.get(spot.profile, 0.0)
+    return scale * (spot.wavelength or 0.0) / spot.fwhm**2
+
+
+def _shape(spot: Spot) -> Shape:
+    psi = _defocus_per_mm(spot) * spot.defocus if spot.defocus else 0.0
+    return _made(spot.profile, psi, spot.photons, spot.measured)
+
+
+@lru_cache(maxsize=32)
+def _made(profile: str, psi: float, photons: int, measured: BeamImage | BeamTable | None) -> Shape:
+    """The shape, with its tables. A change of the FWHM alone, in focus, needs no new one."""
+    if isinstance(measured, BeamImage):
+        return Photograph(measured, photons)
+    if measured is not None:
+        return Tabulated(measured, photons)
+    if profile == "airy":
+        return Airy(psi, photons)
+    return Gaussian(psi, photons) if profile == "gaussian" else AiryFunction(photons)
+
+
+def _checked(tolerance: float) -> float:
+    if not 0 <= tolerance < 1:
+        raise InputError(f"tolerance is {tolerance}, but must be at least 0 and below 1")
+    return float(tolerance)
