@@ -88,7 +88,8 @@ def plan(
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
-    start = to_levels(tune(initial_curve(design, process, settings), model, objective, machine), machine)
+    tuned = tune(initial_curve(design, process, settings), model, objective, machine)
+    start = to_levels(tuned, machine, spot)
     solution = solve(start, design, process, settings, progress)
     warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings))
     program = write_program(solution.toolpath, design, process, settings, warnings)

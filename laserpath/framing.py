@@ -1,7 +1,7 @@
 """A framing pass: the laser at its weakest goes around the design's bounding box, to show where it will be.
 
-The middle of a line of energy q = power/speed (mJ/mm) gets the dose q·∫h(0, s) ds. For the Airy spot,
-with ∫ (2 J₁(x)/x)² dx = 32/(3π) and k = 2·1.61634/FWHM, that is 8k/(3π²)·q = 0.8734 q/FWHM.
+The middle of a line of energy q (`resin`) along x gets the dose q ∫ h(s, 0) ds. For the Airy spot, with
+∫ (2 J₁(x)/x)² dx = 32/(3π) and k = 2·1.61634/FWHM, that is 8k/(3π²) q = 0.8734 q/FWHM.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 import gcode
-from laserpath import convert
+from laserpath import convert, optics
 from laserpath.program import EYE_SAFETY
-from laserpath.types import Design, Machine, Process, Toolpath
+from laserpath.resin import line_energy
+from laserpath.types import Design, Machine, Process, Spot, Toolpath
 
 LAPS = 4
 """Enough to look at, few enough not to wait for."""
 
-_LINE_DOSE = 0.87344
+_FAINT, _STEPS_PER_FWHM = 1e-6, 16
 
 
 def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
@@ -45,5 +46,15 @@ def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
 def frame_dose(process: Process, laps: int = LAPS) -> float:
     """What the framing pass gives the resin along its lines, in critical doses."""
     machine, spot = process.machine, process.spot
-    line_energy = laps * machine.power_min / min(machine.speed_max)
-    return _LINE_DOSE * line_energy / spot.fwhm / process.resin.critical_dose
+    q = laps * float(line_energy(machine.power_min, min(machine.speed_max), spot))
+    return q * _line_dose(spot) / process.resin.critical_dose
+
+
+def _line_dose(spot: Spot) -> float:
+    """The dose of a line energy of 1, 1/mm, in the middle of a line along x or along y: the larger."""
+    step = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5 / _STEPS_PER_FWHM
+    n = int(np.ceil(optics.reach(spot, _FAINT) / step))
+    # A sum in equal steps is the integral, for what is band-limited.
+    s = step * np.arange(-n, n + 1)
+    along_x, along_y = optics.profile(spot, s, 0.0), optics.profile(spot, 0.0, s)
+    return step * float(max(along_x.sum(), along_y.sum()))

@@ -13,7 +13,7 @@ import numpy as np
 import gcode
 from laserpath import convert
 from laserpath.arrays import Floats
-from laserpath.dose import isolated_dose
+from laserpath.dose import accurate_model
 from laserpath.errors import InputError
 from laserpath.metrics import cure_figures, edge_errors, with_path
 from laserpath.results import Edges, Figures, Measurement
@@ -55,8 +55,8 @@ def _expose(
     """Measure the dose of one toolpath, with the times and lengths of another."""
     spot, critical = process.spot, process.resin.critical_dose
     grid = target.grid
-    dose = isolated_dose(exposed, grid, spot)
-    blurred = isolated_dose(exposed, grid, replace(spot, fwhm=spot.fwhm * DEFOCUS))
+    dose = accurate_model(grid, spot).dose(exposed)
+    blurred = accurate_model(grid, replace(spot, fwhm=spot.fwhm * DEFOCUS)).dose(exposed)
     edges = edge_errors(dose, grid, design, spot, critical)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")

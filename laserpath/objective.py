@@ -6,7 +6,8 @@ d = 0.9, 1, 1.1 (weights w_d, sum 1), coverage T and pixel area p², the area te
     L = p²/(P·F) [ Σ_pixels Σ_d w_d (σ_d − T)²  +  λ Σ_pixels max(0, u − u_max)² ],
 
 in units of perimeter P times FWHM F: about a mean squared edge error in FWHM, whatever the design's
-size. The three doses share one exponential: e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹.
+size. σ is `resin.development`, written out here so that the three doses share one exponential:
+e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term is the square of `resin.over_dose`.
 
 The area term is a little biased, because inside a design any more dose is better for it. The edge
 term is not: at the M contour samples with outward normal n the edge is misplaced by about
@@ -95,7 +96,7 @@ class Objective:
         return replace(self, contrast=contrast)
 
     def __call__(self, dose: Floats) -> tuple[float, Floats]:
-        """(loss, ∂loss/∂D), the slope in 1/(mJ/mm²) and the dtype of `dose`."""
+        """(loss, ∂loss/∂D), the slope per unit of dose and in the dtype of `dose`."""
         u = dose * dose.dtype.type(1 / self.resin.critical_dose)
         loss, slope = self._area(u)
         if self.edge is not None:

@@ -15,14 +15,18 @@ from laserpath.arrays import Floats
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.objective import Objective
+from laserpath.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.results import Solution
-from laserpath.types import Grid, Machine, Process, Toolpath
+from laserpath.types import Grid, Machine, Process, Spot, Toolpath
 from laserpath.variables import Variables
 
 _BETA1, _BETA2 = 0.9, 0.99
 _SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.5, 0.3
 _ENERGY_ROOM = 2.0
 """How far above the strongest line of the start a line energy may rise when the laser is weak."""
+
+_DOSES = (1e-30, 1e30)
+"""Critical doses that single precision holds, with room for slopes and sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,12 @@ class Schedule:
 
 def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
     """The toolpath at the one exposure factor that has the lowest loss, slower if full power needs it."""
+    low, high = _DOSES
+    if not low <= objective.resin.critical_dose <= high:
+        raise InputError(
+            f"critical dose {objective.resin.critical_dose:g} {dose_unit(objective.resin.order)} "
+            f"is not between {low:g} and {high:g}, so single precision cannot hold it"
+        )
     dose = model.dose(start)
     inside = float(np.average(dose, weights=objective.target.coverage))
     middle = objective.resin.critical_dose / max(inside, 1e-12)
@@ -67,7 +77,8 @@ def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machi
 
     coarse = best(middle * np.geomspace(0.4, 6, 40))
     factor = best(coarse * np.geomspace(0.93, 1.07, 9))
-    return _exposing(start.xy, factor * start.line_energy, start.speed, machine)
+    energy = factor * path_energy(start, model.spot)
+    return _exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
 def optimise(
@@ -88,10 +99,11 @@ def optimise(
     """
     fwhm = process.spot.fwhm
     low, high = reach(objective.target.grid, process.machine, centred)
-    variables = Variables.of(start, _SHIFT_SIGMA_FWHM * fwhm, _ENERGY_SIGMA_FWHM * fwhm)
+    started = path_energy(start, model.spot)
+    variables = Variables.of(start, started, _SHIFT_SIGMA_FWHM * fwhm, _ENERGY_SIGMA_FWHM * fwhm)
     state = _Adam(variables, schedule, fwhm)
-    best, history = (np.inf, 0.0, start.xy, start.line_energy), []
-    highest = _highest_energy(start, process.machine)
+    best, history = (np.inf, 0.0, start.xy, started), []
+    highest = _highest_energy(started, process.machine, model.spot)
     stopped = False
     try:
         for k in range(schedule.iterations):
@@ -113,7 +125,7 @@ def optimise(
     except KeyboardInterrupt:
         stopped = True
     _, _, xy, energy = best
-    path = _exposing(xy, energy, start.speed, process.machine)
+    path = _exposing(xy, energy, start.speed, process.machine, model.spot)
     result = outcome(len(history), schedule.iterations, stopped)
     return Solution(path, np.array(history), result, stopped)
 
@@ -162,12 +174,13 @@ def reach(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, 
     return low, high
 
 
-def _highest_energy(start: Toolpath, machine: Machine) -> float:
-    """mJ/mm: full power at full speed, or what a path that must go slower has, with room above it."""
-    return max(machine.power_max / min(machine.speed_max), _ENERGY_ROOM * float(start.line_energy.max()))
+def _highest_energy(started: Floats, machine: Machine, spot: Spot) -> float:
+    """Full power at full speed, or what a path that must go slower has, with room above it."""
+    full = float(line_energy(machine.power_max, min(machine.speed_max), spot))
+    return max(full, _ENERGY_ROOM * float(started.max()))
 
 
-def _exposing(xy: Floats, energy: Floats, speed: Floats, machine: Machine) -> Toolpath:
-    """The path with line energies (N,) mJ/mm at `speed`, or slower where full power is not enough."""
-    speed = np.minimum(speed, machine.power_max / np.maximum(energy, 1e-300))
-    return Toolpath(xy, np.minimum(energy * speed, machine.power_max), speed)
+def _exposing(xy: Floats, energy: Floats, speed: Floats, machine: Machine, spot: Spot) -> Toolpath:
+    """The path with line energies (N,) at `speed`, or slower where full power is not enough."""
+    speed = np.minimum(speed, speed_for(energy, machine.power_max, spot))
+    return Toolpath(xy, np.minimum(power_for(energy, speed, spot), machine.power_max), speed)

@@ -8,6 +8,7 @@ import shapely
 from shapely import affinity
 
 from laserpath.errors import InputError
+from laserpath.resin import line_energy, line_energy_unit
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 _FRAME_FWHM = 3.0
@@ -88,13 +89,14 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
 
 def too_strong(process: Process, settings: Settings) -> tuple[str, ...]:
     """A sentence if the weakest power level at full speed is more than one line needs, D_c · pitch."""
-    machine = process.machine
-    weakest = machine.power_min / min(machine.speed_max)
+    machine, order = process.machine, process.resin.order
+    weakest = float(line_energy(machine.power_min, min(machine.speed_max), process.spot))
     needed = process.resin.critical_dose * settings.pitch_fwhm * process.spot.fwhm
     if weakest <= needed:
         return ()
+    weaker = (needed / weakest) ** (1 / order)
     return (
         f"the laser is too strong: its weakest level, {machine.power_min:.3g} mW at "
-        f"{min(machine.speed_max):g} mm/s, writes {weakest:.3g} mJ/mm where a line needs {needed:.3g}; "
-        f"attenuate the beam to {needed / weakest:.2g} of its power or less",
+        f"{min(machine.speed_max):g} mm/s, writes {weakest:.3g} {line_energy_unit(order)} where a line "
+        f"needs {needed:.3g}; attenuate the beam to {weaker:.2g} of its power or less",
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import gcode
 from laserpath import convert
-from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types import BeamImage, Design, Process, Settings, Spot, Toolpath
 
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
@@ -42,11 +42,27 @@ def header(
         f"Machine: {machine.name}, {machine.power_max:g} mW at S{machine.s_max:g}, laser mode on ($32=1).",
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
         f"junction deviation {machine.junction_deviation:g} mm",
-        f"Spot: {spot.profile}, FWHM {spot.fwhm:g} mm",
+        f"Spot: {_spot(spot)}",
         f"Resin: {resin.name}, {resin.tone}, critical dose {resin.critical_dose * 100:g} mJ/cm2",
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
     )
+
+
+def _spot(spot: Spot) -> str:
+    """Profile and FWHM, and whatever else is not as usual."""
+    parts = [spot.profile, f"FWHM {spot.fwhm:g} mm"]
+    if spot.measured is not None:
+        parts[0] += " photograph" if isinstance(spot.measured, BeamImage) else " table"
+    if spot.aspect != 1:
+        parts.append(f"{spot.aspect:g} times as long along {spot.angle:g} degrees as across")
+    elif spot.angle and isinstance(spot.measured, BeamImage):
+        parts.append(f"turned by {spot.angle:g} degrees")
+    if spot.defocus:
+        parts.append(f"{spot.defocus:g} mm out of focus at {(spot.wavelength or 0) * 1e6:g} nm")
+    if spot.photons != 1:
+        parts.append(f"to the power {spot.photons}: as many photons at once")
+    return ", ".join(parts)
 
 
 def _pair(values: tuple[float, float]) -> str:

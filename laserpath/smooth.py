@@ -4,10 +4,10 @@
 and the energy laid down so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM
 counts as an edge moved by 0.4 % FWHM. What is merged keeps its total energy.
 
-**Powers** on the levels n·P/255 of the controller's PWM. The line energy q = power/speed is kept
-exactly: n is rounded down, and the speed lowered by at most one part in n + 1. Only a move that is
-too weak for the smallest usable power at full speed gets more, or becomes travel if it needs less
-than half of that.
+**Powers** on the levels n·P/255 of the controller's PWM. The line energy q = E_N P^N/v (`resin`) is kept
+exactly: n is rounded down, and the speed lowered to (n/(n + 1))^N of full speed at the least. Only a move
+that is too weak for the smallest usable power at full speed gets more, or becomes travel if it needs less
+than half of that power.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from laserpath.arrays import Bools, Floats
 from laserpath.errors import InputError
+from laserpath.resin import path_energy, power_for, speed_for
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
 
@@ -27,8 +28,9 @@ def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
     lit = path.on & (path.length > 0)
     if not lit.any():
         return path
-    typical = float(np.average(path.line_energy[lit], weights=path.length[lit]))
-    energy = np.concatenate([[0.0], np.cumsum(path.line_energy * path.length * path.on)])
+    per_length = path_energy(path, spot)
+    typical = float(np.average(per_length[lit], weights=path.length[lit]))
+    energy = np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
     lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * energy / typical])
     keep = np.ones(len(path.xy), dtype=bool)
     for first, last in runs(path.on):
@@ -38,8 +40,8 @@ def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
     length = np.hypot(*np.diff(xy, axis=0).T)
     total = np.diff(energy[kept])
     speed = path.speed[kept[:-1]]
-    line_energy = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
-    return Toolpath(xy, line_energy * speed, speed)
+    merged = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
+    return Toolpath(xy, power_for(merged, speed, spot), speed)
 
 
 def _needed(points: Floats, tolerance: float) -> Bools:
@@ -68,10 +70,11 @@ def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
     return np.linalg.norm(points - start - t[:, None] * chord, axis=1)
 
 
-def to_levels(path: Toolpath, machine: Machine) -> Toolpath:
+def to_levels(path: Toolpath, machine: Machine, spot: Spot) -> Toolpath:
     """The same line energies with powers on the machine's levels; raises if all moves are too weak."""
     full = min(machine.speed_max)
-    wanted = path.line_energy * full / machine.power_step
+    energy = path_energy(path, spot)
+    wanted = power_for(energy, full, spot) / machine.power_step
     level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
     dark = ~path.on | (wanted < machine.level_min / 2)
     if path.on.any() and dark.all():
@@ -80,8 +83,7 @@ def to_levels(path: Toolpath, machine: Machine) -> Toolpath:
             f"the {wanted.max() * machine.power_step:.3g} mW that the path needs: attenuate the laser"
         )
     power = np.where(dark, 0.0, level * machine.power_step)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        speed = np.minimum(np.where(dark, full, power / path.line_energy), full)
+    speed = np.minimum(speed_for(energy, power, spot), full)
     return drop_dark(Toolpath(path.xy, power, np.where(dark, min(machine.rapid_speed), speed)))
 
 

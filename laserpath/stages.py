@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from laserpath.arrays import Floats
-from laserpath.dose import DoseModel, isolated_dose
+from laserpath.dose import DoseModel, accurate_model
 from laserpath.objective import EdgeTerm, Objective
 from laserpath.optimise import Progress, Schedule, optimise, outcome, tune
+from laserpath.resin import same_energy
 from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Grid, Process, Settings, Toolpath
+from laserpath.types import Design, Process, Settings, Toolpath
 
 Listener = Callable[[Progress], None]
 
@@ -65,7 +66,7 @@ def solve(
     edges = _EdgeCheck.of(design, process, settings)
     for stage in stages:
         if stage.name == "refine":
-            path = to_levels(lean(path, edges, settings.simplify_fwhm), process.machine)
+            path = to_levels(lean(path, edges, settings.simplify_fwhm), process.machine, process.spot)
         solution = _run(stage, path, design, process, settings, progress)
         path = solution.toolpath
         losses.append(solution.loss)
@@ -75,7 +76,7 @@ def solve(
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
     return Solution(
-        toolpath=to_levels(trim(path, edges), process.machine),
+        toolpath=to_levels(trim(path, edges), process.machine, process.spot),
         loss=history,
         result=outcome(len(history), planned, solution.stopped),
         stopped=solution.stopped,
@@ -105,18 +106,19 @@ def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage
 class _EdgeCheck:
     """Mean edge error, in FWHM, of toolpaths of one design on the fine grid."""
 
-    grid: Grid
     process: Process
+    model: DoseModel
     edge: EdgeTerm
 
     @classmethod
     def of(cls, design: Design, process: Process, settings: Settings) -> _EdgeCheck:
         grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
-        return cls(grid, process, EdgeTerm.for_design(rasterise(design, grid), design, process.spot))
+        model = accurate_model(grid, process.spot)
+        return cls(process, model, EdgeTerm.for_design(rasterise(design, grid), design, process.spot))
 
     def errors(self, path: Toolpath, factors: Floats) -> Floats:
         """(K,) errors at relative exposures (K,)."""
-        u = isolated_dose(path, self.grid, self.process.spot) / self.process.resin.critical_dose
+        u = self.model.dose(path) / self.process.resin.critical_dose
         return np.array([self.edge(k * u)[0] for k in factors])
 
 
@@ -139,7 +141,7 @@ def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     factors = np.linspace(0.95, 1.05, 51)
     errors = edges.errors(path, factors)
     factor = factors[np.flatnonzero(errors <= errors.min() + _TRIM_FWHM)[0]]
-    return replace(path, power=path.power * factor)
+    return replace(path, power=path.power * factor ** (1 / edges.process.resin.order))
 
 
 def _run(
@@ -151,7 +153,8 @@ def _run(
     progress: Listener | None,
 ) -> Solution:
     """One stage on its own grid, of at least 3 pixels per FWHM."""
-    process = replace(process, spot=replace(process.spot, fwhm=stage.width * process.spot.fwhm))
+    true = process.spot
+    process = replace(process, spot=replace(true, fwhm=stage.width * true.fwhm))
     grid = grid_for(design, process.spot, max(3.0, stage.scale * settings.pixels_per_fwhm))
     objective = Objective.for_design(
         rasterise(design, grid), design, process.spot, process.resin, stage.edge_weight
@@ -159,13 +162,6 @@ def _run(
     model = DoseModel(grid, process.spot)
     if stage.width > 1:
         start = tune(start, model, objective, process.machine)
-    return optimise(
-        start,
-        model,
-        objective,
-        process,
-        stage.schedule,
-        progress,
-        stage.name,
-        centred=settings.origin == "centre",
-    )
+    centred = settings.origin == "centre"
+    found = optimise(start, model, objective, process, stage.schedule, progress, stage.name, centred)
+    return replace(found, toolpath=same_energy(found.toolpath, process.spot, true))

@@ -37,8 +37,8 @@ class Variables:
     log_energy: sparse.csr_matrix
 
     @classmethod
-    def of(cls, path: Toolpath, shift_sigma: float, energy_sigma: float) -> Variables:
-        """Variables of all exposing moves of `path`; σ in mm."""
+    def of(cls, path: Toolpath, line_energy: Floats, shift_sigma: float, energy_sigma: float) -> Variables:
+        """Variables of all exposing moves of `path`, whose line energies (N,) are given; σ in mm."""
         vertices, columns, shifts, energies = [], 0, [], []
         for first, last in runs(path.on):
             length = path.length[first:last]
@@ -55,7 +55,7 @@ class Variables:
             columns += len(nodes)
         return cls(
             xy=path.xy,
-            line_energy=path.line_energy,
+            line_energy=line_energy,
             vertices=np.concatenate(vertices),
             lit=np.flatnonzero(path.on),
             shift=sparse.block_diag(shifts, format="csr"),

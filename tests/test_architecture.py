@@ -15,8 +15,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"gcode", "errors", "arrays", "checks", "types", "results", "quantities", "files", "kernels"},
+    {"gcode", "errors", "arrays", "checks", "types", "results", "quantities", "files"},
     {"optics", "convert", "edges", "variables"},
+    {"resin"},
     {"design", "dose", "profiles"},
     {"target", "objective", "metrics", "placement", "program"},
     {"curve", "smooth", "measure", "toolpath_svg"},
@@ -26,7 +27,7 @@ FLOORS = (
     {"cli", "plugins"},
     {"__main__"},
 )
-"""Rooms from the ground up. A room is a package, or a module of `laserpath`, or any `kernels.py`."""
+"""Rooms from the ground up. A room is a package, or a module of `laserpath`."""
 
 GROUND = ["errors", "arrays", "checks", "types"]
 """On the same floor, and each stands on those before it."""
@@ -93,8 +94,6 @@ def room(module: str) -> str:
     package, *rest = module.split(".")
     if package == "gcode":
         return "gcode"
-    if rest and rest[-1] == "kernels":
-        return "kernels"
     return rest[0] if rest else ""
 
 
@@ -146,10 +145,8 @@ def test_gcode_knows_nothing_of_laserpath() -> None:
     assert wrong == []
 
 
-def test_only_dose_and_kernels_import_taichi() -> None:
-    wrong = [
-        str(o) for o in ALL if o.needs.split(".")[0] == "taichi" and room(o.module) not in ("dose", "kernels")
-    ]
+def test_only_dose_imports_taichi() -> None:
+    wrong = [str(o) for o in ALL if o.needs.split(".")[0] == "taichi" and room(o.module) != "dose"]
     assert wrong == []
 
 
@@ -219,6 +216,14 @@ def test_no_module_has_the_name_of_a_public_function(package: str) -> None:
 # What is installed
 
 
+def optional() -> set[str]:
+    """Names of the extras that laserpath itself can use."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    return {re.match(r"[\w-]+", line)[0] for line in extras["torch"]}  # type: ignore[index]
+
+
 def dependencies() -> dict[str, str]:
     """Name → lower bound of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -237,4 +242,4 @@ def test_all_that_is_imported_is_declared_and_no_more() -> None:
         for top in {one.needs.split(".")[0] for one in ALL}
         if top in by_module and top not in ("laserpath", "gcode")
     }
-    assert needed == set(dependencies())
+    assert needed - optional() == set(dependencies())

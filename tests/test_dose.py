@@ -16,6 +16,7 @@ from laserpath import optics
 from laserpath.dose import DoseModel, engine
 from laserpath.dose.kernels import splatting
 from laserpath.errors import InputError
+from laserpath.resin import path_energy
 from laserpath.types import BeamTable, Grid, Spot
 
 GRID = centred_grid(0.6, 4)
@@ -258,7 +259,7 @@ def test_the_gradient_of_the_spot_is_a_central_difference(spot):
     options = {"precision": "f64", "tolerance": 1e-4}
     toolpath = random_path(np.random.default_rng(0), half=0.2)
     model, d_dose = DoseModel(grid, spot, **options), smooth_slope(grid)
-    gradient, energy = model.spot_gradient(toolpath, d_dose), model.line_energy(toolpath)
+    gradient, energy = model.spot_gradient(toolpath, d_dose), path_energy(toolpath, spot)
     for name, step in (("fwhm", 1e-2 * FWHM), ("defocus", 1e-2 * spot.defocus)):
         if step:
             sides = (replace(spot, **{name: getattr(spot, name) + s * step}) for s in (-1, 1))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from laserpath import profiles
+from laserpath import optics, profiles
 from laserpath.errors import InputError
+from laserpath.resin import line_energy
 from laserpath.types import Machine, Resin, Spot
 
 LOADERS = {"machine": profiles.machine, "resin": profiles.resin, "spot": profiles.spot}
@@ -43,6 +46,41 @@ def test_every_profile_that_comes_along_loads(kind: str) -> None:
 def test_the_positive_resist_is_positive() -> None:
     resist = profiles.resin("positive-photoresist")
     assert (resist.tone, resist.critical_dose) == ("positive", 1.0)
+
+
+def test_the_working_curve_gives_the_critical_dose_of_the_layer(tmp_path: Path) -> None:
+    example = profiles.resin("working-curve")
+    assert example.critical_dose == pytest.approx(0.085 * math.exp(50 / 110))
+    text = profiles.text("resin", "working-curve")
+    thick = profiles.resin(write(tmp_path, text.replace("layer_um = 50", "layer_mm = 0.16")))
+    assert thick.critical_dose == pytest.approx(math.e * example.critical_dose)
+
+
+@pytest.mark.parametrize(
+    ("order", "unit", "factor"),
+    [(2, "mW2_s_per_um4", 1e12), (2, "mW2_s_per_mm4", 1), (3, "mW3_s_per_um6", 1e18)],
+)
+def test_a_dose_of_several_photons_has_the_unit_of_its_order(
+    tmp_path: Path, order: int, unit: str, factor: float
+) -> None:
+    lines = f"critical_dose_{unit} = 0.25\nabsorption_order = {order}"
+    resist = profiles.resin(write(tmp_path, changed("resin", "critical", lines)))
+    assert (resist.order, resist.critical_dose) == (order, 0.25 * factor)
+
+
+def test_the_two_photon_example_says_how_to_measure_its_number() -> None:
+    """A lone line at the example's threshold has that dose, and the comment's constant is the right one."""
+    resist, spot = profiles.resin("two-photon-resist"), Spot(0.3e-3, "gaussian", photons=2)
+    x = np.linspace(-3, 3, 601) * spot.fwhm
+    middle = optics.profile(spot, x).sum() * (x[1] - x[0])
+    per_square = float(line_energy(1, 10, spot)) * middle
+    assert per_square == pytest.approx(0.59 / 10 / spot.fwhm**3, rel=0.01)
+    assert math.sqrt(resist.critical_dose / per_square) == pytest.approx(10, rel=0.05)  # mW
+
+
+def test_a_resist_may_be_told_by_its_gamma(tmp_path: Path) -> None:
+    resist = profiles.resin(write(tmp_path, changed("resin", "contrast", "gamma = 2.5")))
+    assert resist.contrast == pytest.approx(4 * 2.5 / math.log(10))
 
 
 @pytest.mark.parametrize("kind", LOADERS)
@@ -121,6 +159,48 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ("resin", "tone", "tone = 'postive'", "tone 'postive' is unknown; known: negative, positive"),
         ("resin", "over_dose", "over_dose = 0.5", "over_dose is 0.5, but must be above 1"),
         ("resin", "critical", "critical_dose = 20", "did you mean critical_dose_mJ_per_"),
+        (
+            "resin",
+            "critical",
+            "",
+            "'critical_dose_mJ_per_cm2' is missing .or 'e_c_mJ_per_cm2', 'penetration_depth_um', 'layer_um'.",
+        ),
+        ("resin", "critical", "e_c_mJ_per_cm2 = 8\nlayer_um = 50", "key 'penetration_depth_um' is missing"),
+        (
+            "resin",
+            "tone",
+            "tone = 'negative'\nlayer_um = 50",
+            "gives the critical dose as well as layer; give one or the other",
+        ),
+        (
+            "resin",
+            "tone",
+            "tone = 'negative'\nabsorption_order = 2",
+            "critical_dose_mJ_per_cm2 is a dose of absorption_order 1, but that is 2; "
+            "give critical_dose_mW2_s_per_um4",
+        ),
+        (
+            "resin",
+            "critical",
+            "critical_dose_mW2_s_per_mm4 = 1",
+            "of absorption_order 2, but that is 1; give critical_dose_mJ_per_cm2",
+        ),
+        (
+            "resin",
+            "critical",
+            "e_c_mJ_per_cm2 = 8\nabsorption_order = 2",
+            "e_c is of a working curve, which has absorption_order 1, not 2",
+        ),
+        ("resin", "critical", "absorption_order = 2", "key 'critical_dose_mW2_s_per_um4' is missing$"),
+        ("resin", "tone", "absorption_order = 9", "absorption_order is 9, but must be between 1 and 8"),
+        ("resin", "tone", "absorption_order = 1.5", "absorption_order is 1.5, but must be a whole number"),
+        (
+            "resin",
+            "tone",
+            "absorption_order = 0",
+            "absorption_order is 0, but must be a finite number above 0",
+        ),
+        ("resin", "over", "gamma = 3", "gives contrast as well as gamma; give one or the other"),
         ("spot", "fwhm", "na = 0.1", "key 'fwhm_mm' is missing"),
         ("spot", "fwhm", "fwhm_mm = 0.1\nna = 0.1", "one or the other"),
         ("spot", "profile", "profile = 'gauss'\n", "spot profile 'gauss' is unknown"),

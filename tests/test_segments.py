@@ -42,7 +42,10 @@ def test_the_longest_segment_of_each_rule_is_within_half_of_the_tolerance(profil
     spot, fine = Spot(1.0, profile), np.polynomial.legendre.leggauss(60)
     x, y = np.meshgrid(np.linspace(-3, 3, 121), np.linspace(0, 1.5, 16))
     for n, length in enumerate(share * longest(tolerance), start=1):
-        found = sum(w * optics.profile(spot, x - (t - 0.5) * length, y) for t, w in zip(NODE[n], WEIGHT[n], strict=True))
+        found = sum(
+            w * optics.profile(spot, x - (t - 0.5) * length, y)
+            for t, w in zip(NODE[n], WEIGHT[n], strict=True)
+        )
         exact = sum(w / 2 * optics.profile(spot, x - t / 2 * length, y) for t, w in zip(*fine, strict=True))
         assert np.abs(found - exact).max() <= 0.52 * tolerance * exact.max()
 

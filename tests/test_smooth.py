@@ -108,7 +108,7 @@ def test_levels_keep_the_line_energy_exactly(seed):
     needed = rng.uniform(1, 300, 30) * MACHINE.power_step / FULL
     start = path(rng.uniform(0, 1, (31, 2)), needed * FULL)
     assume(start.length.min() > 0)
-    levelled = to_levels(start, MACHINE)
+    levelled = to_levels(start, MACHINE, SPOT)
     level = levelled.power / MACHINE.power_step
     np.testing.assert_allclose(level, np.rint(level), atol=1e-9)
     assert level.min() >= 1 and level.max() <= MACHINE.power_levels
@@ -123,7 +123,7 @@ def test_levels_keep_the_line_energy_exactly(seed):
 def test_too_weak_a_move_is_dark_or_at_the_smallest_level(levels, expected):
     xy = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0]])
     start = path(xy, np.array([5, levels, 5]) * MACHINE.power_step)
-    levelled = to_levels(start, MACHINE)
+    levelled = to_levels(start, MACHINE, SPOT)
     assert levelled.power[1] == pytest.approx(expected * MACHINE.power_step)
     assert levelled.speed[1] == pytest.approx(
         min(MACHINE.rapid_speed) if expected == 0 else min(expected / levels, 1) * FULL
@@ -132,14 +132,15 @@ def test_too_weak_a_move_is_dark_or_at_the_smallest_level(levels, expected):
 
 def test_the_smallest_usable_level_is_the_machine_s():
     machine = replace(MACHINE, level_min=10)
-    levelled = to_levels(path(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([7, 20]) * 10 / 255), machine)
+    start = path(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([7, 20]) * 10 / 255)
+    levelled = to_levels(start, machine, SPOT)
     np.testing.assert_allclose(levelled.power, np.array([10, 20]) * 10 / 255)
 
 
 def test_a_laser_too_strong_for_the_whole_path_is_named():
     xy = np.array([[0.0, 0], [1, 0]])
     with pytest.raises(InputError, match=r"smallest usable power 39\.2 mW at 50 mm/s .* 10 mW .* attenuate"):
-        to_levels(path(xy, 10.0), Machine(power_max=10_000))
+        to_levels(path(xy, 10.0), Machine(power_max=10_000), SPOT)
 
 
 @st.composite

@@ -32,7 +32,7 @@ def mixed(rng):
 
 
 def of(toolpath):
-    return Variables.of(toolpath, SIGMA_SHIFT, SIGMA_ENERGY)
+    return Variables.of(toolpath, toolpath.line_energy, SIGMA_SHIFT, SIGMA_ENERGY)
 
 
 def test_no_displacement_gives_the_path_back():

@@ -16,7 +16,8 @@ from laserpath.curve.hatch import hatch
 from laserpath.curve.order import is_closed, order
 from laserpath.curve.random import random_walk
 from laserpath.errors import InputError
-from laserpath.types import Design, Machine, Process, Settings, Toolpath
+from laserpath.resin import power_for
+from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
 
 __all__ = ["CURVES", "initial_curve", "is_closed", "join", "order", "subdivide"]
 
@@ -64,7 +65,7 @@ def initial_curve(design: Design, process: Process, settings: Settings) -> Toolp
     pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in order(strokes)]
     # One flat field of lines a pitch apart has the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
-    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine)
+    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)
 
 
 def subdivide(stroke: Floats, longest: float) -> Floats:
@@ -76,8 +77,8 @@ def subdivide(stroke: Floats, longest: float) -> Floats:
     return np.vstack([stroke[segment] + (k / count[segment])[:, None] * step[segment], stroke[-1:]])
 
 
-def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine) -> Toolpath:
-    """Strokes (K, 2) with line energies (K−1,) mJ/mm, joined by travels, at the machine's full speed."""
+def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine, spot: Spot) -> Toolpath:
+    """Strokes (K, 2) with line energies (K−1,), joined by travels, at the machine's full speed."""
     speed, rapid = min(machine.speed_max), min(machine.rapid_speed)
     xy: list[Floats] = [strokes[0][:1]]
     power: list[Floats] = []
@@ -89,7 +90,7 @@ def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Mach
             power.append(np.zeros(1))
             speeds.append(np.full(1, rapid))
         xy.append(stroke[1:])
-        power.append(energy * speed)
+        power.append(power_for(energy, speed, spot))
         speeds.append(np.full(len(energy), speed))
         here = stroke[-1]
     return Toolpath(np.vstack(xy), np.concatenate(power), np.concatenate(speeds))

@@ -13,9 +13,10 @@ blur out, so that no grid widens the spot. What is left are the aliases k ≠ 0 
 
     error/peak ≤ ∫ |H| [ρ(f_x p_x) + ρ(f_y p_y)] d²f / ∫ |H| d²f,   ρ(ν) = Σ_k |sinc(ν + k)/sinc(ν)|^n,
 
-and the cheapest n and p that keep this below half of the tolerance are taken; the measured table is
-in docs/dose.md. An FFT repeats its grid. The grid is padded until the next copy's spot is below half of the
-tolerance, and the smooth mean of the far tail of all copies is subtracted (`tail`).
+and the cheapest n and p that keep this below a quarter of the tolerance are taken (the errors of many
+points on a lattice add up); the measured table is in docs/dose.md. An FFT repeats its grid. The grid is
+padded until the next copy's spot is below half of the tolerance, and the smooth mean of the far tail of
+all copies is subtracted (`tail`).
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class FftEngine:
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
         band = _band(spot, tolerance / 8)
-        order, pitch = _resolution(spot, band, tolerance / 2)
+        order, pitch = _resolution(spot, band, tolerance / 4)
         self._refine = max(1, ceil(2 * band * grid.pitch))
         self.padded, self.crop = _padded(grid, _rim(spot, tolerance), order * pitch, self._refine)
         check_memory(self.padded.shape, precision)

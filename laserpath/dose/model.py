@@ -1,8 +1,7 @@
 """Dose D(x) = Σ_k q_k ∫ h(x − γ_k(s)) ds of a toolpath on a grid, and its adjoint.
 
-Segments become points (`segments`), points become dose (`engine`). The line energy is q = E_N P^N/v: for
-the ordinary absorption, N = 1, that is power/speed in mJ/mm. Where N photons are absorbed at once the dose
-is spread as ĥ = h^N/E_N with E_N = ∫ h^N dA (`optics.power_integral`), and is in (mW/mm²)^N s.
+Power and speed become line energies q (`resin`): power/speed in mJ/mm, or E_N P^N/v where N photons are
+absorbed at once. Segments become points (`segments`), points become dose (`engine`).
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from laserpath.dose.fft import FftEngine
 from laserpath.dose.runtime import start
 from laserpath.dose.segments import PathGradient, Points, from_points, to_points
 from laserpath.errors import InputError
+from laserpath.resin import line_energy_slopes, path_energy
 from laserpath.types import Grid, Spot, Toolpath
 
 METHODS = ("auto", "fft", "direct", "autodiff")
@@ -86,23 +86,20 @@ class DoseModel:
             grid, spot, method=method, device=device, precision=precision, tolerance=tolerance
         )
         self._width = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5
-        self._scale = optics.power_integral(spot)
 
     def dose(self, toolpath: Toolpath) -> Floats:
         """Dose (rows, columns), mJ/mm², of all exposing moves."""
-        return self.line_dose(toolpath.xy, self.line_energy(toolpath))
+        return self.line_dose(toolpath.xy, path_energy(toolpath, self.spot))
 
     def gradient(self, toolpath: Toolpath, d_dose: Floats) -> ToolpathGradient:
         """∂L/∂(xy, power, speed) from ∂L/∂D."""
-        q, n = self.line_energy(toolpath), self.spot.photons
-        path = self.line_gradient(toolpath.xy, q, d_dose)
-        # Dark moves have no derivative: at N = 1 the rate would be there, but the path ends at them.
-        per_power = n * self._scale * toolpath.power ** (n - 1) / toolpath.speed
-        return ToolpathGradient(path.xy, path.line_energy * per_power, -path.line_energy * q / toolpath.speed)
+        path = self.line_gradient(toolpath.xy, path_energy(toolpath, self.spot), d_dose)
+        per_power, per_speed = line_energy_slopes(toolpath.power, toolpath.speed, self.spot)
+        return ToolpathGradient(path.xy, path.line_energy * per_power, path.line_energy * per_speed)
 
     def spot_gradient(self, toolpath: Toolpath, d_dose: Floats) -> SpotGradient:
         """∂L/∂(FWHM, defocus) from ∂L/∂D, at the same line energies."""
-        points = self.points(toolpath.xy, self.line_energy(toolpath))
+        points = self.points(toolpath.xy, path_energy(toolpath, self.spot))
         return self.engine.spot_gradient(points.xy, points.energy, d_dose)
 
     def line_dose(self, xy: Floats, line_energy: Floats) -> Floats:
@@ -130,10 +127,6 @@ class DoseModel:
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """`line_gradient` with the points of that polyline at hand."""
         return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
-
-    def line_energy(self, toolpath: Toolpath) -> Floats:
-        """(N,) q = E_N P^N/v."""
-        return self._scale * toolpath.power**self.spot.photons / toolpath.speed
 
 
 @lru_cache(maxsize=4)

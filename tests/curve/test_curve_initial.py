@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, design
+from builders import FWHM, SPOT, design
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,7 +92,7 @@ def test_a_subdivided_ring_is_still_closed():
 def test_joining_adds_a_travel_only_where_there_is_a_gap():
     a, b, c = np.array([[0.0, 0], [1, 0]]), np.array([[1.0, 0], [1, 1]]), np.array([[5.0, 5], [6, 5]])
     machine = Machine()
-    joined = join([a, b, c], [np.array([0.01]), np.array([0.02]), np.array([0.03])], machine)
+    joined = join([a, b, c], [np.array([0.01]), np.array([0.02]), np.array([0.03])], machine, SPOT)
     np.testing.assert_array_equal(joined.xy, [[0, 0], [1, 0], [1, 1], [5, 5], [6, 5]])
     np.testing.assert_array_equal(joined.on, [True, True, False, True])
     np.testing.assert_allclose(joined.line_energy, [0.01, 0.02, 0, 0.03])
