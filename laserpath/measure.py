@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 import gcode
-from laserpath import convert
+from laserpath import convert, optics
 from laserpath.arrays import Floats
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
@@ -43,7 +43,7 @@ def measure_executed(
         convert.limits(process.machine),
         dynamic_power=dialect.dynamic_power,
         power_levels=process.machine.power_levels,
-        longest=_EXECUTED_PIECE_FWHM * process.spot.fwhm,
+        longest=_EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
         tick=dialect.tick,
     )
     return _expose(convert.from_moves(executed, process.machine), path, design, target, process, lines)

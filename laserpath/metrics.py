@@ -20,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
 
+from laserpath import optics
 from laserpath.arrays import Bools, Floats
 from laserpath.edges import contour_samples
 from laserpath.results import Edges, Figures
@@ -31,9 +32,9 @@ _PROBES = 81
 
 def edge_errors(dose: Floats, grid: Grid, design: Design, spot: Spot, critical_dose: float) -> Edges:
     """The edge placement error at each contour sample."""
-    samples = contour_samples(design, spot.fwhm)
+    samples = contour_samples(design, optics.fwhm(spot))
     xy, normal = samples.xy, samples.normal
-    cap = EPE_CAP_FWHM * spot.fwhm
+    cap = EPE_CAP_FWHM * optics.fwhm(spot)
     t = np.linspace(-cap, cap, _PROBES)
     spline = spline_filter(np.asarray(dose, dtype=np.float64), order=3, mode="grid-wrap")
     excess = np.empty((len(xy), len(t)))
@@ -77,9 +78,9 @@ def cure_figures(
 
     dose, defocused: (rows, columns) mJ/mm² on the target's grid, the second with FWHM · 1.15.
     """
-    error = np.abs(edges.epe) / spot.fwhm
+    error = np.abs(edges.epe) / optics.fwhm(spot)
     smooth = error[~edges.corner] if (~edges.corner).any() else np.zeros(1)
-    area, band = target.grid.pixel_area, design.area.length * spot.fwhm
+    area, band = target.grid.pixel_area, design.area.length * optics.fwhm(spot)
     cured, wanted = cured_fraction(dose, critical_dose), target.coverage
     high, low = (cured_fraction(k * dose, critical_dose) for k in (1.1, 0.9))
     blurred = cured_fraction(defocused, critical_dose)

@@ -27,6 +27,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.edges import contour_samples, sampling_matrix
 from laserpath.types import Design, Resin, Spot, Target
@@ -50,10 +51,10 @@ class EdgeTerm:
     @classmethod
     def for_design(cls, target: Target, design: Design, spot: Spot) -> EdgeTerm:
         """The term for a design's contour, read on the target's grid."""
-        samples = contour_samples(design, spot.fwhm)
+        samples = contour_samples(design, optics.fwhm(spot))
         return cls(
             value=sampling_matrix(target.grid, samples.xy),
-            slope=sampling_matrix(target.grid, samples.xy, samples.normal * spot.fwhm),
+            slope=sampling_matrix(target.grid, samples.xy, samples.normal * optics.fwhm(spot)),
         )
 
     def __call__(self, u: Floats) -> tuple[float, Floats]:
@@ -85,7 +86,7 @@ class Objective:
         return cls(
             target=target,
             resin=resin,
-            scale=target.grid.pixel_area / (design.area.length * spot.fwhm),
+            scale=target.grid.pixel_area / (design.area.length * optics.fwhm(spot)),
             contrast=resin.contrast,
             edge=EdgeTerm.for_design(target, design, spot) if edge_weight else None,
             edge_weight=edge_weight,

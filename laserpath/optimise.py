@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
@@ -97,7 +98,7 @@ def optimise(
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
-    fwhm = process.spot.fwhm
+    fwhm = optics.fwhm(process.spot)
     low, high = reach(objective.target.grid, process.machine, centred)
     started = path_energy(start, model.spot)
     variables = Variables.of(start, started, _SHIFT_SIGMA_FWHM * fwhm, _ENERGY_SIGMA_FWHM * fwhm)

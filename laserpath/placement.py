@@ -7,6 +7,7 @@ from dataclasses import replace
 import shapely
 from shapely import affinity
 
+from laserpath import optics
 from laserpath.errors import InputError
 from laserpath.resin import line_energy, line_energy_unit
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
@@ -36,7 +37,7 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     if resin.tone == "negative":
         return design
     x0, y0, x1, y1 = design.bounds
-    rim = _FRAME_FWHM * spot.fwhm
+    rim = _FRAME_FWHM * optics.fwhm(spot)
     sheet = shapely.box(*(design.page or (x0 - rim, y0 - rim, x1 + rim, y1 + rim)))
     rest = shapely.difference(sheet, design.area)
     if rest.is_empty:
@@ -65,13 +66,13 @@ def _check_fits(design: Design, machine: Machine, centred: bool) -> None:
 
 def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
     """One sentence each for features and for gaps narrower than half the spot, with the places."""
-    reach = _NARROW_FWHM / 2 * spot.fwhm
+    reach = _NARROW_FWHM / 2 * optics.fwhm(spot)
     opened = design.area.buffer(-reach, join_style="mitre").buffer(reach * 1.001, join_style="mitre")
     lost = design.area.difference(opened)
     closed = design.area.buffer(reach, join_style="mitre").buffer(-reach * 1.001, join_style="mitre")
     filled = closed.difference(design.area)
     # Slivers along slanted edges are rounding; whole islands and holes count however small.
-    smallest = 0.02 * spot.fwhm**2
+    smallest = 0.02 * optics.fwhm(spot) ** 2
     holes = [shapely.Polygon(ring) for polygon in design.area.geoms for ring in polygon.interiors]
     sentences = []
     for what, region, whole in (("features", lost, list(design.area.geoms)), ("gaps", filled, holes)):
@@ -81,7 +82,8 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
             places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
             where = ", ".join(f"({p.x:.3f}, {p.y:.3f})" for p in places)
             sentences.append(
-                f"{len(parts)} {what} narrower than {2 * reach:.3g} mm (half the spot of {spot.fwhm:g} mm) "
+                f"{len(parts)} {what} narrower than {2 * reach:.3g} mm (half the spot of "
+                f"{optics.fwhm(spot):g} mm) "
                 f"will print badly or not at all, the largest at {where} mm"
             )
     return tuple(sentences)
@@ -91,7 +93,7 @@ def too_strong(process: Process, settings: Settings) -> tuple[str, ...]:
     """A sentence if the weakest power level at full speed is more than one line needs, D_c · pitch."""
     machine, order = process.machine, process.resin.order
     weakest = float(line_energy(machine.power_min, min(machine.speed_max), process.spot))
-    needed = process.resin.critical_dose * settings.pitch_fwhm * process.spot.fwhm
+    needed = process.resin.critical_dose * settings.pitch_fwhm * optics.fwhm(process.spot)
     if weakest <= needed:
         return ()
     weaker = (needed / weakest) ** (1 / order)

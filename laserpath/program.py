@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import gcode
 from laserpath import convert
-from laserpath.types import BeamImage, Design, Process, Settings, Spot, Toolpath
+from laserpath.types import BeamImage, Design, Process, Resin, Settings, Spot, Toolpath
 
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
@@ -43,10 +43,17 @@ def header(
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
         f"junction deviation {machine.junction_deviation:g} mm",
         f"Spot: {_spot(spot)}",
-        f"Resin: {resin.name}, {resin.tone}, critical dose {resin.critical_dose * 100:g} mJ/cm2",
+        f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
     )
+
+
+def _dose(resin: Resin) -> str:
+    """The critical dose in the unit of its absorption order, in letters that a controller takes."""
+    if resin.order == 1:
+        return f"{resin.critical_dose * 100:g} mJ/cm2"
+    return f"{resin.critical_dose:g} mW^{resin.order} s/mm^{2 * resin.order}"
 
 
 def _spot(spot: Spot) -> str:

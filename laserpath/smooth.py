@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from laserpath import optics
 from laserpath.arrays import Bools, Floats
 from laserpath.errors import InputError
 from laserpath.resin import path_energy, power_for, speed_for
@@ -34,7 +35,7 @@ def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
     lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * energy / typical])
     keep = np.ones(len(path.xy), dtype=bool)
     for first, last in runs(path.on):
-        keep[first : last + 1] = _needed(lifted[first : last + 1], tolerance_fwhm * spot.fwhm)
+        keep[first : last + 1] = _needed(lifted[first : last + 1], tolerance_fwhm * optics.fwhm(spot))
     kept = np.flatnonzero(keep)
     xy = path.xy[kept]
     length = np.hypot(*np.diff(xy, axis=0).T)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.objective import EdgeTerm, Objective
@@ -87,7 +88,7 @@ def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage
     """What is done for the start that the settings name, in all `settings.iterations`."""
     n, beta, widths = settings.iterations, process.resin.contrast, []
     if settings.initial == "random":
-        width = max(design.size) / (2 * process.spot.fwhm)
+        width = max(design.size) / (2 * optics.fwhm(process.spot))
         while width > _NARROWEST_FIND:
             widths.append(width)
             width /= 2

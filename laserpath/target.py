@@ -15,6 +15,7 @@ import numpy as np
 import shapely
 from scipy.fft import next_fast_len
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
 from laserpath.types import Design, Grid, Spot, Target
@@ -27,8 +28,8 @@ PIXELS_MAX = 1 << 26
 
 def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
     """The grid around a design, its shape rounded up to lengths that are fast to transform."""
-    pitch = spot.fwhm / pixels_per_fwhm
-    margin = MARGIN_FWHM * spot.fwhm
+    pitch = optics.fwhm(spot) / pixels_per_fwhm
+    margin = MARGIN_FWHM * optics.fwhm(spot)
     x0, y0, x1, y1 = design.bounds
     cells = [(hi - lo + 2 * margin) / pitch + 1 for lo, hi in ((y0, y1), (x0, x1))]
     if cells[0] * cells[1] > PIXELS_MAX:

@@ -258,6 +258,10 @@ def test_the_defaults_that_the_help_states_are_true() -> None:
         ("plan square.svg --spot-fwhm wide", "'wide' is not a number with a unit of mm"),
         ("plan square.svg --critical-dose inf", "'--critical-dose': 'inf' is not a finite number"),
         ("plan square.svg --critical-dose 0", "'0' must be above 0"),
+        (
+            "plan square.svg --resin two-photon-resist --critical-dose 20",
+            "--critical-dose is in mJ/cm2, but 'two-photon resist",
+        ),
         ("plan square.svg --na 1.8 --wavelength 405", "'--na': '1.8' must be at most 1.7"),
         ("plan square.svg --na 0.1", "--na needs --wavelength"),
         ("plan square.svg --wavelength 405", "--wavelength needs --na"),

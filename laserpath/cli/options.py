@@ -212,7 +212,13 @@ def _resin(said: dict[str, Any]) -> Resin:
     from dataclasses import replace
 
     changes = {name: said[name] for name in ("critical_dose", "tone") if said[name] is not None}
-    return replace(profiles.resin(said["resin"] or profiles.DEFAULTS["resin"]), **changes)
+    resin = profiles.resin(said["resin"] or profiles.DEFAULTS["resin"])
+    if resin.order > 1 and "critical_dose" in changes:
+        raise click.UsageError(
+            f"--critical-dose is in mJ/cm2, but {resin.name!r} absorbs {resin.order} photons at once; "
+            "write its dose into the resin's profile."
+        )
+    return replace(resin, **changes)
 
 
 def _spot(said: dict[str, Any]) -> Spot:

@@ -49,7 +49,9 @@ def plan(context: click.Context, /, design: str, **said: Any) -> None:
         folder = Path(said["output"])
         check_folder(folder)
         process = process_of(said)
-        settings = settings_of(said, process.spot.fwhm)
+        from laserpath import optics
+
+        settings = settings_of(said, optics.fwhm(process.spot))
         with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
 
             def listen(progress: laserpath.Progress) -> None:

@@ -70,7 +70,9 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    fwhm = plan.process.spot.fwhm
+    from laserpath import optics
+
+    fwhm = optics.fwhm(plan.process.spot)
     table = Table(caption=f"(in brackets: in FWHM of the spot, {fwhm:g} mm)", caption_justify="left")
     table.add_column()
     for heading in ("starting curve", "as commanded", "as executed"):
@@ -144,7 +146,9 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 def tolerance_missed(plan: Plan) -> str:
     """How far from what was asked for."""
     limit = plan.settings.max_epe_fwhm or 0.0
-    fwhm, reached = 1000 * plan.process.spot.fwhm, plan.report.epe_p95
+    from laserpath import optics
+
+    fwhm, reached = 1000 * optics.fwhm(plan.process.spot), plan.report.epe_p95
     return (
         f"tolerance missed: 95 % of the edge is within {reached * fwhm:.3g} µm, "
         f"above the {limit * fwhm:.3g} µm asked for"
@@ -153,6 +157,8 @@ def tolerance_missed(plan: Plan) -> str:
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
     """Figures and files. Lengths of figures are in FWHM where `Figures` says so; no NaN: null."""
+    from laserpath import optics
+
     start, commanded, executed = (_plain(figures) for figures in _columns(plan))
     process = plan.process
     content = {
@@ -162,13 +168,18 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "stopped": bool(plan.solution.stopped),
         "result": plan.solution.result,
         "warnings": list(warnings),
-        "fwhm_mm": process.spot.fwhm,
-        "critical_dose_mJ_per_mm2": process.resin.critical_dose,
+        "fwhm_mm": optics.fwhm(process.spot),
+        _dose_key(process.resin.order): process.resin.critical_dose,
         "commanded": commanded,
         "executed": executed,
         "start": start,
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _dose_key(order: int) -> str:
+    """The critical dose and its unit, which depends on the absorption order."""
+    return "critical_dose_" + ("mJ_per_mm2" if order == 1 else f"mW{order}_s_per_mm{2 * order}")
 
 
 def _plain(figures: Figures) -> dict[str, float | int | None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import shapely
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.curve.contour import contour
 from laserpath.curve.hatch import hatch
@@ -25,12 +26,12 @@ _FLATNESS_FWHM = 0.01
 
 
 def _contour(design: Design, process: Process, settings: Settings) -> list[Floats]:
-    fwhm = process.spot.fwhm
+    fwhm = optics.fwhm(process.spot)
     return contour(design.area, settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm, _FLATNESS_FWHM * fwhm)
 
 
 def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
-    fwhm = process.spot.fwhm
+    fwhm = optics.fwhm(process.spot)
     pitch = settings.pitch_fwhm * fwhm
     strokes = hatch(design.area, settings.inset_fwhm / 2 * fwhm, pitch, settings.angle)
     # Islands that fall between two lines get rings or a centre line instead.
@@ -43,7 +44,7 @@ def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]
 
 def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
     rng = np.random.default_rng(settings.seed)
-    return random_walk(design.area, settings.pitch_fwhm * process.spot.fwhm, rng)
+    return random_walk(design.area, settings.pitch_fwhm * optics.fwhm(process.spot), rng)
 
 
 CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
@@ -55,7 +56,7 @@ CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
 
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
     """The curve that the optimiser starts from, all exposing moves at one line energy."""
-    fwhm = process.spot.fwhm
+    fwhm = optics.fwhm(process.spot)
     strokes = CURVES[settings.initial](design, process, settings)
     if not strokes:
         raise InputError(

@@ -128,6 +128,8 @@ def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np
     y: (M,) where the points are, mm.  origin, pitch: of the rows, mm.  height: rows.
     """
     count = cpu_count()
+    if count == 1:
+        return np.array([0, height], np.int32)
     some = (y[:: max(1, len(y) // 4096)] - origin) / pitch
     inner = np.quantile(some, np.arange(1, count) / count) if len(some) else np.zeros(0)
     return np.concatenate([[0], inner, [height]]).astype(np.int32)

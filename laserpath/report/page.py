@@ -16,6 +16,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.report import pictures
 from laserpath.report.rows import GLOSSARY, GROUPS, Row
@@ -62,7 +63,7 @@ def page(
     program_header: Sequence[str],
 ) -> str:
     """The whole report as HTML."""
-    executed, fwhm = report.executed, process.spot.fwhm
+    executed, fwhm = report.executed, optics.fwhm(process.spot)
     places = worst_places(executed.edges, design, fwhm, report.commanded.edges)
     inside, outside = patches(executed, design, fwhm, process.resin.critical_dose)
     facts = Facts(report, design, toolpath, process, settings, loss, places, inside, outside)
@@ -134,7 +135,7 @@ def _value(value: object) -> str:
 
 def _pictures(facts: Facts) -> Iterator[Picture]:
     report, design, path, process = facts.report, facts.design, facts.toolpath, facts.process
-    executed, fwhm = report.executed, process.spot.fwhm
+    executed, fwhm = report.executed, optics.fwhm(process.spot)
     yield _picture(
         "Design and toolpath",
         pictures.toolpath_map(path, design, process),

@@ -21,6 +21,7 @@ from matplotlib.patches import Patch as Swatch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from scipy.spatial import cKDTree
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.report.canvas import (
     FAINT,
@@ -55,7 +56,7 @@ def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
     """The moves over the design, coloured by power; travels dashed."""
     path = near(toolpath, design)
     points = np.concatenate([np.array(design.bounds).reshape(2, 2), path.xy])
-    box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * process.spot.fwhm)
+    box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * optics.fwhm(process.spot))
     figure, ax, key = map_sheet(box, below=0.88)
     add_design(ax, design, facecolor=DESIGN_FILL, edgecolor="none")
     norm = _power_range(path, process.machine)
@@ -74,7 +75,7 @@ def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
 
 def dose_map(exposure: Measurement, design: Design, process: Process) -> bytes:
     """Dose ÷ critical dose, with the critical contour, the design's edge and what is above the limit."""
-    resin, fwhm = process.resin, process.spot.fwhm
+    resin, fwhm = process.resin, optics.fwhm(process.spot)
     box = grown(design.bounds, _RIM_FWHM * fwhm)
     field = window(exposure, box, resin.critical_dose, _PIXELS // 2)
     figure, ax, key = map_sheet(box, below=0.88)
@@ -97,7 +98,7 @@ def dose_map(exposure: Measurement, design: Design, process: Process) -> bytes:
 
 def cure_map(exposure: Measurement, design: Design, process: Process, done: str = "cure") -> bytes:
     """What will cure, against the design: right, too much, too little."""
-    box = grown(design.bounds, _RIM_FWHM * process.spot.fwhm)
+    box = grown(design.bounds, _RIM_FWHM * optics.fwhm(process.spot))
     field = window(exposure, box, process.resin.critical_dose, _PIXELS)
     figure, ax, key = map_sheet(box, below=0.35)
     key.remove()
@@ -115,7 +116,7 @@ def zooms(
     done: str = "cure",
 ) -> bytes:
     """The worst places enlarged: what cures, the design's edge and the lines of the toolpath."""
-    shown, fwhm = places[:ZOOMED], process.spot.fwhm
+    shown, fwhm = places[:ZOOMED], optics.fwhm(process.spot)
     side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2
     figure = sheet(WIDTH, rows * (side + 0.62) + 0.35)
     for i, place in enumerate(shown):
@@ -139,7 +140,7 @@ def zooms(
 
 def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Place]) -> bytes:
     """The edge error along the contour, the worst places numbered."""
-    fwhm = process.spot.fwhm
+    fwhm = optics.fwhm(process.spot)
     box = grown(design.bounds, max(_RIM_FWHM * fwhm, 0.06 * max(design.size)))
     figure, ax, key = map_sheet(box)
     add_design(ax, design, facecolor="#f1f3f5", edgecolor="none")

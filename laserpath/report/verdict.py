@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.report.rows import duration, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
@@ -43,7 +44,7 @@ class Facts:
 
     def micrometres(self, fwhms: float) -> str:
         """A length in FWHM, in words."""
-        return f"{number(fwhms * self.process.spot.fwhm * 1000, 2)} µm"
+        return f"{number(fwhms * optics.fwhm(self.process.spot) * 1000, 2)} µm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def _advice(facts: Facts) -> Iterator[str]:
 
 
 def _advice_on_design(facts: Facts) -> Iterator[str]:
-    spot = f"{facts.process.spot.fwhm:g} mm"
+    spot = f"{optics.fwhm(facts.process.spot):g} mm"
     for kind, plural in (("feature", "features"), ("gap", "gaps")):
         width = [p.width for p in facts.places if p.kind == kind and p.width is not None]
         if width:
