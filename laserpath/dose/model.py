@@ -37,8 +37,8 @@ def engine(
     """The engine for a grid and a spot.
 
     method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one.
-    device: 'cpu', 'cuda', 'vulkan', 'metal' (only the first was ever tested), or 'auto': the one that Taichi
-    runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda.
+    device: 'cpu', 'vulkan' (run on a software renderer only), 'cuda', 'metal' (never run), or 'auto': the one
+    that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda.
     tolerance: largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
     """
     if method not in METHODS:
