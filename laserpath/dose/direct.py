@@ -31,7 +31,7 @@ from laserpath.errors import InputError
 from laserpath.types import BeamImage, Grid, Spot
 
 _KNOTS = 1 << 14
-_WIDEST = 64
+_WIDEST = 32
 """Pixels of an unrolled stencil; a wider one takes long to compile, and the FFT is faster."""
 
 

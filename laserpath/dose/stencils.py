@@ -65,22 +65,21 @@ def separable(precision: str, width: int) -> SimpleNamespace:
                 for k in range(energy.shape[0]):
                     u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
                     j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
-                    top, left = i - half, j - half
-                    if top + width > low and top < high:
-                        wu = bell(ti.cast(u - j, real), a, square_a)
-                        wv = bell(ti.cast(v - i, real), b, square_b) * ti.cast(energy[k], real)
-                        if left >= 0 and left + width <= out.shape[1]:
-                            for m in range(ti.max(0, low - top), ti.min(width, high - top)):
-                                row = taps(0)
+                    left, first, last = j - half, ti.max(i - half, low), ti.min(i - half + width, high)
+                    if first < last:
+                        wu, y = bell(ti.cast(u - j, real), a, square_a), ti.cast(first - v, real)
+                        weight, step = ti.exp(-b * y * y) * ti.cast(energy[k], real), ti.exp(-b * (2 * y + 1))
+                        inside = left >= 0 and left + width <= out.shape[1]
+                        for row in range(first, last):
+                            if inside:
                                 for n in ti.static(range(width)):
-                                    row[n] = out[top + m, left + n]
-                                row += wv[m] * wu
+                                    out[row, left + n] = out[row, left + n] + weight * wu[n]
+                            else:
                                 for n in ti.static(range(width)):
-                                    out[top + m, left + n] = row[n]
-                        else:
-                            for m in range(ti.max(0, low - top), ti.min(width, high - top)):
-                                for n in range(ti.max(0, -left), ti.min(width, out.shape[1] - left)):
-                                    out[top + m, left + n] = out[top + m, left + n] + wv[m] * wu[n]
+                                    if left + n >= 0 and left + n < out.shape[1]:
+                                        out[row, left + n] = out[row, left + n] + weight * wu[n]
+                            weight *= step
+                            step *= square_b
 
     @ti.kernel
     def gather(
@@ -90,26 +89,30 @@ def separable(precision: str, width: int) -> SimpleNamespace:
         for k in range(energy.shape[0]):
             u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
             j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
-            tu, tv, top, left = ti.cast(u - j, real), ti.cast(v - i, real), i - half, j - half
-            wu, wv = bell(tu, a, ti.exp(-2 * a)), bell(tv, b, ti.exp(-2 * b))
-            moments = taps(0)
-            for n in ti.static(range(width)):
-                moments[n] = wu[n] * (n - half - tu)
+            tu, left, first = ti.cast(u - j, real), j - half, ti.max(i - half, 0)
+            wu, y = bell(tu, a, ti.exp(-2 * a)), ti.cast(first - v, real)
+            weight, step, square_b = ti.exp(-b * y * y), ti.exp(-b * (2 * y + 1)), ti.exp(-2 * b)
+            inside = left >= 0 and left + width <= field.shape[1]
             f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
-            for m in range(ti.max(0, -top), ti.min(width, field.shape[0] - top)):
-                row, row_u = ti.cast(0, real), ti.cast(0, real)
-                if left >= 0 and left + width <= field.shape[1]:
-                    g = taps(0)
+            for row in range(first, ti.min(i - half + width, field.shape[0])):
+                total, moment = ti.cast(0, real), ti.cast(0, real)
+                if inside:
                     for n in ti.static(range(width)):
-                        g[n] = field[top + m, left + n]
-                    row, row_u = g.dot(wu), g.dot(moments)
+                        g = field[row, left + n] * wu[n]
+                        total += g
+                        moment += g * (n - half)
                 else:
-                    for n in range(ti.max(0, -left), ti.min(width, field.shape[1] - left)):
-                        row += field[top + m, left + n] * wu[n]
-                        row_u += field[top + m, left + n] * moments[n]
-                f += row * wv[m]
-                f_u += row_u * wv[m]
-                f_v += row * wv[m] * (m - half - tv)
+                    for n in ti.static(range(width)):
+                        if left + n >= 0 and left + n < field.shape[1]:
+                            g = field[row, left + n] * wu[n]
+                            total += g
+                            moment += g * (n - half)
+                f += total * weight
+                f_u += (moment - total * tu) * weight
+                f_v += total * weight * y
+                weight *= step
+                step *= square_b
+                y += 1
             d_energy[k] = f
             d_xy[k, 0] = 2 * a * per * energy[k] * f_u
             d_xy[k, 1] = 2 * b * per * energy[k] * f_v
