@@ -83,6 +83,8 @@ class Grid:
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
+        if len(self.shape) != 2 or not all(isinstance(n, (int, np.integer)) for n in self.shape):
+            raise InputError(f"grid shape is {self.shape}, but must be two whole numbers, (rows, columns)")
         positive(self, "pitch", "shape")
         if not np.isfinite(self.origin).all():
             raise InputError(f"grid origin is {self.origin}, but must be finite")

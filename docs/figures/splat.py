@@ -143,9 +143,10 @@ def main():
         print(table, end="\n\n")
         if write:
             text = PAGE.read_text(encoding="utf-8")
-            begin, end = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
-            head, _, rest = text.partition(begin)
-            PAGE.write_text(head + begin + table + end + rest.partition(end)[2], encoding="utf-8")
+            begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+            head, rest = text.split(begin)
+            tail = rest.split(end)[1]  # either marker missing: an error, and the page as it was
+            PAGE.write_text(f"{head}{begin}\n{table}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

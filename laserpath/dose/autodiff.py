@@ -45,8 +45,10 @@ class AutodiffEngine(RadialEngine):
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        xy, energy = checked_points(xy, energy, self.grid)
-        slope = checked_slope(d_dose, self.grid, self.precision)
+        xy, energy = checked_points(xy, energy, self)
+        slope = checked_slope(d_dose, self)
+        if len(energy) == 0:
+            return energy.copy(), xy.copy()
         u, v = self._pixels(xy)
         inputs = [self._array(a) for a in (u, v, energy.astype(u.dtype))]
         tables = [self._array(a) for a in (self._table, self._slopes)]

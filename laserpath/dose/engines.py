@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
 from laserpath.types import Grid, Spot
@@ -22,6 +23,7 @@ TOLERANCE = 1e-3
 """Largest error of an engine, relative to the peak of the dose, unless another is asked for."""
 
 _FEWEST_PIXELS = 2.0
+_BRIGHTEST = 1e30
 _GRIDS = 8
 """Arrays of the grid's size that an engine holds at its peak, at most."""
 
@@ -38,6 +40,7 @@ class Engine(Protocol):
     """Points of energy ↔ dose on `grid`. Arrays in and out are NumPy; none is written to."""
 
     grid: Grid
+    spot: Spot
     precision: str
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
@@ -58,7 +61,7 @@ def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
         raise InputError(f"tolerance is {tolerance:g}, but must be between 1e-06 and 0.1")
     if tolerance < 1e-5 and precision == "f32":
         raise InputError(f"tolerance {tolerance:g} is below 1e-05, too fine for f32; use precision 'f64'")
-    narrow = spot.fwhm * min(spot.aspect, 1 / spot.aspect) ** 0.5
+    narrow = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5
     if narrow < _FEWEST_PIXELS * grid.pitch * (1 - 1e-9):
         raise InputError(
             f"spot FWHM {narrow:g} mm is {narrow / grid.pitch:.2g} pixels of {grid.pitch:g} mm, "
@@ -72,20 +75,26 @@ def check_memory(shape: tuple[int, int], precision: str) -> None:
     if needed > (available := _memory()):
         raise InputError(
             f"grid of {shape[0]} × {shape[1]} pixels needs {needed / 2**30:.1f} GiB, "
-            f"above the {available / 2**30:.1f} GiB of this machine"
+            f"above the {available / 2**30:.1f} GiB that are free"
         )
 
 
 def _memory() -> float:
-    """Bytes of this machine's memory; without limit where the system does not tell."""
+    """Bytes that are free, or all that the machine has; without limit where the system does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            (free,) = (line.split()[1] for line in lines if line.startswith("MemAvailable"))
+        return 1024 * float(free)
+    except (OSError, ValueError):
+        pass
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return np.inf
 
 
-def checked_points(xy: Floats, energy: Floats, grid: Grid) -> tuple[Floats, Floats]:
-    """The points as contiguous float64; refused if not finite or outside the grid."""
+def checked_points(xy: Floats, energy: Floats, owner: Engine) -> tuple[Floats, Floats]:
+    """The points as contiguous float64; refused if not finite, too bright for f32, or outside the grid."""
     xy = np.ascontiguousarray(xy, dtype=np.float64)
     energy = np.ascontiguousarray(energy, dtype=np.float64)
     if xy.shape != (len(energy), 2) or energy.ndim != 1:
@@ -95,7 +104,14 @@ def checked_points(xy: Floats, energy: Floats, grid: Grid) -> tuple[Floats, Floa
     # nan and inf come through a sum: one look at it is quicker than one at every energy.
     if not np.isfinite(energy.sum()) and (bad := int((~np.isfinite(energy)).sum())):
         raise InputError(f"path holds {bad} energies that are not finite")
-    check_inside(xy, grid)
+    if owner.precision == "f32" and len(energy):
+        brightest = np.abs(energy).max() * float(optics.profile(owner.spot, 0.0, 0.0))
+        if brightest > _BRIGHTEST:
+            raise InputError(
+                f"dose {brightest:.3g} of one point is above {_BRIGHTEST:g}, too large for f32; "
+                "use precision 'f64'"
+            )
+    check_inside(xy, owner.grid)
     return xy, energy
 
 
@@ -112,11 +128,15 @@ def check_inside(xy: Floats, grid: Grid) -> None:
         raise InputError(f"exposing moves reach from {low} to {high} mm, outside the grid {grid.extent} mm")
 
 
-def checked_slope(d_dose: Floats, grid: Grid, precision: str) -> Floats:
+def checked_slope(d_dose: Floats, owner: Engine) -> Floats:
     """∂L/∂D as a contiguous array of the engine's precision."""
-    if np.shape(d_dose) != grid.shape:
-        raise InputError(f"slope of the dose has shape {np.shape(d_dose)}, but the grid has {grid.shape}")
-    return np.ascontiguousarray(d_dose, DTYPE[precision])
+    shape = owner.grid.shape
+    if np.shape(d_dose) != shape:
+        raise InputError(f"slope of the dose has shape {np.shape(d_dose)}, but the grid has {shape}")
+    # As above: a sum is quicker to look at; it may itself overflow, so a bad one is looked at again.
+    if not np.isfinite(np.sum(d_dose)) and not np.isfinite(d_dose).all():
+        raise InputError("slope of the dose holds values that are not finite")
+    return np.ascontiguousarray(d_dose, DTYPE[owner.precision])
 
 
 def quadratic_form(spot: Spot) -> Floats:

@@ -75,13 +75,16 @@ class FftEngine:
     """Points ↔ dose by splat and FFT.
 
     splat: the coarse grid.  padded: the picture's grid with its dark rim, `crop` where the picture is in it.
-    modes: the largest whole frequencies (rows, columns) that are kept.
+    modes: the largest whole frequencies (rows, columns) that are kept.  left_out: bound on what the others
+    would change, of the spot's peak: an eighth of the tolerance, and more for a spot with kinks.
     """
 
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
-        band = _band(spot, tolerance / 8)
+        band = band_of(spot, tolerance)
+        kinked = spot.profile in ("airy-function", "measured")
+        self.left_out = _left_out(spot, band) if kinked else tolerance / 8
         order, pitch = _resolution(spot, band, tolerance / 4)
         self._refine = max(1, ceil(2 * band * grid.pitch))
         self.padded, self.crop = _padded(grid, _rim(spot, tolerance), order * pitch, self._refine)
@@ -109,7 +112,7 @@ class FftEngine:
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        xy, energy = checked_points(xy, energy, self.grid)
+        xy, energy = checked_points(xy, energy, self)
         spectrum = self._spectrum(xy, energy)
         spectrum *= self._filter
         dose = self._picture(spectrum)
@@ -119,8 +122,8 @@ class FftEngine:
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        xy, energy = checked_points(xy, energy, self.grid)
-        d_dose = checked_slope(d_dose, self.grid, self.precision)
+        xy, energy = checked_points(xy, energy, self)
+        d_dose = checked_slope(d_dose, self)
         spectrum = self._slope_spectrum(d_dose)
         spectrum *= np.conj(self._filter)
         field = self._coarse(spectrum)
@@ -132,8 +135,8 @@ class FftEngine:
 
     def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> SpotGradient:
         """∂L/∂(FWHM, defocus) from ∂L/∂D (rows, columns): Parseval's sum of ∂H/∂(FWHM, defocus)."""
-        xy, energy = checked_points(xy, energy, self.grid)
-        d_dose = checked_slope(d_dose, self.grid, self.precision)
+        xy, energy = checked_points(xy, energy, self)
+        d_dose = checked_slope(d_dose, self)
         cross = self._spectrum(xy, energy) * np.conj(self._slope_spectrum(d_dose))
         cross *= self._shift() / self._blur()
         cross[:, 1:] *= 2  # the other half of the plane
@@ -214,12 +217,21 @@ class FftEngine:
         return wide
 
 
-def _band(spot: Spot, tolerance: float) -> float:
-    """The highest frequency that is kept, 1/mm."""
-    band = optics.cutoff(spot, tolerance)
+def band_of(spot: Spot, tolerance: float) -> float:
+    """The highest frequency that is kept, 1/mm: what is left out changes h by an eighth of the tolerance."""
+    band = optics.cutoff(spot, tolerance / 8)
     if spot.profile in ("airy-function", "measured"):
         return float(min(band, _KINKS * np.sqrt(spot.photons) / spot.fwhm))
     return band
+
+
+def _left_out(spot: Spot, band: float) -> float:
+    """How much of its peak a spot may change where the frequencies above the band are missing, at most."""
+    low, high = -7.0, 0.0
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (middle, high) if optics.cutoff(spot, 10**middle) > band else (low, middle)
+    return float(10**high)
 
 
 def _rim(spot: Spot, tolerance: float) -> float:

@@ -14,7 +14,7 @@ position is right, and nowhere zero by construction. The weights at the fraction
 `gather` is the adjoint. A splat's strips of rows are each one thread's: every pixel is summed in the
 order of the points, so that the bits do not depend on the number of threads.
 
-*Stencil*: e_k h(x − x_k) for all pixels within a reach. *Quadrature*: see `segments`.
+*Quadrature*: see `segments`. *Interpolation*: see `tail`. The direct engine's kernels are in `stencils`.
 """
 
 from functools import cache

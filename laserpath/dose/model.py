@@ -6,7 +6,7 @@ absorbed at once. Segments become points (`segments`), points become dose (`engi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.dose.direct import direct_engine
-from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient, check_inside
-from laserpath.dose.fft import FftEngine
+from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
+from laserpath.dose.fft import FftEngine, band_of
 from laserpath.dose.runtime import start
 from laserpath.dose.segments import PathGradient, Points, from_points, to_points
 from laserpath.errors import InputError
@@ -54,6 +54,8 @@ def engine(
         return FftEngine(grid, spot, precision, tolerance)
     if method == "direct":
         return direct_engine(grid, spot, precision, tolerance)
+    check(grid, spot, precision, tolerance)
+    check_memory(grid.shape, precision)
     from laserpath.dose.autodiff import AutodiffEngine  # a reference, seldom wanted
 
     return AutodiffEngine(grid, spot, precision)
@@ -85,20 +87,23 @@ class DoseModel:
         self.engine = engine(
             grid, spot, method=method, device=device, precision=precision, tolerance=tolerance
         )
-        self._width = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5
+        self._width = _finest(spot, tolerance)
 
     def dose(self, toolpath: Toolpath) -> Floats:
         """Dose (rows, columns), mJ/mm², of all exposing moves."""
         return self.line_dose(toolpath.xy, path_energy(toolpath, self.spot))
 
     def gradient(self, toolpath: Toolpath, d_dose: Floats) -> ToolpathGradient:
-        """∂L/∂(xy, power, speed) from ∂L/∂D."""
+        """∂L/∂(xy, power, speed) from ∂L/∂D. Dark moves have no derivative: dark they stay."""
         path = self.line_gradient(toolpath.xy, path_energy(toolpath, self.spot), d_dose)
         per_power, per_speed = line_energy_slopes(toolpath.power, toolpath.speed, self.spot)
         return ToolpathGradient(path.xy, path.line_energy * per_power, path.line_energy * per_speed)
 
     def spot_gradient(self, toolpath: Toolpath, d_dose: Floats) -> SpotGradient:
-        """∂L/∂(FWHM, defocus) from ∂L/∂D, at the same line energies."""
+        """∂L/∂(FWHM, defocus) from ∂L/∂D, at the same line energies.
+
+        With N > 1 photons these depend on the spot too at the same power: q = E_N P^N/v.
+        """
         points = self.points(toolpath.xy, path_energy(toolpath, self.spot))
         return self.engine.spot_gradient(points.xy, points.energy, d_dose)
 
@@ -112,7 +117,12 @@ class DoseModel:
 
     def points(self, xy: Floats, line_energy: Floats) -> Points:
         """The quadrature points of a polyline, for `spread` and `pull`."""
-        xy, line_energy = np.asarray(xy), np.asarray(line_energy)
+        xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
+        if xy.ndim != 2 or xy.shape[1] != 2 or line_energy.shape != (max(len(xy) - 1, 0),):
+            raise InputError(
+                f"path has vertices of shape {xy.shape} and line energies of shape {line_energy.shape}, "
+                "but must have (N + 1, 2) and (N,)"
+            )
         if bad := int((~np.isfinite(xy)).sum()):
             raise InputError(f"path holds {bad} coordinates that are not finite")
         lit = line_energy != 0
@@ -126,7 +136,18 @@ class DoseModel:
 
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """`line_gradient` with the points of that polyline at hand."""
+        xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
         return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
+
+
+def _finest(spot: Spot, tolerance: float) -> float:
+    """FWHM (mm) of the spot in focus, or of an Airy spot that holds frequencies as high, for the quadrature.
+
+    A defocused Airy spot is wide but has fine rings, and a photograph may have any structure.
+    """
+    if spot.profile in ("airy", "gaussian"):
+        return optics.fwhm(replace(spot, defocus=0.0)) * min(spot.aspect, 1 / spot.aspect) ** 0.5
+    return 2 * optics.FWHM_PER_RESOLUTION / band_of(spot, tolerance)
 
 
 @lru_cache(maxsize=4)

@@ -1,7 +1,7 @@
 """Segments ↔ points: the quadrature of D(x) = Σ_k q_k ∫_segment_k h(x − γ(s)) ds.
 
 A segment is executed with a constant line energy q (mJ/mm). One of length L becomes the n Gauss–Legendre
-points of one rule, or of equal pieces with 8 points each if it is long; a point with weight w (Σ w = 1)
+points of one rule, of 8 at most, and a longer one is cut into equal pieces; a point with weight w (Σ w = 1)
 carries q L w (mJ). n is the smallest that keeps the dose of any lone segment within half of the
 tolerance of its own peak, at any place, ends included: `_LONGEST` is the largest L/FWHM for n = 1 … 8, the
 smaller of an Airy and a Gaussian spot, measured by `docs/figures/quadrature.py`. So a segment of one

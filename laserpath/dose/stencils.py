@@ -9,8 +9,8 @@ point. exp(−a (x₀ + m)²) = exp(−a x₀²) exp(−2 a x₀)^m exp(−a m²
 *Radial*: h is a function of the quadratic form s = A x² + B x y + C y² (a round or elliptical spot), read
 from a table over s with its slopes by cubic Hermite pieces, whose own derivative is the gradient.
 
-Pixels outside the grid are skipped. On the CPU each strip of rows is one thread's and is summed in the
-order of the points; elsewhere points are added atomically, in any order.
+Pixels outside the grid are skipped. Each strip of rows (separable), or all of them (radial), is one thread's
+and is summed in the order of the points; on other devices than the CPU points are added in any order.
 """
 
 from functools import cache
@@ -24,7 +24,11 @@ _CHUNK = 512
 
 @cache
 def separable(precision: str, width: int) -> SimpleNamespace:
-    """`spread` and `gather` of a Gaussian along the axes on `width` × `width` pixels, an even number."""
+    """`spread` and `gather` of a Gaussian along the axes on `width` columns, an even number.
+
+    above: rows on either side of the point. From the first of them on, the weights of the rows come by a
+    recurrence, so that the Gaussian must not have faded to nothing there.
+    """
     real = {"f32": ti.f32, "f64": ti.f64}[precision]
     plane, taps = ti.types.ndarray(real, 2), ti.types.vector(width, real)
     reals, positions, rows = (
@@ -54,7 +58,8 @@ def separable(precision: str, width: int) -> SimpleNamespace:
 
     @ti.kernel
     def spread(
-        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, strips: rows,
+        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, above: ti.i32,
+        strips: rows,
         out: plane,
     ):  # fmt: skip
         ti.loop_config(block_dim=_CHUNK)
@@ -65,7 +70,7 @@ def separable(precision: str, width: int) -> SimpleNamespace:
                 for k in range(energy.shape[0]):
                     u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
                     j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
-                    left, first, last = j - half, ti.max(i - half, low), ti.min(i - half + width, high)
+                    left, first, last = j - half, ti.max(i - above + 1, low), ti.min(i + above + 1, high)
                     if first < last:
                         wu, y = bell(ti.cast(u - j, real), a, square_a), ti.cast(first - v, real)
                         weight, step = ti.exp(-b * y * y) * ti.cast(energy[k], real), ti.exp(-b * (2 * y + 1))
@@ -83,18 +88,19 @@ def separable(precision: str, width: int) -> SimpleNamespace:
 
     @ti.kernel
     def gather(
-        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, field: plane,
+        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, above: ti.i32,
+        field: plane,
         d_energy: reals, d_xy: positions,
     ):  # fmt: skip
         for k in range(energy.shape[0]):
             u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
             j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
-            tu, left, first = ti.cast(u - j, real), j - half, ti.max(i - half, 0)
+            tu, left, first = ti.cast(u - j, real), j - half, ti.max(i - above + 1, 0)
             wu, y = bell(tu, a, ti.exp(-2 * a)), ti.cast(first - v, real)
             weight, step, square_b = ti.exp(-b * y * y), ti.exp(-b * (2 * y + 1)), ti.exp(-2 * b)
             inside = left >= 0 and left + width <= field.shape[1]
             f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
-            for row in range(first, ti.min(i - half + width, field.shape[0])):
+            for row in range(first, ti.min(i + above + 1, field.shape[0])):
                 total, moment = ti.cast(0, real), ti.cast(0, real)
                 if inside:
                     for n in ti.static(range(width)):

@@ -91,16 +91,34 @@ class _Dose(torch.autograd.Function):
         return _tensor(dose, xy.device, _common_dtype(xy, power, speed))
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, d_dose: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        inputs = ctx.saved_tensors
-        gradient = ctx.model.gradient(_toolpath(*inputs), _array(d_dose))
+        gradient = _Adjoint.apply(d_dose, *ctx.saved_tensors, ctx.model)
+        wanted = zip(gradient, ctx.needs_input_grad, strict=False)
+        return (*(one if wants else None for one, wants in wanted), None)
+
+
+class _Adjoint(torch.autograd.Function):
+    """∂L/∂(xy, power, speed). Not differentiable, neither in ∂L/∂D nor in the path, and says so."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        d_dose: torch.Tensor,
+        xy: torch.Tensor,
+        power: torch.Tensor,
+        speed: torch.Tensor,
+        model: DoseModel,
+    ) -> tuple[torch.Tensor, ...]:
+        gradient = model.gradient(_toolpath(xy, power, speed), _array(d_dose))
         arrays = (gradient.xy, gradient.power, gradient.speed)
-        per_input = (
-            _tensor(array, one.device, one.dtype) if wanted else None
-            for array, one, wanted in zip(arrays, inputs, ctx.needs_input_grad, strict=False)
+        return tuple(
+            _tensor(a, one.device, one.dtype) for a, one in zip(arrays, (xy, power, speed), strict=True)
         )
-        return (*per_input, None)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *_: torch.Tensor) -> tuple[None, ...]:
+        raise RuntimeError("DoseLayer has no second derivative; it was asked to differentiate its gradient")
 
 
 def _checked(**tensors: torch.Tensor) -> None:
