@@ -236,7 +236,7 @@ def descend(
     return xy, energy, loss
 
 
-def draw(seed: int, profile: str = "airy", find: int = 100, finish: int = 250) -> Drawing:
+def draw(seed: int, profile: str = "airy", find: int = 70, finish: int = 200) -> Drawing:
     """The butterfly from a random walk: `find` iterations with each wide spot, `finish` with the real one."""
     design = butterfly()
     real = accurate_model(GRID, Spot(FWHM, profile))

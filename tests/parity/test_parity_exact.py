@@ -14,6 +14,7 @@ from exact import airy_segment, gaussian_segment
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from laserpath import optics
 from laserpath.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
@@ -27,6 +28,7 @@ SPOTS = {
     "two-photon": Spot(fwhm=0.15, profile="gaussian", photons=2),
 }
 PIXELS_PER_FWHM = (2.6, 6.0, 13.0)
+"""Of the dose's spot, which absorbing two photons makes narrower."""
 
 lengths = st.one_of(st.just(0.0), st.floats(-6, np.log10(2 * HALF)).map(lambda e: 10.0**e))
 """mm, from nothing to the whole field, every decade alike."""
@@ -36,8 +38,8 @@ offsets = st.tuples(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5))
 
 @cache
 def model(spot: str, pixels: float, asked: int) -> DoseModel:
-    n = int(HALF / SPOTS[spot].fwhm * pixels)
-    pitch = SPOTS[spot].fwhm / pixels
+    pitch = optics.fwhm(SPOTS[spot]) / pixels
+    n = int(HALF / pitch)
     grid = Grid(origin=(-n * pitch, -n * pitch), pitch=pitch, shape=(2 * n + 1, 2 * n + 1))
     return DoseModel(grid, SPOTS[spot], **ASKED[asked])
 
