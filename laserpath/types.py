@@ -187,6 +187,8 @@ class Spot:
         whole(self, "photons")
         if (self.measured is None) == (self.profile == "measured"):
             raise InputError("spot measured must be given for the profile 'measured', and only there")
+        if self.wavelength is not None:
+            positive(self, "wavelength")
         if self.defocus:
             self._check_defocus()
 
@@ -197,7 +199,6 @@ class Spot:
             raise InputError(f"spot defocus is {self.defocus}, but must be finite")
         if self.wavelength is None:
             raise InputError(f"spot defocus {self.defocus:g} mm needs a wavelength")
-        positive(self, "wavelength")
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ def test_an_objective_out_of_focus(tmp_path: Path) -> None:
             "profile = 'airy-function'\nfwhm_mm = 0.1\ndefocus_mm = 1\nwavelength_nm = 405",
             "'airy-function' has no defocus",
         ),
+        ("fwhm_mm = 0.1\nwavelength_nm = -5", "wavelength"),
         ("profile = 'measured'\nfwhm_mm = 0.1", "key 'measured' is missing"),
         ("fwhm_mm = 0.1\npixel_um = 3", "key 'measured' is missing"),
         ("measured = 'beam.png'\npixel_um = 1", "beam.png' is missing"),
