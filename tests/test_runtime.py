@@ -133,16 +133,20 @@ def test_nothing_is_printed_by_taichi():
 
 
 def test_a_second_process_finds_the_kernels_compiled(tmp_path):
-    """Taichi's cache on disk: faster than compiling."""
+    """Taichi's cache on disk: less processor time than compiling."""
     timed = """
         import time
-        started = time.perf_counter()
+        started = time.process_time()
         dose()
-        print(time.perf_counter() - started)
+        print(time.process_time() - started)
     """
-    cold, warm = (float(run(timed, TI_OFFLINE_CACHE_FILE_PATH=str(tmp_path))) for _ in range(2))
-    assert list(tmp_path.rglob("*"))
-    assert warm < cold
+
+    def seconds() -> float:
+        return float(run(timed, TI_OFFLINE_CACHE_FILE_PATH=str(tmp_path)))
+
+    cold = seconds()
+    assert list(tmp_path.rglob("*.tic"))
+    assert min(seconds() for _ in range(3)) < 0.8 * cold
 
 
 def test_strips_hold_every_row_once_and_about_as_many_points():
