@@ -23,7 +23,8 @@ def _frozen(values: ArrayLike, name: str, dtype: type, shape: tuple[int, ...]) -
     if array.shape != shape:
         raise GcodeError(f"moves {name} has shape {array.shape}, but {shape} is needed")
     if not np.isfinite(array).all():
-        raise GcodeError(f"moves {name} holds {int((~np.isfinite(array)).sum())} values that are not finite")
+        bad = int((~np.isfinite(array)).sum())
+        raise GcodeError(f"moves {name} is not finite in {bad} of {array.size} values")
     array.flags.writeable = False
     return array
 

@@ -15,10 +15,10 @@ from laserpath import convert, files, framing, report, toolpath_svg
 from laserpath.curve import initial_curve
 from laserpath.design import load
 from laserpath.dose import DoseModel
-from laserpath.measure import measure, measure_executed, missing
+from laserpath.measure import lost_in_motion, measure, measure_executed, missing
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
-from laserpath.placement import place, too_fine, too_strong
+from laserpath.placement import check_power, place, too_fine, too_strong
 from laserpath.program import header, write_program
 from laserpath.results import Report, Solution
 from laserpath.smooth import to_levels
@@ -84,6 +84,7 @@ def plan(
     spot, resin, machine = process.spot, process.resin, process.machine
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
+    check_power(process, settings)
     design = place(design, resin, machine, spot, settings.origin)
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
@@ -96,11 +97,13 @@ def plan(
     toolpath = _read(program, machine)
     first = write_program(start, design, process, settings)
     commanded = measure(toolpath, design, target, process, lines=_lines(program))
+    executed = measure_executed(toolpath, design, target, process, lines=_lines(program))
+    lost = lost_in_motion(commanded.figures, executed.figures, toolpath, design, process)
     result = Report(
         commanded=commanded,
-        executed=measure_executed(toolpath, design, target, process, lines=_lines(program)),
+        executed=executed,
         start=measure(_read(first, machine), design, target, process, lines=_lines(first)),
-        warnings=(*warnings, *missing(commanded.edges)),
+        warnings=(*warnings, *missing(commanded.edges), *lost),
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)
 

@@ -23,6 +23,6 @@ def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) ->
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise InputError(f"{name} has shape {array.shape}, but {wanted} is needed")
     if bad := int((~np.isfinite(array)).sum()):
-        raise InputError(f"{name} holds {bad} values that are not finite")
+        raise InputError(f"{name} is not finite in {bad} of {array.size} values")
     array.flags.writeable = False
     return array

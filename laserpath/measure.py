@@ -24,6 +24,10 @@ DEFOCUS = 1.15
 
 _EXECUTED_PIECE_FWHM = 0.5
 _LISTED = 3
+_LOST = 0.05
+"""Of the outline or of the area, lost between command and execution: more is warned of."""
+_WAY_FWHM = 1 / 4
+"""A way to full speed, v²/(2a), so short that braking does not matter: docs/resin.md."""
 
 
 def measure(
@@ -77,6 +81,41 @@ def missing(edges: Edges) -> tuple[str, ...]:
     )
 
 
+def lost_in_motion(
+    commanded: Figures, executed: Figures, path: Toolpath, design: Design, process: Process
+) -> tuple[str, ...]:
+    """A sentence if the controller loses much of what is commanded: how much, why, what to do."""
+    area, samples = design.area.area, max(executed.samples, 1)
+    gone = (executed.undercure - commanded.undercure) / area
+    if max(gone, (executed.missing_edges - commanded.missing_edges) / samples) <= _LOST:
+        return ()
+    here, there = (f"{100 * figures.undercure / area:.1f} %" for figures in (executed, commanded))
+    return (
+        f"as executed {here} of the area is missing and {executed.missing_edges} of {samples} points of the "
+        f"outline have no printed edge near, as commanded {there} and {commanded.missing_edges}: "
+        f"{_why_slow(executed, path, process)}",
+    )
+
+
+def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
+    """What slows the head down, what that does to the dose, and the speed at which it would not."""
+    machine, spot = process.machine, process.spot
+    order, fastest = process.resin.order, float(path.speed[path.on].max(initial=0))
+    calm = min(fastest, float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * optics.fwhm(spot))))
+    why, instead = "it brakes at bends and ends", "more acceleration"
+    if figures.segment_rate > 1.001 * machine.segment_rate:
+        why = f"the link keeps up with {machine.segment_rate:g} of {figures.segment_rate:.0f} moves/s"
+        instead = "a faster link (segment_rate)"
+        calm = min(calm, machine.segment_rate / _peak_rate(path.length[path.on], machine.look_ahead))
+    dose = "where it is slow its power levels do not follow"
+    if order > 1 and gcode.dialect(machine.dialect).dynamic_power:
+        dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"
+    return (
+        f"the head is slower than commanded, since {why}, and {dose}; "
+        f"take a speed_max below {calm:.2g} mm/s, or {instead}"
+    )
+
+
 def _from_zero(path: Toolpath, process: Process) -> Toolpath:
     """The path with a travel from the work zero, where the head stands when the program starts."""
     return Toolpath(
@@ -87,7 +126,7 @@ def _from_zero(path: Toolpath, process: Process) -> Toolpath:
 
 
 def _peak_rate(duration: Floats, window: int) -> float:
-    """Moves per second in the busiest run of `window` moves, if the link kept up."""
+    """Moves per second (or mm) in the busiest run of `window` moves, if the link kept up."""
     if len(duration) == 0:
         return 0.0
     window = min(int(window), len(duration))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import shapely
 from shapely import affinity
 
+import gcode
 from laserpath import optics
 from laserpath.errors import InputError
 from laserpath.resin import line_energy, line_energy_unit
@@ -82,11 +83,25 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
             places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
             where = ", ".join(f"({p.x:.3f}, {p.y:.3f})" for p in places)
             sentences.append(
-                f"{len(parts)} {what} narrower than {2 * reach:.3g} mm (half the spot of "
-                f"{optics.fwhm(spot):g} mm) "
-                f"will print badly or not at all, the largest at {where} mm"
+                f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than {2 * reach:.3g} mm "
+                f"(half the spot of {optics.fwhm(spot):g} mm) will print badly or not at all, "
+                f"the largest at {where} mm"
             )
     return tuple(sentences)
+
+
+def check_power(process: Process, settings: Settings) -> None:
+    """Refuse a laser whose full power at the smallest feed is less than one line needs, D_c · pitch."""
+    machine, fwhm = process.machine, optics.fwhm(process.spot)
+    slowest = 0.1 ** gcode.dialect(machine.dialect).feed_decimals / 60
+    needed = process.resin.critical_dose * settings.pitch_fwhm * fwhm
+    strongest = float(line_energy(machine.power_max, slowest, process.spot))
+    if strongest < needed:
+        raise InputError(
+            f"power {machine.power_max:g} mW is too weak for {process.resin.name!r} in a spot of FWHM "
+            f"{fwhm:.3g} mm: a line would need {slowest * strongest / needed:.2g} mm/s, below the smallest "
+            f"feed, {slowest:.2g} mm/s; take a narrower spot or more power"
+        )
 
 
 def too_strong(process: Process, settings: Settings) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.arrays import Bools, Floats, frozen_array
-from laserpath.checks import between, positive, whole
+from laserpath.checks import between, number, positive, whole
 from laserpath.errors import InputError
 
 Point = tuple[float, float]
@@ -86,6 +86,7 @@ class Grid:
         if len(self.shape) != 2 or not all(isinstance(n, (int, np.integer)) for n in self.shape):
             raise InputError(f"grid shape is {self.shape}, but must be two whole numbers, (rows, columns)")
         positive(self, "pitch", "shape")
+        number("grid origin", self.origin)
         if not np.isfinite(self.origin).all():
             raise InputError(f"grid origin is {self.origin}, but must be finite")
 
@@ -164,7 +165,8 @@ class Spot:
 
     fwhm: full width at half maximum in focus, mm; of an elliptical spot the geometric mean of both.
     profile: 'airy', 'gaussian', 'airy-function' or 'measured'.
-    aspect: FWHM along `angle` ÷ FWHM across it.  angle: degrees from +x, counter-clockwise.
+    aspect: FWHM along `angle` ÷ FWHM across it; 1 for a photograph, which has its own shape and is turned
+    by the angle.  angle: degrees from +x, counter-clockwise.
     defocus: distance from the focal plane, mm.  wavelength: mm, needed with a defocus.
     photons: absorbed at once; the dose is spread as h^photons.
     measured: what a 'measured' spot looks like, scaled to `fwhm`.
@@ -187,8 +189,13 @@ class Spot:
         whole(self, "photons")
         if (self.measured is None) == (self.profile == "measured"):
             raise InputError("spot measured must be given for the profile 'measured', and only there")
+        if isinstance(self.measured, BeamImage) and self.aspect != 1:
+            raise InputError(
+                f"spot aspect is {self.aspect:g}, but a photograph has its own shape; give one FWHM"
+            )
         if self.wavelength is not None:
             positive(self, "wavelength")
+        number("spot defocus", self.defocus)
         if self.defocus:
             self._check_defocus()
 

@@ -138,6 +138,24 @@ def test_quiet_says_only_warnings(design: Path, library: Library, capsys: pytest
     assert beside(design) == NAMES
 
 
+def test_a_dose_above_the_limit_is_said_to_be_commanded_or_executed(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = library.plan.report
+    for part, words in (
+        ("commanded", "largest dose as commanded is 9"),
+        ("executed", "the dose as executed"),
+    ):
+        kept = {name: getattr(report, name) for name in ("commanded", "executed")}
+        hot = {name: 9.0 if name == part else 2.0 for name in kept}
+        changed = {
+            name: replace(m, figures=replace(m.figures, dose_max=hot[name])) for name, m in kept.items()
+        }
+        library.plan = replace(library.plan, report=replace(report, **changed))
+        assert run("plan", "square.svg", "-q") == 0
+        assert words in capsys.readouterr().err
+
+
 def test_the_table_has_lengths_in_micrometres_and_in_fwhm(
     design: Path, library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,6 +256,18 @@ def test_the_defaults_that_the_help_states_are_true() -> None:
         ) + ("fwhm" if field == "pitch" else "")
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["profiles", "--help"], ["plan", "--help"]])
+def test_examples_in_the_help_stand_line_by_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert run(*arguments) == 0
+    said = capsys.readouterr().out
+    assert "\\b" not in said and "\b" not in said
+    examples = [line.strip() for line in said.splitlines() if line.startswith("  laserpath ")]
+    assert len(examples) >= 2 or arguments[0] == "plan"
+    assert all(line.count("laserpath ") == 1 for line in examples)
+
+
 # Bad input
 
 
@@ -262,7 +292,12 @@ def test_the_defaults_that_the_help_states_are_true() -> None:
             "plan square.svg --resin two-photon-resist --critical-dose 20",
             "--critical-dose is in mJ/cm2, but 'two-photon resist",
         ),
-        ("plan square.svg --na 1.8 --wavelength 405", "'--na': '1.8' must be at most 1.7"),
+        ("plan square.svg --na 1.8 --wavelength 405", "na is 1.8, but must be at most 1.7"),
+        ("plan square.svg --spot square.svg", "'square.svg' is a file, but a profile file ends in .toml"),
+        (
+            "plan square.svg --resin two-photon-resist",
+            r"power 10 mW is too weak for 'two-photon resist.*' in a spot of FWHM 0\.\d+ mm",
+        ),
         ("plan square.svg --na 0.1", "--na needs --wavelength"),
         ("plan square.svg --wavelength 405", "--wavelength needs --na"),
         ("plan square.svg --na 0.1 --wavelength 405 --spot-fwhm 1", "--spot-fwhm and --na both"),

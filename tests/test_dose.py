@@ -264,7 +264,7 @@ def test_exposing_outside_the_grid_is_refused(side):
 
 
 def test_exposing_nowhere_is_refused():
-    with pytest.raises(InputError, match="path holds 1 coordinates that are not finite"):
+    with pytest.raises(InputError, match=r"path is not finite in 1 of \d+ coordinates"):
         MODEL.line_dose(np.array([[0.0, 0.0], [np.nan, 0.1]]), np.ones(1))
 
 
@@ -315,7 +315,8 @@ def test_one_line_of_a_hundred_thousand_does_not_change_the_bits():
     [
         ({"precision": "f16"}, "precision 'f16' is unknown; known: f32, f64"),
         ({"method": "fast"}, "method 'fast' is unknown; known: auto, fft, direct, autodiff"),
-        ({"device": "tpu"}, "device 'tpu' is not the 'cpu' on which Taichi runs already"),
+        ({"device": "tpu"}, "device 'tpu' is unknown; known: auto, cpu, cuda, vulkan, metal"),
+        ({"tolerance": "x"}, "tolerance is 'x', but must be a number"),
         ({"tolerance": 1e-7}, "tolerance is 1e-07, but must be between 1e-06 and 0.1"),
         ({"tolerance": 1e-6}, "tolerance 1e-06 is below 1e-05, too fine for f32; use precision 'f64'"),
         ({"grid": Grid((0, 0), 0.06, (20, 20))}, r"spot FWHM 0\.1 mm is 1\.7 pixels of 0\.06 mm"),
@@ -333,12 +334,19 @@ def test_what_cannot_be_is_refused_in_a_sentence(change, sentence, method):
         engine(options.pop("grid"), options.pop("spot"), **options)
 
 
+def test_a_wide_spot_is_blamed_for_the_memory_of_its_rim():
+    with pytest.raises(
+        InputError, match=r"pixels, most of them the dark rim of a spot of FWHM 100 mm, needs"
+    ):
+        engine(Grid((0, 0), 0.002, (100, 100)), Spot(100.0), method="fft")
+
+
 @all_models
 @pytest.mark.parametrize(
     ("xy", "energy", "sentence"),
     [
-        ([[np.inf, 0]], [1], "path holds 1 coordinates that are not finite"),
-        ([[0, 0]], [np.nan], "path holds 1 energies that are not finite"),
+        ([[np.inf, 0]], [1], "path is not finite in 1 of 2 coordinates"),
+        ([[0, 0]], [np.nan], "path is not finite in 1 of 1 energies"),
         ([[0, 9]], [1], "outside the grid"),
         ([[0, 0]], [1, 2], r"points xy \(1, 2\) and energy \(2,\) do not go together"),
     ],

@@ -91,21 +91,21 @@ def test_the_whole_work_area_may_be_used(origin):
 def test_a_fine_line_is_named_with_its_place():
     made = design(shapely.box(0, 0, 1, 1), shapely.box(2, 0, 2.03, 1))
     (sentence,) = too_fine(made, SPOT)
-    assert "1 features narrower than 0.05 mm" in sentence
+    assert "1 feature narrower than 0.05 mm" in sentence
     assert "(2.015, 0.500)" in sentence
 
 
 def test_a_fine_gap_is_named_with_its_place():
     (sentence,) = too_fine(design(shapely.box(0, 0, 1, 1), shapely.box(1.03, 0, 2, 1)), SPOT)
-    assert "1 gaps narrower than" in sentence
+    assert "1 gap narrower than" in sentence
     assert "(1.015, 0.500)" in sentence
 
 
 def test_islands_and_holes_count_however_small():
     island, hole = shapely.box(3, 3, 3.005, 3.005), shapely.box(0.5, 0.5, 0.505, 0.505)
     features, gaps = too_fine(design(shapely.box(0, 0, 1, 1).difference(hole), island), SPOT)
-    assert "1 features" in features and "(3.002, 3.002)" in features.replace("3.003", "3.002")
-    assert "1 gaps" in gaps
+    assert "1 feature narrower" in features and "(3.002, 3.002)" in features.replace("3.003", "3.002")
+    assert "1 gap narrower" in gaps
 
 
 @given(angle=st.floats(0, 90), width=st.floats(0.12, 0.5))

@@ -111,6 +111,7 @@ def test_an_objective_out_of_focus(tmp_path: Path) -> None:
             "'airy-function' has no defocus",
         ),
         ("fwhm_mm = 0.1\nwavelength_nm = -5", "wavelength"),
+        ("na = 2.5\nwavelength_nm = 405", "na is 2.5, but must be at most 1.7"),
         ("profile = 'measured'\nfwhm_mm = 0.1", "key 'measured' is missing"),
         ("fwhm_mm = 0.1\npixel_um = 3", "key 'measured' is missing"),
         ("measured = 'beam.png'\npixel_um = 1", "beam.png' is missing"),
@@ -184,6 +185,20 @@ def test_the_width_may_be_said_and_the_picture_turned(tmp_path: Path) -> None:
     assert optics.profile(turned, 0, 0.04) > 2 * optics.profile(turned, 0.04, 0)
 
 
+def test_a_photograph_is_not_stretched(tmp_path: Path) -> None:
+    """A table is round, and may be; a photograph has a shape, which a pair of widths would stretch again."""
+    save(tmp_path, beam((60.0, 30.0)))
+    with pytest.raises(InputError, match="photograph has its own shape; give one fwhm_um") as caught:
+        spot(tmp_path, "measured = 'beam.png'\npixel_um = 1\nfwhm_um = [80, 120]")
+    assert "mine.toml" in str(caught.value)
+    one = spot(tmp_path, "measured = 'beam.png'\npixel_um = 1\nfwhm_um = [80, 80]")
+    assert (one.fwhm, one.aspect) == (0.08, 1)
+    with pytest.raises(InputError, match="spot aspect is 2, but a photograph has its own shape"):
+        replace(one, aspect=2.0)
+    table(tmp_path)
+    assert spot(tmp_path, "measured = 'beam.csv'\nfwhm_um = [80, 20]").aspect == pytest.approx(4)
+
+
 def test_colours_are_added_up(tmp_path: Path) -> None:
     light = (beam() * 200).astype(np.uint8)
     Image.fromarray(np.stack([0 * light, 0 * light, light], axis=2)).save(tmp_path / "beam.png")
@@ -195,7 +210,12 @@ def test_colours_are_added_up(tmp_path: Path) -> None:
     ("light", "words"),
     [
         (beam(peak=2.0), r"overexposed: \d+% of its bright pixels have the highest value, 255"),
-        (beam(centre=0.1), r"part of the beam only: \d+% of the peak at the picture's edge, above 5%"),
+        (
+            beam(centre=0.1),
+            r"part of the beam only: its edge has \d+% of the peak, but must be dark, below 5%",
+        ),
+        (beam((240.0, 240.0)), r"its edge has \d+% of the peak, but must be dark, below 5%"),
+        (beam((240.0, 240.0), noise=0.02), r"its edge has \d+% of the peak, but must be dark, below 5%"),
         (np.full((50, 50), 0.3), "shows no beam"),
         (beam(peak=0.04, noise=0.02), "shows no beam"),
         (np.full((2, 9), 0.3), "9 × 2 pixels, but at least 3 × 3"),
@@ -255,7 +275,7 @@ def test_a_table_may_be_taken_as_it_is(tmp_path: Path) -> None:
         ("r,i\n0,1\n1,0", "begins with 'r,i', but must with 'radius_um,intensity'"),
         ("radius_um,intensity\n0,1\n1,zero", "has '1,zero' as row 3, but two numbers"),
         ("radius_um,intensity\n0,1\n1", "has '1' as row 3, but two numbers"),
-        ("radius_um,intensity\n0,1\n1,nan", "beam intensity holds 1 values that are not finite"),
+        ("radius_um,intensity\n0,1\n1,nan", "beam intensity is not finite in 1 of 2 values"),
         ("radius_um,intensity\n0,1\n1,-1", "beam intensity must be nowhere below 0"),
         ("radius_um,intensity\n1,1\n2,0", "beam radius must begin at 0"),
         ("radius_um,intensity\n0,1\n2,1\n1,0", "beam radius must begin at 0 and rise"),

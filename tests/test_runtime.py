@@ -94,12 +94,13 @@ def test_one_device_a_process():
     said = run("""
         from laserpath.errors import InputError
         dose()
-        for device in ("cuda", "vulkan"):
+        for device in ("cuda", "vulkan", "tpu"):
             try:
                 engine(Grid((0, 0), 0.02, (40, 50)), Spot(0.1), device=device)
             except InputError as error:
                 print(error)
     """)
+    assert "device 'tpu' is unknown; known: auto, cpu, cuda, vulkan, metal" in said
     for device in ("cuda", "vulkan"):
         assert (
             f"device '{device}' is not the 'cpu' on which Taichi runs already: one device a process" in said

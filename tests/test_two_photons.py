@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -195,6 +196,37 @@ def test_where_the_head_is_slow_two_photons_see_it_even_in_dynamic_mode(dynamic,
     np.testing.assert_allclose(one, (run.speed[slow] / 50) ** (exponent - 1 if dynamic else -1), rtol=0.01)
 
 
+HASTE = Settings(iterations=0)
+
+
+def lost(report):
+    return [sentence for sentence in report.warnings if "as executed" in sentence]
+
+
+@pytest.mark.parametrize(
+    ("rate", "acceleration", "why"),
+    [
+        (1e4, 20.0, "it brakes at bends and ends.* or more acceleration"),
+        (10.0, 1e5, "the link keeps up with 10 of .* or a faster link"),
+    ],
+)
+def test_what_the_controller_loses_is_warned_of_and_the_speed_said_prevents_it(rate, acceleration, why):
+    """GRBL's M4 dims where the head is slow: fine for one photon, and a loss for two."""
+    fast = Machine(
+        speed_max=(50.0, 50.0), power_max=10.0, segment_rate=rate, acceleration=(acceleration, acceleration)
+    )
+    hasty = plan(TEE, replace(PROCESS, machine=fast), HASTE)
+    figures = hasty.report.executed.figures
+    assert figures.undercure > hasty.report.commanded.figures.undercure + 0.05 * TEE.area.area
+    (sentence,) = lost(hasty.report)
+    assert re.search(why, sentence)
+    assert f"{figures.missing_edges} of {figures.samples} points" in sentence
+    speed = float(re.search(r"speed_max below ([\d.]+) mm/s", sentence)[1])
+    assert speed < 50
+    calm = replace(fast, speed_max=(speed, speed))
+    assert lost(plan(TEE, replace(PROCESS, machine=calm), HASTE).report) == []
+
+
 # The whole walk
 
 
@@ -204,3 +236,4 @@ def test_a_design_is_planned_to_a_fiftieth_of_the_spot(planned):
     assert end.epe_mean < 0.03 and end.epe_mean < 0.5 * start.epe_mean
     assert end.missing_edges == 0 and end.iou > 0.98
     assert report.executed.figures.epe_mean < 0.05  # slow enough for the controller to keep up
+    assert lost(report) == []

@@ -19,23 +19,27 @@ from laserpath.errors import InputError
 BAD_INPUT = 2
 STOPPED = 130
 
+_HELP = """Plan toolpaths for machines that cure resin or photoresist with a focused laser.
+
+\b
+laserpath plan design.svg      # design.gcode, design.toolpath.svg, design.report.html
+laserpath profiles             # the machines, resins and spots that it knows"""
+
 _EPILOG = """\b
 Exit codes: 0 done; 2 bad input, nothing written; 3 files written, but a tolerance asked for
 is missed; 130 stopped by a second Ctrl-C, nothing written."""
 
 
 @click.group(
-    invoke_without_command=True, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    invoke_without_command=True,
+    help=_HELP,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(laserpath.__version__, prog_name="laserpath", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    r"""Plan toolpaths for machines that cure resin or photoresist with a focused laser.
-
-    \b
-    laserpath plan design.svg      # design.gcode, design.toolpath.svg, design.report.html
-    laserpath profiles             # the machines, resins and spots that it knows
-    """
+    """Plan toolpaths for machines that cure resin or photoresist with a focused laser."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -24,16 +24,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FWHM = "fwhm"
 _PITCH_LIMITS = (0.1, 10.0)
-_NA_MAX = 1.7
 
 
 class Quantity(Type):
     """A number with a unit, converted to ours. unit: of a bare number."""
 
-    def __init__(
-        self, name: str, units: Units, unit: str, *, low: float | None = 0.0, high: float | None = None
-    ) -> None:
-        self.name, self.units, self.unit, self.low, self.high = name, units, unit, low, high
+    def __init__(self, name: str, units: Units, unit: str, *, low: float | None = 0.0) -> None:
+        self.name, self.units, self.unit, self.low = name, units, unit, low
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Fail with a sentence that quotes the value."""
@@ -46,8 +43,6 @@ class Quantity(Type):
             self.fail(str(error), param, ctx)
         if self.low is not None and result <= self.low:
             self.fail(f"{value!r} must be above {self.low:g}", param, ctx)
-        if self.high is not None and result > self.high:
-            self.fail(f"{value!r} must be at most {self.high:g}", param, ctx)
         return self.wrap(result, unit)
 
     def wrap(self, value: float, unit: str) -> Any:
@@ -135,7 +130,7 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "Full width at half maximum: 0.1, 0.1mm, 100um",
         },
         "--na": {
-            "type": Quantity("number", NUMBER, "", high=_NA_MAX),
+            "type": Quantity("number", NUMBER, ""),
             "metavar": "NUMBER",
             "help": "Numerical aperture, with --wavelength: FWHM = 0.5145 wavelength/NA",
         },

@@ -111,13 +111,13 @@ def _cell(key: str, figures: Figures, fwhm: float) -> str:
 
 def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
-    from laserpath.report.rows import number
+    from laserpath.report.rows import area
 
-    figures, area = plan.report.executed.figures, plan.design.area.area
+    figures, wanted = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
     return (
-        f"{verb} {100 * (1 - figures.undercure / area):.1f} % of the {number(area)} mm² to expose; "
-        f"{number(figures.undercure, 2)} mm² missing, {number(figures.overcure, 2)} mm² too much"
+        f"{verb} {100 * (1 - figures.undercure / wanted):.1f} % of the {area(wanted)} to expose; "
+        f"{area(figures.undercure, 2)} missing, {area(figures.overcure, 2)} too much"
     )
 
 
@@ -127,10 +127,10 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     limit = plan.process.resin.over_dose
     commanded, executed = plan.report.commanded.figures.dose_max, plan.report.executed.figures.dose_max
     if commanded > 1.05 * limit:
-        yield f"the largest dose is {commanded:.2g} critical doses, above the resin's {limit:g}"
+        yield f"the largest dose as commanded is {commanded:.2g} critical doses, above the resin's {limit:g}"
     elif executed > _FAR_OVER * limit:
         yield (
-            f"where the controller moves slowly the dose comes to {executed:.2g} critical doses, "
+            f"where the controller moves slowly the dose as executed comes to {executed:.2g} critical doses, "
             f"far above the resin's {limit:g}: the laser's power levels are too coarse for this"
         )
     if frame:

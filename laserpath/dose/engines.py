@@ -14,6 +14,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.checks import number
 from laserpath.errors import InputError
 from laserpath.types import Grid, Spot
 
@@ -57,6 +58,7 @@ def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
     """Refuse what no engine can do: one sentence with the name, the value and the limit."""
     if precision not in DTYPE:
         raise InputError(f"precision {precision!r} is unknown; known: {', '.join(DTYPE)}")
+    number("tolerance", tolerance)
     if not 1e-6 <= tolerance <= 0.1:
         raise InputError(f"tolerance is {tolerance:g}, but must be between 1e-06 and 0.1")
     if tolerance < 1e-5 and precision == "f32":
@@ -69,12 +71,12 @@ def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
         )
 
 
-def check_memory(shape: tuple[int, int], precision: str) -> None:
-    """Refuse a padded grid that would not fit in memory, before anything is allocated."""
+def check_memory(shape: tuple[int, int], precision: str, note: str = "") -> None:
+    """Refuse a padded grid that would not fit in memory, before anything is allocated. note: why so large."""
     needed = _GRIDS * np.dtype(DTYPE[precision]).itemsize * float(shape[0]) * shape[1]
     if needed > (available := _memory()):
         raise InputError(
-            f"grid of {shape[0]} × {shape[1]} pixels needs {needed / 2**30:.1f} GiB, "
+            f"grid of {shape[0]} × {shape[1]} pixels{note} needs {needed / 2**30:.1f} GiB, "
             f"above the {available / 2**30:.1f} GiB that are free"
         )
 
@@ -103,7 +105,7 @@ def checked_points(xy: Floats, energy: Floats, owner: Engine) -> tuple[Floats, F
         )
     # nan and inf come through a sum: one look at it is quicker than one at every energy.
     if not np.isfinite(energy.sum()) and (bad := int((~np.isfinite(energy)).sum())):
-        raise InputError(f"path holds {bad} energies that are not finite")
+        raise InputError(f"path is not finite in {bad} of {energy.size} energies")
     if owner.precision == "f32" and len(energy):
         brightest = np.abs(energy).max() * float(optics.profile(owner.spot, 0.0, 0.0))
         if brightest > _BRIGHTEST:
@@ -122,7 +124,7 @@ def check_inside(xy: Floats, grid: Grid) -> None:
     low, high = np.array([[x.min(), x.max()] for x in xy.T]).T
     if not np.isfinite(low + high).all():
         bad = int((~np.isfinite(xy)).sum())
-        raise InputError(f"path holds {bad} coordinates that are not finite")
+        raise InputError(f"path is not finite in {bad} of {xy.size} coordinates")
     x0, x1, y0, y1 = grid.extent
     if (low < (x0, y0)).any() or (high > (x1, y1)).any():
         raise InputError(f"exposing moves reach from {low} to {high} mm, outside the grid {grid.extent} mm")

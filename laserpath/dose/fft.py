@@ -55,6 +55,9 @@ _KINKS = 5.0
 Kinks come out rounded over a tenth of the FWHM, which no beam is sharp enough to contradict.
 """
 
+_MOSTLY_RIM = 4
+"""A padded grid so many times larger than the picture's is blamed on its rim."""
+
 Spectrum = NDArray[np.complexfloating]
 
 
@@ -88,7 +91,9 @@ class FftEngine:
         order, pitch = _resolution(spot, band, tolerance / 4)
         self._refine = max(1, ceil(2 * band * grid.pitch))
         self.padded, self.crop = _padded(grid, _rim(spot, tolerance), order * pitch, self._refine)
-        check_memory(self.padded.shape, precision)
+        rim = np.prod(self.padded.shape) > _MOSTLY_RIM * self._refine**2 * np.prod(grid.shape)
+        note = f", most of them the dark rim of a spot of FWHM {optics.fwhm(spot):g} mm," if rim else ""
+        check_memory(self.padded.shape, precision, note)
         period = np.array(self.padded.shape) * self.padded.pitch
         shape = tuple(fft.next_fast_len(ceil(n / pitch), real=True) for n in period)
         self.splat = Splat(

@@ -124,7 +124,7 @@ class DoseModel:
                 "but must have (N + 1, 2) and (N,)"
             )
         if bad := int((~np.isfinite(xy)).sum()):
-            raise InputError(f"path holds {bad} coordinates that are not finite")
+            raise InputError(f"path is not finite in {bad} of {xy.size} coordinates")
         lit = line_energy != 0
         check_inside(xy[:-1][lit], self.grid)
         check_inside(xy[1:][lit], self.grid)

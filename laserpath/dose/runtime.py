@@ -50,6 +50,8 @@ def cpu_count() -> int:
 
 def start(device: str = "auto") -> str:
     """Start Taichi if need be; return the device. 'auto': the one that runs already, or the CPU."""
+    if device not in ("auto", *DEVICES):
+        raise InputError(f"device {device!r} is unknown; known: auto, {', '.join(DEVICES)}")
     with _state.lock:
         if _state.forked:
             raise InputError(
@@ -80,8 +82,6 @@ def _adopt() -> str | None:
 
 
 def _init(device: str) -> str:
-    if device not in DEVICES:
-        raise InputError(f"device {device!r} is unknown; known: auto, {', '.join(DEVICES)}")
     compiler = ThreadPoolExecutor(1, thread_name_prefix="taichi")
     options = {"enable_fallback": False, "offline_cache": True}
     try:

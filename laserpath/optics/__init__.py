@@ -61,6 +61,8 @@ def airy_fwhm(na: float, wavelength: float) -> float:
     for name, value in (("na", na), ("wavelength", wavelength)):
         if not (np.isfinite(value) and value > 0):
             raise InputError(f"{name} is {value}, but must be above 0")
+    if na > airy.NA_MAX:
+        raise InputError(f"na is {na:g}, but must be at most {airy.NA_MAX:g}")
     return FWHM_PER_RESOLUTION * wavelength / na
 
 

@@ -38,6 +38,9 @@ DEFOCUS = np.pi * FWHM_PER_RESOLUTION**2
 DEFOCUS_MAX = 20.0
 """Largest |ψ|: the tables are tested up to here, where the light is a disc of 25 FWHM across."""
 
+NA_MAX = 1.7
+"""Largest numerical aperture: what the best immersion objectives reach."""
+
 _K = 2 * HALF_MAXIMUM
 
 

@@ -69,6 +69,8 @@ def text(kind: str, name_or_path: str | Path) -> str:
         cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"{kind} profile {str(name_or_path)!r} cannot be read: {cause}") from error
     if name_or_path not in names(kind):
+        if Path(name_or_path).is_file():
+            raise InputError(f"{kind} profile {name_or_path!r} is a file, but a profile file ends in .toml")
         raise InputError(
             f"{kind} profile {name_or_path!r} is unknown; known: {', '.join(names(kind))}"
             f"{hint(str(name_or_path), names(kind))}"

@@ -141,15 +141,17 @@ def _lit(light: Floats, fwhm: float) -> Bools:
     """Where a smoothed copy stands out of its border's noise."""
     sigma = _SMOOTH_FWHM * fwhm / np.sqrt(8 * np.log(2))
     copy = ndimage.gaussian_filter(light, sigma, mode="nearest")
+    # What smoothing took away is noise, also where a beam is on the border; of it 1/(2√π σ) is left.
+    white = _border(light - copy)[1] * min(1.0, 1 / (2 * np.sqrt(np.pi) * sigma))
     level, noise = _border(copy)
     copy -= level
     high = float(copy.max())
-    if high <= 2 * _NOISES * noise:
+    if high <= 2 * _NOISES * white:
         raise InputError("it shows no beam: nothing in it is much brighter than its border")
     edge = max(float(side.max()) for side in (copy[0], copy[-1], copy[:, 0], copy[:, -1])) / high
     if edge > _DARK_END:
         raise InputError(
-            f"it shows a part of the beam only: {edge:.0%} of the peak at the picture's edge, above "
+            f"it shows a part of the beam only: its edge has {edge:.0%} of the peak, but must be dark, below "
             f"{_DARK_END:.0%}; take a larger picture"
         )
     return copy > max(_NOISES * noise, 1e-4 * high)

@@ -19,7 +19,7 @@ from laserpath.optics import airy_fwhm, gaussian_fwhm
 from laserpath.profiles import beams, hint
 from laserpath.quantities import ACCELERATION, ANGLE, DOSE, LENGTH, NUMBER, POWER, RATE, SPEED, Units, convert
 from laserpath.resin import contrast_of, critical_dose
-from laserpath.types import Resin, Spot
+from laserpath.types import BeamImage, Resin, Spot
 
 Noun = TypeVar("Noun")
 
@@ -251,6 +251,8 @@ def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     if widths is None:
         raise InputError("key 'fwhm_mm' is missing (or 'na' and 'wavelength_nm')")
     along, across = widths
+    if along != across and isinstance(values.get("measured"), BeamImage):
+        raise InputError("fwhm is a pair, but a photograph has its own shape; give one fwhm_um")
     # One width as it is, not as the root of its square.
     size = along if along == across else math.sqrt(along * across)
     return {**values, "fwhm": size, "aspect": along / across}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from laserpath.results import Figures
 
 _TINY = 1e-4
+_SMALL = 0.01
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -21,6 +22,15 @@ def number(value: float, digits: int = 3) -> str:
         return f"<{_TINY:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)) + 1e-12))
     return f"{value:.{decimals}f}"
+
+
+def area(value: float, digits: int = 3) -> str:
+    """mm² with the unit, in µm² where they are few."""
+    return (
+        f"{number(value, digits)} mm²"
+        if value == 0 or value >= _SMALL
+        else f"{number(1e6 * value, digits)} µm²"
+    )
 
 
 def duration(seconds: float) -> str:
@@ -152,8 +162,8 @@ GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 "high",
                 write=_percent,
             ),
-            Row("overcure", "Overcured area", "mm²", "Cured although not drawn."),
-            Row("undercure", "Undercured area", "mm²", "Drawn but not cured."),
+            Row("overcure", "Overcured area", "", "Cured although not drawn.", write=area),
+            Row("undercure", "Undercured area", "", "Drawn but not cured.", write=area),
             Row(
                 "dose_max",
                 "Largest dose",

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from laserpath import optics
 from laserpath.arrays import Floats
-from laserpath.report.rows import duration, number
+from laserpath.measure import lost_in_motion
+from laserpath.report.rows import area, duration, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
 from laserpath.results import Report
 from laserpath.types import Design, Process, Settings, Toolpath
@@ -41,6 +42,14 @@ class Facts:
     def done(self) -> str:
         """What the light does to the resin."""
         return "cure" if self.process.resin.tone == "negative" else "clear"
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What the controller loses of the plan, if that is much."""
+        report = self.report
+        return lost_in_motion(
+            report.commanded.figures, report.executed.figures, self.toolpath, self.design, self.process
+        )
 
     def micrometres(self, fwhms: float) -> str:
         """A length in FWHM, in words."""
@@ -94,7 +103,7 @@ def _edge_in_short(facts: Facts) -> str:
 def _misses_in_short(facts: Facts) -> str:
     figures = facts.report.executed.figures
     if facts.inside:
-        return f"{number(facts.inside.area, 2)} mm² of the inside stays un{facts.done}{_d(facts)}"
+        return f"{area(facts.inside.area, 2)} of the inside stays un{facts.done}{_d(facts)}"
     if figures.missing_edges:
         share = figures.missing_edges / max(figures.samples, 1)
         lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * facts.design.area.length, 2)} mm"
@@ -107,11 +116,11 @@ def _d(facts: Facts) -> str:
 
 
 def _what(facts: Facts) -> str:
-    figures, area = facts.report.executed.figures, facts.design.area.area
-    share = 100 * (1 - figures.undercure / area)
-    missing, excess = (f"{number(a, 2)} mm²" for a in (figures.undercure, figures.overcure))
+    figures, drawn = facts.report.executed.figures, facts.design.area.area
+    share = 100 * (1 - figures.undercure / drawn)
+    missing, excess = (area(a, 2) for a in (figures.undercure, figures.overcure))
     return (
-        f"{share:.1f} % of the drawn {number(area)} mm². {missing} of it is missing and {excess} too much "
+        f"{share:.1f} % of the drawn {area(drawn)}. {missing} of it is missing and {excess} too much "
         f"{facts.done}s (overlap, IoU, {100 * figures.iou:.1f} %). The printed edge is on average "
         f"{facts.micrometres(figures.epe_mean)} from the drawn one, {number(figures.epe_mean, 2)} of the "
         "spot's width."
@@ -125,7 +134,7 @@ def _where(facts: Facts) -> str:
         (facts.outside, f"{facts.done} away from anything drawn"),
     ):
         if patch:
-            sentences.append(f"{number(patch.area, 2)} mm² {text}, most at {_at(patch.xy)}.")
+            sentences.append(f"{area(patch.area, 2)} {text}, most at {_at(patch.xy)}.")
     if not facts.places:
         return " ".join([*sentences, f"Nowhere by more than {facts.micrometres(FLOOR_FWHM)}."])
     worst = facts.places[0]
@@ -176,10 +185,14 @@ def _how_long(facts: Facts) -> str:
 
 def _advice(facts: Facts) -> Iterator[str]:
     """What to change, the most telling first."""
+    if facts.lost:
+        # What is commanded would cure: its pitch and powers are no matter until it is executed.
+        yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in facts.lost)
+        return
     if facts.inside:
         yield (
-            f"Lines are too far apart or too weak inside the design: take a smaller pitch_fwhm than "
-            f"{facts.settings.pitch_fwhm:g}, or slower moves."
+            "Lines are too far apart or too weak inside the design: take a smaller --pitch than "
+            f"{facts.settings.pitch_fwhm:g}fwhm."
         )
     yield from _advice_on_design(facts)
     yield from _advice_on_dose(facts)
@@ -204,9 +217,10 @@ def _advice_on_dose(facts: Facts) -> Iterator[str]:
     resin, machine = facts.process.resin, facts.process.machine
     planned = facts.report.commanded.figures.dose_max
     if planned > 1.05 * resin.over_dose:
+        spread = "" if facts.inside else "; a larger --pitch spreads them"
         yield (
-            f"The largest dose is {number(planned)} × critical, above the resin's limit of "
-            f"{resin.over_dose:g} ×: lines lie too close there; a larger pitch_fwhm spreads them."
+            f"The largest dose as commanded is {number(planned)} × critical, above the resin's limit of "
+            f"{resin.over_dose:g} ×: lines lie too close there{spread}."
         )
     on = facts.toolpath.on
     length, power = facts.toolpath.length[on], facts.toolpath.power[on]
@@ -225,7 +239,7 @@ def _advice_on_dose(facts: Facts) -> Iterator[str]:
     if gain > 0.02:
         yield (
             f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth): "
-            f"more iterations than {facts.settings.iterations} would help."
+            f"more --iterations than {facts.settings.iterations} would help."
         )
 
 
@@ -254,8 +268,8 @@ def _advice_on_motion(facts: Facts) -> Iterator[str]:
     if executed.segment_rate > 1.001 * machine.segment_rate:
         yield (
             f"The program has up to {executed.segment_rate:.0f} moves/s, above the "
-            f"{machine.segment_rate:g} that the link keeps up with: a larger simplify_fwhm makes "
-            "longer moves."
+            f"{machine.segment_rate:g} that the link keeps up with: a lower speed_max needs "
+            "fewer, and a larger simplify_fwhm (of Settings, in Python) makes longer ones."
         )
     if executed.write_time > 2 * executed.ideal_time and executed.write_time > 5:
         yield (

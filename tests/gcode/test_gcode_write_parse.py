@@ -142,7 +142,7 @@ def test_what_cannot_be_written_is_refused() -> None:
         ({"power": [-0.1]}, "power -0.1 is outside"),
         ({"speed": [0]}, "speed 0 mm/s is not above 0"),
         ({"rapid": [True]}, "move 0 is a rapid with power 0.5, but must be dark"),
-        ({"xy": [[0, 0], [math.nan, 0]]}, "xy holds 1 values that are not finite"),
+        ({"xy": [[0, 0], [math.nan, 0]]}, "xy is not finite in 1 of 4 values"),
         ({"xy": [[0, 0, 0], [1, 0, 0]]}, r"xy has shape \(2, 3\)"),
         ({"power": [0.5, 0.5]}, r"power has shape \(2,\), but \(1,\) is needed"),
     ],

@@ -59,7 +59,7 @@ ELLIPTICAL = {
 
 PHOTOGRAPHS = {
     "photograph": Spot(F, "measured", measured=image(skew=0.5)),
-    "photograph, turned": Spot(F, "measured", measured=image((30.0, 20.0), skew=0.5), angle=35.0, aspect=1.2),
+    "photograph, turned": Spot(F, "measured", measured=image((30.0, 20.0), skew=0.5), angle=35.0),
     "photograph, 2 photons": Spot(F, "measured", measured=image(skew=0.5), photons=2),
 }
 

@@ -14,7 +14,7 @@ import shapely
 from exposures import Job, make_job
 
 from laserpath.report import render
-from laserpath.report.rows import ROWS, duration, number
+from laserpath.report.rows import ROWS, area, duration, number
 from laserpath.results import Figures
 from laserpath.types import Design, Process, Resin, Settings, Toolpath
 
@@ -106,8 +106,10 @@ def test_table_has_every_figure_of_each_column(job: Job, page: Reader) -> None:
     table = {row[0].split("\n")[0].strip(): row[1:] for row in page.rows["figures"] if len(row) == 4}
     columns = [job.report.start, job.report.commanded, job.report.executed]
     for row in ROWS.values():
-        written = [cell.split()[0] for cell in table[row.label]]
-        assert written == [row.text(c.figures) for c in columns]
+        texts = [row.text(c.figures) for c in columns]
+        words = [len(text.split()) for text in texts]  # areas have their units with them
+        written = [" ".join(c.split()[:n]) for c, n in zip(table[row.label], words, strict=True)]
+        assert written == texts
 
 
 def test_every_row_is_explained(page: Reader) -> None:
@@ -216,6 +218,14 @@ def test_page_is_small(html: str) -> None:
 )
 def test_numbers_are_written_without_exponents(value: float, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0 mm²"), (1.1412, "1.14 mm²"), (0.01, "0.0100 mm²"), (1.14e-4, "114 µm²"), (3e-8, "0.0300 µm²")],
+)
+def test_areas_of_micrometre_designs_are_in_square_micrometres(value: float, text: str) -> None:
+    assert area(value) == text
 
 
 @pytest.mark.parametrize(

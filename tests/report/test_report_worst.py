@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -127,7 +128,7 @@ def test_verdicts_follow_the_edge() -> None:
     told = verdict(hollow)
     assert told.level == "poor"
     assert "of the inside stays uncured" in told.headline
-    assert "pitch_fwhm" in told.advice[0]
+    assert "--pitch than 1.2fwhm" in told.advice[0]
 
 
 def test_advice_names_what_limits_the_plan() -> None:
@@ -155,6 +156,20 @@ def test_advice_names_what_limits_the_plan() -> None:
     assert "4.40 × critical" in advice(report=replace(job.report, commanded=burnt))
     hot = replace(executed, figures=replace(executed.figures, dose_max=4.4))
     assert "rises to 4.40 × critical" in advice(report=replace(job.report, executed=hot))
+
+
+def test_what_the_controller_loses_is_the_only_advice() -> None:
+    """Over-dosed as commanded and hollow as executed: a larger and a smaller pitch would contradict."""
+    job = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
+    right = make_job(solid(shapely.box(0, 0, 3, 3))).report.commanded
+    burnt = replace(right, figures=replace(right.figures, dose_max=4.4))
+    (advice,) = verdict(replace(job, report=replace(job.report, commanded=burnt))).advice
+    assert re.match(r"As executed [\d.]+ % of the area is missing", advice)
+    assert "take a speed_max below" in advice
+    hollow = replace(job.report.commanded, figures=replace(job.report.commanded.figures, dose_max=4.4))
+    told = " ".join(verdict(replace(job, report=replace(job.report, commanded=hollow))).advice)
+    assert "smaller --pitch" in told and "larger --pitch" not in told
+    assert "as commanded is 4.40 × critical" in told
 
 
 def test_the_controller_is_blamed_only_where_the_command_was_right() -> None:
