@@ -11,7 +11,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-lower test-parity bench lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-lower test-parity bench compare lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -20,6 +20,7 @@ help:
 	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
+	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
 	@echo 'make lint        ruff, lint and format;  make format  repairs what it can'
 	@echo 'make types       mypy'
 	@echo 'make wheel       build the wheel and try it in an environment of its own'
@@ -66,6 +67,10 @@ $(VENV)-bench/bench.stamp: pyproject.toml | python
 	$(PYTHON) -m venv --clear $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install -q --disable-pip-version-check -e '.[bench]'
 	@touch $@
+
+# Every design of tests/data/designs, planned and printed in ten ways: some minutes.
+compare: $(VENV)/dev.stamp
+	$(BIN)/python tests/compare $(DESIGNS)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from laserpath.arrays import Bools, Floats, frozen_array
-from laserpath.types import Grid, Toolpath
+from laserpath.arrays import Bools, Floats, Indices, frozen_array
+from laserpath.types import Grid, Point, Toolpath
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Solution:
     loss: Floats
     result: str
     stopped: bool = False
+    converged: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))
@@ -86,20 +87,110 @@ class Measurement:
     edges: Edges
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ProcessWindow:
+    """Edge errors where all of the dose is off by a factor and the spot is wider than planned for.
+
+    dose: (D,) relative doses, rising.  width: (F,) relative FWHM of the spot at the same power, rising.
+    epe_mean, epe_p95: (F, D) mean and 95th percentile of |EPE|, in FWHM as planned for; what has no edge
+    counts as 2.  epe_signed: (F, D) mean EPE, + is outside.  missing_edges: (F, D) of `samples` points.
+    """
+
+    dose: Floats
+    width: Floats
+    epe_mean: Floats
+    epe_p95: Floats
+    epe_signed: Floats
+    missing_edges: Floats
+    samples: int
+
+    def __post_init__(self) -> None:
+        for axis in ("dose", "width"):
+            object.__setattr__(self, axis, frozen_array(getattr(self, axis), f"window {axis}", (None,)))
+        shape = (len(self.width), len(self.dose))
+        for name in ("epe_mean", "epe_p95", "epe_signed", "missing_edges"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name), f"window {name}", shape))
+
+    def as_dict(self) -> dict[str, float | list[float]]:
+        """Plain numbers and lists of them by name, for JSON."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: v if name == "samples" else v.tolist() for name, v in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Unprintable:
+    """One place that is not printed as drawn.
+
+    kind: 'gap', 'feature', 'corner' or 'edge'.  lost: whether the gap closes, or the feature vanishes.
+    at: mm; in the gap, in the feature, or on the contour.
+    width: of the gap or feature at its narrowest, mm; None of corners and edges.
+    error: the largest |EPE| with its sign, mm, + is outside; of what is lost as far as it is known, 2 FWHM.
+    samples: (n,) indices into the edges.  exposure: at which relative dose.
+    """
+
+    kind: str
+    lost: bool
+    at: Point
+    width: float | None
+    error: float
+    samples: Indices
+    exposure: float = 1.0
+
+    @property
+    def sentence(self) -> str:
+        """What happens, where and by how much, in mm."""
+        where = f"({self.at[0]:.3f}, {self.at[1]:.3f})"
+        if self.lost:
+            fate = "closes" if self.kind == "gap" else "is lost"
+            return f"{self.kind} of {self.width:.3f} mm at {where}: {fate}{at_exposure(self.exposure)}"
+        name = self.kind if self.width is None else f"{self.kind} of {self.width:.3f} mm"
+        round_off = "comes out round, " if self.kind == "corner" else ""
+        too_far = f"{abs(self.error):.3f} mm too far {'out' if self.error > 0 else 'in'}"
+        return f"{name} at {where}: {round_off}its edge is up to {too_far}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The best source found, and what it prints.
+
+    xy: (M, 2) mm.  energy: (M,) mJ ≥ 0 (with N photons in the dose's unit · mm²).
+    dose: (rows, columns) mJ/mm² on `grid`, in double precision.  loss: (evaluations,) history.
+    figures: those of a path (times, lengths, lines) are 0.  unprintable: what even this source misses.
+    """
+
+    xy: Floats
+    energy: Floats
+    grid: Grid
+    dose: Floats
+    edges: Edges
+    figures: Figures
+    loss: Floats
+    unprintable: tuple[Unprintable, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What the shipped G-code will cure, next to the curve that it started from.
 
     commanded: power/feed as written.  executed: with the speeds that the controller reaches.
-    start: the initial curve at its best single power.
+    start: the initial curve at its best single power.  window: of what is executed, if it was computed.
+    limit: what no path could do better, if it was looked for.
     """
 
     commanded: Measurement
     executed: Measurement
     start: Measurement
     warnings: tuple[str, ...] = ()
+    window: ProcessWindow | None = None
+    limit: Limit | None = None
 
     @property
     def epe_p95(self) -> float:
         """What 95 % of the edge keep, in FWHM, both as commanded and as executed: a tolerance's measure."""
         return max(self.commanded.figures.epe_p95, self.executed.figures.epe_p95)
+
+
+def at_exposure(exposure: float) -> str:
+    """' at 10 % more dose', or nothing."""
+    change = round(100 * (exposure - 1))
+    return f" at {abs(change)} % {'more' if change > 0 else 'less'} dose" if change else ""

@@ -7,7 +7,15 @@ from builders import FWHM, SPOT, centred_grid, coordinates, design
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laserpath.metrics import EPE_CAP_FWHM, cure_figures, cured_fraction, edge_errors, with_path
+from laserpath.errors import InputError
+from laserpath.metrics import (
+    EPE_CAP_FWHM,
+    best_exposure,
+    cure_figures,
+    cured_fraction,
+    edge_errors,
+    with_path,
+)
 from laserpath.target import rasterise
 
 CRITICAL = 0.2
@@ -196,3 +204,15 @@ def test_a_straight_edge_at_any_angle_is_covered_exactly(angle, offset):
     solid = half.intersection(shapely.box(x0, y0, x1, y1))
     exact = rasterise(design(solid), GRID).coverage
     np.testing.assert_allclose(cured_fraction(ramp, CRITICAL), exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.2, 0.9, 1.0, 3.0])
+def test_the_best_exposure_puts_the_edges_back(factor):
+    """Within the steps of the scan, 2 %."""
+    found = best_exposure(factor * radial(0.5), GRID, DISC, SPOT, CRITICAL)
+    assert found == pytest.approx(1 / factor, rel=0.015)
+
+
+def test_where_there_is_no_dose_no_exposure_is_the_best():
+    with pytest.raises(InputError, match="nowhere above 0"):
+        best_exposure(np.zeros(GRID.shape), GRID, DISC, SPOT, CRITICAL)

@@ -1,0 +1,33 @@
+"""How good a dose is: `figures` of any dose against the design, and `limit`, the best dose there could be."""
+
+from laserpath.metrics.figures import (
+    DEFOCUS,
+    DOSE_BAND,
+    EPE_CAP_FWHM,
+    best_exposure,
+    cure_figures,
+    cured_fraction,
+    edge_errors,
+    edges_at,
+    with_path,
+)
+from laserpath.metrics.places import summary, unprintable
+from laserpath.metrics.unconstrained import limit
+from laserpath.results import Limit, Unprintable
+
+__all__ = [
+    "DEFOCUS",
+    "DOSE_BAND",
+    "EPE_CAP_FWHM",
+    "Limit",
+    "Unprintable",
+    "best_exposure",
+    "cure_figures",
+    "cured_fraction",
+    "edge_errors",
+    "edges_at",
+    "limit",
+    "summary",
+    "unprintable",
+    "with_path",
+]

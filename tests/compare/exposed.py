@@ -1,0 +1,115 @@
+"""One design, printed three ways and measured alike: the plan, each baseline, the limit."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, replace
+
+import baselines
+import numpy as np
+
+import gcode
+from laserpath import Plan, Process, Settings, convert, metrics, optics, plan
+from laserpath.arrays import Floats
+from laserpath.dose import accurate_model
+from laserpath.measure import measure
+from laserpath.objective import Objective
+from laserpath.results import Edges, Figures
+from laserpath.types import Design, Target
+
+EDGE_WEIGHT = 0.05
+CONTRAST = 1.2
+"""Of the loss that the planner ends with: `stages`."""
+
+
+@dataclass(frozen=True)
+class Print:
+    """name; what was measured; lines: of G-code that move the head.  dose: (rows, columns) mJ/mm²."""
+
+    name: str
+    figures: Figures
+    lines: int
+    dose: Floats
+    edges: Edges
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One design.  seconds: that planning took."""
+
+    design: Design
+    process: Process
+    target: Target
+    plan: Print
+    baselines: tuple[Print, ...]
+    limit: Print
+    unprintable: tuple[str, ...]
+    seconds: float
+
+    @property
+    def best(self) -> Print:
+        """The baseline of the lowest mean EPE."""
+        return min(self.baselines, key=lambda one: one.figures.epe_mean)
+
+    @property
+    def common(self) -> Print | None:
+        """The hatch of FWHM/2, if there is one."""
+        return next((one for one in self.baselines if one.name == baselines.COMMON), None)
+
+
+def compare(path: str, process: Process, settings: Settings) -> Compared:
+    """Plan the design in a file, and print it in every way."""
+    begun = time.perf_counter()
+    planned = plan(path, process, settings)
+    seconds = time.perf_counter() - begun
+    found = _limit(planned)
+    return Compared(
+        design=planned.design,
+        process=process,
+        target=planned.target,
+        plan=_planned(planned),
+        baselines=tuple(
+            _baseline(name, lines, planned)
+            for name, lines in baselines.candidates(planned.design, optics.fwhm(process.spot)).items()
+        ),
+        limit=Print("limit", found.figures, 0, found.dose, found.edges),
+        unprintable=metrics.summary(found.unprintable),
+        seconds=seconds,
+    )
+
+
+def moving(program: str) -> int:
+    """How many lines of a program move the head."""
+    return len(re.findall(r"^[^;(\n]*X", program, re.M))
+
+
+def _planned(planned: Plan) -> Print:
+    commanded = planned.report.commanded
+    return Print("plan", commanded.figures, moving(planned.program), commanded.dose, commanded.edges)
+
+
+def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
+    """One power, tuned to the lowest mean EPE; any power, not only the machine's levels."""
+    process, design, target = planned.process, planned.design, planned.target
+    machine, spot, critical = process.machine, process.spot, process.resin.critical_dose
+    path = baselines.toolpath(lines, machine, machine.power_min)
+    dose = accurate_model(target.grid, spot).dose(path)
+    factor = metrics.best_exposure(dose, target.grid, design, spot, critical)
+    path = replace(path, power=path.power * factor ** (1 / process.resin.order))
+    program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
+    measured = measure(path, design, target, process, lines=program.count("\n"))
+    return Print(name, measured.figures, moving(program), measured.dose, measured.edges)
+
+
+def _limit(planned: Plan) -> metrics.Limit:
+    """With the loss that the planner ends with."""
+    spot, resin, target = planned.process.spot, planned.process.resin, planned.target
+    loss = Objective.for_design(target, planned.design, spot, resin, EDGE_WEIGHT)
+    loss = loss.at_contrast(CONTRAST * resin.contrast)
+    return metrics.limit(planned.design, target, spot, resin.critical_dose, loss)
+
+
+def geometric_mean(values: list[float]) -> float:
+    """exp of the mean logarithm."""
+    return float(np.exp(np.log(values).mean()))
