@@ -15,12 +15,9 @@ from laserpath import convert, optics
 from laserpath.arrays import Floats
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
-from laserpath.metrics import cure_figures, edge_errors, with_path
+from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
 from laserpath.results import Edges, Figures, Measurement
 from laserpath.types import Design, Process, Target, Toolpath
-
-DEFOCUS = 1.15
-"""The defocused spot's FWHM relative to the focused one's, at the same energy."""
 
 _EXECUTED_PIECE_FWHM = 0.5
 _LISTED = 3
@@ -41,6 +38,11 @@ def measure_executed(
     path: Toolpath, design: Design, target: Target, process: Process, *, lines: int = 0
 ) -> Measurement:
     """The figures of a toolpath with the speeds and powers that the controller really gives."""
+    return _expose(as_executed(path, process), path, design, target, process, lines)
+
+
+def as_executed(path: Toolpath, process: Process) -> Toolpath:
+    """The toolpath in pieces of the speed and power that the controller really gives."""
     dialect = gcode.dialect(process.machine.dialect)
     executed = gcode.motion.execute(
         convert.to_moves(path, process.machine),
@@ -50,7 +52,7 @@ def measure_executed(
         longest=_EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
         tick=dialect.tick,
     )
-    return _expose(convert.from_moves(executed, process.machine), path, design, target, process, lines)
+    return convert.from_moves(executed, process.machine)
 
 
 def _expose(

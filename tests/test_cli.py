@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 import gcode
 import laserpath
 import laserpath.report
 from laserpath import Plan, Process, Progress, Settings, profiles
+from laserpath.choices import INITIAL_CURVES, QUALITIES
 from laserpath.cli import main, options
 
 SQUARE = (
@@ -114,6 +116,7 @@ def test_json_is_all_there_is_on_stdout(design: Path, capsys: pytest.CaptureFixt
     assert said["within_tolerance"] is True
     assert 0.9 < said["commanded"]["iou"] <= 1
     assert said["commanded"].keys() == said["executed"].keys() == said["start"].keys()
+    assert said["quality"] == "standard"
 
 
 def test_json_has_null_for_what_is_no_number(
@@ -180,6 +183,67 @@ def test_a_missed_tolerance_writes_the_files_and_exits_with_3(
     assert run("plan", "square.svg", "--max-epe", "5fwhm") == 0
 
 
+def test_the_quality_is_in_the_table_and_in_the_program(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("plan", "square.svg", "--quality", "draft") == 0
+    assert "draft quality" in capsys.readouterr().out
+    assert re.search(r"Settings: .*\bquality standard\b", library.plan.program)
+
+
+def test_json_has_the_process_window(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = np.full((1, 2), 0.1)
+    window = laserpath.ProcessWindow(np.array([1.0, 1.1]), np.ones(1), one, one, one, 0 * one, 77)
+    library.plan = replace(library.plan, report=replace(library.plan.report, window=window))
+    assert run("plan", "square.svg", "--json") == 0
+    said = json.loads(capsys.readouterr().out)["window"]
+    assert (said["dose"], said["epe_mean"], said["samples"]) == ([1.0, 1.1], [[0.1, 0.1]], 77)
+
+
+def test_json_has_the_limit_and_what_cannot_be_printed(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = library.plan.report
+    assert report.limit
+    gap = laserpath.results.Unprintable("gap", True, (1.5, 1.25), 0.015, 0.2, np.arange(3))
+    library.plan = replace(
+        library.plan, report=replace(report, limit=replace(report.limit, unprintable=(gap,)))
+    )
+    assert run("plan", "square.svg", "--json") == 0
+    said = json.loads(capsys.readouterr().out)["limit"]
+    assert said.pop("unprintable") == ["1 gap closes at (1.500, 1.250) mm"]
+    assert said.keys() == {"epe_mean", "epe_p95", "missing_edges", "iou"}
+    assert said == {key: getattr(report.limit.figures, key) for key in said}
+    library.plan = replace(library.plan, report=replace(report, limit=None))
+    assert run("plan", "square.svg", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["limit"] is None
+
+
+def test_the_limit_is_one_line_of_the_summary(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = library.plan.report
+    assert report.limit
+    best = replace(report.limit.figures, epe_mean=0.04, missing_edges=3, samples=77)
+    commanded = replace(report.commanded.figures, epe_mean=0.05)
+    library.plan = replace(
+        library.plan,
+        report=replace(
+            report,
+            commanded=replace(report.commanded, figures=commanded),
+            limit=replace(report.limit, figures=best),
+        ),
+    )
+    assert run("plan", "square.svg") == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "imit" in line]
+    assert line == "Limit of this spot: 4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 ×"
+    library.plan = replace(library.plan, report=replace(report, limit=None))
+    assert run("plan", "square.svg") == 0
+    assert "imit" not in capsys.readouterr().out
+
+
 def test_frame_writes_a_framing_pass_and_warns(
     design: Path, library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,7 +285,9 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
         ("--pitch 0.9fwhm", "settings", "pitch_fwhm", 0.9),
         ("--pitch 0.1 --spot-fwhm 0.05", "settings", "pitch_fwhm", 2.0),
         ("--max-epe 10um", "settings", "max_epe_fwhm", pytest.approx(0.1)),
-        ("--initial hatch", "settings", "initial", "hatch"),
+        ("--quality draft", "settings", "quality", "draft"),
+        ("--quality fine", "settings", "quality", "fine"),
+        *((f"--initial {name}", "settings", "initial", name) for name in INITIAL_CURVES),
         ("--angle -45", "settings", "angle", -45.0),
         ("--iterations 7", "settings", "iterations", 7),
         ("--seed 3", "settings", "seed", 3),
@@ -307,7 +373,8 @@ def test_examples_in_the_help_stand_line_by_line(
         ("plan square.svg --iterations 1.5", "'1.5' is not a valid integer"),
         ("plan square.svg --passes 0", "'--passes': 0 is not in the range 1<=x<=100"),
         ("plan square.svg --seed -3", "-3 is not in the range"),
-        ("plan square.svg --initial spiral", "'spiral' is not one of 'contour', 'hatch', 'random'"),
+        ("plan square.svg --initial zigzag", "'zigzag' is not one of 'auto', 'contour', "),
+        ("plan square.svg --quality best", "'best' is not one of 'draft', 'standard', 'fine'"),
         ("plan square.svg --max-epe 0fwhm", "'0fwhm' must be above 0"),
         ("plan square.svg -o square.svg/out", "'square.svg' is a file"),
         ("paln square.svg", "No such command 'paln'"),
@@ -468,6 +535,8 @@ def test_the_help_of_plan_has_every_option_exit_code_and_example(capsys: pytest.
         "3 files",
         "130",
         "CAUTION",
+        f"[{'|'.join(QUALITIES)}]",
+        f"[{'|'.join(INITIAL_CURVES)}]",
     ):
         assert words in text
 

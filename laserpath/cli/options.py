@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from laserpath import profiles
+from laserpath.choices import INITIAL_CURVES, QUALITIES
 from laserpath.errors import InputError
 from laserpath.quantities import ANGLE, DOSE, LENGTH, NUMBER, Units, convert, parse
 
@@ -141,9 +142,13 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "Plan": {
+        "--quality": {
+            "type": click.Choice(QUALITIES),
+            "help": "From the fastest to write to the truest edges  [standard]",
+        },
         "--initial": {
-            "type": click.Choice(["contour", "hatch", "random"]),
-            "help": "Starting curve  [contour]",
+            "type": click.Choice(INITIAL_CURVES),
+            "help": "Starting curve; auto takes what a short trial finds best for each part  [auto]",
         },
         "--pitch": {
             "type": RelativeLength(),
@@ -177,7 +182,8 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "--max-epe": {
             "type": RelativeLength(),
             "metavar": "LENGTH",
-            "help": "Tolerance on the edge (95 % of it): 10um, 0.1fwhm. Exit code 3 if missed  [none]",
+            "help": "Tolerance on the edge (95 % of it): 10um, 0.1fwhm. Takes the fastest plan found that "
+            "keeps it, whatever the quality; exit code 3 if none does  [none]",
         },
     },
 }
@@ -236,7 +242,7 @@ def settings_of(said: dict[str, Any], fwhm: float) -> Settings:
     """The choices that the options say; fwhm: of the spot, mm."""
     from laserpath.types import Settings
 
-    plain = ("initial", "angle", "iterations", "seed", "passes", "origin")
+    plain = ("quality", "initial", "angle", "iterations", "seed", "passes", "origin")
     values = {name: said[name] for name in plain if said[name] is not None}
     for option, name in (("pitch", "pitch_fwhm"), ("max_epe", "max_epe_fwhm")):
         if said[option] is not None:

@@ -6,6 +6,7 @@ on a fine screen. Text is 10 pt, which is still readable when a phone shows the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
@@ -70,6 +71,21 @@ def map_sheet(box: Box, below: float = 0.6) -> tuple[Figure, Axes, Axes]:
     ax.set(xlim=(x0, x1), ylim=(y0, y1))
     key = axes(figure, left, below - 0.17, width, 0.13)
     return figure, labelled(ax, "x, mm", "y, mm"), key
+
+
+def legend(figure: Figure, handles: Sequence[object], columns: int | None = None) -> None:
+    """A legend along the lower edge, in one row unless told how many columns."""
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=columns or len(handles),
+        fontsize=9.5,
+        frameon=False,
+        labelcolor=INK,
+        borderpad=0.1,
+        handlelength=1.6,
+        columnspacing=1.6,
+    )
 
 
 def outline(design: Design) -> Path:

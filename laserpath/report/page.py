@@ -18,11 +18,11 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from laserpath import optics
 from laserpath.arrays import Floats
-from laserpath.report import pictures
-from laserpath.report.rows import GLOSSARY, GROUPS, Row
+from laserpath.report import pictures, plots, reach
+from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import patches, worst_places
-from laserpath.results import Report
+from laserpath.results import Figures, Limit, Report
 from laserpath.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings, Toolpath
 
@@ -38,8 +38,12 @@ class Picture:
 
 
 def _bound(text: str) -> str:
-    """`text` with its numbers bound to their units, so that no line breaks between them."""
-    return re.sub(r"(?<=\d) (?=[%×µ]|(?:mm|mW|s|min|h)\b)|(?<=min) (?=\d)", "\u00a0", text)
+    """`text` with numbers bound to their units and x to y, so that no line breaks between them."""
+    return re.sub(
+        r"(?<=[\d)]) (?=[%×µ]|(?:mm²?|mW|s|min|h)\b)|(?<=min) (?=\d)|(?<=\d,) (?=[-−]?[\d.]+\))",
+        "\u00a0",
+        text,
+    )
 
 
 @cache
@@ -75,7 +79,10 @@ def page(
         verdict=verdict,
         pictures=list(_pictures(facts)),
         places=places,
+        limit=_limit(facts, report.limit) if report.limit else None,
+        not_computed=reach.NOT_COMPUTED,
         fwhm=fwhm,
+        quality=settings.quality,
         groups=[(title, [_cells(row, report, fwhm) for row in rows]) for title, rows in GROUPS],
         glossary=GLOSSARY,
         records=_records(process, settings),
@@ -88,10 +95,29 @@ def page(
 def _cells(row: Row, report: Report, fwhm: float) -> dict[str, Any]:
     """One row of the table of figures."""
     columns = [report.start.figures, report.commanded.figures, report.executed.figures]
+    return {"row": row, "cells": _texts(row, columns, fwhm), "trend": _trend(row, report)}
+
+
+def _texts(row: Row, columns: Sequence[Figures], fwhm: float) -> list[tuple[str, str]]:
+    """(number, the same in µm or nothing) of each column."""
+    return [(row.text(f), row.micrometres(f, fwhm)) for f in columns]
+
+
+def _limit(facts: Facts, limit: Limit) -> dict[str, Any]:
+    """The section about what no path could print: sentences, figures, and a picture if there is a place."""
+    fwhm, places = optics.fwhm(facts.process.spot), len(limit.unprintable)
+    columns = [limit.figures, facts.report.commanded.figures]
+    picture = places and _picture(
+        f"What light without a path would {facts.done}",
+        pictures.limit_map(limit, facts.design, facts.process, facts.done),
+        f"The best that this spot can do against the design, with marks at {places} "
+        f"place{'s' * (places > 1)} that cannot be printed as drawn.",
+        "The black line is the design. Marked is what even the best light misses.",
+    )
     return {
-        "row": row,
-        "cells": [(row.text(f), row.micrometres(f, fwhm)) for f in columns],
-        "trend": _trend(row, report),
+        "sentences": reach.unprintable_in_words(limit),
+        "rows": [(ROWS[key], _texts(ROWS[key], columns, fwhm)) for key in reach.ROWS_OF_LIMIT],
+        "picture": picture,
     }
 
 
@@ -169,23 +195,41 @@ def _pictures(facts: Facts) -> Iterator[Picture]:
         )
     yield _picture(
         "Edge errors",
-        pictures.epe_histogram(executed, report.start, fwhm),
+        plots.epe_histogram(executed, report.start, fwhm),
         "Histogram of the edge errors.",
         "As executed; larger errors are counted in the outermost bars.",
     )
+    if report.window:
+        yield _picture(
+            "Edge errors if dose or focus is off",
+            plots.process_window(report.window, facts.tolerance, fwhm),
+            "Edge error against dose, in focus and with a wider spot.",
+            _window_caption(facts),
+        )
     yield _picture(
         "Power and speed along the path",
-        pictures.power_along(path, process.machine),
+        plots.power_along(path, process.machine),
         "Power and speed against the length exposed.",
         "As commanded, without the travels.",
     )
     if len(facts.loss):
         yield _picture(
             "Loss of the optimiser",
-            pictures.loss_history(facts.loss),
+            plots.loss_history(facts.loss),
             "Loss against iteration.",
             "Jumps are where the optimiser goes to its next stage.",
         )
+
+
+def _window_caption(facts: Facts) -> str:
+    given = facts.settings.max_epe_fwhm is not None
+    order = facts.process.resin.order
+    return (
+        "As executed, with all of the dose off alike, and with a spot that is wider at the same power. "
+        f"Dashed: {facts.tolerance:g} FWHM, {'the tolerance asked for' if given else 'what counts as good'}; "
+        "shaded: the doses that keep it in focus, if any."
+        + (f" The dose goes with the power to the {order}." if order > 1 else "")
+    )
 
 
 def _picture(title: str, png: bytes, alt: str, text: str) -> Picture:

@@ -1,4 +1,4 @@
-"""The report's pictures, one function each; every function returns a PNG.
+"""The report's maps, one function each; every function returns a PNG. `plots` has the charts.
 
 Colours: overcure is vermilion and undercure blue everywhere, with grey between (Okabe–Ito, safe for
 colour-blind readers); power as in the toolpath's SVG; dose in matplotlib's cividis, made for the same
@@ -18,7 +18,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch as Swatch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from scipy.spatial import cKDTree
 
 from laserpath import optics
@@ -30,14 +29,14 @@ from laserpath.report.canvas import (
     add_design,
     add_segments,
     axes,
-    labelled,
+    legend,
     map_sheet,
     png,
     sheet,
 )
 from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
 from laserpath.report.worst import Place
-from laserpath.results import Edges, Measurement
+from laserpath.results import Edges, Limit, Measurement, Unprintable
 from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.types import Design, Machine, Process, Toolpath
 
@@ -50,6 +49,13 @@ _RIM_FWHM = 2.0
 ZOOM_FWHM = 4.0
 ZOOMED = 4
 """Places shown enlarged."""
+
+_RINGS: dict[str, dict[str, Any]] = {
+    "lost": {"marker": "o", "mec": INK, "mew": 1.6, "ms": 12},
+    "lost at ±10 % dose": {"marker": "s", "mec": INK, "mew": 1.1, "ms": 10},
+    "edge is off": {"marker": "D", "mec": INK, "mew": 1.0, "ms": 7},
+}
+"""Marks of what cannot be printed, the worst first; they differ in shape, not in colour."""
 
 
 def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
@@ -69,7 +75,7 @@ def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
         Line2D([], [], ls="", marker="s", color="white", mec=INK, label="end"),
         Line2D([], [], lw=0.8, ls=(0, (5, 4)), color="#4a86b8", label="travel, laser off"),
     ]
-    _legend(figure, marks)
+    legend(figure, marks)
     return png(figure)
 
 
@@ -92,7 +98,7 @@ def dose_map(exposure: Measurement, design: Design, process: Process) -> bytes:
         Line2D([], [], color="black", lw=1, label="design"),
         Swatch(facecolor="#666666", edgecolor="white", label="critical dose (white)"),
     ]
-    _legend(figure, marks)
+    legend(figure, marks)
     return png(figure)
 
 
@@ -103,7 +109,25 @@ def cure_map(exposure: Measurement, design: Design, process: Process, done: str 
     figure, ax, key = map_sheet(box, below=0.35)
     key.remove()
     ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
-    _legend(figure, _cure_marks(done))
+    legend(figure, _cure_marks(done))
+    return png(figure)
+
+
+def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
+    """What the best light would cure, against the design, with rings around what it cannot print."""
+    box = grown(design.bounds, _RIM_FWHM * optics.fwhm(process.spot))
+    field = window(limit, box, process.resin.critical_dose, _PIXELS)
+    figure, ax, key = map_sheet(box, below=0.55)
+    key.remove()
+    ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
+    add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
+    marks: list[object] = list(_cure_marks(done))
+    for label, style in _RINGS.items():
+        points = np.array([one.at for one in limit.unprintable if _ring(one) == label]).reshape(-1, 2)
+        if len(points):
+            ax.plot(*points.T, ls="", mfc="none", **style)
+            marks.append(Line2D([], [], ls="", mfc="none", **style, label=label))
+    legend(figure, _by_rows(marks, 3), columns=3)
     return png(figure)
 
 
@@ -134,7 +158,7 @@ def zooms(
         )
         ax.set_title(title, fontsize=10, color=INK, pad=3)
         ax.plot(*place.xy, "o", mfc="none", mec=INK, ms=9)
-    _legend(figure, [*_cure_marks(done)[1:], Line2D([], [], color="#7a7a7a", lw=0.8, label="laser line")])
+    legend(figure, [*_cure_marks(done)[1:], Line2D([], [], color="#7a7a7a", lw=0.8, label="laser line")])
     return png(figure)
 
 
@@ -159,92 +183,6 @@ def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Pla
     label = "edge error, FWHM   (blue: inside, red: outside"
     label += "; black: no edge)" if edges.missing.any() else ")"
     _colour_key(figure, key, dots, label, extend="both")
-    return png(figure)
-
-
-def epe_histogram(exposure: Measurement, start: Measurement, fwhm: float) -> bytes:
-    """How many contour points have which edge error, next to the starting curve's."""
-    figure = sheet(WIDTH, 2.95)
-    ax = labelled(axes(figure, 0.62, 0.72, WIDTH - 0.9, 1.65), "edge error, FWHM", "share of points, %")
-    edges, error = exposure.edges, exposure.edges.epe / fwhm
-    before = start.edges.epe / fwhm
-    found = np.concatenate([error[~edges.missing], before[~start.edges.missing], [0.0]])
-    limit = float(np.clip(np.percentile(np.abs(found), 98) * 1.2, 0.1, 2.05))
-    bins = np.linspace(-limit, limit, 62).tolist()
-    groups = [np.clip(error[~edges.corner], -limit, limit), np.clip(error[edges.corner], -limit, limit)]
-    share = [np.full(len(g), 100 / max(len(error), 1)) for g in groups]
-    ax.hist(
-        groups,
-        bins,
-        weights=share,
-        stacked=True,
-        color=["#5b7f95", "#e69f00"],
-        label=["away from corners", "near corners"],
-    )
-    ax.hist(
-        np.clip(before, -limit, limit),
-        bins,
-        weights=np.full(len(before), 100 / max(len(before), 1)),
-        histtype="step",
-        color=INK,
-        linewidth=1,
-        label="starting curve",
-    )
-    ax.axvline(0, color=FAINT, lw=0.8)
-    ax.set_xlim(-limit, limit)
-    scale = fwhm * 1000
-    both_ways: Any = (lambda x: x * scale, lambda x: x / scale)
-    micrometres = ax.secondary_xaxis("top", functions=both_ways)
-    micrometres.tick_params(labelsize=9.5, colors=INK, length=3)
-    micrometres.set_xlabel("µm   (inside the design ← → outside)", fontsize=10, color=INK, labelpad=3)
-    handles, _ = ax.get_legend_handles_labels()
-    _legend(figure, handles)
-    return png(figure)
-
-
-def power_along(toolpath: Toolpath, machine: Machine) -> bytes:
-    """Power and commanded speed against the exposed length."""
-    figure = sheet(WIDTH, 3.1)
-    on = toolpath.on
-    length, power, speed = toolpath.length[on], toolpath.power[on], toolpath.speed[on]
-    for bottom, values, name, colour, top in (
-        (1.8, power, "power, mW", "#86216b", machine.power_max),
-        (0.5, speed, "speed, mm/s", "#5b7f95", max(machine.speed_max)),
-    ):
-        ax = labelled(axes(figure, 0.62, bottom, WIDTH - 0.74, 1.15), "", name)
-        _add_course(ax, length, values, colour)
-        ax.axhline(top, color=FAINT, lw=0.8, ls=(0, (4, 3)))
-        ax.set(xlim=(0, max(float(length.sum()), 1e-9)), ylim=(0, 1.12 * max(top, values.max(initial=0))))
-        if bottom > 1:
-            ax.tick_params(labelbottom=False)
-        else:
-            ax.set_xlabel(
-                "exposed length, mm   (dashed: the machine's maximum)", fontsize=10, color=INK, labelpad=2
-            )
-    return png(figure)
-
-
-def loss_history(loss: Floats) -> bytes:
-    """The loss at each iteration, on a logarithmic scale where it is positive."""
-    figure = sheet(WIDTH, 2.2)
-    ax = labelled(axes(figure, 0.62, 0.5, WIDTH - 0.74, 1.6), "iteration", "loss")
-    ax.plot(np.arange(1, len(loss) + 1), loss, color="#5b7f95", lw=1.2)
-    ax.plot(len(loss), loss[-1], "o", color=OVER, ms=5)
-    ax.annotate(
-        f"{loss[-1]:.3g}",
-        (len(loss), loss[-1]),
-        (-4, 7),
-        textcoords="offset points",
-        ha="right",
-        fontsize=9.5,
-        color=INK,
-    )
-    if loss.min() > 0 and loss.max() > 3 * loss.min():
-        ax.set_yscale("log")
-        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_xlim(0, len(loss) + 1)
     return png(figure)
 
 
@@ -287,27 +225,23 @@ def _colour_key(
     bar.outline.set_edgecolor(FAINT)
 
 
-def _legend(figure: Figure, handles: Sequence[object]) -> None:
-    """A legend along the lower edge."""
-    figure.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=len(handles),
-        fontsize=9.5,
-        frameon=False,
-        labelcolor=INK,
-        borderpad=0.1,
-        handlelength=1.6,
-        columnspacing=1.6,
-    )
-
-
 def _swatch(colour: str, label: str) -> Swatch:
     return Swatch(facecolor=colour, edgecolor=FAINT, linewidth=0.5, label=label)
 
 
 def _cure_marks(done: str) -> list[Swatch]:
     return [_swatch(RIGHT, f"{done}s as drawn"), _swatch(OVER, "too much"), _swatch(UNDER, "missing")]
+
+
+def _ring(one: Unprintable) -> str:
+    """Key of `_RINGS`."""
+    lost, at_a_dose, off = _RINGS
+    return off if not one.lost else lost if one.exposure == 1 else at_a_dose
+
+
+def _by_rows(marks: list[object], columns: int) -> list[object]:
+    """Marks in the order in which a legend, which fills its columns first, shows them row by row."""
+    return [mark for column in range(columns) for mark in marks[column::columns]]
 
 
 def _add_lines(ax: Axes, toolpath: Toolpath, box: Box) -> None:
@@ -357,20 +291,3 @@ def _free_spot(
     room[~((at >= inner[:2]) & (at <= inner[2:])).all(axis=1)] = -1
     # The first that is free, or else the freest.
     return np.asarray(at[int(np.argmax(np.minimum(room, 1)))])
-
-
-def _add_course(ax: Axes, length: Floats, values: Floats, colour: str, bins: int = 900) -> None:
-    """Values along the length: the range within each of `bins` steps and, over it, the mean."""
-    if not len(values):
-        return
-    end = np.cumsum(length)
-    if len(values) <= bins:
-        ax.stairs(values, np.concatenate([[0], end]), color=colour, lw=0.9, baseline=None)
-        return
-    which = np.minimum(((end - length / 2) / end[-1] * bins).astype(int), bins - 1)
-    first = np.flatnonzero(np.diff(which, prepend=-1))
-    low, high = np.minimum.reduceat(values, first), np.maximum.reduceat(values, first)
-    mean = np.add.reduceat(values * length, first) / np.maximum(np.add.reduceat(length, first), 1e-12)
-    x = (which[first] + 0.5) * end[-1] / bins
-    ax.fill_between(x, low, high, color=colour, alpha=0.3, lw=0, step="mid")
-    ax.step(x, mean, where="mid", color=colour, lw=0.9)

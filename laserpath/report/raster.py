@@ -18,7 +18,7 @@ from scipy import ndimage
 
 from laserpath.arrays import Floats
 from laserpath.metrics import cured_fraction
-from laserpath.results import Measurement
+from laserpath.results import Limit, Measurement
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid
 
@@ -50,7 +50,7 @@ def grown(box: Box, by: float) -> Box:
     return box[0] - by, box[1] - by, box[2] + by, box[3] + by
 
 
-def window(exposure: Measurement, box: Box, critical_dose: float, pixels: int) -> Field:
+def window(exposure: Measurement | Limit, box: Box, critical_dose: float, pixels: int) -> Field:
     """The part of an exposure in `box`, with at least about `pixels` along its longer side."""
     grid, p = exposure.grid, exposure.grid.pitch
     rows, columns = grid.shape

@@ -218,6 +218,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("overcure, undercure", "Cured but not drawn; drawn but not cured."),
     ("travel", "A move with the laser off."),
     ("commanded", "Power and speed as written in the G-code."),
+    ("limit", "The best exposure found for this spot and resin if light may fall anywhere, without a path."),
     ("executed", "With the speeds that the controller reaches between bends, by the motion model."),
     ("starting curve", "The plain toolpath that the plan started from, at its best single power."),
 )

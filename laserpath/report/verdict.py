@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.choices import QUALITIES
 from laserpath.measure import lost_in_motion
+from laserpath.report import latitude, reach
 from laserpath.report.rows import area, duration, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
 from laserpath.results import Report
@@ -22,6 +24,8 @@ from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
 _FEW = 20
+_LONG, _VERY_LONG = 5.0, 60.0
+"""s. What takes less need not be faster; what takes more might well be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,11 @@ class Facts:
     def done(self) -> str:
         """What the light does to the resin."""
         return "cure" if self.process.resin.tone == "negative" else "clear"
+
+    @property
+    def tolerance(self) -> float:
+        """What 95 % of the edge shall keep, FWHM: as asked for, or what counts as good."""
+        return self.settings.max_epe_fwhm or _GOOD_FWHM
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -74,17 +83,25 @@ def judge(facts: Facts) -> Verdict:
     word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
     parts = [_edge_in_short(facts), _misses_in_short(facts), f"{duration(executed.write_time)} to write"]
     headline = f"{word}: " + ", ".join(p for p in parts if p) + "."
-    answers = (
+    answers = [
         (f"What will {facts.done}", _what(facts)),
         ("Where it will miss, and why", _where(facts)),
         ("How long it takes", _how_long(facts)),
+    ]
+    if facts.report.window:
+        words = latitude.in_words(facts.report.window, facts.tolerance, facts.micrometres)
+        answers.append(("How far dose and focus may be off", words))
+    if facts.report.limit:
+        near = reach.in_words(facts.report, facts.report.limit, facts.micrometres)
+        answers.append(("What could be done at best", near))
+    return Verdict(
+        level, headline, tuple(answers), advice or ("Nothing stands out that would need a change.",)
     )
-    return Verdict(level, headline, answers, advice or ("Nothing stands out that would need a change.",))
 
 
 def _level(facts: Facts) -> str:
     figures = facts.report.executed.figures
-    limit = facts.settings.max_epe_fwhm or _GOOD_FWHM
+    limit = facts.tolerance
     if facts.inside or facts.outside or figures.missing_edges > 0.01 * figures.samples:
         return "poor"
     if figures.epe_p95 <= limit and not figures.missing_edges:
@@ -173,6 +190,7 @@ def _how_long(facts: Facts) -> str:
     passes = facts.settings.passes
     text = f"{duration(figures.write_time)}"
     text += f" for {passes} passes" if passes > 1 else ""
+    text += f" at {facts.settings.quality} quality"
     text += (
         f": {number(figures.write_length)} mm with the laser on, {number(figures.travel_length)} mm of travel"
     )
@@ -197,6 +215,7 @@ def _advice(facts: Facts) -> Iterator[str]:
     yield from _advice_on_design(facts)
     yield from _advice_on_dose(facts)
     yield from _advice_on_motion(facts)
+    yield from _advice_on_quality(facts)
 
 
 def _advice_on_design(facts: Facts) -> Iterator[str]:
@@ -271,9 +290,32 @@ def _advice_on_motion(facts: Facts) -> Iterator[str]:
             f"{machine.segment_rate:g} that the link keeps up with: a lower speed_max needs "
             "fewer, and a larger simplify_fwhm (of Settings, in Python) makes longer ones."
         )
-    if executed.write_time > 2 * executed.ideal_time and executed.write_time > 5:
+    if executed.write_time > 2 * executed.ideal_time and executed.write_time > _LONG:
         yield (
             f"The controller needs {executed.write_time / max(executed.ideal_time, 1e-9):.1f} times the "
-            "ideal time, because of bends and short moves: higher acceleration or smoother lines would save "
-            "most of it."
+            "ideal time, because of bends and short moves: higher acceleration would save most of it"
+            f"{_or_draft(facts)}."
+        )
+
+
+def _or_draft(facts: Facts) -> str:
+    """That a quality saves time too, where one is left and the edge can spare it."""
+    at = QUALITIES.index(facts.settings.quality)
+    if at == 0 or facts.settings.max_epe_fwhm is not None or _level(facts) == "fair":
+        return ""
+    return f", --quality {QUALITIES[at - 1]} some at the cost of the edge"
+
+
+def _advice_on_quality(facts: Facts) -> Iterator[str]:
+    """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
+    if facts.settings.max_epe_fwhm is not None:
+        return
+    at = QUALITIES.index(facts.settings.quality)
+    figures, level = facts.report.executed.figures, _level(facts)
+    if level == "fair" and at + 1 < len(QUALITIES) and not reach.reached(facts.report):
+        yield f"--quality {QUALITIES[at + 1]} lets truer edges take more write time."
+    elif level == "good" and at > 0 and figures.write_time > _VERY_LONG:
+        yield (
+            f"If {duration(figures.write_time)} is too long: --quality {QUALITIES[at - 1]} writes faster "
+            "at the cost of the edge; --max-epe LENGTH takes as little as keeps that tolerance."
         )

@@ -13,8 +13,8 @@ import shapely
 from scipy.ndimage import gaussian_filter
 
 from laserpath.arrays import Floats
-from laserpath.metrics import cure_figures, edge_errors, with_path
-from laserpath.results import Measurement, Report
+from laserpath.metrics import cure_figures, edge_errors, edges_at, unprintable, with_path
+from laserpath.results import Limit, Measurement, ProcessWindow, Report
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
@@ -41,6 +41,44 @@ def exposure(design: Design, process: Process, level: float = 2.0, lost: Design 
     edges = edge_errors(dose, grid, design, process.spot, critical)
     figures = cure_figures(dose, wide, edges, target, design, process.spot, critical)
     return Measurement(figures, grid, dose, edges)
+
+
+def blurred_limit(design: Design, process: Process, level: float = 2.0) -> Limit:
+    """A blurred exposure in the place of the best one: what the spot blurs away is unprintable."""
+    made, spot, critical = exposure(design, process, level), process.spot, process.resin.critical_dose
+    return Limit(
+        xy=np.zeros((1, 2)),
+        energy=np.ones(1),
+        grid=made.grid,
+        dose=made.dose,
+        edges=made.edges,
+        figures=made.figures,
+        loss=np.ones(1),
+        unprintable=unprintable(made.dose, made.grid, design, spot, critical),
+    )
+
+
+def window(design: Design, process: Process, level: float) -> ProcessWindow:
+    """The process window of a blurred exposure."""
+    grid, fwhm, critical = grid_for(design, process.spot, 6), process.spot.fwhm, process.resin.critical_dose
+    doses, widths, lit = np.linspace(0.8, 1.2, 9), np.array([1, 1.15, 1.3]), rasterise(design, grid).coverage
+    found = [
+        edges_at(
+            gaussian_filter(lit, width * fwhm / 2.355 / grid.pitch) * level * critical,
+            grid, design, process.spot, critical, doses.tolist(),
+        )
+        for width in widths
+    ]  # fmt: skip
+    epe = np.array([[edges.epe / fwhm for edges in row] for row in found])
+    return ProcessWindow(
+        dose=doses,
+        width=widths,
+        epe_mean=np.abs(epe).mean(axis=2),
+        epe_p95=np.percentile(np.abs(epe), 95, axis=2),
+        epe_signed=epe.mean(axis=2),
+        missing_edges=np.array([[edges.missing.sum() for edges in row] for row in found]),
+        samples=epe.shape[2],
+    )
 
 
 def rings(design: Design, machine: Machine, pitch: float = 0.12) -> Toolpath:
@@ -86,4 +124,5 @@ def make_job(
         for level, slower in ((2.6, 1.31), (2.0, 1.17), (2.07, 1.23))
     )
     loss = 0.2 * np.exp(-np.arange(200) / 20) + 0.03
-    return Job(Report(commanded, executed, start, warnings), design, path, process, settings, loss)
+    report = Report(commanded, executed, start, warnings, window(design, process, 2.07))
+    return Job(report, design, path, process, settings, loss)

@@ -93,7 +93,7 @@ def test_nothing_is_fetched_and_nothing_runs(html: str, page: Reader) -> None:
 
 def test_pictures_are_png_with_a_text_for_who_cannot_see_them(page: Reader) -> None:
     images = [a for tag, a in page.tags if tag == "img"]
-    assert len(images) == 8
+    assert len(images) == 9
     for image in images:
         head, _, data = (image["src"] or "").partition(",")
         assert head == "data:image/png;base64"
@@ -182,7 +182,33 @@ def test_positive_resists_are_cleared_not_cured() -> None:
 def test_a_plan_without_iterations_or_light_is_reported(job: Job) -> None:
     dark = Toolpath(np.zeros((1, 2)), np.zeros(0), np.zeros(0))
     page = read(html_of(job, toolpath=dark, loss=np.zeros(0)))
-    assert len([tag for tag, _ in page.tags if tag == "img"]) == 7
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 8
+
+
+def test_the_process_window_is_drawn_and_told(page: Reader) -> None:
+    alt = "Edge error against dose, in focus and with a wider spot."
+    assert alt in [a["alt"] for tag, a in page.tags if tag == "img"]
+    text = page.text.replace("\u00a0", " ")
+    assert "How far dose and focus may be off" in text
+    assert "At no dose from −20 % to +20 % of the planned one is 95 % of the edge within 15 µm" in text
+    assert "Dashed: 0.15 FWHM, what counts as good" in text
+    disc = make_job(Design(shapely.MultiPolygon([shapely.Point(0, 0).buffer(1)]), "disc"))
+    asked = read(html_of(disc, settings=Settings(max_epe_fwhm=0.3))).text.replace("\u00a0", " ")
+    assert "95 % of the edge is within 30 µm (0.30 FWHM) while the dose is off by" in asked
+    assert "Dashed: 0.3 FWHM, the tolerance asked for" in asked
+
+
+def test_a_report_without_a_process_window_says_nothing_of_one(job: Job) -> None:
+    page = read(html_of(replace(job, report=replace(job.report, window=None))))
+    assert len([tag for tag, _ in page.tags if tag == "img"]) == 8
+    assert "dose and focus" not in page.text
+
+
+def test_the_quality_is_told(job: Job) -> None:
+    page = read(html_of(job, settings=Settings(quality="draft")))
+    assert "draft quality" in page.text
+    assert "at draft quality" in page.text
+    assert ["quality", "draft"] in page.rows["other"]
 
 
 @pytest.mark.parametrize("size", [(15.0, 0.3), (0.3, 15.0), (0.3, 0.3)])

@@ -158,6 +158,29 @@ def test_advice_names_what_limits_the_plan() -> None:
     assert "rises to 4.40 × critical" in advice(report=replace(job.report, executed=hot))
 
 
+def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
+    job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    executed = job.report.executed
+
+    def advice(settings: Settings, **figures: float) -> str:
+        changed = replace(executed, figures=replace(executed.figures, **figures))
+        told = verdict(replace(job, settings=settings, report=replace(job.report, executed=changed)))
+        return " ".join(told.advice)
+
+    slow, coarse = {"write_time": 400.0, "ideal_time": 300.0}, {"epe_p95": 0.2, "write_time": 3.0}
+    assert "If 6 min 40 s is too long: --quality draft writes faster" in advice(Settings(), **slow)
+    assert "--quality standard writes faster" in advice(Settings(quality="fine"), **slow)
+    assert "writes faster" not in advice(Settings(quality="draft"), **slow)
+    bends = {"write_time": 40.0, "ideal_time": 10.0}
+    assert "4.0 times the ideal time" in advice(Settings(), **bends)
+    assert "save most of it, --quality draft some at the cost of the edge." in advice(Settings(), **bends)
+    assert "save most of it." in advice(Settings(quality="draft"), **bends)
+    assert "--quality fine lets truer edges take more write time" in advice(Settings(), **coarse)
+    assert "--quality" not in advice(Settings(quality="fine"), **coarse)
+    assert "--quality" not in advice(Settings(max_epe_fwhm=0.15), **coarse)
+    assert "--quality" not in advice(Settings(), epe_p95=0.1, write_time=3.0)
+
+
 def test_what_the_controller_loses_is_the_only_advice() -> None:
     """Over-dosed as commanded and hollow as executed: a larger and a smaller pitch would contradict."""
     job = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
