@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from laserpath.errors import InputError
     from laserpath.framing import frame
     from laserpath.optimise import Progress
-    from laserpath.results import Edges, Figures, Measurement, Report, Solution
+    from laserpath.results import Edges, Figures, Measurement, ProcessWindow, Report, Solution
     from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
 
 __version__ = "0.1.0"
@@ -34,6 +34,7 @@ __all__ = [
     "Measurement",
     "Plan",
     "Process",
+    "ProcessWindow",
     "Progress",
     "Report",
     "Resin",
@@ -51,7 +52,7 @@ _ELSEWHERE = {
     "InputError": "errors",
     "Plan": "_plan",
     "Progress": "optimise",
-    **dict.fromkeys(("Edges", "Figures", "Measurement", "Report", "Solution"), "results"),
+    **dict.fromkeys(("Edges", "Figures", "Measurement", "ProcessWindow", "Report", "Solution"), "results"),
     "frame": "framing",
     "load": "design",
     "plan": "_plan",

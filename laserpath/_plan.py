@@ -11,23 +11,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gcode
-from laserpath import convert, files, framing, report, toolpath_svg
-from laserpath.curve import initial_curve
+from laserpath import convert, files, framing, optics, report, toolpath_svg
 from laserpath.design import load
 from laserpath.dose import DoseModel
-from laserpath.measure import lost_in_motion, measure, measure_executed, missing
+from laserpath.measure import as_executed, lost_in_motion, measure, measure_executed, missing
+from laserpath.metrics import Limit, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
 from laserpath.placement import check_power, place, too_fine, too_strong
 from laserpath.program import header, write_program
 from laserpath.results import Report, Solution
 from laserpath.smooth import to_levels
-from laserpath.stages import solve
+from laserpath.stages import EDGE_WEIGHT, SHARP
 from laserpath.target import grid_for, rasterise
+from laserpath.tolerance import solve_within
+from laserpath.tryout import start_curve
 from laserpath.types import Design, Machine, Process, Settings, Target, Toolpath
+from laserpath.window import process_window
 
 FLATTEN_FWHM = 1 / 50
 """How far a flattened curve of the design may be from the true one."""
+
+_LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
+"""Area, in FWHM², and pixels up to which the limit takes a few seconds."""
 
 Listener = Callable[[Progress], None]
 
@@ -89,9 +95,12 @@ def plan(
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
-    tuned = tune(initial_curve(design, process, settings), model, objective, machine)
-    start = to_levels(tuned, machine, spot)
-    solution = solve(start, design, process, settings, progress)
+    curve = start_curve(design, process, settings, progress)
+    start = to_levels(tune(curve.toolpath, model, objective, machine), machine, spot)
+    solution = solve_within(
+        start, design, target, process, settings, progress, stopped=curve.stopped,
+        ship=lambda path: _read(write_program(path, design, process, settings), machine),
+    )  # fmt: skip
     warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings))
     program = write_program(solution.toolpath, design, process, settings, warnings)
     toolpath = _read(program, machine)
@@ -104,8 +113,20 @@ def plan(
         executed=executed,
         start=measure(_read(first, machine), design, target, process, lines=_lines(first)),
         warnings=(*warnings, *missing(commanded.edges), *lost),
+        window=process_window(as_executed(toolpath, process), design, target, process),
+        limit=reachable(design, target, process),
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)
+
+
+def reachable(design: Design, target: Target, process: Process) -> Limit | None:
+    """What no path could do better with this spot and resin; None where to find out would take long."""
+    spot, resin = process.spot, process.resin
+    pixels = target.grid.shape[0] * target.grid.shape[1]
+    if design.area.area > _LIMIT_FWHM2 * optics.fwhm(spot) ** 2 or pixels > _LIMIT_PIXELS:
+        return None
+    loss = Objective.for_design(target, design, spot, resin, EDGE_WEIGHT).at_contrast(SHARP * resin.contrast)
+    return limit(design, target, spot, resin.critical_dose, loss)
 
 
 def _read(program: str, machine: Machine) -> Toolpath:

@@ -7,7 +7,8 @@ d = 0.9, 1, 1.1 (weights w_d, sum 1), coverage T and pixel area p², the area te
 
 in units of perimeter P times FWHM F: about a mean squared edge error in FWHM, whatever the design's
 size. σ is `resin.development`, written out here so that the three doses share one exponential:
-e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term is the square of `resin.over_dose`.
+e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term is the square of
+`resin.over_dose`, from 0.99 of that limit on.
 
 The area term is a little biased, because inside a design any more dose is better for it. The edge
 term is not: at the M contour samples with outward normal n the edge is misplaced by about
@@ -36,6 +37,9 @@ DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 """Relative dose and weight."""
 
 OVER_DOSE_WEIGHT = 2.0
+_OVER_DOSE_SHARE = 0.99
+"""Of the resin's over_dose, where the penalty begins: a penalty needs a little room to act in."""
+
 _ROUNDING = 0.01
 _FLATTEST = 0.5
 _STRIP_ROWS = 32
@@ -107,6 +111,14 @@ class Objective:
         slope *= u.dtype.type(1 / self.resin.critical_dose)
         return loss, slope
 
+    def per_pixel(self, dose: Floats) -> Floats:
+        """(rows, columns) what each pixel adds to L."""
+        u = dose / self.resin.critical_dose
+        loss = OVER_DOSE_WEIGHT * np.maximum(u - _OVER_DOSE_SHARE * self.resin.over_dose, 0) ** 2
+        for d, weight in DOSE_WINDOW:
+            loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - self.target.coverage) ** 2
+        return self.scale * loss
+
     def _area(self, u: Floats) -> tuple[float, Floats]:
         """(L, ∂L/∂u), in strips of rows that fit in the cache, on all cores; summed in order."""
         slope = np.empty_like(u)
@@ -121,7 +133,7 @@ class Objective:
         e = np.exp(u * number(-self.contrast / 10))
         e4 = np.square(np.square(e))
         power = number(np.exp(self.contrast)) * np.square(e4) * e
-        over = np.maximum(u - number(self.resin.over_dose), 0)
+        over = np.maximum(u - number(_OVER_DOSE_SHARE * self.resin.over_dose), 0)
         loss = OVER_DOSE_WEIGHT * float(np.vdot(over, over))
         np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
         for d, weight in DOSE_WINDOW:

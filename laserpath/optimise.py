@@ -1,7 +1,7 @@
-"""The loop: Adam on smooth displacements and line energies, the best iterate kept.
+"""The loop: Adam, then L-BFGS, on smooth displacements and line energies; the best iterate kept.
 
-Adam (Kingma and Ba 2015) with steps that fall on a half cosine. The threshold sharpens on the way,
-so that far edges pull first and near edges are placed exactly last.
+While Adam runs, the threshold sharpens, so that far edges pull first and near edges are placed exactly last;
+its steps fall on a half cosine. L-BFGS ends by itself where it gains no more.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.descent import Adam, Slopes, lbfgs
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.objective import Objective
+from laserpath.pace import Pace
 from laserpath.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.results import Solution
 from laserpath.types import Grid, Machine, Process, Spot, Toolpath
 from laserpath.variables import Variables
 
-_BETA1, _BETA2 = 0.9, 0.99
-_SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.5, 0.3
+_SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.35, 0.3
+_UNIT_FWHM = 0.3
+"""Displacement that L-BFGS begins with as the equal of a log energy of 1."""
+
 _ENERGY_ROOM = 2.0
 """How far above the strongest line of the start a line energy may rise when the laser is weak."""
 
@@ -32,7 +36,7 @@ _DOSES = (1e-30, 1e30)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the planner is. stage: a word or two.  iteration of `of`.  loss: the latest."""
+    """Where the planner is. stage: a word or two.  iteration of at most `of`.  loss: the latest."""
 
     stage: str
     iteration: int
@@ -42,19 +46,29 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """iterations; first step sizes (`shift` in FWHM, `energy` in log q), falling to `final` of them;
+    """iterations: at most, the last `finish` of them by L-BFGS, until 20 gain less than `tolerance` of
+    the loss.
+
+    Adam's first step sizes (`shift` in FWHM, `energy` in log q), falling to `final` of them;
     contrast: first and last steepness of the threshold, in five steps, the last from half-way on.
     """
 
     iterations: int
-    shift: float = 0.02
-    energy: float = 0.05
+    shift: float = 0.04
+    energy: float = 0.1
     final: float = 0.05
     contrast: tuple[float, float] = (8.0, 20.0)
+    finish: float = 0.5
+    tolerance: float = 1e-3
+
+    @property
+    def steps(self) -> int:
+        """Iterations by Adam."""
+        return self.iterations - round(self.finish * self.iterations)
 
     def at(self, k: int) -> tuple[float, float]:
-        """Relative step and contrast of iteration k."""
-        t = k / max(self.iterations - 1, 1)
+        """Relative step and contrast of Adam's iteration k."""
+        t = k / max(self.steps - 1, 1)
         step = self.final + (1 - self.final) * (1 + np.cos(np.pi * t)) / 2
         sharpening = min(np.floor(8 * t) / 4, 1.0)
         return step, self.contrast[0] * (self.contrast[1] / self.contrast[0]) ** sharpening
@@ -90,80 +104,117 @@ def optimise(
     schedule: Schedule,
     progress: Callable[[Progress], None] | None = None,
     stage: str = "optimise",
-    centred: bool = False,
+    within: tuple[Floats, Floats] | None = None,
+    pace: Pace | None = None,
 ) -> Solution:
-    """Move vertices and line energies of all exposing moves downhill in the objective.
+    """Move vertices and line energies of all exposing moves downhill in the objective, plus the pace.
 
-    Vertices stay on the grid and in the machine's work area (`centred`: around the work zero).
+    within: lower-left and upper-right corner (2,) mm where vertices stay; without it, where `reach` says.
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
-    fwhm = optics.fwhm(process.spot)
-    low, high = reach(objective.target.grid, process.machine, centred)
-    started = path_energy(start, model.spot)
-    variables = Variables.of(start, started, _SHIFT_SIGMA_FWHM * fwhm, _ENERGY_SIGMA_FWHM * fwhm)
-    state = _Adam(variables, schedule, fwhm)
-    best, history = (np.inf, 0.0, start.xy, started), []
-    highest = _highest_energy(started, process.machine, model.spot)
-    stopped = False
+    bounds = within or reach(objective.target.grid, process.machine)
+    search = _Search(start, model, objective, process, bounds, pace)
+
+    def tell(loss: float) -> None:
+        if progress:
+            progress(Progress(stage, len(search.history), schedule.iterations, loss))
+
+    search.tell = tell
+    stopped, converged = False, False
     try:
-        for k in range(schedule.iterations):
-            step, contrast = schedule.at(k)
-            xy, energy = state.path()
-            xy, energy = np.clip(xy, low, high), np.minimum(energy, highest)
-            points = model.points(xy, energy)
-            loss, slope = objective.at_contrast(contrast)(model.spread(points))
-            if not np.isfinite(loss):
-                raise InputError(f"loss is {loss} at iteration {k}, but must be finite")
-            history.append(loss)
-            # Only losses at the same contrast can be compared.
-            if loss < best[0] or contrast != best[1]:
-                best = (loss, contrast, xy, energy)
-            gradient = model.pull(points, slope, xy, energy)
-            state.step(*variables.pull(gradient.xy, gradient.line_energy, energy), step)
-            if progress:
-                progress(Progress(stage, k + 1, schedule.iterations, loss))
+        search.approach(schedule)
+        converged = search.arrive(schedule)
     except KeyboardInterrupt:
         stopped = True
-    _, _, xy, energy = best
-    path = _exposing(xy, energy, start.speed, process.machine, model.spot)
-    result = outcome(len(history), schedule.iterations, stopped)
-    return Solution(path, np.array(history), result, stopped)
+    path = _exposing(search.xy, search.energy, start.speed, process.machine, model.spot)
+    result = outcome(len(search.history), schedule.iterations, stopped, converged)
+    return Solution(path, np.array(search.history), result, stopped, converged)
 
 
-def outcome(done: int, planned: int, stopped: bool) -> str:
+def outcome(done: int, planned: int, stopped: bool, converged: bool = False) -> str:
     """How an optimisation ended, in one sentence."""
     if stopped:
         return f"stopped by the user after {done} of {planned} iterations"
+    if converged:
+        return f"converged after {done} of at most {planned} iterations"
     return f"all {planned} iterations done"
 
 
-class _Adam:
-    """First and second moments of the displacements and log energies."""
+class _Search:
+    """One descent: the best path so far (xy, energy), and the loss of every iteration."""
 
-    def __init__(self, variables: Variables, schedule: Schedule, fwhm: float) -> None:
-        k, m = variables.sizes
-        self._variables = variables
-        self._values = [np.zeros((k, 2)), np.zeros(m)]
-        self._mean = [np.zeros_like(v) for v in self._values]
-        self._square = [np.zeros_like(v) for v in self._values]
-        self._rates = (schedule.shift * fwhm, schedule.energy)
-        self._count = 0
+    def __init__(
+        self,
+        start: Toolpath,
+        model: DoseModel,
+        objective: Objective,
+        process: Process,
+        bounds: tuple[Floats, Floats],
+        pace: Pace | None,
+    ) -> None:
+        self._start, self._model, self._objective = start, model, objective
+        self._bounds, self._pace = bounds, pace
+        self._fwhm = optics.fwhm(process.spot)
+        self.xy, self.energy = start.xy, path_energy(start, model.spot)
+        self._highest = _highest_energy(self.energy, process.machine, model.spot)
+        self._best = (np.inf, 0.0)
+        self.history: list[float] = []
+        self.tell: Callable[[float], None] = lambda loss: None
 
-    def path(self) -> tuple[Floats, Floats]:
-        return self._variables.path(*self._values)
+    def approach(self, schedule: Schedule) -> None:
+        """Adam's part."""
+        variables = self._variables()
+        state = Adam(variables.sizes, (schedule.shift * self._fwhm, schedule.energy))
+        for k in range(schedule.steps):
+            relative, contrast = schedule.at(k)
+            _, slopes = self._evaluate(variables, contrast, *state.values)
+            state.step(slopes, relative)
 
-    def step(self, d_shift: Floats, d_energy: Floats, relative: float) -> None:
-        self._count += 1
-        for value, mean, square, slope, rate in zip(
-            self._values, self._mean, self._square, (d_shift, d_energy), self._rates, strict=True
-        ):
-            mean += (1 - _BETA1) * (slope - mean)
-            # x and y share a scale, so that a step keeps the direction of the gradient.
-            size = (slope**2).sum(axis=1, keepdims=True) if slope.ndim == 2 else slope**2
-            square += (1 - _BETA2) * (size - square)
-            unbiased = np.sqrt(square / (1 - _BETA2**self._count)) + 1e-300
-            value -= rate * relative * (mean / (1 - _BETA1**self._count)) / unbiased
+    def arrive(self, schedule: Schedule) -> bool:
+        """L-BFGS's part, from the best so far; whether it ended by itself."""
+        left = schedule.iterations - schedule.steps
+        if left == 0:
+            return False
+        variables, contrast = self._variables(), schedule.contrast[1]
+        scale = _UNIT_FWHM * self._fwhm
+        return lbfgs(
+            lambda z, u: self._evaluate(variables, contrast, z, u),
+            variables.sizes, scale, left, schedule.tolerance,
+        )  # fmt: skip
+
+    def _variables(self) -> Variables:
+        """Of the best path so far."""
+        path = Toolpath(self.xy, self._start.power, self._start.speed)
+        return Variables.of(
+            path, self.energy, _SHIFT_SIGMA_FWHM * self._fwhm, _ENERGY_SIGMA_FWHM * self._fwhm
+        )
+
+    def _evaluate(self, variables: Variables, contrast: float, z: Floats, u: Floats) -> tuple[float, Slopes]:
+        """Loss and slopes at displacements and log energies; noted, and told."""
+        free_xy, free_energy = variables.path(z, u)
+        xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
+        points = self._model.points(xy, energy)
+        loss, slope = self._objective.at_contrast(contrast)(self._model.spread(points))
+        if not np.isfinite(loss):
+            raise InputError(f"loss is {loss} at iteration {len(self.history)}, but must be finite")
+        gradient = self._model.pull(points, slope, xy, energy)
+        d_xy = gradient.xy
+        if self._pace is not None:
+            term, d_term = self._pace(xy)
+            loss, d_xy = loss + term, d_xy + d_term
+        self._note(loss, contrast, xy, energy)
+        # What a bound holds does not change the loss.
+        d_xy = np.where(xy == free_xy, d_xy, 0.0)
+        d_energy = np.where(energy == free_energy, gradient.line_energy, 0.0)
+        return loss, variables.pull(d_xy, d_energy, energy)
+
+    def _note(self, loss: float, contrast: float, xy: Floats, energy: Floats) -> None:
+        """Keep the best; only losses at the same contrast can be compared."""
+        self.history.append(loss)
+        if loss < self._best[0] or contrast != self._best[1]:
+            self._best, self.xy, self.energy = (loss, contrast), xy, energy
+        self.tell(loss)
 
 
 def reach(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, Floats]:

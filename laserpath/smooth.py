@@ -26,23 +26,36 @@ _EDGE_PER_ENERGY = 0.4
 
 def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
     """The fewest moves whose vertices (and energy) stay within the tolerance of the path's."""
-    lit = path.on & (path.length > 0)
-    if not lit.any():
+    if not (path.on & (path.length > 0)).any():
         return path
-    per_length = path_energy(path, spot)
-    typical = float(np.average(per_length[lit], weights=path.length[lit]))
-    energy = np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
-    lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * energy / typical])
+    return merged(path, needed(path, spot, tolerance_fwhm), spot)
+
+
+def needed(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Bools:
+    """(N+1,) the fewest vertices between which the others, and the energy, are within the tolerance."""
+    per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
+    typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
+    lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
     keep = np.ones(len(path.xy), dtype=bool)
     for first, last in runs(path.on):
         keep[first : last + 1] = _needed(lifted[first : last + 1], tolerance_fwhm * optics.fwhm(spot))
+    return keep
+
+
+def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
+    """The path without the vertices (N+1,) not kept; what is merged keeps its energy."""
     kept = np.flatnonzero(keep)
     xy = path.xy[kept]
     length = np.hypot(*np.diff(xy, axis=0).T)
-    total = np.diff(energy[kept])
+    total = np.diff(_energy_so_far(path, path_energy(path, spot))[kept])
     speed = path.speed[kept[:-1]]
-    merged = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
-    return Toolpath(xy, power_for(merged, speed, spot), speed)
+    energy = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
+    return Toolpath(xy, power_for(energy, speed, spot), speed)
+
+
+def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
+    """(N+1,) mJ at each vertex."""
+    return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
 
 
 def _needed(points: Floats, tolerance: float) -> Bools:
@@ -71,11 +84,17 @@ def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
     return np.linalg.norm(points - start - t[:, None] * chord, axis=1)
 
 
-def to_levels(path: Toolpath, machine: Machine, spot: Spot) -> Toolpath:
-    """The same line energies with powers on the machine's levels; raises if all moves are too weak."""
+def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | float = 1.0) -> Toolpath:
+    """The same line energies with powers on the machine's levels; raises if all moves are too weak.
+
+    share: (N,) or one, of the machine's full speed that a move may take, where the smallest power allows it.
+    """
     full = min(machine.speed_max)
     energy = path_energy(path, spot)
     wanted = power_for(energy, full, spot) / machine.power_step
+    slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot) / machine.power_step
+    possible = slower >= machine.level_min
+    limit, wanted = full * np.where(possible, share, 1.0), np.where(possible, slower, wanted)
     level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
     dark = ~path.on | (wanted < machine.level_min / 2)
     if path.on.any() and dark.all():
@@ -84,7 +103,7 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot) -> Toolpath:
             f"the {wanted.max() * machine.power_step:.3g} mW that the path needs: attenuate the laser"
         )
     power = np.where(dark, 0.0, level * machine.power_step)
-    speed = np.minimum(speed_for(energy, power, spot), full)
+    speed = np.minimum(speed_for(energy, power, spot), limit)
     return drop_dark(Toolpath(path.xy, power, np.where(dark, min(machine.rapid_speed), speed)))
 
 

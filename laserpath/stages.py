@@ -2,7 +2,8 @@
 
 0. *Find*, for a random start only, half of the iterations: with a spot as wide as half of the design,
    then half of that and so on, since a line feels only what its spot reaches.
-1. *Shape*: many moves on a coarse grid find the form, the threshold sharpening on the way.
+1. *Shape*: many moves on a coarse grid find the form, the threshold sharpening on the way; write time
+   counts, here and in *refine*.
 2. *Simplify*: what the tolerance allows is merged, the edges are checked, and powers are put on levels.
 3. *Refine*: those very moves on the fine grid, with the edges in the loss.
 4. *Trim*: one last factor on all powers.
@@ -19,7 +20,9 @@ from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.objective import EdgeTerm, Objective
-from laserpath.optimise import Progress, Schedule, optimise, outcome, tune
+from laserpath.optimise import Progress, Schedule, optimise, outcome, reach, tune
+from laserpath.pace import TIME_WEIGHTS, Pace
+from laserpath.rate import share_of_speed, thin
 from laserpath.resin import same_energy
 from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
@@ -28,11 +31,17 @@ from laserpath.types import Design, Process, Settings, Toolpath
 
 Listener = Callable[[Progress], None]
 
-_SHAPE_SHARE = 0.6
+_SHAPE_SHARE = 0.4
 """Of all iterations."""
+
+EDGE_WEIGHT, SHARP = 0.05, 1.2
+"""Weight of the edge term in the end, and the threshold's steepness, relative to the resin's contrast."""
 
 _NARROWEST_FIND = 1.3
 """Spot width, relative to the true one, at which finding ends."""
+
+_THINNING_FWHM = 0.05
+"""How far a vertex may be taken off the path where the link is too slow for it; refining makes up for it."""
 
 _TRIES = 4
 """Each simplifies half as far as the last."""
@@ -58,30 +67,51 @@ def solve(
     process: Process,
     settings: Settings,
     progress: Listener | None = None,
+    time_weight: float | None = None,
 ) -> Solution:
     """The toolpath to be written, its powers on the machine's levels; losses of all stages in order.
 
+    time_weight: of the write time, instead of what the settings' quality gives it.
     A stage that the user stopped is the last one.
     """
     path, losses, stages = start, [], _stages(design, process, settings)
+    weight = TIME_WEIGHTS[settings.quality] if time_weight is None else time_weight
     edges = _EdgeCheck.of(design, process, settings)
+    # A coarse grid's rim may be a little wider than the fine one's, where all paths are measured.
+    within = reach(edges.model.grid, process.machine, settings.origin == "centre")
     for stage in stages:
         if stage.name == "refine":
-            path = to_levels(lean(path, edges, settings.simplify_fwhm), process.machine, process.spot)
-        solution = _run(stage, path, design, process, settings, progress)
-        path = solution.toolpath
+            path = lean(path, edges, settings.simplify_fwhm)
+            path = thin(path, process.spot, process.machine, _THINNING_FWHM)
+            path = to_levels(path, process.machine, process.spot)
+        solution = _run(stage, path, design, process, settings, weight, within, progress)
+        # Where nothing can be cured, all that time asks for is to have no length: the start is better.
+        path = solution.toolpath if _exposes(solution.toolpath) else path
         losses.append(solution.loss)
         if solution.stopped:
+            if stage.width > 1:
+                path = tune(path, edges.model, edges.objective(design), process.machine)
             path = lean(path, edges, settings.simplify_fwhm)
             break
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
     return Solution(
-        toolpath=to_levels(trim(path, edges), process.machine, process.spot),
+        toolpath=_executable(trim(path, edges), process),
         loss=history,
-        result=outcome(len(history), planned, solution.stopped),
+        result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
     )
+
+
+def _exposes(path: Toolpath) -> bool:
+    return bool((path.on & (path.length > 0)).any())
+
+
+def _executable(path: Toolpath, process: Process) -> Toolpath:
+    """The path with powers on levels, and as slow as the link."""
+    machine, spot = process.machine, process.spot
+    levelled = to_levels(path, machine, spot)
+    return to_levels(levelled, machine, spot, share_of_speed(levelled, machine))
 
 
 def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:
@@ -95,11 +125,12 @@ def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage
     each = n // (2 * len(widths)) if widths else 0
     rest = n - each * len(widths)
     shape = round(_SHAPE_SHARE * rest)
-    sharp = (1.2 * beta, 1.2 * beta)
+    find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
+    finish = Schedule(rest - shape, shift=0.02, energy=0.05, contrast=sharp, finish=0.8)
     return [
-        *(_Stage("find", 2 / 3, 0.0, Schedule(each, contrast=(0.4 * beta, 0.8 * beta)), w) for w in widths),
-        _Stage("shape", 2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, 1.2 * beta))),
-        _Stage("refine", 1.0, 0.05, Schedule(rest - shape, shift=0.006, energy=0.02, contrast=sharp)),
+        *(_Stage("find", 2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0), w) for w in widths),
+        _Stage("shape", 2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=0.4)),
+        _Stage("refine", 1.0, EDGE_WEIGHT, finish),
     ]
 
 
@@ -116,6 +147,11 @@ class _EdgeCheck:
         grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
         model = accurate_model(grid, process.spot)
         return cls(process, model, EdgeTerm.for_design(rasterise(design, grid), design, process.spot))
+
+    def objective(self, design: Design) -> Objective:
+        """The loss on the same grid."""
+        target = rasterise(design, self.model.grid)
+        return Objective.for_design(target, design, self.process.spot, self.process.resin)
 
     def errors(self, path: Toolpath, factors: Floats) -> Floats:
         """(K,) errors at relative exposures (K,)."""
@@ -151,6 +187,8 @@ def _run(
     design: Design,
     process: Process,
     settings: Settings,
+    time_weight: float,
+    within: tuple[Floats, Floats],
     progress: Listener | None,
 ) -> Solution:
     """One stage on its own grid, of at least 3 pixels per FWHM."""
@@ -163,6 +201,6 @@ def _run(
     model = DoseModel(grid, process.spot)
     if stage.width > 1:
         start = tune(start, model, objective, process.machine)
-    centred = settings.origin == "centre"
-    found = optimise(start, model, objective, process, stage.schedule, progress, stage.name, centred)
+    pace = Pace.of(start, design, process.machine, time_weight) if stage.width == 1 else None
+    found = optimise(start, model, objective, process, stage.schedule, progress, stage.name, within, pace)
     return replace(found, toolpath=same_energy(found.toolpath, process.spot, true))

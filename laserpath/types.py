@@ -19,12 +19,10 @@ from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.arrays import Bools, Floats, frozen_array
 from laserpath.checks import between, number, positive, whole
+from laserpath.choices import INITIAL_CURVES, QUALITIES
 from laserpath.errors import InputError
 
 Point = tuple[float, float]
-
-INITIAL_CURVES = ("contour", "hatch", "random")
-"""Names of the initial curves."""
 
 SPOT_PROFILES = ("airy", "gaussian", "airy-function", "measured")
 """Names of the spot profiles."""
@@ -301,7 +299,9 @@ class Process:
 class Settings:
     """How to plan: numerics and choices, no physics. Lengths are in FWHM where named so.
 
-    initial: 'contour', 'hatch' or 'random'.  pitch_fwhm: between lines.
+    quality: 'draft', 'standard' or 'fine': how much true edges count against write time.
+    initial: 'contour', 'hatch', 'rim', 'random', or 'auto': what a short trial finds best for each region.
+    pitch_fwhm: between lines.
     inset_fwhm: first ring inside the edge.  angle: of the hatch, degrees from +x.
     segment_fwhm: longest move while optimising.  iterations: at most, in all stages.
     pixels_per_fwhm: of the grid.  simplify_fwhm: how far a vertex may be from the simplified path.
@@ -310,14 +310,15 @@ class Settings:
     origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'.
     """
 
-    initial: str = "contour"
+    quality: str = "standard"
+    initial: str = "auto"
     pitch_fwhm: float = 1.2
     inset_fwhm: float = 0.4
     angle: float = 0.0
     segment_fwhm: float = 1.0
     iterations: int = 500
     pixels_per_fwhm: float = 6.0
-    simplify_fwhm: float = 0.02
+    simplify_fwhm: float = 0.005
     max_epe_fwhm: float | None = None
     passes: int = 1
     origin: str = "page"
@@ -325,6 +326,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         whole(self, "iterations", "passes", "seed")
+        if self.quality not in QUALITIES:
+            raise InputError(f"quality {self.quality!r} is unknown; known: {', '.join(QUALITIES)}")
         if self.initial not in INITIAL_CURVES:
             raise InputError(f"initial curve {self.initial!r} is unknown; known: {', '.join(INITIAL_CURVES)}")
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))

@@ -15,21 +15,23 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"gcode", "errors", "arrays", "checks", "types", "results", "quantities", "files"},
-    {"optics", "convert", "edges", "variables"},
+    {"gcode", "errors", "arrays", "checks", "choices", "types", "results", "quantities", "files"},
+    {"optics", "convert", "edges", "variables", "descent"},
     {"resin"},
     {"design", "dose", "profiles"},
-    {"target", "objective", "metrics", "placement", "program"},
-    {"curve", "smooth", "measure", "toolpath_svg"},
+    {"target", "objective", "metrics", "pace", "placement", "program"},
+    {"curve", "smooth", "measure", "window", "toolpath_svg"},
+    {"rate"},
     {"optimise", "report", "framing"},
-    {"stages"},
+    {"stages", "tryout"},
+    {"tolerance"},
     {"_plan"},
     {"cli", "plugins"},
     {"__main__"},
 )
 """Rooms from the ground up. A room is a package, or a module of `laserpath`."""
 
-GROUND = ["errors", "arrays", "checks", "types"]
+GROUND = ["errors", "arrays", "checks", "choices", "types"]
 """On the same floor, and each stands on those before it."""
 
 LONGEST = 400

@@ -12,6 +12,7 @@ from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.objective import Objective
 from laserpath.optimise import Schedule, optimise, reach, tune
+from laserpath.pace import Pace
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
 
@@ -19,9 +20,10 @@ SQUARE = design(shapely.box(1, 1, 1.4, 1.4))
 GRID = grid_for(SQUARE, SPOT, 4)
 MODEL = DoseModel(GRID, SPOT)
 OBJECTIVE = Objective.for_design(rasterise(SQUARE, GRID), SQUARE, SPOT, Resin())
-PROCESS = Process()
-START = tune(initial_curve(SQUARE, PROCESS, Settings()), MODEL, OBJECTIVE, PROCESS.machine)
+PROCESS, CONTOUR = Process(), Settings(initial="contour")
+START = tune(initial_curve(SQUARE, PROCESS, CONTOUR), MODEL, OBJECTIVE, PROCESS.machine)
 SCHEDULE = Schedule(60, contrast=(10.0, 10.0))
+ADAM = Schedule(60, contrast=(10.0, 10.0), finish=0.0)
 
 
 def run(process=PROCESS, schedule=SCHEDULE, progress=None, objective=OBJECTIVE, start=START):
@@ -33,7 +35,7 @@ def loss_of(toolpath: Toolpath, contrast: float = 10.0) -> float:
 
 
 def test_the_loss_falls():
-    solution = run()
+    solution = run(schedule=ADAM)
     assert len(solution.loss) == 60
     assert solution.loss[0] == pytest.approx(loss_of(START), rel=1e-5)
     assert solution.loss[-1] < 0.5 * solution.loss[0]
@@ -41,8 +43,28 @@ def test_the_loss_falls():
     assert not solution.stopped
 
 
+def test_the_finish_goes_on_from_the_best_and_arrives_lower_than_adam():
+    longer = Schedule(120, contrast=(10.0, 10.0))
+    both, adam = run(schedule=longer), run(schedule=replace(longer, finish=0.0))
+    assert both.loss[60] == pytest.approx(both.loss[:60].min(), rel=1e-3)
+    assert both.loss.min() < adam.loss.min()
+
+
+def test_it_stops_by_itself_where_nothing_is_gained():
+    solution = run(schedule=Schedule(5000, contrast=(10.0, 10.0), finish=0.99, tolerance=0.01))
+    assert len(solution.loss) < 1000
+    assert solution.result == f"converged after {len(solution.loss)} of at most 5000 iterations"
+
+
+def test_write_time_is_traded_for_loss():
+    paces = [Pace.of(START, SQUARE, PROCESS.machine, weight) for weight in (1e-4, 3e-2)]
+    true, quick = (optimise(START, MODEL, OBJECTIVE, PROCESS, SCHEDULE, pace=pace).toolpath for pace in paces)
+    assert loss_of(true) < loss_of(quick)
+    assert paces[0](true.xy)[0] > 1.1 * paces[0](quick.xy)[0]
+
+
 def test_the_best_iterate_is_what_comes_back():
-    solution = run(schedule=Schedule(40, shift=0.2, energy=0.5, final=1.0, contrast=(10.0, 10.0)))
+    solution = run(schedule=replace(ADAM, shift=0.6, energy=1.0, final=1.0))
     assert solution.loss[-1] > solution.loss.min()
     assert loss_of(solution.toolpath) == pytest.approx(solution.loss.min(), rel=1e-4)
 
@@ -129,7 +151,7 @@ def test_vertices_stay_on_the_machine():
     grid = grid_for(square, SPOT, 4)
     objective = Objective.for_design(rasterise(square, grid), square, SPOT, Resin())
     model = DoseModel(grid, SPOT)
-    start = initial_curve(square, PROCESS, Settings(inset_fwhm=0.0))
+    start = initial_curve(square, PROCESS, replace(CONTOUR, inset_fwhm=0.0))
     toolpath = optimise(start, model, objective, PROCESS, Schedule(30, shift=0.2)).toolpath
     assert toolpath.xy.min() >= 0
     low, high = reach(grid, PROCESS.machine, centred=True)
@@ -137,7 +159,7 @@ def test_vertices_stay_on_the_machine():
 
 
 def test_the_schedule_falls_and_sharpens():
-    schedule = Schedule(100, final=0.05, contrast=(8.0, 20.0))
+    schedule = Schedule(100, final=0.05, contrast=(8.0, 20.0), finish=0.0)
     steps, contrasts = zip(*(schedule.at(k) for k in range(100)), strict=True)
     assert steps[0] == 1 and steps[-1] == pytest.approx(0.05)
     assert (np.diff(steps) < 0).all()

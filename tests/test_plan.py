@@ -14,7 +14,7 @@ from laserpath import convert
 from laserpath.measure import measure
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3))
-QUICK = laserpath.Settings(iterations=120)
+QUICK = laserpath.Settings(initial="contour", iterations=120)
 
 
 @pytest.fixture(scope="module")

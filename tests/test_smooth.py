@@ -180,3 +180,14 @@ def test_a_stop_within_a_stroke_does_not_switch_the_laser_off():
 
 def test_an_empty_path_stays_one():
     assert len(drop_dark(Toolpath(np.zeros((1, 2)), np.zeros(0), np.zeros(0)))) == 0
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.05, 0.001])
+def test_going_slower_changes_no_line_energy_and_loses_no_move(share):
+    """Where the smallest power is already too much for that speed, the move is as quick as it needs."""
+    machine = Machine(level_min=20)
+    start = to_levels(path([[0, 0], [1, 0], [2, 0]], [1.0, 8.0]), machine, SPOT)
+    slower = to_levels(start, machine, SPOT, share)
+    np.testing.assert_allclose(slower.line_energy, start.line_energy)
+    if share > 20 / 204:
+        assert slower.speed[1] <= share * 50

@@ -18,7 +18,7 @@ from laserpath.stages import _EdgeCheck, solve, trim
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
 
-SETTINGS = Settings(iterations=100)
+SETTINGS = Settings(initial="contour", iterations=100)
 TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="tee")
 TARGET = rasterise(TEE, grid_for(TEE, SPOT, SETTINGS.pixels_per_fwhm))
 
@@ -61,8 +61,8 @@ def test_powers_are_on_the_machine_s_levels_and_speeds_within_its_limit(solution
 def test_all_iterations_are_told_of_in_order():
     seen = []
     solution = solved(Process(), seen.append)
-    assert [s.stage for s in seen] == ["shape"] * 60 + ["refine"] * 40
-    assert [s.iteration for s in seen] == [*range(1, 61), *range(1, 41)]
+    assert [s.stage for s in seen] == ["shape"] * 40 + ["refine"] * 60
+    assert [s.iteration for s in seen] == [*range(1, 41), *range(1, 61)]
     np.testing.assert_array_equal([s.loss for s in seen], solution.loss)
     assert solution.result == "all 100 iterations done"
 

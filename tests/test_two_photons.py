@@ -18,8 +18,9 @@ from laserpath.curve import initial_curve, join
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.framing import LAPS, frame_dose, frame_path
+from laserpath.measure import lost_in_motion, measure, measure_executed
 from laserpath.objective import Objective
-from laserpath.optimise import Schedule, optimise, tune
+from laserpath.optimise import Schedule, optimise, reach, tune
 from laserpath.placement import too_strong
 from laserpath.resin import line_energy, path_energy
 from laserpath.smooth import simplify, to_levels
@@ -147,7 +148,7 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
     find = _Stage("find", 2 / 3, 0.0, Schedule(3), 2.0)
-    found = _run(find, started(), TEE, PROCESS, SETTINGS, None).toolpath
+    found = _run(find, started(), TEE, PROCESS, SETTINGS, 0.0, reach(GRID, PROCESS.machine), None).toolpath
     assert path_energy(found, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
 
 
@@ -203,28 +204,46 @@ def lost(report):
     return [sentence for sentence in report.warnings if "as executed" in sentence]
 
 
-@pytest.mark.parametrize(
-    ("rate", "acceleration", "why"),
-    [
-        (1e4, 20.0, "it brakes at bends and ends.* or more acceleration"),
-        (10.0, 1e5, "the link keeps up with 10 of .* or a faster link"),
-    ],
-)
-def test_what_the_controller_loses_is_warned_of_and_the_speed_said_prevents_it(rate, acceleration, why):
+def quick(**changes):
+    return replace(PROCESS, machine=Machine(power_max=10.0, **changes))
+
+
+def test_what_braking_loses_is_warned_of_and_the_speed_said_prevents_it():
     """GRBL's M4 dims where the head is slow: fine for one photon, and a loss for two."""
-    fast = Machine(
-        speed_max=(50.0, 50.0), power_max=10.0, segment_rate=rate, acceleration=(acceleration, acceleration)
-    )
-    hasty = plan(TEE, replace(PROCESS, machine=fast), HASTE)
+    fast = quick(segment_rate=1e4, acceleration=(20.0, 20.0))
+    hasty = plan(TEE, fast, HASTE)
     figures = hasty.report.executed.figures
     assert figures.undercure > hasty.report.commanded.figures.undercure + 0.05 * TEE.area.area
     (sentence,) = lost(hasty.report)
-    assert re.search(why, sentence)
+    assert "it brakes at bends and ends" in sentence and "or more acceleration" in sentence
     assert f"{figures.missing_edges} of {figures.samples} points" in sentence
-    speed = float(re.search(r"speed_max below ([\d.]+) mm/s", sentence)[1])
+    speed = advised(sentence)
     assert speed < 50
-    calm = replace(fast, speed_max=(speed, speed))
-    assert lost(plan(TEE, replace(PROCESS, machine=calm), HASTE).report) == []
+    calm = replace(fast, machine=replace(fast.machine, speed_max=(speed, speed)))
+    assert lost(plan(TEE, calm, HASTE).report) == []
+
+
+def test_a_slow_link_is_planned_for():
+    report = plan(TEE, quick(segment_rate=10.0, acceleration=(1e5, 1e5)), HASTE).report
+    assert report.executed.figures.segment_rate <= 10 * 1.02
+    assert lost(report) == []
+
+
+def test_what_a_slow_link_loses_of_a_path_that_does_not_mind_it_is_told():
+    """Somebody else's G-code."""
+    process = quick(segment_rate=10.0, acceleration=(1e5, 1e5))
+    path = to_levels(
+        tune(initial_curve(TEE, process, SETTINGS), MODEL, OBJECTIVE, process.machine), process.machine, SPOT
+    )
+    target = rasterise(TEE, GRID)
+    both = [how(path, TEE, target, process).figures for how in (measure, measure_executed)]
+    (sentence,) = lost_in_motion(*both, path, TEE, process)
+    assert "the link keeps up with 10 of" in sentence and "or a faster link" in sentence
+    assert advised(sentence) < 5
+
+
+def advised(sentence: str) -> float:
+    return float(re.search(r"speed_max below ([\d.]+) mm/s", sentence)[1])
 
 
 # The whole walk

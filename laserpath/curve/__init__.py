@@ -16,11 +16,23 @@ from laserpath.curve.contour import contour
 from laserpath.curve.hatch import hatch
 from laserpath.curve.order import is_closed, order
 from laserpath.curve.random import random_walk
+from laserpath.curve.rim import main_direction, rim
+from laserpath.curve.tour import quicker
 from laserpath.errors import InputError
 from laserpath.resin import power_for
 from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
 
-__all__ = ["CURVES", "initial_curve", "is_closed", "join", "order", "subdivide"]
+__all__ = [
+    "CURVES",
+    "drawn",
+    "initial_curve",
+    "is_closed",
+    "join",
+    "main_direction",
+    "order",
+    "quicker",
+    "subdivide",
+]
 
 _FLATNESS_FWHM = 0.01
 
@@ -42,6 +54,12 @@ def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]
     return strokes + contour(shapely.MultiPolygon(missed), inset, pitch, _FLATNESS_FWHM * fwhm)
 
 
+def _rim(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = optics.fwhm(process.spot)
+    inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
+    return rim(design.area, inset, pitch, settings.angle, _FLATNESS_FWHM * fwhm)
+
+
 def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
     rng = np.random.default_rng(settings.seed)
     return random_walk(design.area, settings.pitch_fwhm * optics.fwhm(process.spot), rng)
@@ -50,20 +68,30 @@ def _random(design: Design, process: Process, settings: Settings) -> list[Floats
 CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
     "contour": _contour,
     "hatch": _hatch,
+    "rim": _rim,
     "random": _random,
 }
 
 
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
-    """The curve that the optimiser starts from, all exposing moves at one line energy."""
-    fwhm = optics.fwhm(process.spot)
-    strokes = CURVES[settings.initial](design, process, settings)
+    """The curve that the settings name, all exposing moves at one line energy.
+
+    'auto' is 'contour' here; `tryout` tries several.
+    """
+    strokes = CURVES["contour" if settings.initial == "auto" else settings.initial](design, process, settings)
     if not strokes:
+        fwhm = optics.fwhm(process.spot)
         raise InputError(
             f"no {settings.initial} line fits into design {design.name!r}: "
             f"all of it is narrower than the spot of {fwhm:g} mm; use a smaller spot"
         )
-    pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in order(strokes)]
+    return drawn(quicker(order(strokes), process.machine), process, settings)
+
+
+def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolpath:
+    """Strokes (K, 2) mm one after the other, in moves fit for the optimiser, joined by travels."""
+    fwhm = optics.fwhm(process.spot)
+    pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in tour]
     # One flat field of lines a pitch apart has the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
     return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)

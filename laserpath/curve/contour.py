@@ -1,19 +1,32 @@
 """Contour-parallel curve: rings at a first inset and then every pitch, plus what rings leave out.
 
-Rings at depths inset, inset + pitch, … are the level lines of the distance to the edge, but with
-sharp corners around the design's concave ones. Where the design is thinner than twice the inset no
-ring fits, and where two opposite innermost rings stay more than a pitch apart there is an uncured
-seam: both get a stroke along the medial axis.
+Rings at depths inset, inset + pitch, … are the level lines of the distance to the edge, with rounded
+corners: a machine all but stops in a sharp one, and the optimiser draws out those that the design needs.
+Where the design is thinner than twice the inset no ring fits, and where two opposite innermost rings stay
+more than a pitch apart there is an uncured seam: both get a stroke along the medial axis.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import shapely
-from shapely.geometry import MultiPolygon
+from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
 
 from laserpath.arrays import Floats
 from laserpath.curve.medial import medial_axis
+
+_CORNER = 1.25
+"""Radius of a ring's corners, in insets."""
+
+_TURNS = 4
+"""Vertices that share a corner of 90°: a controller takes small turns much faster than a large one."""
+
+_CORNER_OFF = 1.0
+"""Radii by which a corner may be cut: (√2 − 1) of a square one, more of a sharp one."""
+
+_FLATTER = 0.5
+"""Of the flatness, so that those vertices stay."""
 
 _SEAM = 0.6
 """A centre line is added where the innermost rings are more than 2·0.6 pitches apart."""
@@ -26,17 +39,44 @@ def contour(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> 
     """
     if area.is_empty:
         return []
-    strokes = []
+    strokes = rings(area, inset, pitch, flatness)
+    return strokes + centre_lines(area, inset, pitch, flatness)
+
+
+def rings(
+    area: MultiPolygon, inset: float, pitch: float, flatness: float, most: int | None = None
+) -> list[Floats]:
+    """The rings at the first `most` depths, all without; their corners are rounded."""
+    strokes: list[Floats] = []
     depth = inset
-    while not (region := area.buffer(-depth, join_style="mitre")).is_empty:
-        for polygon in getattr(region, "geoms", [region]):
-            for ring in (polygon.exterior, *polygon.interiors):
-                strokes.append(shapely.get_coordinates(ring.simplify(flatness)))
+    while not (region := area.buffer(-depth, join_style="mitre")).is_empty and most != 0:
+        for polygon in _polygons(region):
+            rounded = _rounded(polygon, _CORNER * inset)
+            for ring in (rounded.exterior, *rounded.interiors):
+                strokes.append(shapely.get_coordinates(ring.simplify(_FLATTER * flatness)))
         depth += pitch
-    return strokes + _centre_lines(area, inset, pitch, flatness)
+        most = None if most is None else most - 1
+    return strokes
 
 
-def _centre_lines(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
+def _rounded(polygon: Polygon, radius: float) -> Polygon:
+    """The polygon with corners of that radius, or less where an arm or a hole would be lost."""
+    for r in (radius, radius / 2, radius / 4):
+        shrunk = polygon.buffer(-r, join_style="mitre")
+        found = shrunk.buffer(2 * r, quad_segs=_TURNS).buffer(-r, quad_segs=_TURNS)
+        # A rounded square corner is (√2 − 1) r off; an arm that is lost, more.
+        whole = isinstance(found, Polygon) and len(found.interiors) == len(polygon.interiors)
+        if whole and polygon.within(found.buffer(_CORNER_OFF * r)):
+            return found
+    return polygon
+
+
+def _polygons(region: BaseGeometry) -> list[Polygon]:
+    return [polygon for polygon in getattr(region, "geoms", [region]) if not polygon.is_empty]
+
+
+def centre_lines(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
+    """Strokes along the medial axis where rings leave a place out, and in islands too small for either."""
     axis = medial_axis(area, spacing=min(max(inset, pitch / 4), pitch) / 4)
     below = axis.radius - inset
     gap = np.mod(below, pitch)

@@ -47,7 +47,7 @@ def test_the_seed_decides_the_random_curve_only():
 
 
 def test_an_unknown_curve_is_named():
-    with pytest.raises(InputError, match="'spiral' is unknown; known: contour, hatch, random"):
+    with pytest.raises(InputError, match="'spiral' is unknown; known: auto, contour, hatch, rim, random"):
         initial_curve(DESIGN, PROCESS, Settings(initial="spiral"))
 
 

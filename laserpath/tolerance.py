@@ -1,0 +1,75 @@
+"""The fastest plan that keeps a tolerance: write time gets more weight while it is kept, or less until it is.
+
+The tolerance is on the 95th percentile of |EPE|, both as commanded and as executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from laserpath.measure import measure, measure_executed
+from laserpath.optimise import Progress
+from laserpath.pace import TIME_WEIGHTS
+from laserpath.results import Solution
+from laserpath.stages import solve
+from laserpath.types import Design, Process, Settings, Target, Toolpath
+
+_FACTOR = 4.0
+"""From one weight to the next."""
+
+_TRIES = 3
+"""After the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A solution, its p95 of |EPE| in FWHM, and its write time in s."""
+
+    solution: Solution
+    epe_p95: float
+    write_time: float
+
+
+def solve_within(
+    start: Toolpath,
+    design: Design,
+    target: Target,
+    process: Process,
+    settings: Settings,
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    stopped: bool = False,
+    ship: Callable[[Toolpath], Toolpath] = lambda path: path,
+) -> Solution:
+    """The solution at the quality's weight, or the fastest found that keeps `max_epe_fwhm`.
+
+    Where none keeps it, the truest. A solution that the user stopped is the last one; `stopped`: the user
+    did so already, and the start is only made executable.  ship: what the G-code of a path says, in all its
+    passes, which is what has to keep the tolerance.
+    """
+    if stopped:
+        solution = solve(start, design, process, replace(settings, iterations=0))
+        return replace(solution, stopped=True, result="stopped by the user while curves were tried")
+    weight, limit = TIME_WEIGHTS[settings.quality], settings.max_epe_fwhm
+    if limit is None:
+        return solve(start, design, process, settings, progress, weight)
+
+    def attempt(weight: float) -> _Tried:
+        solution = solve(start, design, process, settings, progress, weight)
+        path = ship(solution.toolpath)
+        both = [how(path, design, target, process).figures for how in (measure, measure_executed)]
+        return _Tried(solution, max(one.epe_p95 for one in both), both[0].write_time)
+
+    tried = [attempt(weight)]
+    kept = tried[0].epe_p95 <= limit
+    for _ in range(_TRIES):
+        if tried[-1].solution.stopped or (tried[-1].epe_p95 <= limit) != kept:
+            break
+        weight = weight * _FACTOR if kept else weight / _FACTOR
+        tried.append(attempt(weight))
+    within = [one for one in tried if one.epe_p95 <= limit]
+    truest = min(tried, key=lambda one: one.epe_p95)
+    best = min(within, key=lambda one: one.write_time, default=truest).solution
+    last = tried[-1].solution
+    return replace(best, stopped=True, result=last.result) if last.stopped else best

@@ -1,0 +1,69 @@
+"""The tour is through the same strokes, and quicker."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from laserpath.curve.order import is_closed, order
+from laserpath.curve.tour import _time, quicker
+from laserpath.types import Machine
+
+MACHINE = Machine()
+
+
+def strokes(seed: int):
+    """Lines and rings of about 1 mm here and there."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for k in range(12):
+        at = rng.uniform(1, 9, 2)
+        if k % 2:
+            angle = np.linspace(0, 2 * np.pi, 13)
+            ring = at + 0.4 * np.column_stack([np.cos(angle), np.sin(angle)])
+            ring[-1] = ring[0]
+            found.append(ring)
+        else:
+            found.append(at + np.array([[0, 0], rng.uniform(-1, 1, 2)]))
+    return found
+
+
+def time_of(tour) -> float:
+    """Of the whole tour from the work zero."""
+    here, total = np.zeros((1, 2)), 0.0
+    for stroke in tour:
+        total += _time(here, stroke, np.zeros((0, 2)), MACHINE)
+        here = stroke[-1:]
+    return total
+
+
+def shape(stroke):
+    """The same for a stroke that is reversed, or a ring that begins elsewhere."""
+    return tuple(sorted(map(tuple, np.round(stroke[:-1] if is_closed(stroke) else stroke, 9))))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_same_strokes_in_less_time(seed):
+    start = order(strokes(seed))
+    tour = quicker(start, MACHINE)
+    assert sorted(map(shape, tour)) == sorted(map(shape, start))
+    assert time_of(tour) <= time_of(start) + 1e-9
+    for stroke in tour:
+        assert is_closed(stroke) == (len(stroke) > 2)
+
+
+def test_a_stroke_far_off_its_turn_is_moved():
+    """Three in a row, the middle one last: the greedy way would not have done it, the tour mends it."""
+    row = [np.array([[x, 1.0], [x + 0.5, 1.0]]) for x in (1.0, 2.0, 3.0)]
+    tour = quicker([row[0], row[2], row[1]], MACHINE)
+    assert [stroke[0, 0] for stroke in tour] == [1.0, 2.0, 3.0]
+
+
+def test_a_line_is_drawn_in_the_direction_of_travel():
+    """Entered at its far end, the head would have to turn back."""
+    (line,) = quicker([np.array([[3.0, 3.0], [2.0, 2.0]])], MACHINE)
+    np.testing.assert_array_equal(line[0], [2.0, 2.0])
+
+
+def test_no_stroke_at_all():
+    assert quicker([], MACHINE) == []

@@ -1,0 +1,82 @@
+"""Trying curves out: each region gets what is best for it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, SPOT, design
+
+from laserpath import plan
+from laserpath.curve import CURVES, initial_curve
+from laserpath.target import grid_for, rasterise
+from laserpath.tryout import _Regions, _Trial, candidates, start_curve
+from laserpath.types import Process, Settings
+from laserpath.variables import runs
+
+PROCESS, AUTO = Process(), Settings()
+TWO = design(shapely.box(1, 1, 2.4, 2.4), shapely.box(3.4, 1, 3.4 + 0.5 * FWHM, 2))
+
+
+def test_a_named_curve_is_not_tried():
+    named = replace(AUTO, initial="contour")
+    np.testing.assert_array_equal(
+        start_curve(TWO, PROCESS, named).toolpath.xy, initial_curve(TWO, PROCESS, named).xy
+    )
+
+
+def test_every_region_has_strokes():
+    path = start_curve(TWO, PROCESS, AUTO).toolpath
+    lines = [shapely.LineString(path.xy[a : b + 1]) for a, b in runs(path.on)]
+    for part in TWO.area.geoms:
+        assert any(part.intersects(line) for line in lines)
+
+
+def test_it_is_no_worse_than_any_candidate_region_by_region():
+    tried = [
+        _Trial.of(TWO, PROCESS, one, CURVES[one.initial](TWO, PROCESS, one)) for one in candidates(TWO, AUTO)
+    ]
+    assert {trial.score.shape for trial in tried} == {(2,)}
+    best = np.argmin([trial.score for trial in tried], axis=0)
+    path = start_curve(TWO, PROCESS, AUTO).toolpath
+    drawn = shapely.MultiLineString([path.xy[a : b + 1] for a, b in runs(path.on)])
+    for region, part in enumerate(sorted(TWO.area.geoms, key=lambda g: g.bounds)):
+        for stroke in tried[best[region]].strokes_of(np.arange(2) == region):
+            assert part.buffer(1e-9).intersects(shapely.LineString(stroke))
+            assert drawn.buffer(1e-6).covers(shapely.LineString(stroke))
+
+
+def test_regions_share_out_the_whole_grid_by_nearness():
+    target = rasterise(TWO, grid_for(TWO, SPOT, 4))
+    regions = _Regions.of(target)
+    assert regions.count == 2
+    assert set(np.unique(regions.nearest)) == {0, 1}
+    left, right = regions.at(np.array([[2.8, 1.5], [3.0, 1.5]]))
+    assert left != right
+
+
+def test_the_same_every_time():
+    first, second = (start_curve(TWO, PROCESS, AUTO).toolpath for _ in range(2))
+    np.testing.assert_array_equal(first.xy, second.xy)
+    assert first.power.tolist() == pytest.approx(second.power.tolist(), abs=0)
+
+
+def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
+    count = 0
+
+    def progress(news):
+        nonlocal count
+        count += 1
+        if count == 50:  # in the second of the trials
+            raise KeyboardInterrupt
+
+    planned = plan(TWO, PROCESS, AUTO, progress)
+    assert count == 50
+    assert planned.solution.stopped
+    assert planned.solution.result == "stopped by the user while curves were tried"
+    assert planned.report.commanded.figures.iou > 0.8
+
+
+def test_a_sliver_that_no_pixel_holds_is_one_region():
+    sliver = design(shapely.box(1, 1, 2, 1 + 1e-8))
+    assert start_curve(sliver, PROCESS, AUTO).toolpath.on.any()
