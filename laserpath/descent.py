@@ -64,22 +64,37 @@ def lbfgs(
     evaluations: int,
     tolerance: float,
 ) -> bool:
-    """Minimise function(z, u) from zero; whether it ended by itself.
+    """Minimise function(z, u) from zero; whether it ended by itself, as `downhill` does.
 
-    scale: mm of displacement that count as one unit of log energy.  It ends where the last 20 iterations
-    gained less than `tolerance` of the loss, where no step gains anything, or after so many evaluations.
+    scale: mm of displacement that count as one unit of log energy.
     """
     k, m = sizes
-    first, count, losses = 0.0, 0, []
 
     def flat(x: Floats) -> tuple[float, Floats]:
+        loss, (d_z, d_u) = function(scale * x[: 2 * k].reshape(k, 2), x[2 * k :])
+        return loss, np.concatenate([scale * d_z.ravel(), d_u])
+
+    return downhill(flat, np.zeros(2 * k + m), evaluations, tolerance)
+
+
+def downhill(
+    function: Callable[[Floats], tuple[float, Floats]], start: Floats, evaluations: int, tolerance: float
+) -> bool:
+    """L-BFGS on function(x) → (loss, ∂loss/∂x) from `start` (n,); whether it ended by itself.
+
+    It ends where the last 20 iterations gained less than `tolerance` of the loss, where no step gains
+    anything, or after so many evaluations. What was found, the function has seen.
+    """
+    first, count, losses = 0.0, 0, []
+
+    def scaled(x: Floats) -> tuple[float, Floats]:
         nonlocal first, count
         if count == evaluations:
             raise _Enough
         count += 1
-        loss, (d_z, d_u) = function(scale * x[: 2 * k].reshape(k, 2), x[2 * k :])
+        loss, slope = function(x)
         first = first or abs(loss) or 1.0  # scipy's own thresholds are for losses of about 1
-        return loss / first, np.concatenate([scale * d_z.ravel(), d_u]) / first
+        return loss / first, slope / first
 
     def watch(intermediate_result: OptimizeResult) -> None:
         losses.append(float(intermediate_result.fun))
@@ -88,9 +103,8 @@ def lbfgs(
 
     many = 2 * evaluations  # scipy would finish a line search first
     options = {"maxfun": many, "maxiter": many, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
-    start = np.zeros(2 * k + m)
     try:
-        result = minimize(flat, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
+        result = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
     except _Enough:
         return False
     return bool(result.status != 1)  # 1: out of evaluations; else the watch ended it, or no step gains

@@ -129,11 +129,14 @@ def _from_zero(path: Toolpath, process: Process) -> Toolpath:
 
 def _peak_rate(duration: Floats, window: int) -> float:
     """Moves per second (or mm) in the busiest run of `window` moves, if the link kept up."""
-    if len(duration) == 0:
-        return 0.0
+    return float(run_rates(duration, window).max()) if len(duration) else 0.0
+
+
+def run_rates(duration: Floats, window: int) -> Floats:
+    """(runs,) moves per second of every run of `window` moves, or of all where there are fewer."""
     window = min(int(window), len(duration))
     ends = np.concatenate([[0.0], np.cumsum(duration)])
-    return float(window / np.min(ends[window:] - ends[:-window]))
+    return window / np.maximum(ends[window:] - ends[:-window], 1e-12)
 
 
 def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int) -> Figures:

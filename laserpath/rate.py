@@ -15,6 +15,7 @@ from scipy.ndimage import maximum_filter1d
 import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
+from laserpath.measure import run_rates
 from laserpath.smooth import merged, needed
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
@@ -33,8 +34,7 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
         return np.zeros(0)
     motion = _motion(path, machine)
     window = min(int(machine.look_ahead), len(path))
-    ends = np.concatenate([[0.0], np.cumsum(motion.duration / motion.slowing)])
-    rate = window / np.maximum(ends[window:] - ends[:-window], 1e-12) / machine.segment_rate
+    rate = run_rates(motion.duration / motion.slowing, window) / machine.segment_rate
     # A run that begins at k holds the moves k … k + window − 1.
     padded = np.concatenate([rate, np.zeros(window - 1)])
     return maximum_filter1d(padded, window, origin=(window - 1) // 2, mode="constant")

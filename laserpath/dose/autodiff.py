@@ -12,12 +12,12 @@ import numpy as np
 from laserpath.arrays import Floats
 from laserpath.dose.direct import RadialEngine
 from laserpath.dose.engines import checked_points, checked_slope
-from laserpath.dose.runtime import Kernel, ti
+from laserpath.dose.runtime import REAL, Kernel, ti
 
 
 @cache
 def _kernel(precision: str) -> tuple[Kernel, Kernel]:
-    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    real = REAL[precision]
     line, plane = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
 
     @ti.kernel
@@ -62,7 +62,7 @@ class AutodiffEngine(RadialEngine):
         return d_energy, np.stack([du, dv], axis=1) / self.grid.pitch
 
     def _array(self, values: Floats) -> ti.Ndarray:
-        real = {"f32": ti.f32, "f64": ti.f64}[self.precision]
+        real = REAL[self.precision]
         array = ti.ndarray(real, values.shape, needs_grad=True)
         array.from_numpy(np.ascontiguousarray(values))
         array.grad.fill(0)

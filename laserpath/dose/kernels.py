@@ -20,16 +20,13 @@ order of the points, so that the bits do not depend on the number of threads.
 from functools import cache
 from types import SimpleNamespace
 
-from laserpath.dose.runtime import Kernel, ti
-
-_CHUNK = 512
-"""Taichi gives so many turns of an outer loop to one thread: a strip must be as many turns."""
+from laserpath.dose.runtime import CHUNK, REAL, Kernel, ti
 
 
 @cache
 def splatting(precision: str, order: int) -> SimpleNamespace:
     """`splat` and `gather` with the B-spline of an even order, for canvases of 'f32' or 'f64'."""
-    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    real = REAL[precision]
     plane = ti.types.ndarray(real, 2)
     reals, positions, rows = (
         ti.types.ndarray(ti.f64, 1),
@@ -68,10 +65,10 @@ def splatting(precision: str, order: int) -> SimpleNamespace:
         xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, strips: rows,
         out: plane,
     ):  # fmt: skip
-        ti.loop_config(block_dim=_CHUNK)
-        for turn in range((strips.shape[0] - 1) * _CHUNK):
-            if turn % _CHUNK == 0:
-                low, high = strips[turn // _CHUNK], strips[turn // _CHUNK + 1]
+        ti.loop_config(block_dim=CHUNK)
+        for turn in range((strips.shape[0] - 1) * CHUNK):
+            if turn % CHUNK == 0:
+                low, high = strips[turn // CHUNK], strips[turn // CHUNK + 1]
                 for k in range(energy.shape[0]):
                     v = (xy[k, 1] - y0) * per_y
                     i0 = ti.floor(v, ti.i32)
@@ -160,8 +157,8 @@ def quadrature() -> SimpleNamespace:
 @cache
 def interpolation(precision: str) -> SimpleNamespace:
     """Nodes `ratio` pixels apart ↔ pixels, linearly; pixel [0, 0] is node [margin, margin]."""
-    plane = ti.types.ndarray({"f32": ti.f32, "f64": ti.f64}[precision], 2)
-    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    plane = ti.types.ndarray(REAL[precision], 2)
+    real = REAL[precision]
 
     @ti.kernel
     def subtract(nodes: plane, ratio: ti.i32, margin: ti.i32, out: plane):

@@ -32,10 +32,16 @@ os.environ.setdefault("TI_LOG_LEVEL", "error")
 import taichi as ti
 from taichi.lang import impl
 
-__all__ = ["DEVICES", "Kernel", "cpu_count", "device", "start", "strips_of", "ti"]
+__all__ = ["CHUNK", "DEVICES", "REAL", "Kernel", "cpu_count", "device", "start", "strips_of", "ti"]
 
 DEVICES = ("cpu", "cuda", "vulkan", "metal")
 """'vulkan' was run on a software renderer only; 'cuda' and 'metal' were never run."""
+
+CHUNK = 512
+"""Taichi gives so many turns of an outer loop to one thread: a strip must be as many turns."""
+
+REAL = {"f32": ti.f32, "f64": ti.f64}
+"""Taichi's type of each precision."""
 
 _state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False)
 

@@ -16,10 +16,7 @@ and is summed in the order of the points; on other devices than the CPU points a
 from functools import cache
 from types import SimpleNamespace
 
-from laserpath.dose.runtime import Kernel, ti
-
-_CHUNK = 512
-"""Taichi gives so many turns of an outer loop to one thread: a strip must be as many turns."""
+from laserpath.dose.runtime import CHUNK, REAL, Kernel, ti
 
 
 @cache
@@ -29,7 +26,7 @@ def separable(precision: str, width: int) -> SimpleNamespace:
     above: rows on either side of the point. From the first of them on, the weights of the rows come by a
     recurrence, so that the Gaussian must not have faded to nothing there.
     """
-    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    real = REAL[precision]
     plane, taps = ti.types.ndarray(real, 2), ti.types.vector(width, real)
     reals, positions, rows = (
         ti.types.ndarray(ti.f64, 1),
@@ -62,10 +59,10 @@ def separable(precision: str, width: int) -> SimpleNamespace:
         strips: rows,
         out: plane,
     ):  # fmt: skip
-        ti.loop_config(block_dim=_CHUNK)
-        for turn in range((strips.shape[0] - 1) * _CHUNK):
-            if turn % _CHUNK == 0:
-                low, high = strips[turn // _CHUNK], strips[turn // _CHUNK + 1]
+        ti.loop_config(block_dim=CHUNK)
+        for turn in range((strips.shape[0] - 1) * CHUNK):
+            if turn % CHUNK == 0:
+                low, high = strips[turn // CHUNK], strips[turn // CHUNK + 1]
                 square_a, square_b = ti.exp(-2 * a), ti.exp(-2 * b)
                 for k in range(energy.shape[0]):
                     u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
@@ -129,7 +126,7 @@ def separable(precision: str, width: int) -> SimpleNamespace:
 @cache
 def radial(precision: str, atomic: bool) -> SimpleNamespace:
     """`spread` and `gather` of a spot from a table; atomic: points in any order, for devices but the CPU."""
-    real = {"f32": ti.f32, "f64": ti.f64}[precision]
+    real = REAL[precision]
     line, plane = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
     form = ti.types.vector(3, real)
 

@@ -23,10 +23,10 @@ from dataclasses import replace
 
 import numpy as np
 import shapely
-from scipy.optimize import OptimizeResult, minimize
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.descent import downhill
 from laserpath.dose import accurate_model, engine
 from laserpath.errors import InputError
 from laserpath.metrics.figures import DEFOCUS, cure_figures, edge_errors
@@ -44,8 +44,6 @@ _LATTICE_FWHM = 1 / 3
 _AROUND_FWHM = 1.0
 _BRIGHT = 1.4
 _OUTSIDE = 0.2
-_MEMORY = 20
-_WINDOW = 20
 
 
 def limit(
@@ -115,29 +113,19 @@ def _optimise(
     """(energy (M,), losses): energies unit·w², w from `start` downhill; the best of all evaluations."""
     light = engine(grid, spot)
     history: list[float] = []
-    best, scale = (np.inf, start), 1.0
+    best = (np.inf, start)
 
     def evaluate(w: Floats) -> tuple[float, Floats]:
-        nonlocal best, scale
+        nonlocal best
         energy = unit * w**2
         value, slope = loss(light.spread(xy, energy))
         if not np.isfinite(value):
             raise InputError(f"loss is {value} at evaluation {len(history)}, but must be finite")
-        if not history:
-            scale = abs(value) or 1.0  # scipy's thresholds and first step are for losses of about 1
         history.append(value)
         if value < best[0]:
             best = (value, w.copy())
         d_energy, _ = light.gather(xy, energy, slope)
-        return value / scale, 2 * unit * w * d_energy / scale
+        return value, 2 * unit * w * d_energy
 
-    iterates: list[float] = []
-
-    def watch(intermediate_result: OptimizeResult) -> None:
-        iterates.append(float(intermediate_result.fun))
-        if len(iterates) > _WINDOW and iterates[-1 - _WINDOW] - iterates[-1] < tolerance * iterates[-1]:
-            raise StopIteration
-
-    options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
-    minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
+    downhill(evaluate, start, evaluations, tolerance)
     return unit * best[1] ** 2, np.array(history)

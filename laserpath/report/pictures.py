@@ -104,22 +104,26 @@ def dose_map(exposure: Measurement, design: Design, process: Process) -> bytes:
 
 def cure_map(exposure: Measurement, design: Design, process: Process, done: str = "cure") -> bytes:
     """What will cure, against the design: right, too much, too little."""
-    box = grown(design.bounds, _RIM_FWHM * optics.fwhm(process.spot))
-    field = window(exposure, box, process.resin.critical_dose, _PIXELS)
-    figure, ax, key = map_sheet(box, below=0.35)
-    key.remove()
-    ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
+    figure, _ = _cure_sheet(exposure, design, process, below=0.35)
     legend(figure, _cure_marks(done))
     return png(figure)
 
 
-def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
-    """What the best light would cure, against the design, with rings around what it cannot print."""
+def _cure_sheet(
+    exposure: Measurement | Limit, design: Design, process: Process, below: float
+) -> tuple[Figure, Axes]:
+    """The cured area on the design's surroundings, with room for a legend of `below` inches."""
     box = grown(design.bounds, _RIM_FWHM * optics.fwhm(process.spot))
-    field = window(limit, box, process.resin.critical_dose, _PIXELS)
-    figure, ax, key = map_sheet(box, below=0.55)
+    field = window(exposure, box, process.resin.critical_dose, _PIXELS)
+    figure, ax, key = map_sheet(box, below=below)
     key.remove()
     ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
+    return figure, ax
+
+
+def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
+    """What the best light would cure, against the design, with rings around what it cannot print."""
+    figure, ax = _cure_sheet(limit, design, process, below=0.55)
     add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
     marks: list[object] = list(_cure_marks(done))
     for label, style in _RINGS.items():
