@@ -27,7 +27,7 @@ from laserpath.target import grid_for, rasterise
 from laserpath.tolerance import solve_within
 from laserpath.tryout import start_curve
 from laserpath.types import Design, Machine, Process, Settings, Target, Toolpath
-from laserpath.window import process_window
+from laserpath.window import WIDTHS, process_window
 
 FLATTEN_FWHM = 1 / 50
 """How far a flattened curve of the design may be from the true one."""
@@ -107,13 +107,14 @@ def plan(
     first = write_program(start, design, process, settings)
     commanded = measure(toolpath, design, target, process, lines=_lines(program))
     executed = measure_executed(toolpath, design, target, process, lines=_lines(program))
+    widths = sorted({*WIDTHS, settings.blur})
     lost = lost_in_motion(commanded.figures, executed.figures, toolpath, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,
         start=measure(_read(first, machine), design, target, process, lines=_lines(first)),
         warnings=(*warnings, *missing(commanded.edges), *lost),
-        window=process_window(as_executed(toolpath, process), design, target, process),
+        window=process_window(as_executed(toolpath, process), design, target, process, widths=widths),
         limit=reachable(design, target, process),
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)

@@ -13,6 +13,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.blur import Blur
 from laserpath.descent import Adam, Slopes, lbfgs
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
@@ -106,15 +107,16 @@ def optimise(
     stage: str = "optimise",
     within: tuple[Floats, Floats] | None = None,
     pace: Pace | None = None,
+    blur: Blur | None = None,
 ) -> Solution:
-    """Move vertices and line energies of all exposing moves downhill in the objective, plus the pace.
+    """Move vertices and line energies of all exposing moves downhill in the objective, plus pace and blur.
 
     within: lower-left and upper-right corner (2,) mm where vertices stay; without it, where `reach` says.
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
     bounds = within or reach(objective.target.grid, process.machine)
-    search = _Search(start, model, objective, process, bounds, pace)
+    search = _Search(start, model, objective, process, bounds, pace, blur)
 
     def tell(loss: float) -> None:
         if progress:
@@ -152,9 +154,10 @@ class _Search:
         process: Process,
         bounds: tuple[Floats, Floats],
         pace: Pace | None,
+        blur: Blur | None,
     ) -> None:
         self._start, self._model, self._objective = start, model, objective
-        self._bounds, self._pace = bounds, pace
+        self._bounds, self._pace, self._blur = bounds, pace, blur
         self._fwhm = optics.fwhm(process.spot)
         self.xy, self.energy = start.xy, path_energy(start, model.spot)
         self._highest = _highest_energy(self.energy, process.machine, model.spot)
@@ -199,14 +202,17 @@ class _Search:
         if not np.isfinite(loss):
             raise InputError(f"loss is {loss} at iteration {len(self.history)}, but must be finite")
         gradient = self._model.pull(points, slope, xy, energy)
-        d_xy = gradient.xy
+        d_xy, d_energy = gradient.xy, gradient.line_energy
+        if self._blur is not None:
+            out, d_out = self._blur(xy, energy, contrast)
+            loss, d_xy, d_energy = loss + out, d_xy + d_out.xy, d_energy + d_out.line_energy
         if self._pace is not None:
             term, d_term = self._pace(xy)
             loss, d_xy = loss + term, d_xy + d_term
         self._note(loss, contrast, xy, energy)
         # What a bound holds does not change the loss.
         d_xy = np.where(xy == free_xy, d_xy, 0.0)
-        d_energy = np.where(energy == free_energy, gradient.line_energy, 0.0)
+        d_energy = np.where(energy == free_energy, d_energy, 0.0)
         return loss, variables.pull(d_xy, d_energy, energy)
 
     def _note(self, loss: float, contrast: float, xy: Floats, energy: Floats) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.blur import Blur
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.objective import EdgeTerm, Objective
 from laserpath.optimise import Progress, Schedule, optimise, outcome, reach, tune
@@ -202,5 +203,9 @@ def _run(
     if stage.width > 1:
         start = tune(start, model, objective, process.machine)
     pace = Pace.of(start, design, process.machine, time_weight) if stage.width == 1 else None
-    found = optimise(start, model, objective, process, stage.schedule, progress, stage.name, within, pace)
+    counted = settings.blur > 1 and stage.width == 1
+    blur = Blur.of(settings.blur, objective, process.spot) if counted else None
+    found = optimise(
+        start, model, objective, process, stage.schedule, progress, stage.name, within, pace, blur
+    )
     return replace(found, toolpath=same_energy(found.toolpath, process.spot, true))

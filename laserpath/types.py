@@ -306,6 +306,7 @@ class Settings:
     segment_fwhm: longest move while optimising.  iterations: at most, in all stages.
     pixels_per_fwhm: of the grid.  simplify_fwhm: how far a vertex may be from the simplified path.
     max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none asked for.
+    blur: a relative width of the spot, out of focus, that the plan shall be good with too; 1: in focus only.
     passes: how often the path is repeated, the power divided by it.
     origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'.
     """
@@ -320,6 +321,7 @@ class Settings:
     pixels_per_fwhm: float = 6.0
     simplify_fwhm: float = 0.005
     max_epe_fwhm: float | None = None
+    blur: float = 1.0
     passes: int = 1
     origin: str = "page"
     seed: int = 0
@@ -332,7 +334,7 @@ class Settings:
             raise InputError(f"initial curve {self.initial!r} is unknown; known: {', '.join(INITIAL_CURVES)}")
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
         between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
-        between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100))
+        between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))
         if self.origin not in ("page", "design", "centre"):
             raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
         if self.max_epe_fwhm is not None:

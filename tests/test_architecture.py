@@ -20,7 +20,7 @@ FLOORS = (
     {"resin"},
     {"design", "dose", "profiles"},
     {"target", "objective", "metrics", "pace", "placement", "program"},
-    {"curve", "smooth", "measure", "window", "toolpath_svg"},
+    {"blur", "curve", "smooth", "measure", "window", "toolpath_svg"},
     {"rate"},
     {"optimise", "report", "framing"},
     {"stages", "tryout"},

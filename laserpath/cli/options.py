@@ -185,6 +185,12 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "Tolerance on the edge (95 % of it): 10um, 0.1fwhm. Takes the fastest plan found that "
             "keeps it, whatever the quality; exit code 3 if none does  [none]",
         },
+        "--blur": {
+            "type": Quantity("number", NUMBER, ""),
+            "metavar": "N",
+            "help": "The edges shall be good with a spot N times as wide too, 1 to 2, as where the plate is "
+            "tilted or the focus is off; 1.15 costs a little truth in focus, 1 counts none  [1]",
+        },
     },
 }
 """By heading. What stands in [brackets] is the default, of `Settings` or of a profile."""
@@ -242,7 +248,7 @@ def settings_of(said: dict[str, Any], fwhm: float) -> Settings:
     """The choices that the options say; fwhm: of the spot, mm."""
     from laserpath.types import Settings
 
-    plain = ("quality", "initial", "angle", "iterations", "seed", "passes", "origin")
+    plain = ("quality", "initial", "angle", "iterations", "seed", "passes", "origin", "blur")
     values = {name: said[name] for name in plain if said[name] is not None}
     for option, name in (("pitch", "pitch_fwhm"), ("max_epe", "max_epe_fwhm")):
         if said[option] is not None:
