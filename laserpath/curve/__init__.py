@@ -17,6 +17,7 @@ from laserpath.curve.hatch import hatch
 from laserpath.curve.order import is_closed, order
 from laserpath.curve.random import random_walk
 from laserpath.curve.rim import main_direction, rim
+from laserpath.curve.spiral import spiral
 from laserpath.curve.tour import quicker
 from laserpath.errors import InputError
 from laserpath.resin import power_for
@@ -40,6 +41,11 @@ _FLATNESS_FWHM = 0.01
 def _contour(design: Design, process: Process, settings: Settings) -> list[Floats]:
     fwhm = optics.fwhm(process.spot)
     return contour(design.area, settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm, _FLATNESS_FWHM * fwhm)
+
+
+def _spiral(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = optics.fwhm(process.spot)
+    return spiral(design.area, settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm, _FLATNESS_FWHM * fwhm)
 
 
 def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
@@ -67,6 +73,7 @@ def _random(design: Design, process: Process, settings: Settings) -> list[Floats
 
 CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
     "contour": _contour,
+    "spiral": _spiral,
     "hatch": _hatch,
     "rim": _rim,
     "random": _random,

@@ -47,8 +47,10 @@ def test_the_seed_decides_the_random_curve_only():
 
 
 def test_an_unknown_curve_is_named():
-    with pytest.raises(InputError, match="'spiral' is unknown; known: auto, contour, hatch, rim, random"):
-        initial_curve(DESIGN, PROCESS, Settings(initial="spiral"))
+    with pytest.raises(
+        InputError, match="'peano' is unknown; known: auto, contour, spiral, hatch, rim, random"
+    ):
+        initial_curve(DESIGN, PROCESS, Settings(initial="peano"))
 
 
 def test_islands_between_the_hatch_lines_get_strokes_of_their_own():
