@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "rim", "random")
+INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "rim", "tracks", "random")
 """Of the initial curves; 'auto' is the best of several for each region."""
 
 QUALITIES = ("draft", "standard", "fine")

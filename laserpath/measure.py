@@ -17,7 +17,7 @@ from laserpath.dose import accurate_model
 from laserpath.errors import InputError
 from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
 from laserpath.results import Edges, Figures, Measurement
-from laserpath.types import Design, Process, Target, Toolpath
+from laserpath.types import Design, Machine, Process, Target, Toolpath
 
 _EXECUTED_PIECE_FWHM = 0.5
 _LISTED = 3
@@ -118,12 +118,12 @@ def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
     )
 
 
-def _from_zero(path: Toolpath, process: Process) -> Toolpath:
+def from_zero(path: Toolpath, machine: Machine) -> Toolpath:
     """The path with a travel from the work zero, where the head stands when the program starts."""
     return Toolpath(
         np.vstack([np.zeros((1, 2)), path.xy]),
         np.concatenate([[0.0], path.power]),
-        np.concatenate([[min(process.machine.rapid_speed)], path.speed]),
+        np.concatenate([[min(machine.rapid_speed)], path.speed]),
     )
 
 
@@ -141,7 +141,7 @@ def run_rates(duration: Floats, window: int) -> Floats:
 
 def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int) -> Figures:
     """The figures of the path, the approach from the work zero included."""
-    path = _from_zero(path, process)
+    path = from_zero(path, process.machine)
     motion = gcode.motion.profile(convert.to_moves(path, process.machine), convert.limits(process.machine))
     return with_path(
         figures,

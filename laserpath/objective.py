@@ -36,7 +36,7 @@ from laserpath.types import Design, Resin, Spot, Target
 DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 """Relative dose and weight."""
 
-OVER_DOSE_WEIGHT = 2.0
+OVER_DOSE_WEIGHT = 8.0
 _OVER_DOSE_SHARE = 0.99
 """Of the resin's over_dose, where the penalty begins: a penalty needs a little room to act in."""
 

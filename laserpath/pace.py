@@ -48,7 +48,11 @@ class Pace:
             speed=np.concatenate([[min(self.machine.rapid_speed)], self.speed]),
             rapid=rapid,
         )
-        limits = replace(convert.limits(self.machine), segment_rate=_NO_LINK)
-        found = gcode.motion.time_gradient(moves, limits)
+        found = gcode.motion.time_gradient(moves, unhindered(self.machine))
         scale = self.weight / self.unit
         return scale * found.time, scale * found.xy[1:]
+
+
+def unhindered(machine: Machine) -> gcode.Limits:
+    """The machine's limits with a link that always keeps up."""
+    return replace(convert.limits(machine), segment_rate=_NO_LINK)

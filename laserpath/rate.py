@@ -1,10 +1,13 @@
-"""No more moves a second than the link delivers.
+"""Speeds: no more moves a second than the link delivers, and steady where time does not matter.
 
 A controller fed over a serial line starves where moves are short and the head is quick: it brakes, and all
 that was planned for full speed is late. `look_ahead` moves are buffered, so what counts is a run of as many.
 
 1. `thin` takes out the vertices that matter least, where the head would be too quick for them.
 2. `share_of_speed` slows down what is left. That costs no time, since the link would have cost it anyway.
+
+A stroke that only speeds up and brakes has no power that fits: the controller sets it every few milliseconds,
+to a level, and a speed behind. `steady` cuts off the peak of its speed, so that most of it is drawn at one.
 """
 
 from __future__ import annotations
@@ -15,14 +18,20 @@ from scipy.ndimage import maximum_filter1d
 import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
-from laserpath.measure import run_rates
+from laserpath.measure import from_zero, run_rates
 from laserpath.smooth import merged, needed
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
 
+_BLURRED_FWHM = 1.2
+"""A corner between shorter moves is blurred by the spot; between longer ones the edge would show it."""
+
 _ROUNDS = 9
 _SHORT_FWHM = 5.0
 """A stroke so short is slow anyway, and needs its vertices."""
+
+_FULL = 0.95
+"""Of full speed; a stroke that reaches so much of it is drawn at one speed for the most part."""
 
 _ROOM = 0.9
 """Of the link's rate: what comes after thinning may still make the path a little quicker."""
@@ -32,16 +41,21 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
     """(N,) the most moves a second in any run of `look_ahead` moves around each, ÷ the link's rate."""
     if not len(path):
         return np.zeros(0)
-    motion = _motion(path, machine)
-    window = min(int(machine.look_ahead), len(path))
-    rate = run_rates(motion.duration / motion.slowing, window) / machine.segment_rate
+    duration = _durations(path, machine)
+    window = min(int(machine.look_ahead), len(duration))
+    rate = run_rates(duration, window) / machine.segment_rate
     # A run that begins at k holds the moves k … k + window − 1.
     padded = np.concatenate([rate, np.zeros(window - 1)])
-    return maximum_filter1d(padded, window, origin=(window - 1) // 2, mode="constant")
+    return maximum_filter1d(padded, window, origin=(window - 1) // 2, mode="constant")[1:]
 
 
-def thin(path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float) -> Toolpath:
-    """The path without vertices that the link is too slow for, none much further than the tolerance off."""
+def thin(
+    path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float, room: Floats | float = 1.0
+) -> Toolpath:
+    """The path without vertices that the link is too slow for, none much further than the tolerance off.
+
+    room: (N+1,) or one, how many times as far each vertex may be.
+    """
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
     for first, last in runs(path.on):
         long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * optics.fwhm(spot)
@@ -51,7 +65,7 @@ def thin(path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float) ->
             break
         crowded &= long
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
-        keep &= ~inner | needed(path, spot, tolerance)
+        keep &= ~inner | needed(path, spot, tolerance, room, _BLURRED_FWHM)
         thinned = merged(path, keep, spot)
     return thinned
 
@@ -66,13 +80,30 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
         crowded = crowding(slower, machine)
         if crowded[path.on].max(initial=0) <= 1:
             break
-        motion = _motion(slower, machine)
-        reached = path.length / np.maximum(motion.duration / motion.slowing, 1e-12) / full
+        reached = path.length / np.maximum(_durations(slower, machine)[1:], 1e-12) / full
         share = np.where(crowded > 1, np.minimum(share, reached / (1.03 * crowded)), share)
     return share
 
 
-def _motion(path: Toolpath, machine: Machine) -> gcode.Motion:
-    """How the head moves; powers do not matter, and may still be too high."""
-    lit = Toolpath(path.xy, np.minimum(path.power, machine.power_max), path.speed)
-    return gcode.motion.profile(convert.to_moves(lit, machine), convert.limits(machine))
+def steady(path: Toolpath, machine: Machine, share: float) -> Floats:
+    """(N,) of full speed: `share` of the peak speed of strokes that do not come near full speed; else 1."""
+    full = min(machine.speed_max)
+    moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
+    peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:] / full
+    wanted = np.ones(len(path))
+    for first, last in runs(path.on):
+        if (highest := float(peak[first:last].max())) < _FULL:
+            wanted[first:last] = share * highest
+    return wanted
+
+
+def _durations(path: Toolpath, machine: Machine) -> Floats:
+    """(N+1,) s of each move if the link kept up, the way from the work zero first."""
+    moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
+    motion = gcode.motion.profile(moves, convert.limits(machine))
+    return motion.duration / motion.slowing
+
+
+def _lit(path: Toolpath, machine: Machine) -> Toolpath:
+    """The path at powers that the machine has: for how the head moves they do not matter."""
+    return Toolpath(path.xy, np.minimum(path.power, machine.power_max), path.speed)

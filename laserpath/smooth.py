@@ -31,14 +31,27 @@ def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
     return merged(path, needed(path, spot, tolerance_fwhm), spot)
 
 
-def needed(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Bools:
-    """(N+1,) the fewest vertices between which the others, and the energy, are within the tolerance."""
+def needed(
+    path: Toolpath,
+    spot: Spot,
+    tolerance_fwhm: float,
+    room: Floats | float = 1.0,
+    blurred_fwhm: float = np.inf,
+) -> Bools:
+    """(N+1,) the fewest vertices between which the others, and the energy, are within the tolerance.
+
+    room: (N+1,) or one, how many times as far each vertex may be.
+    blurred_fwhm: longest move that may be off by so much; one twice as long, by half of it.
+    """
     per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
     typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
     lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
+    fwhm = optics.fwhm(spot)
+    wide = np.broadcast_to(room, len(path.xy))
     keep = np.ones(len(path.xy), dtype=bool)
     for first, last in runs(path.on):
-        keep[first : last + 1] = _needed(lifted[first : last + 1], tolerance_fwhm * optics.fwhm(spot))
+        stroke = slice(first, last + 1)
+        keep[stroke] = _needed(lifted[stroke], wide[stroke], tolerance_fwhm * fwhm, blurred_fwhm * fwhm)
     return keep
 
 
@@ -58,8 +71,11 @@ def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
 
 
-def _needed(points: Floats, tolerance: float) -> Bools:
-    """Which of the points (K, d) a polyline within the tolerance needs."""
+def _needed(points: Floats, room: Floats, tolerance: float, blurred: float) -> Bools:
+    """Which of the points (K, 3) a polyline within `tolerance` mm × room (K,) needs; `blurred`: mm.
+
+    Where it is split does not depend on the tolerance, so that a larger one needs some of the same points.
+    """
     keep = np.zeros(len(points), dtype=bool)
     keep[[0, -1]] = True
     todo = [(0, len(points) - 1)]
@@ -67,9 +83,11 @@ def _needed(points: Floats, tolerance: float) -> Bools:
         a, b = todo.pop()
         if b - a < 2:
             continue
-        gap = _distance(points[a + 1 : b], points[a], points[b])
+        inner = slice(a + 1, b)
+        chord = float(np.hypot(*(points[b] - points[a])[:2]))
+        gap = _distance(points[inner], points[a], points[b]) / room[inner]
         k = int(np.argmax(gap))
-        if gap[k] > tolerance:
+        if gap[k] * max(1.0, chord / blurred) > tolerance:
             middle = a + 1 + k
             keep[middle] = True
             todo += [(a, middle), (middle, b)]

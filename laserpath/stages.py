@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import shapely
 
 from laserpath import optics
 from laserpath.arrays import Floats
@@ -23,12 +24,12 @@ from laserpath.dose import DoseModel, accurate_model
 from laserpath.objective import EdgeTerm, Objective
 from laserpath.optimise import Progress, Schedule, optimise, outcome, reach, tune
 from laserpath.pace import TIME_WEIGHTS, Pace
-from laserpath.rate import share_of_speed, thin
+from laserpath.rate import crowding, share_of_speed, steady, thin
 from laserpath.resin import same_energy
 from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types import Design, Process, Settings, Spot, Toolpath
 
 Listener = Callable[[Progress], None]
 
@@ -43,6 +44,15 @@ _NARROWEST_FIND = 1.3
 
 _THINNING_FWHM = 0.05
 """How far a vertex may be taken off the path where the link is too slow for it; refining makes up for it."""
+
+_INSIDE_FWHM, _INSIDE_ROOM = (0.8, 1.4), 5.0
+"""From so far from the edge on a vertex makes no edge, and may be taken off so many times as far."""
+
+_STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
+"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
+
+_SLOWINGS = 4
+"""Rounds; a move too weak to go slower has its neighbours do so."""
 
 _TRIES = 4
 """Each simplifies half as far as the last."""
@@ -83,7 +93,8 @@ def solve(
     for stage in stages:
         if stage.name == "refine":
             path = lean(path, edges, settings.simplify_fwhm)
-            path = thin(path, process.spot, process.machine, _THINNING_FWHM)
+            room = _room(path, design, process.spot)
+            path = thin(path, process.spot, process.machine, _THINNING_FWHM, room)
             path = to_levels(path, process.machine, process.spot)
         solution = _run(stage, path, design, process, settings, weight, within, progress)
         # Where nothing can be cured, all that time asks for is to have no length: the start is better.
@@ -97,22 +108,38 @@ def solve(
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
     return Solution(
-        toolpath=_executable(trim(path, edges), process),
+        toolpath=_executable(trim(path, edges), process, weight),
         loss=history,
         result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
     )
 
 
+def _room(path: Toolpath, design: Design, spot: Spot) -> Floats:
+    """(N+1,) how many times as far as one at the edge each vertex may be moved: inside is no edge."""
+    boundary = design.area.boundary
+    shapely.prepare(boundary)
+    distance = shapely.distance(boundary, shapely.points(path.xy)) / optics.fwhm(spot)
+    return np.interp(distance, _INSIDE_FWHM, (1.0, _INSIDE_ROOM))
+
+
 def _exposes(path: Toolpath) -> bool:
     return bool((path.on & (path.length > 0)).any())
 
 
-def _executable(path: Toolpath, process: Process) -> Toolpath:
-    """The path with powers on levels, and as slow as the link."""
+def _executable(path: Toolpath, process: Process, time_weight: float) -> Toolpath:
+    """The path with powers on levels, as slow as the link, and the steadier, the less time weighs."""
     machine, spot = process.machine, process.spot
-    levelled = to_levels(path, machine, spot)
-    return to_levels(levelled, machine, spot, share_of_speed(levelled, machine))
+    weights = [TIME_WEIGHTS[quality] for quality in _STEADY]
+    share = float(np.interp(-np.log(time_weight), -np.log(weights), list(_STEADY.values())))
+    path = to_levels(path, machine, spot)
+    path = to_levels(path, machine, spot, steady(path, machine, share))
+    for _ in range(_SLOWINGS):
+        if crowding(path, machine)[path.on].max(initial=0) <= 1:
+            break
+        now = np.where(path.on, path.speed / min(machine.speed_max), 1.0)
+        path = to_levels(path, machine, spot, np.minimum(now, share_of_speed(path, machine)))
+    return path
 
 
 def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:

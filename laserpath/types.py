@@ -300,8 +300,8 @@ class Settings:
     """How to plan: numerics and choices, no physics. Lengths are in FWHM where named so.
 
     quality: 'draft', 'standard' or 'fine': how much true edges count against write time.
-    initial: 'contour', 'spiral', 'hatch', 'rim', 'random', or 'auto': what a short trial finds best for each
-    region.
+    initial: 'contour', 'spiral', 'hatch', 'rim', 'tracks', 'random', or 'auto': what a short trial finds best
+    for each region.
     pitch_fwhm: between lines.
     inset_fwhm: first ring inside the edge.  angle: of the hatch, degrees from +x.
     segment_fwhm: longest move while optimising.  iterations: at most, in all stages.

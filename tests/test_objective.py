@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
-from laserpath.objective import EdgeTerm, Objective
+from laserpath.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
 from laserpath.target import rasterise
 from laserpath.types import Resin
 
@@ -80,7 +80,7 @@ def test_over_dose_costs_by_its_square(k):
     wanted = rasterise(SQUARE, GRID).coverage
     loss, _ = objective().at_contrast(40)(k * RESIN.critical_dose * wanted)
     area, perimeter = 0.425**2, 4 * 0.425
-    assert loss == pytest.approx(2 * (k - 2.97) ** 2 * area / (perimeter * FWHM), rel=1e-6)
+    assert loss == pytest.approx(OVER_DOSE_WEIGHT * (k - 2.97) ** 2 * area / (perimeter * FWHM), rel=1e-6)
 
 
 def test_no_dose_at_all_costs_the_area():

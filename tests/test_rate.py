@@ -8,7 +8,7 @@ import shapely
 from builders import FWHM, SPOT, path
 
 from laserpath.measure import _peak_rate
-from laserpath.rate import crowding, share_of_speed, thin
+from laserpath.rate import crowding, share_of_speed, steady, thin
 from laserpath.smooth import to_levels
 from laserpath.types import Machine
 
@@ -36,11 +36,35 @@ def test_every_move_of_a_crowded_run_is_told():
 
 def test_thinning_takes_out_vertices_within_the_tolerance():
     start = circle(5, 0.1)
-    thinned = thin(start, SPOT, MACHINE, 0.05)
+    thinned = thin(start, SPOT, MACHINE, 0.1)
+    assert crowding(start, MACHINE).max() > 1.9
     assert crowding(thinned, MACHINE).max() < 1
     assert set(map(tuple, thinned.xy)) < set(map(tuple, start.xy))
-    off = shapely.distance(shapely.points(start.xy), shapely.LineString(thinned.xy))
-    assert off.max() <= 0.05 * FWHM + 1e-12
+    assert off(start, thinned).max() <= 0.1 * FWHM + 1e-12
+
+
+def off(start, thinned):
+    """(N,) mm from the vertices of the one path to the other."""
+    return shapely.distance(shapely.points(start.xy), shapely.LineString(thinned.xy))
+
+
+def test_what_is_inside_may_be_thinned_more_than_the_edge():
+    start = circle(5, 0.1)
+    upper = start.xy[:, 1] > 10
+    thinned = thin(start, SPOT, MACHINE, 0.02, np.where(upper, 10.0, 1.0))
+    above = (thinned.xy[:, 1] > 10).sum()
+    assert above < 0.7 * (len(thinned.xy) - above)
+    assert off(start, thinned)[~upper].max() <= 0.02 * FWHM + 1e-12
+    assert 0.02 * FWHM < off(start, thinned)[upper].max() <= 0.2 * FWHM
+
+
+def test_a_long_move_may_be_off_by_less_than_one_that_the_spot_blurs():
+    """Half as much at twice the length."""
+    start = circle(5, 0.05)
+    thinned = thin(start, SPOT, MACHINE, 0.1)
+    chord = thinned.length.max()
+    assert chord > 1.2 * FWHM
+    assert off(start, thinned).max() <= 0.1 * FWHM * 1.2 * FWHM / chord + 1e-9
 
 
 def test_thinning_keeps_the_energy():
@@ -56,7 +80,7 @@ def test_nothing_is_thinned_where_the_link_keeps_up():
     assert len(thin(start, SPOT, fast, 0.05)) == len(start)
 
 
-def test_a_slower_path_keeps_to_the_rate_and_to_its_line_energies():
+def test_a_slower_linekeeps_to_the_rate_and_to_its_line_energies():
     start = circle(5, 0.1)
     slower = to_levels(start, MACHINE, SPOT, share_of_speed(start, MACHINE))
     assert crowding(slower, MACHINE).max() <= 1.01
@@ -73,3 +97,19 @@ def test_it_is_the_figure_that_the_report_shows():
     duration = start.length / 50
     inside = _peak_rate(duration[50:-50], MACHINE.look_ahead)
     assert crowding(start, MACHINE).max() * MACHINE.segment_rate == pytest.approx(inside, rel=0.02)
+
+
+def test_the_way_from_the_work_zero_counts():
+    """What comes in at full speed on a straight way crowds the link from its first move."""
+    line = path(np.column_stack([np.linspace(100, 103, 31), np.zeros(31)]), 2.0)
+    brisk = replace(MACHINE, acceleration=(1e5, 1e5))
+    assert crowding(line, brisk)[0] == pytest.approx(2, rel=0.1)
+
+
+def test_the_peak_of_a_short_stroke_is_cut_off_and_a_long_one_left_alone():
+    """From rest to rest on L = 0.16 mm at a = 500 mm/s² the head reaches √(aL) = 8.9 mm/s."""
+    xy = np.array([[10, 10], [10.16, 10], [10.16, 20], [50, 20]])
+    line = path(xy, [2.0, 0.0, 2.0])
+    share = steady(line, replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6), 0.5)
+    assert share[0] * 50 == pytest.approx(0.5 * np.sqrt(500 * 0.16), rel=0.05)
+    assert share[1:].tolist() == [1, 1]

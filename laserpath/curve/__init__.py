@@ -19,6 +19,7 @@ from laserpath.curve.random import random_walk
 from laserpath.curve.rim import main_direction, rim
 from laserpath.curve.spiral import spiral
 from laserpath.curve.tour import quicker
+from laserpath.curve.tracks import tracks
 from laserpath.errors import InputError
 from laserpath.resin import power_for
 from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
@@ -66,6 +67,12 @@ def _rim(design: Design, process: Process, settings: Settings) -> list[Floats]:
     return rim(design.area, inset, pitch, settings.angle, _FLATNESS_FWHM * fwhm)
 
 
+def _tracks(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = optics.fwhm(process.spot)
+    inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
+    return tracks(design.area, inset, pitch, _FLATNESS_FWHM * fwhm)
+
+
 def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
     rng = np.random.default_rng(settings.seed)
     return random_walk(design.area, settings.pitch_fwhm * optics.fwhm(process.spot), rng)
@@ -76,6 +83,7 @@ CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
     "spiral": _spiral,
     "hatch": _hatch,
     "rim": _rim,
+    "tracks": _tracks,
     "random": _random,
 }
 

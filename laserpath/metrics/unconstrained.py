@@ -37,7 +37,7 @@ from laserpath.types import Design, Grid, Spot, Target
 Loss = Callable[[Floats], tuple[float, Floats]]
 """dose (rows, columns) on the target's grid → (loss, ∂loss/∂dose (rows, columns))."""
 
-EVALUATIONS = 150
+EVALUATIONS = 250
 TOLERANCE = 0.01
 
 _LATTICE_FWHM = 1 / 3

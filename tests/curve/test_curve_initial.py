@@ -48,7 +48,7 @@ def test_the_seed_decides_the_random_curve_only():
 
 def test_an_unknown_curve_is_named():
     with pytest.raises(
-        InputError, match="'peano' is unknown; known: auto, contour, spiral, hatch, rim, random"
+        InputError, match="'peano' is unknown; known: auto, contour, spiral, hatch, rim, tracks, random"
     ):
         initial_curve(DESIGN, PROCESS, Settings(initial="peano"))
 

@@ -1,0 +1,66 @@
+"""Parallel lines along narrow bars, from end to end."""
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, design
+from shapely import affinity
+
+from laserpath.curve.contour import contour
+from laserpath.curve.tracks import tracks
+
+INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
+
+
+def bar(width, length=10.0):
+    """A bar along x, both in FWHM."""
+    return shapely.box(0, 0, length * FWHM, width * FWHM)
+
+
+def tracks_of(*shapes):
+    return tracks(design(*shapes).area, INSET, PITCH, FLAT)
+
+
+@pytest.mark.parametrize(("width", "count"), [(0.3, 1), (1.1, 1), (1.3, 2), (1.9, 2), (2.1, 3), (3.1, 3)])
+def test_as_many_lines_as_the_width_needs_at_most_a_pitch_apart(width, count):
+    strokes = tracks_of(bar(width))
+    assert len(strokes) == count
+    y = np.array([stroke[:, 1] for stroke in strokes])
+    np.testing.assert_allclose(y[:, 0], y[:, 1])
+    assert np.diff(y[:, 0]).max(initial=0) <= PITCH + 1e-12
+    np.testing.assert_allclose(y.mean(), width * FWHM / 2)
+    if count > 1:
+        assert y.min() == pytest.approx(INSET)
+
+
+def test_lines_run_from_end_to_end_to_and_fro():
+    first, second = tracks_of(bar(1.5))
+    assert sorted(first[:, 0]) == pytest.approx([0, 10 * FWHM])
+    np.testing.assert_allclose(first[:, 0], second[::-1, 0])
+
+
+@pytest.mark.parametrize("angle", [0, 30, 90, 137])
+def test_they_turn_with_the_bar(angle):
+    straight, turned = tracks_of(bar(1.5)), tracks_of(affinity.rotate(bar(1.5), angle, origin=(0, 0)))
+    one, other = (shapely.MultiLineString(strokes) for strokes in (straight, turned))
+    assert affinity.rotate(one, angle, origin=(0, 0)).hausdorff_distance(other) < 1e-9
+
+
+def test_a_narrow_bend_is_drawn_along_its_middle():
+    arm = FWHM
+    bend = shapely.union_all([shapely.box(0, 0, 1, arm), shapely.box(0, 0, arm, 1)])
+    (stroke,) = tracks_of(bend)
+    assert shapely.LineString(stroke).length > 1.5
+    inside = shapely.LineString(stroke).buffer(0.45 * arm)
+    assert bend.buffer(1e-3).covers(inside)
+
+
+def test_what_is_no_bar_gets_its_rings_and_a_design_without_any_nothing():
+    disc = shapely.Point(3, 3).buffer(1)
+    assert tracks_of(disc) == []
+    assert tracks_of(bar(4)) == []
+    both = [shapely.LineString(stroke) for stroke in tracks_of(disc, bar(1.5))]
+    rings = [shapely.LineString(ring) for ring in contour(design(disc).area, INSET, PITCH, FLAT)]
+    assert len(both) == 2 + len(rings)
+    for ring in rings:
+        assert min(ring.hausdorff_distance(line) for line in both) < 1e-9
