@@ -19,7 +19,7 @@ import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
 from laserpath.measure import from_zero, run_rates
-from laserpath.smooth import merged, needed
+from laserpath.smooth import importance, merged
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
 
@@ -56,6 +56,7 @@ def thin(
 
     room: (N+1,) or one, how many times as far each vertex may be.
     """
+    matters = importance(path, spot, room, _BLURRED_FWHM)
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
     for first, last in runs(path.on):
         long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * optics.fwhm(spot)
@@ -65,7 +66,7 @@ def thin(
             break
         crowded &= long
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
-        keep &= ~inner | needed(path, spot, tolerance, room, _BLURRED_FWHM)
+        keep &= ~inner | (matters > tolerance)
         thinned = merged(path, keep, spot)
     return thinned
 

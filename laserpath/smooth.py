@@ -28,17 +28,13 @@ def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
     """The fewest moves whose vertices (and energy) stay within the tolerance of the path's."""
     if not (path.on & (path.length > 0)).any():
         return path
-    return merged(path, needed(path, spot, tolerance_fwhm), spot)
+    return merged(path, importance(path, spot) > tolerance_fwhm, spot)
 
 
-def needed(
-    path: Toolpath,
-    spot: Spot,
-    tolerance_fwhm: float,
-    room: Floats | float = 1.0,
-    blurred_fwhm: float = np.inf,
-) -> Bools:
-    """(N+1,) the fewest vertices between which the others, and the energy, are within the tolerance.
+def importance(
+    path: Toolpath, spot: Spot, room: Floats | float = 1.0, blurred_fwhm: float = np.inf
+) -> Floats:
+    """(N+1,) FWHM: between the vertices above a tolerance no other, nor the energy, is further off than that.
 
     room: (N+1,) or one, how many times as far each vertex may be.
     blurred_fwhm: longest move that may be off by so much; one twice as long, by half of it.
@@ -46,13 +42,12 @@ def needed(
     per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
     typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
     lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
-    fwhm = optics.fwhm(spot)
-    wide = np.broadcast_to(room, len(path.xy))
-    keep = np.ones(len(path.xy), dtype=bool)
+    fwhm, wide = optics.fwhm(spot), np.broadcast_to(room, len(path.xy))
+    found = np.full(len(path.xy), np.inf)
     for first, last in runs(path.on):
         stroke = slice(first, last + 1)
-        keep[stroke] = _needed(lifted[stroke], wide[stroke], tolerance_fwhm * fwhm, blurred_fwhm * fwhm)
-    return keep
+        found[stroke] = _importance(lifted[stroke] / fwhm, wide[stroke], blurred_fwhm)
+    return found
 
 
 def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
@@ -71,27 +66,21 @@ def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
 
 
-def _needed(points: Floats, room: Floats, tolerance: float, blurred: float) -> Bools:
-    """Which of the points (K, 3) a polyline within `tolerance` mm × room (K,) needs; `blurred`: mm.
-
-    Where it is split does not depend on the tolerance, so that a larger one needs some of the same points.
-    """
-    keep = np.zeros(len(points), dtype=bool)
-    keep[[0, -1]] = True
-    todo = [(0, len(points) - 1)]
+def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
+    """`importance` of the points (K, 3) of one stroke: of none more than of those between which it lies."""
+    found = np.full(len(points), np.inf)
+    todo = [(0, len(points) - 1, np.inf)]
     while todo:
-        a, b = todo.pop()
+        a, b, highest = todo.pop()
         if b - a < 2:
             continue
         inner = slice(a + 1, b)
-        chord = float(np.hypot(*(points[b] - points[a])[:2]))
         gap = _distance(points[inner], points[a], points[b]) / room[inner]
-        k = int(np.argmax(gap))
-        if gap[k] * max(1.0, chord / blurred) > tolerance:
-            middle = a + 1 + k
-            keep[middle] = True
-            todo += [(a, middle), (middle, b)]
-    return keep
+        middle = a + 1 + int(np.argmax(gap))
+        chord = float(np.hypot(*(points[b] - points[a])[:2]))
+        found[middle] = min(highest, gap[middle - a - 1] * max(1.0, chord / blurred))
+        todo += [(a, middle, found[middle]), (middle, b, found[middle])]
+    return found
 
 
 def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
