@@ -19,7 +19,8 @@ import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
 from laserpath.measure import from_zero, run_rates
-from laserpath.smooth import importance, merged
+from laserpath.pace import TIME_WEIGHTS
+from laserpath.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
 
@@ -27,6 +28,15 @@ _BLURRED_FWHM = 1.2
 """A corner between shorter moves is blurred by the spot; between longer ones the edge would show it."""
 
 _ROUNDS = 9
+_SLOWINGS = 4
+"""Rounds; a move too weak to go slower has its neighbours do so."""
+
+_BUSY = 0.99
+"""Of the link's rate, that is allowed: coordinates are still to be rounded."""
+
+STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
+"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
+
 _SHORT_FWHM = 5.0
 """A stroke so short is slow anyway, and needs its vertices."""
 
@@ -71,6 +81,20 @@ def thin(
     return thinned
 
 
+def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float) -> Toolpath:
+    """The path with powers on levels, as slow as the link, and the steadier, the less time weighs (`pace`)."""
+    weights = [TIME_WEIGHTS[quality] for quality in STEADY]
+    share = float(np.interp(-np.log(time_weight), -np.log(weights), list(STEADY.values())))
+    path = to_levels(path, machine, spot)
+    path = to_levels(path, machine, spot, steady(path, machine, share))
+    for _ in range(_SLOWINGS):
+        if crowding(path, machine)[path.on].max(initial=0) <= _BUSY:
+            break
+        now = np.where(path.on, path.speed / min(machine.speed_max), 1.0)
+        path = to_levels(path, machine, spot, np.minimum(now, share_of_speed(path, machine)))
+    return path
+
+
 def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
     """(N,) share of the full speed at which each exposing move's run keeps to the link's rate."""
     share, full = np.ones(len(path)), min(machine.speed_max)
@@ -79,10 +103,10 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
             path.xy, path.power, np.where(path.on, np.minimum(path.speed, share * full), path.speed)
         )
         crowded = crowding(slower, machine)
-        if crowded[path.on].max(initial=0) <= 1:
+        if crowded[path.on].max(initial=0) <= _BUSY:
             break
         reached = path.length / np.maximum(_durations(slower, machine)[1:], 1e-12) / full
-        share = np.where(crowded > 1, np.minimum(share, reached / (1.03 * crowded)), share)
+        share = np.where(crowded > _BUSY, np.minimum(share, reached / (1.03 * crowded)), share)
     return share
 
 

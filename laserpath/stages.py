@@ -24,7 +24,7 @@ from laserpath.dose import DoseModel, accurate_model
 from laserpath.objective import EdgeTerm, Objective
 from laserpath.optimise import Progress, Schedule, optimise, outcome, reach, tune
 from laserpath.pace import TIME_WEIGHTS, Pace
-from laserpath.rate import crowding, share_of_speed, steady, thin
+from laserpath.rate import executable, thin
 from laserpath.resin import same_energy
 from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
@@ -47,12 +47,6 @@ _THINNING_FWHM = 0.05
 
 _INSIDE_FWHM, _INSIDE_ROOM = (0.8, 1.4), 5.0
 """From so far from the edge on a vertex makes no edge, and may be taken off so many times as far."""
-
-_STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
-"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
-
-_SLOWINGS = 4
-"""Rounds; a move too weak to go slower has its neighbours do so."""
 
 _TRIES = 4
 """Each simplifies half as far as the last."""
@@ -108,7 +102,7 @@ def solve(
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
     return Solution(
-        toolpath=_executable(trim(path, edges), process, weight),
+        toolpath=executable(trim(path, edges), process.spot, process.machine, weight),
         loss=history,
         result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
@@ -125,21 +119,6 @@ def _room(path: Toolpath, design: Design, spot: Spot) -> Floats:
 
 def _exposes(path: Toolpath) -> bool:
     return bool((path.on & (path.length > 0)).any())
-
-
-def _executable(path: Toolpath, process: Process, time_weight: float) -> Toolpath:
-    """The path with powers on levels, as slow as the link, and the steadier, the less time weighs."""
-    machine, spot = process.machine, process.spot
-    weights = [TIME_WEIGHTS[quality] for quality in _STEADY]
-    share = float(np.interp(-np.log(time_weight), -np.log(weights), list(_STEADY.values())))
-    path = to_levels(path, machine, spot)
-    path = to_levels(path, machine, spot, steady(path, machine, share))
-    for _ in range(_SLOWINGS):
-        if crowding(path, machine)[path.on].max(initial=0) <= 1:
-            break
-        now = np.where(path.on, path.speed / min(machine.speed_max), 1.0)
-        path = to_levels(path, machine, spot, np.minimum(now, share_of_speed(path, machine)))
-    return path
 
 
 def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:

@@ -1,7 +1,8 @@
 """Which curve to begin with: each candidate is optimised for a moment, and every region takes its best.
 
 A region is a connected part of the design on a coarse grid. Its score is what its pixels, and those that are
-nearer to it than to others, add to the loss, plus the weighted time of its strokes, travels to them included.
+nearer to it than to others, add to the loss, half as commanded and half as the controller executes it, plus the
+weighted time of its strokes, travels to them included.
 Regions hardly shine on each other, so that what is best for each is nearly best for all.
 """
 
@@ -19,9 +20,11 @@ from laserpath import convert
 from laserpath.arrays import Bools, Floats, Indices
 from laserpath.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
 from laserpath.dose import DoseModel
+from laserpath.measure import as_executed
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, Schedule, optimise, reach, tune
 from laserpath.pace import TIME_WEIGHTS, Pace, unhindered
+from laserpath.rate import executable
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 
@@ -118,7 +121,9 @@ class _Trial:
         found = optimise(start, model, objective, process, schedule, progress, "try", within, pace)
         if found.stopped:
             raise _Stopped(found.toolpath)
-        loss = objective.per_pixel(model.dose(found.toolpath))
+        path = executable(found.toolpath, process.spot, process.machine, pace.weight)
+        both = (path, as_executed(path, process))
+        loss = np.mean([objective.per_pixel(model.dose(one)) for one in both], axis=0)
         times = pace.weight / pace.unit * regions.times(found.toolpath, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
