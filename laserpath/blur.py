@@ -32,7 +32,7 @@ class Blur:
     @classmethod
     def of(cls, width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> Blur:
         """The term for a spot `width` times as wide as `spot`, the objective's; its edge term is left out."""
-        wide = replace(spot, fwhm=width * spot.fwhm)
+        wide = optics.widened(spot, width)
         return cls(
             model=DoseModel(objective.target.grid, wide),
             objective=replace(objective, edge=None, edge_weight=0.0),

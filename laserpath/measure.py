@@ -6,8 +6,6 @@ the controller's planner reaches, with the power that it then gives (`gcode.moti
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 import gcode
@@ -62,7 +60,7 @@ def _expose(
     spot, critical = process.spot, process.resin.critical_dose
     grid = target.grid
     dose = accurate_model(grid, spot).dose(exposed)
-    blurred = accurate_model(grid, replace(spot, fwhm=spot.fwhm * DEFOCUS)).dose(exposed)
+    blurred = accurate_model(grid, optics.widened(spot, DEFOCUS)).dose(exposed)
     edges = edge_errors(dose, grid, design, spot, critical)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
@@ -108,7 +106,7 @@ def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
     if figures.segment_rate > 1.001 * machine.segment_rate:
         why = f"the link keeps up with {machine.segment_rate:g} of {figures.segment_rate:.0f} moves/s"
         instead = "a faster link (segment_rate)"
-        calm = min(calm, machine.segment_rate / _peak_rate(path.length[path.on], machine.look_ahead))
+        calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
     dose = "where it is slow its power levels do not follow"
     if order > 1 and gcode.dialect(machine.dialect).dynamic_power:
         dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"
@@ -127,7 +125,7 @@ def from_zero(path: Toolpath, machine: Machine) -> Toolpath:
     )
 
 
-def _peak_rate(duration: Floats, window: int) -> float:
+def peak_rate(duration: Floats, window: int) -> float:
     """Moves per second (or mm) in the busiest run of `window` moves, if the link kept up."""
     return float(run_rates(duration, window).max()) if len(duration) else 0.0
 
@@ -149,6 +147,6 @@ def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int)
         path.on,
         path.length / path.speed,
         time=motion.write_time,
-        rate=_peak_rate(motion.duration / motion.slowing, process.machine.look_ahead),
+        rate=peak_rate(motion.duration / motion.slowing, process.machine.look_ahead),
         lines=lines,
     )

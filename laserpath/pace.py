@@ -19,6 +19,9 @@ from laserpath.types import Design, Machine, Toolpath
 TIME_WEIGHTS = {"draft": 1e-2, "standard": 1.5e-3, "fine": 3e-4}
 """What write time weighs, by quality."""
 
+STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
+"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
+
 _NO_LINK = 1e9
 """Moves/s. Where the link sets the time, no vertex changes it; `rate` takes out vertices there, and can take
 the more, the straighter the path is."""
@@ -51,6 +54,12 @@ class Pace:
         found = gcode.motion.time_gradient(moves, unhindered(self.machine))
         scale = self.weight / self.unit
         return scale * found.time, scale * found.xy[1:]
+
+
+def steadiness(time_weight: float) -> float:
+    """The share of a short stroke's peak speed that goes with a weight of time above 0, as with a quality."""
+    logs = [-np.log(TIME_WEIGHTS[quality]) for quality in STEADY]
+    return float(np.interp(-np.log(max(time_weight, 1e-300)), logs, list(STEADY.values())))
 
 
 def unhindered(machine: Machine) -> gcode.Limits:

@@ -19,7 +19,7 @@ import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
 from laserpath.measure import from_zero, run_rates
-from laserpath.pace import TIME_WEIGHTS
+from laserpath.pace import steadiness
 from laserpath.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs
@@ -34,14 +34,14 @@ _SLOWINGS = 4
 _BUSY = 0.99
 """Of the link's rate, that is allowed: coordinates are still to be rounded."""
 
-STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
-"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
-
 _SHORT_FWHM = 5.0
 """A stroke so short is slow anyway, and needs its vertices."""
 
-_FULL = 0.95
-"""Of full speed; a stroke that reaches so much of it is drawn at one speed for the most part."""
+_SHORT = 0.8
+"""Of the speed that a stroke is told; what peaks below speeds up and brakes all the time."""
+
+_REACHED = 0.99
+"""Of that speed, which is as good as all of it."""
 
 _ROOM = 0.9
 """Of the link's rate: what comes after thinning may still make the path a little quicker."""
@@ -82,11 +82,9 @@ def thin(
 
 
 def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float) -> Toolpath:
-    """The path with powers on levels, as slow as the link, and the steadier, the less time weighs (`pace`)."""
-    weights = [TIME_WEIGHTS[quality] for quality in STEADY]
-    share = float(np.interp(-np.log(time_weight), -np.log(weights), list(STEADY.values())))
+    """The path with powers on levels, as slow as the link, and steadier the less time weighs (`pace`)."""
     path = to_levels(path, machine, spot)
-    path = to_levels(path, machine, spot, steady(path, machine, share))
+    path = to_levels(path, machine, spot, steady(path, machine, steadiness(time_weight)))
     for _ in range(_SLOWINGS):
         if crowding(path, machine)[path.on].max(initial=0) <= _BUSY:
             break
@@ -111,15 +109,18 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
 
 
 def steady(path: Toolpath, machine: Machine, share: float) -> Floats:
-    """(N,) of full speed: `share` of the peak speed of strokes that do not come near full speed; else 1."""
-    full = min(machine.speed_max)
+    """(N,) of full speed: `share` of the peak speed of strokes that come nowhere near what they are told."""
     moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
-    peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:] / full
-    wanted = np.ones(len(path))
+    peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:]
+    wanted = path.speed / min(machine.speed_max)
     for first, last in runs(path.on):
-        if (highest := float(peak[first:last].max())) < _FULL:
-            wanted[first:last] = share * highest
-    return wanted
+        stroke = slice(first, last)
+        reached = float((peak[stroke] / path.speed[stroke]).max())
+        if reached < _REACHED:
+            highest = peak[stroke].max() / min(machine.speed_max)
+            cut = float(np.interp(reached, (_SHORT, _REACHED), (share, 1.0)))
+            wanted[stroke] = np.minimum(wanted[stroke], cut * highest)
+    return np.minimum(wanted, 1.0)
 
 
 def _durations(path: Toolpath, machine: Machine) -> Floats:

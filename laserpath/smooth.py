@@ -94,14 +94,16 @@ def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
 def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | float = 1.0) -> Toolpath:
     """The same line energies with powers on the machine's levels; raises if all moves are too weak.
 
-    share: (N,) or one, of the machine's full speed that a move may take, where the smallest power allows it.
+    share: (N,) or one, of the machine's full speed that a move may take; one whose smallest power is too much
+    for that is as slow as that power allows.
     """
     full = min(machine.speed_max)
     energy = path_energy(path, spot)
     wanted = power_for(energy, full, spot) / machine.power_step
     slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot) / machine.power_step
     possible = slower >= machine.level_min
-    limit, wanted = full * np.where(possible, share, 1.0), np.where(possible, slower, wanted)
+    limit = full * np.where(possible, share, 1.0)
+    wanted = np.where(possible, slower, np.minimum(wanted, machine.level_min))
     level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
     dark = ~path.on | (wanted < machine.level_min / 2)
     if path.on.any() and dark.all():

@@ -200,7 +200,7 @@ def _run(
 ) -> Solution:
     """One stage on its own grid, of at least 3 pixels per FWHM."""
     true = process.spot
-    process = replace(process, spot=replace(true, fwhm=stage.width * true.fwhm))
+    process = replace(process, spot=optics.widened(true, stage.width))
     grid = grid_for(design, process.spot, max(3.0, stage.scale * settings.pixels_per_fwhm))
     objective = Objective.for_design(
         rasterise(design, grid), design, process.spot, process.resin, stage.edge_weight

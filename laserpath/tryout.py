@@ -1,14 +1,14 @@
 """Which curve to begin with: each candidate is optimised for a moment, and every region takes its best.
 
 A region is a connected part of the design on a coarse grid. Its score is what its pixels, and those that are
-nearer to it than to others, add to the loss, half as commanded and half as the controller executes it, plus the
-weighted time of its strokes, travels to them included.
-Regions hardly shine on each other, so that what is best for each is nearly best for all.
+nearer to it than to others, add to the loss, half as commanded and half as the controller executes it, plus
+the weighted time of its strokes, travels to them included. Regions hardly shine on each other, so that what
+is best for each is nearly best for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,14 +63,15 @@ def start_curve(
     """The curve that the settings name; for 'auto', of every region the candidate that promises most."""
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings))
+    tried: list[_Trial] = []
     try:
-        tried = [
-            _Trial.of(design, process, one, strokes, progress)
-            for one in candidates(design, settings)
-            if (strokes := CURVES[one.initial](design, process, one))
-        ]
+        for one in candidates(design, settings):
+            strokes = CURVES[one.initial](design, process, one)
+            if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
+                tried.append(_Trial.of(design, process, one, strokes, progress))
     except _Stopped as stop:
-        return Start(stop.toolpath, stopped=True)
+        done = min(tried, key=lambda trial: trial.score.sum(), default=None)
+        return Start(done.toolpath if done else stop.toolpath, stopped=True)
     if not tried:
         return Start(initial_curve(design, process, replace(settings, initial="contour")))
     best = np.argmin([trial.score for trial in tried], axis=0)
@@ -90,10 +91,16 @@ def candidates(design: Design, settings: Settings) -> list[Settings]:
     ]
 
 
+def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
+    """Whether two curves are the same strokes, so that it is enough to try one."""
+    return len(some) == len(others) and all(map(np.array_equal, some, others))
+
+
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One candidate's strokes, the region (0, 1, …) of each, and the score (regions,) of each region."""
+    """One candidate's path, strokes, region (0, 1, …) of each, and score (regions,) of each region."""
 
+    toolpath: Toolpath
     settings: Settings
     strokes: list[Floats]
     region: Indices
@@ -128,7 +135,7 @@ class _Trial:
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(settings, strokes, regions.at(middles), score)
+        return cls(found.toolpath, settings, strokes, regions.at(middles), score)
 
     def strokes_of(self, wanted: Bools) -> list[Floats]:
         """Strokes of the regions (regions,) that are wanted."""

@@ -1,7 +1,7 @@
 """What the optimiser moves: smooth displacements and line energies of a toolpath.
 
 Vertices of one stroke (a run of exposing moves) are displaced by K z, where K is a Gaussian of
-σ = FWHM/2 along the stroke, each row summing to one, and z is free. The path can therefore not
+a third of the FWHM along the stroke, each row summing to one, and z is free. The path can therefore not
 become jagged: what is optimised is what the machine executes. A closed ring is smoothed around its
 seam and stays closed. Line energies are q = q₀ exp(K_q u), with a narrower K_q, so they stay positive.
 """
@@ -17,6 +17,8 @@ from laserpath.arrays import Bools, Floats, Indices
 from laserpath.types import Toolpath
 
 _REACH = 3.0
+_LOG_MAX = 50.0
+"""Of a change of energy: a line search may try what no bound lets through."""
 """Gaussians are cut at 3 σ."""
 
 
@@ -71,7 +73,7 @@ class Variables:
         """(N+1, 2) vertices and (N,) line energies for z: (k, 2) mm and u: (m,)."""
         xy, energy = self.xy.copy(), self.line_energy.copy()
         xy[self.vertices] += self.shift @ z
-        energy[self.lit] *= np.exp(self.log_energy @ u)
+        energy[self.lit] *= np.exp(np.clip(self.log_energy @ u, -_LOG_MAX, _LOG_MAX))
         return xy, energy
 
     def pull(self, d_xy: Floats, d_energy: Floats, energy: Floats) -> tuple[Floats, Floats]:

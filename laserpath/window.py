@@ -10,7 +10,6 @@ changes an Airy spot's shape too; `Spot.defocus` plans with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def process_window(
     spot, critical, fwhm = process.spot, process.resin.critical_dose, optics.fwhm(process.spot)
     epe, missing = [], []
     for width in widths:
-        dose = accurate_model(target.grid, replace(spot, fwhm=width * spot.fwhm)).dose(path)
+        dose = accurate_model(target.grid, optics.widened(spot, width)).dose(path)
         found = edges_at(dose, target.grid, design, spot, critical, doses)
         epe.append([edges.epe / fwhm for edges in found])
         missing.append([edges.missing.sum() for edges in found])

@@ -7,8 +7,8 @@ import pytest
 import shapely
 from builders import FWHM, SPOT, path
 
-from laserpath.measure import _peak_rate
-from laserpath.rate import crowding, share_of_speed, steady, thin
+from laserpath.measure import peak_rate
+from laserpath.rate import crowding, executable, share_of_speed, steady, thin
 from laserpath.smooth import to_levels
 from laserpath.types import Machine
 
@@ -80,7 +80,7 @@ def test_nothing_is_thinned_where_the_link_keeps_up():
     assert len(thin(start, SPOT, fast, 0.05)) == len(start)
 
 
-def test_a_slower_linekeeps_to_the_rate_and_to_its_line_energies():
+def test_a_slower_path_keeps_to_the_rate_and_to_its_line_energies():
     start = circle(5, 0.1)
     slower = to_levels(start, MACHINE, SPOT, share_of_speed(start, MACHINE))
     assert crowding(slower, MACHINE).max() <= 1.01
@@ -95,7 +95,7 @@ def test_the_share_is_one_where_the_link_keeps_up():
 def test_it_is_the_figure_that_the_report_shows():
     start = circle(5, 0.1)
     duration = start.length / 50
-    inside = _peak_rate(duration[50:-50], MACHINE.look_ahead)
+    inside = peak_rate(duration[50:-50], MACHINE.look_ahead)
     assert crowding(start, MACHINE).max() * MACHINE.segment_rate == pytest.approx(inside, rel=0.02)
 
 
@@ -113,3 +113,29 @@ def test_the_peak_of_a_short_stroke_is_cut_off_and_a_long_one_left_alone():
     share = steady(line, replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6), 0.5)
     assert share[0] * 50 == pytest.approx(0.5 * np.sqrt(500 * 0.16), rel=0.05)
     assert share[1:].tolist() == [1, 1]
+
+
+def test_a_long_stroke_is_left_alone_however_slow_it_is_told_to_go():
+    """A weak laser draws at 10 of 50 mm/s: what counts is the speed that the stroke was told."""
+    slow = path(np.array([[10, 10], [60, 10]]), 2.0, 10.0)
+    assert steady(slow, MACHINE, 0.5)[0] == pytest.approx(10 / 50)
+
+
+def test_the_longer_of_two_strokes_is_never_told_to_go_slower():
+    """Up to v²/a = 5 mm, where 50 mm/s is reached, and beyond."""
+    machine = replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6)
+    share = [
+        steady(path(np.array([[10, 10], [10 + length, 10], [10 + length, 40]]), [2.0, 0.0]), machine, 0.5)[0]
+        for length in np.linspace(0.1, 8, 40)
+    ]
+    assert (np.diff(share) >= -1e-9).all()
+    assert share[-1] == 1
+
+
+def test_weak_moves_too_are_as_slow_as_the_link():
+    """Moves near the smallest level cannot be weaker, but slower than they are they can be."""
+    machine = replace(MACHINE, power_max=200.0)
+    circle_ = circle(5, 0.05, power=2.0)
+    slowed = executable(circle_, SPOT, machine, 1e-3)
+    slowest = circle_.line_energy.max() and machine.power_step / circle_.line_energy.min()
+    assert slowed.speed.max() == pytest.approx(slowest, rel=0.1)

@@ -77,6 +77,34 @@ def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
     assert planned.report.commanded.figures.iou > 0.8
 
 
+def test_stopped_early_in_a_later_trial_the_best_finished_one_is_taken():
+    def stopping(after):
+        count = 0
+
+        def progress(news):
+            nonlocal count
+            count += 1
+            if count == after:
+                raise KeyboardInterrupt
+
+        return start_curve(TWO, PROCESS, AUTO, progress)
+
+    first, early = stopping(40), stopping(41)
+    assert early.stopped
+    np.testing.assert_array_equal(early.toolpath.xy, first.toolpath.xy)
+
+
+def test_a_curve_that_is_the_same_as_another_is_tried_once():
+    disc, count = design(shapely.Point(2, 2).buffer(0.8)), 0
+
+    def progress(news):
+        nonlocal count
+        count += 1
+
+    start_curve(disc, PROCESS, AUTO, progress)
+    assert count == 40 * 3  # tracks are the rings here
+
+
 def test_a_sliver_that_no_pixel_holds_is_one_region():
     sliver = design(shapely.box(1, 1, 2, 1 + 1e-8))
     assert start_curve(sliver, PROCESS, AUTO).toolpath.on.any()

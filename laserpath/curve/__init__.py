@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import shapely
+from shapely.geometry import MultiPolygon
 
 from laserpath import optics
 from laserpath.arrays import Floats
@@ -39,14 +40,18 @@ __all__ = [
 _FLATNESS_FWHM = 0.01
 
 
-def _contour(design: Design, process: Process, settings: Settings) -> list[Floats]:
-    fwhm = optics.fwhm(process.spot)
-    return contour(design.area, settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm, _FLATNESS_FWHM * fwhm)
+_Curve = Callable[[Design, Process, Settings], list[Floats]]
 
 
-def _spiral(design: Design, process: Process, settings: Settings) -> list[Floats]:
-    fwhm = optics.fwhm(process.spot)
-    return spiral(design.area, settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm, _FLATNESS_FWHM * fwhm)
+def _along_the_edge(curve: Callable[[MultiPolygon, float, float, float], list[Floats]]) -> _Curve:
+    """A curve of an area that takes inset, pitch and flatness in mm."""
+
+    def drawn_in(design: Design, process: Process, settings: Settings) -> list[Floats]:
+        fwhm = optics.fwhm(process.spot)
+        inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
+        return curve(design.area, inset, pitch, _FLATNESS_FWHM * fwhm)
+
+    return drawn_in
 
 
 def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
@@ -67,23 +72,17 @@ def _rim(design: Design, process: Process, settings: Settings) -> list[Floats]:
     return rim(design.area, inset, pitch, settings.angle, _FLATNESS_FWHM * fwhm)
 
 
-def _tracks(design: Design, process: Process, settings: Settings) -> list[Floats]:
-    fwhm = optics.fwhm(process.spot)
-    inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
-    return tracks(design.area, inset, pitch, _FLATNESS_FWHM * fwhm)
-
-
 def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
     rng = np.random.default_rng(settings.seed)
     return random_walk(design.area, settings.pitch_fwhm * optics.fwhm(process.spot), rng)
 
 
-CURVES: dict[str, Callable[[Design, Process, Settings], list[Floats]]] = {
-    "contour": _contour,
-    "spiral": _spiral,
+CURVES: dict[str, _Curve] = {
+    "contour": _along_the_edge(contour),
+    "spiral": _along_the_edge(spiral),
     "hatch": _hatch,
     "rim": _rim,
-    "tracks": _tracks,
+    "tracks": _along_the_edge(tracks),
     "random": _random,
 }
 

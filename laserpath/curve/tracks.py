@@ -25,13 +25,11 @@ _ONE = 3.0
 
 
 def tracks(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """Polylines (K, 2) in mm; none where the design has no bar, nor any other island narrow enough.
+    """Polylines (K, 2) in mm; the rings of `contour` for islands that are neither bars nor narrow.
 
     inset: of the outermost line, mm.  pitch: largest distance of lines, mm.  flatness: of centre lines, mm.
     """
     narrow = [_narrow(polygon, inset, pitch, flatness) for polygon in area.geoms]
-    if not any(narrow):
-        return []
     wide = [p for p, strokes in zip(area.geoms, narrow, strict=True) if not strokes]
     return [s for strokes in narrow for s in strokes] + contour(MultiPolygon(wide), inset, pitch, flatness)
 
@@ -39,7 +37,7 @@ def tracks(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> l
 def _narrow(polygon: Polygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
     """The tracks of one island, or none."""
     box = polygon.minimum_rotated_rectangle
-    if not isinstance(box, Polygon):
+    if not isinstance(box, Polygon) or polygon.interiors:
         return []
     if polygon.area >= _BAR * box.area:
         return _bar(shapely.get_coordinates(box), inset, pitch)
@@ -54,11 +52,14 @@ def _bar(corners: Floats, inset: float, pitch: float) -> list[Floats]:
     along, across = corners[1] - corners[0], corners[3] - corners[0]
     if np.hypot(*along) < np.hypot(*across):
         along, across = across, along
-    width = float(np.hypot(*across))
+    width, length = float(np.hypot(*across)), float(np.hypot(*along))
     count = 1 if width < _ONE * inset else 2 + int((width - 2 * inset) / (pitch * (1 + 1e-9)))
     if count > _MOST:
         return []
     middle, room = corners[0] + across / 2, across / width * max(width / 2 - inset, 0)
     sides = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
-    lines = [np.stack([middle + s * room, middle + s * room + along]) for s in sides]
+    middle += along / 2
+    # A dot is a short stroke, since M4 is dark standing still.
+    half = along / length * max(length, pitch / 5) / 2
+    lines = [np.stack([middle + s * room - half, middle + s * room + half]) for s in sides]
     return [line[::-1] if k % 2 else line for k, line in enumerate(lines)]

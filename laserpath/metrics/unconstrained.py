@@ -68,7 +68,7 @@ def limit(
         raise InputError(f"evaluations is {evaluations}, but must be at least 1")
     xy, start, unit = _lattice(design, spot, critical_dose)
     energy, history = _optimise(xy, start, unit, target.grid, spot, loss, evaluations, tolerance)
-    grid, wide = target.grid, replace(spot, fwhm=spot.fwhm * DEFOCUS)
+    grid, wide = target.grid, optics.widened(spot, DEFOCUS)
     dose = accurate_model(grid, spot).engine.spread(xy, energy)
     defocused = accurate_model(grid, wide).engine.spread(xy, energy)
     edges = edge_errors(dose, grid, design, spot, critical_dose)

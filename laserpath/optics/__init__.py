@@ -19,6 +19,7 @@ N photons: h = h₁^N/∫h₁^N with h₁ the spot of one photon, whose FWHM is 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -51,6 +52,7 @@ __all__ = [
     "tail",
     "transfer",
     "transfer_slopes",
+    "widened",
 ]
 
 # Widths
@@ -153,6 +155,14 @@ def cutoff(spot: Spot, tolerance: float = 0.0) -> float:
     is zero: 2 NA/λ for the Airy spot, N times that for N photons, inf for the others.
     """
     return _shape(spot).cutoff(_checked(tolerance)) / min(_axes(spot))
+
+
+def widened(spot: Spot, width: float) -> Spot:
+    """The spot of the same shape and power, `width` times as wide.
+
+    A defocus z has the parameter ψ ∝ z λ/FWHM² of its shape, so that z grows with the square.
+    """
+    return replace(spot, fwhm=width * spot.fwhm, defocus=width**2 * spot.defocus)
 
 
 # From a spot to its shape

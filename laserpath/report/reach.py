@@ -46,8 +46,9 @@ def in_words(report: Report, limit: Limit, micrometres: Callable[[float], str]) 
         )
     else:
         edge = (
-            f"No path can do better than {error} on average with this spot; this plan is at "
-            f"{number(times, 2)} times that, {micrometres(plan.epe_mean)} as commanded."
+            f"The best light found is {error} off on average with this spot, and no path can be expected to "
+            f"do better; this plan is at {number(times, 2)} times that, {micrometres(plan.epe_mean)} as "
+            "commanded."
         )
     return f"{edge} {_missing(plan.missing_edges, best.missing_edges, best.samples)}".strip()
 

@@ -16,11 +16,8 @@ from laserpath.dose import accurate_model
 from laserpath.measure import measure
 from laserpath.objective import Objective
 from laserpath.results import Edges, Figures
+from laserpath.stages import EDGE_WEIGHT, SHARP
 from laserpath.types import Design, Target
-
-EDGE_WEIGHT = 0.05
-CONTRAST = 1.2
-"""Of the loss that the planner ends with: `stages`."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ def _limit(planned: Plan) -> metrics.Limit:
     """With the loss that the planner ends with."""
     spot, resin, target = planned.process.spot, planned.process.resin, planned.target
     loss = Objective.for_design(target, planned.design, spot, resin, EDGE_WEIGHT)
-    loss = loss.at_contrast(CONTRAST * resin.contrast)
+    loss = loss.at_contrast(SHARP * resin.contrast)
     return metrics.limit(planned.design, target, spot, resin.critical_dose, loss)
 
 

@@ -55,12 +55,22 @@ def test_a_narrow_bend_is_drawn_along_its_middle():
     assert bend.buffer(1e-3).covers(inside)
 
 
-def test_what_is_no_bar_gets_its_rings_and_a_design_without_any_nothing():
+def test_a_bar_with_a_hole_is_none():
+    holed = bar(1.9).difference(shapely.box(0.4, 0.05, 0.6, 0.12))
+    hole = shapely.Polygon(holed.interiors[0])
+    assert not any(shapely.LineString(stroke).intersects(hole) for stroke in tracks_of(holed))
+
+
+def test_a_dot_is_a_stroke_of_a_fifth_of_a_pitch():
+    (stroke,) = tracks_of(bar(0.05, length=0.05))
+    assert shapely.LineString(stroke).length == pytest.approx(PITCH / 5)
+    assert shapely.LineString(stroke).centroid.coords[0] == pytest.approx([0.025 * FWHM] * 2)
+
+
+def test_what_is_no_bar_gets_its_rings():
     disc = shapely.Point(3, 3).buffer(1)
-    assert tracks_of(disc) == []
-    assert tracks_of(bar(4)) == []
     both = [shapely.LineString(stroke) for stroke in tracks_of(disc, bar(1.5))]
     rings = [shapely.LineString(ring) for ring in contour(design(disc).area, INSET, PITCH, FLAT)]
     assert len(both) == 2 + len(rings)
     for ring in rings:
-        assert min(ring.hausdorff_distance(line) for line in both) < 1e-9
+        assert min(ring.hausdorff_distance(line) for line in both) < FLAT

@@ -115,7 +115,7 @@ def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) 
 def test_the_verdict_says_how_many_times_the_limit_the_plan_is(close: Job, html: str) -> None:
     assert "What could be done at best" in html
     said = words(close, {"epe_mean": 0.065, "missing_edges": 9}, {"epe_mean": 0.05, "missing_edges": 4})
-    assert "No path can do better than 5.0 µm (0.050 FWHM) on average with this spot" in said
+    assert "The best light found is 5.0 µm (0.050 FWHM) off on average with this spot" in said
     assert "this plan is at 1.3 times that, 6.5 µm as commanded" in said
     assert "4 cannot have an edge; in this plan 9 have none." in said
 
