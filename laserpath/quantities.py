@@ -49,6 +49,8 @@ def parse(text: str, units: Units, unit: str) -> tuple[Decimal, str]:
     for known in units:
         if said.lower() == known.lower():
             return number, known
+    if said and not any(units):
+        raise InputError(f"{text!r} is not a number")
     if said:
         raise InputError(
             f"{text!r} has the unknown unit {found[2]!r}; known: {', '.join(k for k in units if k)}"

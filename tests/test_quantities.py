@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laserpath.errors import InputError
-from laserpath.quantities import DOSE, LENGTH, SPEED, convert, parse
+from laserpath.quantities import DOSE, LENGTH, NUMBER, SPEED, convert, parse
 
 
 def millimetres(text: str) -> float:
@@ -51,6 +51,12 @@ def test_every_length_is_the_same_in_every_unit(value: float) -> None:
 def test_a_bad_quantity_is_quoted(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         millimetres(text)
+
+
+@pytest.mark.parametrize("text", ["1,15", "115%", "1.15x"])
+def test_a_plain_number_has_no_unit_to_name(text: str) -> None:
+    with pytest.raises(InputError, match=f"^'{text}' is not a number$"):
+        parse(text, NUMBER, "")
 
 
 def test_a_number_too_large_to_hold() -> None:

@@ -44,6 +44,9 @@ _RAYS = 25
 _CORNER = 4.0
 """A corner explains an error of its neighbourhood only, FWHM of contour."""
 
+_GRAZING = 0.05
+"""FWHM; what is said to be as narrow, at a corner, is a ray that grazes the edge around the corner."""
+
 _SMALLEST_PATCH = 0.05
 
 REASONS = {
@@ -149,11 +152,12 @@ def _place(edges: Edges, run: np.ndarray, i: int, extent: float, design: Design,
     epe, missing = float(edges.epe[i]), bool(edges.missing[i])
     sign = 1 if epe > 0 else -1
     width: float | None = _narrowness(edges, run, sign, design, _REACH * fwhm)
+    cornered = edges.corner[i] and extent < _CORNER * fwhm
+    grazing = cornered and width is not None and width < _GRAZING * fwhm
     # A hair above the spot is as hard as a hair below it.
-    if width is not None and width < 1.05 * fwhm:
+    if width is not None and width < 1.05 * fwhm and not grazing:
         kind = "gap" if sign > 0 else "feature"
     else:
-        cornered = edges.corner[i] and extent < _CORNER * fwhm
         kind, width = "corner" if cornered else "no edge" if missing else "dose", None
     (x, y), (u, v) = edges.xy[i].tolist(), edges.normal[i].tolist()
     return Place((x, y), (u, v), epe, missing, extent, kind, width)

@@ -13,7 +13,7 @@ from exposures import Job, exposure, make_job
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import LISTED, patches, worst_places
-from laserpath.results import Report
+from laserpath.results import Edges, Report
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 PROCESS = Process()
@@ -57,6 +57,23 @@ def test_a_line_below_the_spot_is_a_feature_of_that_width(width: float) -> None:
     assert (worst.kind, worst.missing) == ("feature", True)
     assert worst.width == pytest.approx(width, rel=0.05)
     assert worst.extent == pytest.approx(2 * (3 + width), rel=0.1)
+
+
+def test_a_corner_is_not_a_feature_of_no_width() -> None:
+    """A sample at the very corner looks along the edge around it."""
+    square = solid(shapely.box(0, 0, 1.5 * FWHM, 1.5 * FWHM))
+    at = 1.5 * FWHM
+    n = 24  # the others, right, are on the opposite edge
+    first = np.arange(n) == 0
+    edges = Edges(
+        xy=np.where(first[:, None], (at, at), (0.0, at / 2)),
+        normal=np.where(first[:, None], (1.0, 0.0), (-1.0, 0.0)),
+        epe=np.where(first, -0.2 * FWHM, 0.0),
+        missing=np.zeros(n, dtype=bool),
+        corner=first,
+    )
+    (place,) = worst_places(edges, square, FWHM)
+    assert (place.kind, place.width) == ("corner", None)
 
 
 def test_a_slit_below_the_spot_is_a_gap_of_that_width() -> None:
