@@ -34,7 +34,21 @@ def quicker(strokes: Sequence[Floats], machine: Machine) -> list[Floats]:
     """The strokes (K, 2) mm in another order, reversed, and rings begun elsewhere, from the work zero."""
     if len(strokes) > _STROKES_MAX:
         return list(strokes)
-    tour = _or_opt(list(strokes), machine)
+    start = list(strokes)
+    tour = _ends_chosen(_or_opt(list(start), machine), machine)
+    # Or-opt reckons from rest to rest, and ends are chosen one at a time: the whole may yet be slower.
+    return tour if write_time(tour, machine) < write_time(start, machine) else start
+
+
+def write_time(tour: Sequence[Floats], machine: Machine) -> float:
+    """s, of the strokes one after the other from the work zero, by the controller's planner."""
+    if not tour:
+        return 0.0
+    return _planned([np.zeros((1, 2)), *tour], machine)
+
+
+def _ends_chosen(tour: list[Floats], machine: Machine) -> list[Floats]:
+    """The tour with the best ends of each stroke, in passes until none changes."""
     for _ in range(_PASSES):
         before = list(tour)
         for k in range(len(tour)):
@@ -101,11 +115,14 @@ def _entered(stroke: Floats) -> list[Floats]:
 
 def _time(before: Floats, stroke: Floats, after: Floats, machine: Machine) -> float:
     """Write time, s, from the start of one piece of path through the stroke to the end of another."""
-    xy = np.concatenate([before, stroke, after])
+    return _planned([before, stroke, *([after] if len(after) else [])], machine)
+
+
+def _planned(pieces: Sequence[Floats], machine: Machine) -> float:
+    """s, of pieces of path (K, 2) at full speed with travels between them."""
+    xy = np.concatenate(pieces, dtype=np.float64)
     rapid = np.zeros(len(xy) - 1, dtype=bool)
-    rapid[len(before) - 1] = True
-    if len(after):
-        rapid[len(before) + len(stroke) - 1] = True
+    rapid[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = True
     speed = np.where(rapid, min(machine.rapid_speed), min(machine.speed_max))
     moves = gcode.Moves(xy, np.where(rapid, 0.0, 1.0), speed, rapid)
     return gcode.motion.profile(moves, convert.limits(machine)).write_time

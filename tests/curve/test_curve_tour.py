@@ -1,11 +1,11 @@
 """The tour is through the same strokes, and quicker."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from laserpath.curve.order import is_closed, order
-from laserpath.curve.tour import _time, quicker
+from laserpath.curve.tour import quicker, write_time
 from laserpath.types import Machine
 
 MACHINE = Machine()
@@ -27,15 +27,6 @@ def strokes(seed: int):
     return found
 
 
-def time_of(tour) -> float:
-    """Of the whole tour from the work zero."""
-    here, total = np.zeros((1, 2)), 0.0
-    for stroke in tour:
-        total += _time(here, stroke, np.zeros((0, 2)), MACHINE)
-        here = stroke[-1:]
-    return total
-
-
 def shape(stroke):
     """The same for a stroke that is reversed, or a ring that begins elsewhere."""
     return tuple(sorted(map(tuple, np.round(stroke[:-1] if is_closed(stroke) else stroke, 9))))
@@ -43,11 +34,12 @@ def shape(stroke):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
+@example(seed=33251)
 def test_the_same_strokes_in_less_time(seed):
     start = order(strokes(seed))
     tour = quicker(start, MACHINE)
     assert sorted(map(shape, tour)) == sorted(map(shape, start))
-    assert time_of(tour) <= time_of(start) + 1e-9
+    assert write_time(tour, MACHINE) <= write_time(start, MACHINE)
     for stroke in tour:
         assert is_closed(stroke) == (len(stroke) > 2)
 
