@@ -70,7 +70,7 @@ $(VENV)-bench/bench.stamp: pyproject.toml | python
 
 # Every design of tests/data/designs, planned and printed in ten ways: some minutes.
 compare: $(VENV)/dev.stamp
-	$(BIN)/python tests/compare $(DESIGNS)
+	PYTHONPATH=tests $(BIN)/python tests/compare $(DESIGNS)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

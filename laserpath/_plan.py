@@ -22,7 +22,7 @@ from laserpath.placement import check_power, place, too_fine, too_strong
 from laserpath.program import header, write_program
 from laserpath.results import Report, Solution
 from laserpath.smooth import to_levels
-from laserpath.stages import EDGE_WEIGHT, SHARP
+from laserpath.stages import final_loss
 from laserpath.target import grid_for, rasterise
 from laserpath.tolerance import solve_within
 from laserpath.tryout import start_curve
@@ -122,12 +122,11 @@ def plan(
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:
     """What no path could do better with this spot and resin; None where to find out would take long."""
-    spot, resin = process.spot, process.resin
+    spot = process.spot
     pixels = target.grid.shape[0] * target.grid.shape[1]
     if design.area.area > _LIMIT_FWHM2 * optics.fwhm(spot) ** 2 or pixels > _LIMIT_PIXELS:
         return None
-    loss = Objective.for_design(target, design, spot, resin, EDGE_WEIGHT).at_contrast(SHARP * resin.contrast)
-    return limit(design, target, spot, resin.critical_dose, loss)
+    return limit(design, target, spot, process.resin.critical_dose, final_loss(design, target, process))
 
 
 def _read(program: str, machine: Machine) -> Toolpath:

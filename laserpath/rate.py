@@ -86,10 +86,11 @@ def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float)
     path = to_levels(path, machine, spot)
     path = to_levels(path, machine, spot, steady(path, machine, steadiness(time_weight)))
     for _ in range(_SLOWINGS):
-        if crowding(path, machine)[path.on].max(initial=0) <= _BUSY:
+        share = share_of_speed(path, machine)
+        if (share == 1).all():
             break
         now = np.where(path.on, path.speed / min(machine.speed_max), 1.0)
-        path = to_levels(path, machine, spot, np.minimum(now, share_of_speed(path, machine)))
+        path = to_levels(path, machine, spot, np.minimum(now, share))
     return path
 
 

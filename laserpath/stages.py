@@ -29,7 +29,7 @@ from laserpath.resin import same_energy
 from laserpath.results import Solution
 from laserpath.smooth import simplify, to_levels
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Process, Settings, Spot, Toolpath
+from laserpath.types import Design, Process, Settings, Spot, Target, Toolpath
 
 Listener = Callable[[Progress], None]
 
@@ -107,6 +107,12 @@ def solve(
         result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
     )
+
+
+def final_loss(design: Design, target: Target, process: Process) -> Objective:
+    """What the last stage goes down, on any grid; the write time and the blur apart."""
+    loss = Objective.for_design(target, design, process.spot, process.resin, EDGE_WEIGHT)
+    return loss.at_contrast(SHARP * process.resin.contrast)
 
 
 def _room(path: Toolpath, design: Design, spot: Spot) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import figure
+import pages
 import pytest
 import report
 from bench_dose import Extras
@@ -110,5 +111,5 @@ def _write(terminal: pytest.TerminalReporter, campaign: Campaign, extras: Extras
     if not complete or campaign.keys is not None or campaign.profile != "gaussian":
         terminal.write_line("docs/performance.md is left as it was: that was not the whole benchmark")
         return
-    report.write_between_markers(DOCS / "performance.md", text)
+    pages.write_between_markers(DOCS / "performance.md", "measured", text)
     figure.draw(extras.curves, DOCS / "img" / "scaling.svg")

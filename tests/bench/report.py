@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from campaign import Campaign, Measured
 from extras import Machine, Memory
 from machine import cores, description, versions
+from pages import Cells, table
 from problem import SIZES
 from rows import BY_KEY, GOALS, OWN_PIXELS_PER_FWHM, ROUNDS, ours
 
-_BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
 _RATIOS = {
     "PyTorch FFT": "torch fft",
     "JAX FFT": "jax fft",
@@ -20,16 +18,6 @@ _RATIOS = {
     "Numba direct": "numba direct",
     "Taichi autodiff": "taichi",
 }
-Cells = Sequence[str]
-
-
-def table(head: Cells, body: Iterable[Cells]) -> str:
-    """Markdown, its columns aligned so that a terminal can show it."""
-    lines = [list(head), *(list(line) for line in body)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    texts = [" | ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines]
-    rule = " | ".join("-" * w for w in widths)
-    return "\n".join(f"| {text} |" for text in (texts[0], rule, *texts[1:]))
 
 
 def milliseconds(seconds: float) -> str:
@@ -205,12 +193,3 @@ def _some_points(campaign: Campaign) -> str:
         if size in sizes and size in row.some
     ]
     return ("; ".join(named)) or "none here"
-
-
-def write_between_markers(path: Path, text: str) -> None:
-    """Puts the text in the place of the last run's."""
-    old = path.read_text(encoding="utf-8")
-    pattern = re.compile(re.escape(_BEGIN) + ".*?" + re.escape(_END), re.DOTALL)
-    if not pattern.search(old):
-        raise ValueError(f"{path} has no {_BEGIN} … {_END}")
-    path.write_text(pattern.sub(lambda _: f"{_BEGIN}\n\n{text}\n\n{_END}", old), encoding="utf-8")

@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import pages
 import pictures
 import tables
 from exposed import Compared, compare
@@ -39,7 +40,7 @@ def main() -> None:
     drawn = [pictures.draw(one, DOCS / "img") for one in found if one.design.name in pictures.DRAWN]
     text = tables.document(found, drawn)
     _say(text)
-    tables.write_between_markers(DOCS / "compare.md", text)
+    pages.write_between_markers(DOCS / "compare.md", "compared", text)
 
 
 def _line(one: Compared) -> str:

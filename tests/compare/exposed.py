@@ -14,9 +14,8 @@ from laserpath import Plan, Process, Settings, convert, metrics, optics, plan
 from laserpath.arrays import Floats
 from laserpath.dose import accurate_model
 from laserpath.measure import measure
-from laserpath.objective import Objective
 from laserpath.results import Edges, Figures
-from laserpath.stages import EDGE_WEIGHT, SHARP
+from laserpath.stages import final_loss
 from laserpath.types import Design, Target
 
 
@@ -60,7 +59,7 @@ def compare(path: str, process: Process, settings: Settings) -> Compared:
     begun = time.perf_counter()
     planned = plan(path, process, settings)
     seconds = time.perf_counter() - begun
-    found = _limit(planned)
+    found = planned.report.limit or _limit(planned)
     return Compared(
         design=planned.design,
         process=process,
@@ -100,11 +99,10 @@ def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
 
 
 def _limit(planned: Plan) -> metrics.Limit:
-    """With the loss that the planner ends with."""
-    spot, resin, target = planned.process.spot, planned.process.resin, planned.target
-    loss = Objective.for_design(target, planned.design, spot, resin, EDGE_WEIGHT)
-    loss = loss.at_contrast(SHARP * resin.contrast)
-    return metrics.limit(planned.design, target, spot, resin.critical_dose, loss)
+    """Of a design so large that its plan has none."""
+    design, target, process = planned.design, planned.target, planned.process
+    loss = final_loss(design, target, process)
+    return metrics.limit(design, target, process.spot, process.resin.critical_dose, loss)
 
 
 def geometric_mean(values: list[float]) -> float:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 from exposed import Compared, Print, geometric_mean
+from pages import Cells, table
 
 from laserpath import __version__
-
-_BEGIN, _END = "<!-- compared: begin -->", "<!-- compared: end -->"
-Cells = Sequence[str]
 
 
 def document(all_of: Sequence[Compared], pictures: Iterable[str] = ()) -> str:
@@ -90,21 +86,3 @@ def _unprintable(all_of: Sequence[Compared]) -> str:
         if " corner" not in sentence
     ]
     return "\n".join(lines) or "Nothing but the tips of corners."
-
-
-def table(head: Cells, body: Iterable[Cells]) -> str:
-    """Markdown, its columns aligned so that a terminal can show it."""
-    lines = [list(head), *(list(line) for line in body)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    texts = [" | ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines]
-    rule = " | ".join("-" * max(w, 3) for w in widths)
-    return "\n".join(f"| {text} |" for text in (texts[0], rule, *texts[1:]))
-
-
-def write_between_markers(path: Path, text: str) -> None:
-    """Puts the text in the place of the last run's."""
-    old = path.read_text(encoding="utf-8")
-    pattern = re.compile(re.escape(_BEGIN) + ".*?" + re.escape(_END), re.DOTALL)
-    if not pattern.search(old):
-        raise ValueError(f"{path} has no {_BEGIN} … {_END}")
-    path.write_text(pattern.sub(lambda _: f"{_BEGIN}\n\n{text}\n\n{_END}", old), encoding="utf-8")

@@ -9,9 +9,9 @@ from pathlib import Path
 import baselines
 import exposed
 import numpy as np
+import pages
 import pytest
 import shapely
-import tables
 
 import gcode
 from laserpath import convert
@@ -94,13 +94,13 @@ def test_a_text_goes_between_the_markers_only(tmp_path: Path) -> None:
     page.write_text(
         "before\n<!-- compared: begin -->\nold\n<!-- compared: end -->\nafter\n", encoding="utf-8"
     )
-    tables.write_between_markers(page, "new")
+    pages.write_between_markers(page, "compared", "new")
     words = page.read_text(encoding="utf-8").split()
     assert words[0] == "before" and words[-1] == "after"
     assert "new" in words and "old" not in words
     page.write_text("no markers", encoding="utf-8")
     with pytest.raises(ValueError, match="has no"):
-        tables.write_between_markers(page, "new")
+        pages.write_between_markers(page, "compared", "new")
 
 
 def test_the_page_has_the_markers() -> None:
