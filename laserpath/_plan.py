@@ -10,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 import gcode
 from laserpath import convert, files, framing, optics, report, toolpath_svg
 from laserpath.design import load
 from laserpath.dose import DoseModel
-from laserpath.measure import as_executed, lost_in_motion, measure, measure_executed, missing
+from laserpath.measure import Sent, as_executed, lost_in_motion, measure, measure_executed, missing
 from laserpath.metrics import Limit, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
@@ -99,23 +101,26 @@ def plan(
     start = to_levels(tune(curve.toolpath, model, objective, machine), machine, spot)
     solution = solve_within(
         start, design, target, process, settings, progress, stopped=curve.stopped,
-        ship=lambda path: _read(write_program(path, design, process, settings), machine),
+        ship=lambda path: _read(write_program(path, design, process, settings), machine)[0],
     )  # fmt: skip
     warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings))
     program = write_program(solution.toolpath, design, process, settings, warnings)
-    toolpath = _read(program, machine)
-    first = write_program(start, design, process, settings)
-    commanded = measure(toolpath, design, target, process, lines=_lines(program))
-    executed = measure_executed(toolpath, design, target, process, lines=_lines(program))
+    toolpath, sent = _read(program, machine)
+    first, first_sent = _read(write_program(start, design, process, settings), machine)
+    commanded = measure(toolpath, design, target, process, sent=sent)
+    executed = measure_executed(toolpath, design, target, process, sent=sent)
     widths = sorted({*WIDTHS, settings.blur})
-    lost = lost_in_motion(commanded.figures, executed.figures, toolpath, design, process)
+    follows = gcode.dialect(machine.dialect).dynamic_power
+    scored = commanded if follows else executed
+    lost = lost_in_motion(scored.figures, executed.figures, toolpath, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,
-        start=measure(_read(first, machine), design, target, process, lines=_lines(first)),
-        warnings=(*warnings, *missing(commanded.edges), *lost),
+        start=measure(first, design, target, process, sent=first_sent),
+        warnings=(*warnings, *missing(scored.edges), *lost),
         window=process_window(as_executed(toolpath, process), design, target, process, widths=widths),
         limit=reachable(design, target, process),
+        power_follows=follows,
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)
 
@@ -129,13 +134,11 @@ def reachable(design: Design, target: Target, process: Process) -> Limit | None:
     return limit(design, target, spot, process.resin.critical_dose, final_loss(design, target, process))
 
 
-def _read(program: str, machine: Machine) -> Toolpath:
-    """The toolpath that a program says."""
-    moves = gcode.parse(
+def _read(program: str, machine: Machine) -> tuple[Toolpath, Sent]:
+    """The toolpath that a program says, and what is sent for each move of it."""
+    said = gcode.read(
         program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
     )
-    return convert.from_moves(moves, machine)
-
-
-def _lines(program: str) -> int:
-    return program.count("\n")
+    path, row = convert.toolpath_of(said.moves, machine)
+    first = np.diff(row, prepend=-1) > 0
+    return path, Sent(np.where(first, said.characters[row], 0), program.count("\n"))

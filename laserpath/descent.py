@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
+from threadpoolctl import threadpool_limits
 
 from laserpath.arrays import Floats
 
@@ -104,7 +105,10 @@ def downhill(
     many = 2 * evaluations  # scipy would finish a line search first
     options = {"maxfun": many, "maxiter": many, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
     try:
-        result = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
+        # Its vectors are too short for threads: where another program has a core, waiting for them costs
+        # eight times what the whole descent does.
+        with threadpool_limits(1, user_api="blas"):
+            result = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
     except _Enough:
         return False
     return bool(result.status != 1)  # 1: out of evaluations; else the watch ended it, or no step gains

@@ -6,11 +6,13 @@ the controller's planner reaches, with the power that it then gives (`gcode.moti
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 import gcode
 from laserpath import convert, optics
-from laserpath.arrays import Floats
+from laserpath.arrays import Floats, Indices
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
 from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
@@ -18,6 +20,8 @@ from laserpath.results import Edges, Figures, Measurement
 from laserpath.types import Design, Machine, Process, Target, Toolpath
 
 _EXECUTED_PIECE_FWHM = 0.5
+_LAG_STEP = 1e-3
+"""s; a lag is followed in steps of a quarter of its time constant, or of this."""
 _LISTED = 3
 _LOST = 0.05
 """Of the outline or of the area, lost between command and execution: more is warned of."""
@@ -25,38 +29,63 @@ _WAY_FWHM = 1 / 4
 """A way to full speed, v²/(2a), so short that braking does not matter: docs/resin.md."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The G-code of a toolpath. characters: (N,) of each move, line ends included.  lines: of the program."""
+
+    characters: Indices
+    lines: int
+
+
 def measure(
-    path: Toolpath, design: Design, target: Target, process: Process, *, lines: int = 0
+    path: Toolpath, design: Design, target: Target, process: Process, *, sent: Sent | None = None
 ) -> Measurement:
-    """The figures of a toolpath as commanded; `lines` of G-code are only passed on."""
-    return _expose(path, path, design, target, process, lines)
+    """The figures of a toolpath as commanded; what is sent for it sets the time on a slow line."""
+    return _expose(path, execute(path, process, sent), path, design, target, process, sent)
 
 
 def measure_executed(
-    path: Toolpath, design: Design, target: Target, process: Process, *, lines: int = 0
+    path: Toolpath, design: Design, target: Target, process: Process, *, sent: Sent | None = None
 ) -> Measurement:
     """The figures of a toolpath with the speeds and powers that the controller really gives."""
-    return _expose(as_executed(path, process), path, design, target, process, lines)
+    run = execute(path, process, sent)
+    return _expose(_shone(run, process), run, path, design, target, process, sent)
+
+
+def execute(path: Toolpath, process: Process, sent: Sent | None = None) -> gcode.motion.Executed:
+    """What the controller does with a toolpath, the way from the work zero included."""
+    machine = process.machine
+    characters = np.full(len(path), gcode.motion.LINE_CHARACTERS) if sent is None else sent.characters
+    return gcode.motion.execute(
+        convert.to_moves(from_zero(path, machine), machine),
+        convert.controller(machine),
+        characters=np.concatenate([[0], characters]),
+        power_levels=machine.power_levels,
+        longest=_EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
+    )
 
 
 def as_executed(path: Toolpath, process: Process) -> Toolpath:
     """The toolpath in pieces of the speed and power that the controller really gives."""
-    dialect = gcode.dialect(process.machine.dialect)
-    executed = gcode.motion.execute(
-        convert.to_moves(path, process.machine),
-        convert.limits(process.machine),
-        dynamic_power=dialect.dynamic_power,
-        power_levels=process.machine.power_levels,
-        longest=_EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
-        tick=dialect.tick,
-    )
-    return convert.from_moves(executed, process.machine)
+    return _shone(execute(path, process), process)
+
+
+def _shone(run: gcode.motion.Executed, process: Process) -> Toolpath:
+    """Where the spot really shines, with the lag of its mirrors and its laser."""
+    moves = gcode.motion.lagged(run.moves(), convert.lag(process.machine), _LAG_STEP)
+    return convert.from_moves(moves, process.machine)
 
 
 def _expose(
-    exposed: Toolpath, path: Toolpath, design: Design, target: Target, process: Process, lines: int
+    exposed: Toolpath,
+    run: gcode.motion.Executed,
+    path: Toolpath,
+    design: Design,
+    target: Target,
+    process: Process,
+    sent: Sent | None,
 ) -> Measurement:
-    """Measure the dose of one toolpath, with the times and lengths of another."""
+    """Measure the dose of one toolpath, with the times and lengths of another that is executed as `run`."""
     spot, critical = process.spot, process.resin.critical_dose
     grid = target.grid
     dose = accurate_model(grid, spot).dose(exposed)
@@ -65,7 +94,7 @@ def _expose(
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
     figures = cure_figures(dose, blurred, edges, target, design, spot, critical)
-    return Measurement(_with_motion(figures, path, process, lines), grid, dose, edges)
+    return Measurement(_with_motion(figures, path, run, process, sent), grid, dose, edges)
 
 
 def missing(edges: Edges) -> tuple[str, ...]:
@@ -137,7 +166,9 @@ def run_rates(duration: Floats, window: int) -> Floats:
     return window / np.maximum(ends[window:] - ends[:-window], 1e-12)
 
 
-def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int) -> Figures:
+def _with_motion(
+    figures: Figures, path: Toolpath, run: gcode.motion.Executed, process: Process, sent: Sent | None
+) -> Figures:
     """The figures of the path, the approach from the work zero included."""
     path = from_zero(path, process.machine)
     motion = gcode.motion.profile(convert.to_moves(path, process.machine), convert.limits(process.machine))
@@ -146,7 +177,7 @@ def _with_motion(figures: Figures, path: Toolpath, process: Process, lines: int)
         path.length,
         path.on,
         path.length / path.speed,
-        time=motion.write_time,
+        time=run.write_time,
+        lines=sent.lines if sent else 0,
         rate=peak_rate(motion.duration / motion.slowing, process.machine.look_ahead),
-        lines=lines,
     )

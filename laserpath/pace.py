@@ -45,7 +45,7 @@ class Pace:
     def __call__(self, xy: Floats) -> tuple[float, Floats]:
         """(term, ∂term/∂xy) for vertices xy (N+1, 2) mm; the way from the work zero counts."""
         rapid = np.concatenate([[True], ~self.on])
-        moves = gcode.Moves(
+        moves = gcode.Moves.straight(
             xy=np.vstack([np.zeros((1, 2)), xy]),
             power=np.where(rapid, 0.0, 1.0),
             speed=np.concatenate([[min(self.machine.rapid_speed)], self.speed]),

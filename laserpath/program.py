@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import gcode
-from laserpath import convert
-from laserpath.types import BeamImage, Design, Process, Resin, Settings, Spot, Toolpath
+from laserpath import convert, optics
+from laserpath.types import BeamImage, Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
@@ -14,15 +15,42 @@ EYE_SAFETY = (
 )
 
 
+_PART_FWHM = 0.5
+"""The spot blurs what is shorter."""
+
+
 def write_program(
     path: Toolpath, design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
 ) -> str:
     """The G-code text of a toolpath in the machine's dialect, with all settings in its header."""
     machine = process.machine
-    moves = convert.to_moves(path, machine, settings.passes)
     return gcode.write(
-        moves, gcode.dialect(machine.dialect), machine.s_max, header(design, process, settings, warnings)
-    )
+        export(path, process, settings), gcode.dialect(machine.dialect), machine.s_max,
+        header(design, process, settings, warnings),
+    )  # fmt: skip
+
+
+def export(path: Toolpath, process: Process, settings: Settings) -> gcode.Moves:
+    """The moves that the machine is told, so that it exposes `path`, in as many passes as wanted.
+
+    Where its power does not follow the speed, ours does; where head or laser come late, they are told early.
+    """
+    machine = process.machine
+    moves = convert.to_moves(path, machine, settings.passes)
+    controller = convert.controller(machine)
+    if isinstance(controller, gcode.motion.Marlin):
+        moves = gcode.join_short(moves, controller.shortest_move)
+    if not gcode.dialect(machine.dialect).dynamic_power:
+        moves = gcode.motion.corrected(
+            moves, controller, shortest=_PART_FWHM * optics.fwhm(process.spot),
+            segment_rate=machine.segment_rate, power_levels=machine.power_levels, level_min=machine.level_min,
+        )  # fmt: skip
+    return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
+
+
+def exported(path: Toolpath, process: Process, settings: Settings) -> Toolpath:
+    """The toolpath that the machine is told, one pass of it."""
+    return convert.from_moves(export(path, process, replace(settings, passes=1)), process.machine)
 
 
 def header(
@@ -39,7 +67,7 @@ def header(
         f"laserpath {__version__}: {design.name}",
         *EYE_SAFETY,
         f"Work zero: {zero}. Exposes x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm.",
-        f"Machine: {machine.name}, {machine.power_max:g} mW at S{machine.s_max:g}, laser mode on ($32=1).",
+        f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
         f"junction deviation {machine.junction_deviation:g} mm",
         f"Spot: {_spot(spot)}",
@@ -47,6 +75,13 @@ def header(
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
     )
+
+
+def _full_power(machine: Machine) -> str:
+    """How the machine's dialect says full power, and what it takes for granted."""
+    spoken = gcode.dialect(machine.dialect)
+    said = spoken.power.format(power=f"{machine.s_max:g}")
+    return f"{said}, laser mode on ($32=1)" if spoken.controller == "grbl" else said
 
 
 def _dose(resin: Resin) -> str:

@@ -175,6 +175,8 @@ class Report:
     commanded: power/feed as written.  executed: with the speeds that the controller reaches.
     start: the initial curve at its best single power.  window: of what is executed, if it was computed.
     limit: what no path could do better, if it was looked for.
+    power_follows: whether the controller scales the power with its speed. Where it does not, what is
+    commanded is bent so that what is executed is right: only that is scored.
     """
 
     commanded: Measurement
@@ -183,11 +185,22 @@ class Report:
     warnings: tuple[str, ...] = ()
     window: ProcessWindow | None = None
     limit: Limit | None = None
+    power_follows: bool = True
+
+    @property
+    def scored(self) -> Measurement:
+        """What the plan is judged by and compared with its limit."""
+        return self.commanded if self.power_follows else self.executed
+
+    @property
+    def scored_as(self) -> str:
+        """'commanded' or 'executed'."""
+        return "commanded" if self.power_follows else "executed"
 
     @property
     def epe_p95(self) -> float:
-        """What 95 % of the edge keep, in FWHM, both as commanded and as executed: a tolerance's measure."""
-        return max(self.commanded.figures.epe_p95, self.executed.figures.epe_p95)
+        """What 95 % of the edge keep, in FWHM, as scored and as executed: a tolerance's measure."""
+        return max(self.scored.figures.epe_p95, self.executed.figures.epe_p95)
 
 
 def at_exposure(exposure: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import gcode
 from laserpath.measure import measure, measure_executed
 from laserpath.optimise import Progress
 from laserpath.pace import TIME_WEIGHTS
@@ -55,11 +56,15 @@ def solve_within(
     if limit is None:
         return solve(start, design, process, settings, progress, weight)
 
+    # Where the power does not follow the speed, only what is executed counts: see `program.export`.
+    follows = gcode.dialect(process.machine.dialect).dynamic_power
+    scored = (measure, measure_executed) if follows else (measure_executed,)
+
     def attempt(weight: float) -> _Tried:
         solution = solve(start, design, process, settings, progress, weight)
         path = ship(solution.toolpath)
-        both = [how(path, design, target, process).figures for how in (measure, measure_executed)]
-        return _Tried(solution, max(one.epe_p95 for one in both), both[0].write_time)
+        found = [how(path, design, target, process).figures for how in scored]
+        return _Tried(solution, max(one.epe_p95 for one in found), found[0].write_time)
 
     tried = [attempt(weight)]
     kept = tried[0].epe_p95 <= limit

@@ -241,7 +241,10 @@ class Machine:
     junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max.
     power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
     level_min: the smallest usable n.  segment_rate: moves/s that the link keeps up with.
-    look_ahead: moves that the planner sees.  dialect: name of a G-code dialect.
+    look_ahead: moves that the planner sees.  dialect: name of a G-code dialect, or a TOML file of one.
+    baud: bits/s of a serial line, None for one without limit.  steps: per mm, of the motors; None: many.
+    square_corner_velocity: mm/s, and minimum_cruise_ratio: as in Klipper, for the junction deviation.
+    lag: s, of the head, as of a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -257,12 +260,24 @@ class Machine:
     segment_rate: float = 250.0
     look_ahead: int = 15
     dialect: str = "grbl"
+    baud: float | None = 115200.0
+    steps: Point | None = None
+    square_corner_velocity: float = 5.0
+    minimum_cruise_ratio: float = 0.5
+    lag: float = 0.0
+    laser_on_delay: float = 0.0
+    laser_off_delay: float = 0.0
 
     def __post_init__(self) -> None:
         positive(
             self, "size", "speed_max", "rapid_speed", "acceleration", "junction_deviation",
             "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
+            "square_corner_velocity",
         )  # fmt: skip
+        positive(self, *(name for name in ("baud", "steps") if getattr(self, name) is not None))
+        between(
+            self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1), laser_on_delay=(0, 1), laser_off_delay=(0, 1)
+        )
         whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
             raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")

@@ -8,7 +8,7 @@ import shapely
 from builders import SPOT, coordinates, design, path
 
 from laserpath.dose.segments import to_points
-from laserpath.measure import measure, measure_executed
+from laserpath.measure import Sent, measure, measure_executed
 from laserpath.optics import energy_outside, profile
 from laserpath.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.types import Machine, Process, Toolpath
@@ -55,8 +55,8 @@ def test_executed_by_an_ideal_controller_is_what_was_commanded():
 
 
 def test_a_real_controller_changes_the_dose_but_not_the_path_s_figures():
-    commanded = measure(PATH, BAR, TARGET, PROCESS, lines=17)
-    executed = measure_executed(PATH, BAR, TARGET, PROCESS, lines=17)
+    commanded = measure(PATH, BAR, TARGET, PROCESS, sent=Sent(np.full(len(PATH), 25), 17))
+    executed = measure_executed(PATH, BAR, TARGET, PROCESS, sent=Sent(np.full(len(PATH), 25), 17))
     assert np.abs(executed.dose - commanded.dose).max() > 1e-4 * commanded.dose.max()
     # In M4 the power follows the speed, so the energy is nearly kept.
     assert executed.dose.sum() == pytest.approx(commanded.dose.sum(), rel=0.1)

@@ -11,7 +11,7 @@ from scipy.special import j1
 import gcode
 import laserpath
 from laserpath import convert
-from laserpath.measure import measure
+from laserpath.measure import Sent, measure
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3))
 QUICK = laserpath.Settings(initial="contour", iterations=120)
@@ -67,10 +67,10 @@ def test_the_file_exposes_what_the_report_says(bracket):
 
 def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     machine = bracket.process.machine
-    shipped = convert.from_moves(gcode.parse(bracket.program, gcode.dialect("grbl"), 1000), machine)
-    again = measure(
-        shipped, bracket.design, bracket.target, bracket.process, lines=bracket.program.count("\n")
-    )
+    said = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
+    shipped = convert.from_moves(said.moves, machine)
+    sent = Sent(said.characters, bracket.program.count("\n"))
+    again = measure(shipped, bracket.design, bracket.target, bracket.process, sent=sent)
     assert again.figures == bracket.report.commanded.figures
 
 

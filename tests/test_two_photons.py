@@ -173,14 +173,9 @@ def test_the_framing_pass_states_the_dose_of_its_lines():
 
 
 def executed(machine, toolpath, dynamic):
-    moves = gcode.motion.execute(
-        convert.to_moves(toolpath, machine),
-        convert.limits(machine),
-        dynamic_power=dynamic,
-        power_levels=100_000,
-        longest=0.01,
-    )
-    return convert.from_moves(moves, machine)
+    moves = replace(convert.to_moves(toolpath, machine), dynamic=np.full(len(toolpath), dynamic))
+    run = gcode.motion.execute(moves, convert.limits(machine), power_levels=100_000, longest=0.01)
+    return convert.from_moves(run.moves(), machine)
 
 
 @pytest.mark.parametrize(("dynamic", "exponent"), [(True, 1), (False, -1)])

@@ -1,162 +1,180 @@
 """What the controller really does with the moves: pieces of near-constant actual speed and power.
 
-Within a lit move the speed is a trapezoid (`planner`). It is cut in one of two ways:
+Each controller has its own model: `grbl` and `marlin` follow their firmware line by line, `klipper` looks
+ahead over all; whatever else has a planner that accelerates evenly is taken for that of `planner`. Within a
+move the speed is then a trapezoid. It is cut where the ramps end, and a ramp into pieces of equal time, none
+longer than `longest`; a piece from speed v_a to v_b takes 2·length/(v_a + v_b).
 
-- by distance: where the ramps end, and the ramps into pieces no longer than `longest`. A piece from
-  speed v_a to v_b takes 2·length/(v_a + v_b), so its actual speed, and the speed that sets its
-  power, is their mean. This is the ideal controller.
-- by time: GRBL works out steps and power anew every tick of 10 ms from the start of a move, with the
-  power of the speed at the *end* of the tick. So it is too bright where it accelerates and too dark
-  where it brakes (the last tick before a stop is dark). GRBL 1.1h on an atmega328p shows just these
-  PWM levels; its exposure, ∫ power dt, is met within 0.25 % (2.5 % where the link starves).
-
-With dynamic power (GRBL's M4), power = commanded power · that speed/commanded speed, so the line
-energy power/speed stays about as commanded; with constant power (M3) it grows where the head is slow.
-PWM with n levels: level = floor((n − 1)·power) + 1 for power > 0, and power = level/n.
-Sources: https://github.com/gnea/grbl, stepper.c and spindle_control.c (comments); wiki, "Laser Mode".
+Power is constant, or in proportion to the speed (`Moves.dynamic`): then a piece has that of its mean speed,
+so that the line energy power/speed stays as commanded. GRBL and Marlin do it in steps: see their modules.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from gcode.errors import GcodeError
-from gcode.motion.planner import LENGTH_MIN, Limits, Motion, on_steps, profile
-from gcode.move import Floats, Moves
+from gcode.levels import quantise
+from gcode.motion import grbl, klipper, marlin
+from gcode.motion.executed import Executed
+from gcode.motion.grbl import Grbl
+from gcode.motion.klipper import Klipper
+from gcode.motion.marlin import Marlin
+from gcode.motion.planner import LENGTH_MIN, Limits, on_steps, profile
+from gcode.move import Bools, Floats, Ints, Moves
+
+Controller = Limits | Grbl | Marlin | Klipper
+
+LINE_CHARACTERS = 25
+"""Of a usual line, where it is not known what was sent."""
+
+_DARK = 0.1
+"""mm, of a piece of a dark move, or `longest` where that is more."""
+
+ARC_TOLERANCE = 0.002
+"""mm, of the chords that controllers cut arcs into: GRBL's own."""
 
 
 def execute(
     moves: Moves,
-    limits: Limits,
+    controller: Controller,
     *,
-    dynamic_power: bool,
-    power_levels: int | None,
-    longest: float,
-    tick: float | None = None,
-) -> Moves:
-    """The moves as executed, with actual speed and power. Dark moves stay one piece each.
+    characters: ArrayLike | None = None,
+    power_levels: int | None = None,
+    longest: float = 0.05,
+) -> Executed:
+    """The moves as executed, with actual speed and power.
 
-    longest: mm, of a piece that accelerates or brakes, when cut by distance.  tick: s, cuts by
-    time instead.  power_levels: None for no PWM.  Moves without length are gone: they last no time.
+    characters: (N,) sent for each move, line ends included (`gcode.read` has them).
+    power_levels: PWM levels above zero, None for continuous power.
+    longest: mm, of a piece of a lit move that accelerates or brakes.
     """
-    for name, value in (("longest", longest), ("tick", tick)):
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise GcodeError(f"{name} is {value}, but must be above 0")
+    if not (math.isfinite(longest) and longest > 0):
+        raise GcodeError(f"longest is {longest}, but must be above 0")
+    chords, row = moves.cut(ARC_TOLERANCE)
+    sent = np.full(len(moves), LINE_CHARACTERS) if characters is None else np.asarray(characters)
+    if sent.shape != (len(moves),):
+        raise GcodeError(f"characters has shape {sent.shape}, but {(len(moves),)} is needed")
+    # A line is sent once, with its first chord.
+    sent = np.where(np.diff(row, prepend=-1) > 0, sent[row], 0)
+    if isinstance(controller, Grbl):
+        done = _grbl(chords, controller, sent, power_levels)
+    elif isinstance(controller, Marlin):
+        done = _marlin(chords, controller, sent, longest)
+    elif isinstance(controller, Klipper):
+        done = _klipper(chords, controller, power_levels, longest)
+    else:
+        done = _trapezoids(chords, controller, power_levels, longest)
+    return replace(done, row=row[done.row])
+
+
+def _pauses(moves: Moves) -> Floats:
+    """(N,) s of dwells, NaN where the row is a motion."""
+    return np.where(moves.still, moves.dwell, np.nan)
+
+
+def _grbl(moves: Moves, controller: Grbl, sent: Ints, levels: int | None) -> Executed:
+    run = grbl.plan(moves.xyz, moves.speed, moves.rapid, _pauses(moves), sent, controller)
+    places = np.rint(moves.xyz * controller.steps) / controller.steps
+    power = run.power(moves.power, moves.speed, moves.dynamic, levels)
+    xyz = np.vstack([places[:1], run.ends(places)])
+    return Executed(run.row, run.duration, xyz, power, run.stepping(places, controller.steps))
+
+
+def _marlin(moves: Moves, controller: Marlin, sent: Ints, longest: float) -> Executed:
+    planned = marlin.plan(moves.xyz, moves.speed, _pauses(moves), sent, controller)
+    shone = marlin.pieces(planned, moves.power, controller, longest)
+    xyz = np.vstack([planned.vertex[:1], shone.xyz])
+    return Executed(shone.row, shone.duration, xyz, shone.power, (planned.first_step, planned.time))
+
+
+def _klipper(moves: Moves, controller: Klipper, levels: int | None, longest: float) -> Executed:
+    plan = klipper.plan(moves.xyz, moves.speed, _pauses(moves), controller)
+    speeds = _Ramps(plan.length, plan.entry, plan.peak, plan.exit, plan.acceleration, plan.duration, moves.on)
+    pieces = speeds.cut(longest)
+    power = moves.power if levels is None else np.rint(moves.power * levels) / levels
+    stepping = klipper.stepping(moves.xyz, plan, controller)
+    return Executed(pieces.row, pieces.duration, _places(moves, pieces), power[pieces.row], stepping)
+
+
+def _trapezoids(moves: Moves, limits: Limits, levels: int | None, longest: float) -> Executed:
     moves = on_steps(moves, limits)
-    motion, keep = profile(moves, limits), moves.length > LENGTH_MIN
-    ramp = _Trapezoids.of(motion, moves, keep)
-    pieces = _by_distance(ramp, longest) if tick is None else _by_time(ramp, tick)
-    move, slowing = pieces.move, motion.slowing[keep][pieces.move]
-    power = moves.power[keep][move]
-    if dynamic_power:
-        power = power * np.minimum(pieces.shown / (slowing * moves.speed[keep][move]), 1.0)
-    if power_levels is not None:
-        power = quantise(power, power_levels)
-    speed = pieces.length / (pieces.duration * slowing)
-    return Moves(_vertices(moves, keep, pieces), power, speed, moves.rapid[keep][move])
-
-
-def quantise(power: Floats, levels: int) -> Floats:
-    """The duty that GRBL's PWM gives to each power fraction."""
-    level = np.where(power > 0, np.floor((levels - 1) * power) + 1, 0)
-    return np.minimum(level, levels) / levels
+    motion = profile(moves, limits)
+    length = np.where(moves.length > LENGTH_MIN, moves.length, 0.0)
+    quick = motion.duration / motion.slowing
+    ramps = _Ramps(length, motion.entry, motion.peak, motion.exit, motion.acceleration, quick, moves.on)
+    pieces = ramps.cut(longest)
+    duration = pieces.duration * motion.slowing[pieces.row]
+    actual = np.divide(pieces.length, duration, out=np.zeros(len(duration)), where=duration > 0)
+    part = np.where(moves.dynamic[pieces.row], np.minimum(actual / moves.speed[pieces.row], 1.0), 1.0)
+    power = moves.power[pieces.row] * part
+    power = power if levels is None else quantise(power, levels)
+    return Executed(pieces.row, duration, _places(moves, pieces), power, (0.0, float(duration.sum())))
 
 
 @dataclass(frozen=True, slots=True)
-class _Trapezoids:
-    """(M,) moves with a length: mm, mm/s, mm/s², s. up, flat, down: (M,) s of each phase."""
+class _Pieces:
+    """(P,) in order: of which row, mm to the end from the row's start, mm, s."""
+
+    row: Ints
+    end: Floats
+    length: Floats
+    duration: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Ramps:
+    """(N,) rows: mm, mm/s, mm/s², s; whether they are lit. One without length is a wait."""
 
     length: Floats
     v0: Floats
     top: Floats
     v1: Floats
     acceleration: Floats
-    on: NDArray[np.bool_]
-    up: Floats
-    flat: Floats
-    down: Floats
-
-    @classmethod
-    def of(cls, motion: Motion, moves: Moves, keep: NDArray[np.bool_]) -> _Trapezoids:
-        v0, top, v1, a = (x[keep] for x in (motion.entry, motion.peak, motion.exit, motion.acceleration))
-        up, down = (top - v0) / a, (top - v1) / a
-        flat = np.maximum((motion.duration / motion.slowing)[keep] - up - down, 0)
-        return cls(moves.length[keep], v0, top, v1, a, moves.on[keep], up, flat, down)
-
-    @property
-    def duration(self) -> Floats:
-        return self.up + self.flat + self.down
-
-    def at(self, move: NDArray[np.int64], t: Floats) -> tuple[Floats, Floats]:
-        """(mm from the start of the move, mm/s) at time t, s, of each `move`."""
-        up, a, top, v0, v1 = (x[move] for x in (self.up, self.acceleration, self.top, self.v0, self.v1))
-        left = np.maximum(self.duration[move] - t, 0)
-        place = np.where(t < up, v0 * t + a * t**2 / 2, (v0 + top) / 2 * up + top * (t - up))
-        braking = left < self.down[move]
-        place = np.where(braking, self.length[move] - v1 * left - a * left**2 / 2, place)
-        speed = np.minimum(np.minimum(v0 + a * t, v1 + a * left), top)
-        return np.clip(place, 0, self.length[move]), speed
-
-
-@dataclass(frozen=True, slots=True)
-class _Pieces:
-    """(P,) pieces in order: of which move, mm to their end from its start, mm, s, mm/s for the power."""
-
-    move: NDArray[np.int64]
-    end: Floats
-    length: Floats
     duration: Floats
-    shown: Floats
+    lit: Bools
+
+    def cut(self, longest: float) -> _Pieces:
+        """The three phases of each row, its ramps in parts of equal time; what rounding leaves is steady."""
+        a = np.where(self.acceleration > 0, self.acceleration, 1.0)
+        up, down = (self.top - self.v0) / a, (self.top - self.v1) / a
+        whole = self.length == 0
+        ramped = (self.v0 + self.top) / 2 * up + (self.v1 + self.top) / 2 * down
+        flat = np.divide(self.length - ramped, self.top, out=np.zeros(len(a)), where=~whole)
+        flat = np.where(flat * self.top > LENGTH_MIN, flat, 0.0)
+        most = np.where(self.lit, longest, max(longest, _DARK))
+        phases = np.stack([up, np.where(whole, self.duration, flat), down])
+        count = np.ceil(phases * self.top / most - 1e-9).astype(np.int64)
+        count = np.maximum(count, phases * self.top > LENGTH_MIN)
+        count[1] = phases[1] > 0
+        count[1] += count.sum(axis=0) == 0
+        which, nth = _numbered(count.T.ravel())
+        row, phase = np.divmod(which, 3)
+        part = 1 / count[phase, row]
+        speed = np.stack([self.v0, self.top, self.top, self.v1])
+        begin, gain = speed[phase, row], speed[phase + 1, row] - speed[phase, row]
+        duration = phases[phase, row] * part
+        length = np.where(whole[row], 0.0, (begin + gain * (nth + 0.5) * part) * duration)
+        end = np.cumsum(length)
+        first = np.searchsorted(row, row)
+        return _Pieces(row, end - (end - length)[first], length, duration)
 
 
-def _numbered(count: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _numbered(count: Ints) -> tuple[Ints, Ints]:
     """count[k] pieces of each k → (which k, how manieth of it) of every piece."""
     which = np.repeat(np.arange(count.size), count)
     return which, np.arange(which.size) - np.repeat(np.cumsum(count) - count, count)
 
 
-def _by_time(ramp: _Trapezoids, tick: float) -> _Pieces:
-    """Ticks from the start of each lit move, the last one cut short."""
-    count = np.where(ramp.on, np.maximum(np.ceil(ramp.duration / tick - 1e-6), 1), 1).astype(np.int64)
-    move, nth = _numbered(count)
-    last = nth == count[move] - 1
-    t0 = (nth * tick).astype(np.float64)
-    t1 = np.where(last, ramp.duration[move], t0 + tick)
-    begin, _ = ramp.at(move, t0)
-    end, speed = ramp.at(move, t1)
-    return _Pieces(move, end, np.maximum(end - begin, LENGTH_MIN / 10), t1 - t0, speed)
-
-
-def _by_distance(ramp: _Trapezoids, longest: float) -> _Pieces:
-    """The three phases of each lit move, its ramps in equal parts; what rounding leaves is steady."""
-    up, down = (ramp.v0 + ramp.top) / 2 * ramp.up, (ramp.v1 + ramp.top) / 2 * ramp.down
-    phases = np.stack([up, np.maximum(ramp.length - up - down, 0), down])
-    phases *= ramp.length / phases.sum(axis=0)
-    count = np.ceil(phases / longest - 1e-9).astype(np.int64)
-    count[1] = phases[1] > LENGTH_MIN
-    phases[:, ~ramp.on] = np.stack([0 * up, ramp.length, 0 * up])[:, ~ramp.on]
-    count[:, ~ramp.on] = [[0], [1], [0]]
-    which, nth = _numbered(count.T.ravel())
-    move, phase = np.divmod(which, 3)
-    part = 1 / count[phase, move]
-    # v² is linear in the distance.
-    square = np.stack([ramp.v0, ramp.top, ramp.top, ramp.v1]) ** 2
-    gain = (square[phase + 1, move] - square[phase, move]) * part
-    va, vb = (np.sqrt(np.maximum(square[phase, move] + gain * k, 0)) for k in (nth, nth + 1))
-    length = phases[phase, move] * part
-    duration = np.where(ramp.on[move], 2 * length / (va + vb), ramp.duration[move])
-    end = (np.cumsum(phases, axis=0) - phases)[phase, move] + length * (nth + 1)
-    return _Pieces(move, end, length, duration, length / duration)
-
-
-def _vertices(moves: Moves, keep: NDArray[np.bool_], pieces: _Pieces) -> Floats:
-    """(P+1, 2) mm; the last piece of a move ends exactly where the move does."""
-    move = pieces.move
-    a, b = moves.xy[:-1][keep][move], moves.xy[1:][keep][move]
-    last = np.append(move[1:] != move[:-1], True)[: len(move)]
-    fraction = (pieces.end / moves.length[keep][move])[:, None]
-    return np.vstack([moves.xy[:1], np.where(last[:, None], b, a + (b - a) * fraction)])
+def _places(moves: Moves, pieces: _Pieces) -> Floats:
+    """(P+1, 3) mm; the last piece of a row ends exactly where the row does."""
+    xyz, row = moves.xyz, pieces.row
+    last = np.append(row[1:] != row[:-1], True)[: len(row)]
+    length = np.maximum(moves.length[row], LENGTH_MIN)
+    fraction = np.where(last, 1.0, pieces.end / length)[:, None]
+    ends = np.where(last[:, None], xyz[row + 1], xyz[row] + (xyz[row + 1] - xyz[row]) * fraction)
+    return np.vstack([xyz[:1], ends])

@@ -16,6 +16,8 @@ The link: at most `segment_rate` moves/s. The buffer of `look_ahead` moves evens
 shorter, so each run of that many moves takes at least look_ahead/segment_rate; where it
 starves, all its speeds fall by one factor.
 
+A dwell is a stop. Arcs must have been cut into chords.
+
 Units: mm, s. Sources: https://github.com/gnea/grbl/blob/master/grbl/planner.c (comments) and
 S. K. Jeon, "Improving Grbl: Cornering Algorithm", 2011.
 """
@@ -28,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcode.errors import GcodeError
-from gcode.move import Floats, Moves
+from gcode.move import Bools, Floats, Moves
 
 Pair = tuple[float, float]
 
@@ -41,7 +43,7 @@ LENGTH_MIN = 1e-9  # mm; shorter moves have no step, so the planner never sees t
 class Limits:
     """What the machine can do; pairs are (x, y).
 
-    speed_max, rapid: mm/s.  acceleration: mm/s².  junction_deviation: mm.
+    speed_max, rapid, z_speed: mm/s.  acceleration, z_acceleration: mm/s².  junction_deviation: mm.
     look_ahead: moves that the planner sees.  segment_rate: moves/s that the link delivers.
     steps: steps/mm of the axes, to which the planner rounds every vertex; short moves then turn
     more than they should (4 % of the time of a 0.25 mm spiral at 80 steps/mm). None: not rounded.
@@ -54,6 +56,8 @@ class Limits:
     look_ahead: int = 15
     segment_rate: float = 250.0
     steps: Pair | None = None
+    z_speed: float = 10.0
+    z_acceleration: float = 100.0
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -86,20 +90,23 @@ class Motion:
 
 def profile(moves: Moves, limits: Limits) -> Motion:
     """The speed profile of every move, from standstill to standstill."""
+    if moves.arc.any():
+        raise GcodeError("arcs have no profile of their own; cut them into chords first")
     moves = on_steps(moves, limits)
     seen = moves.length > LENGTH_MIN
     length = moves.length[seen]
-    unit = np.diff(moves.xy, axis=0)[seen] / length[:, None]
-    acceleration = _along(limits.acceleration, unit)
+    unit = np.diff(moves.xyz, axis=0)[seen] / length[:, None]
+    acceleration = _along((*limits.acceleration, limits.z_acceleration), unit)
     nominal = _nominal(moves.speed[seen], moves.rapid[seen], unit, limits)
-    square = _vertex_speeds_squared(unit, length, acceleration, nominal, limits)
+    stops = np.diff(np.cumsum(moves.still)[seen]) > 0
+    square = _vertex_speeds_squared(unit, length, acceleration, nominal, stops, limits)
     v0, v1 = np.sqrt(square[:-1]), np.sqrt(square[1:])
     peak = np.sqrt(np.minimum(nominal**2, (2 * acceleration * length + square[:-1] + square[1:]) / 2))
     peak = np.maximum(peak, np.maximum(v0, v1))
     ramps = (2 * peak**2 - square[:-1] - square[1:]) / (2 * acceleration)
     planned = (2 * peak - v0 - v1) / acceleration + np.maximum(length - ramps, 0) / peak
     slowing = _slowing(planned, limits)
-    # A move without length lasts no time, at the speed of its place.
+    # A move without length lasts no time, at the speed of its place; a dwell lasts what it says.
     before: NDArray[np.int64] = np.cumsum(seen) - seen
     at = np.concatenate([v0, [0.0]])[before]
 
@@ -112,7 +119,7 @@ def profile(moves: Moves, limits: Limits) -> Motion:
     return Motion(
         entry=spread(v0, at), peak=spread(peak, at), exit=spread(v1, at),
         acceleration=spread(acceleration, min(limits.acceleration)),
-        slowing=spread(slowing, 1.0), duration=spread(planned * slowing, 0.0),
+        slowing=spread(slowing, 1.0), duration=spread(planned * slowing, moves.dwell),
     )  # fmt: skip
 
 
@@ -123,16 +130,17 @@ def on_steps(moves: Moves, limits: Limits) -> Moves:
     return replace(moves, xy=np.rint(moves.xy * limits.steps) / limits.steps)
 
 
-def _along(limit: Pair, unit: Floats) -> Floats:
-    """(N,) the largest value along each (N, 2) direction that exceeds no axis' limit."""
+def _along(limit: tuple[float, float, float], unit: Floats) -> Floats:
+    """(N,) the largest value along each (N, 3) direction that exceeds no axis' limit."""
     least: Floats = np.min(np.asarray(limit) / np.maximum(np.abs(unit), 1e-12), axis=1)
     return least
 
 
 def _nominal(speed: Floats, rapid: NDArray[np.bool_], unit: Floats, limits: Limits) -> Floats:
     """(N,) mm/s wanted: the axes' own in a rapid, else the feed where the axes can."""
-    feed = np.minimum(speed, _along(limits.speed_max, unit))
-    return np.maximum(np.where(rapid, _along(limits.rapid, unit), feed), SPEED_MIN)
+    feed = np.minimum(speed, _along((*limits.speed_max, limits.z_speed), unit))
+    quick = _along((*limits.rapid, limits.z_speed), unit)
+    return np.maximum(np.where(rapid, quick, feed), SPEED_MIN)
 
 
 def _junctions(unit: Floats, limits: Limits) -> Floats:
@@ -140,22 +148,23 @@ def _junctions(unit: Floats, limits: Limits) -> Floats:
     cos = -(unit[:-1] * unit[1:]).sum(axis=1)
     s = np.sqrt(np.clip((1 - cos) / 2, 0, 1))
     turn = unit[1:] - unit[:-1]
-    turn /= np.maximum(np.hypot(*turn.T), 1e-12)[:, None]
-    square = _along(limits.acceleration, turn) * limits.junction_deviation * s / np.maximum(1 - s, 1e-12)
+    turn /= np.maximum(np.linalg.norm(turn, axis=1), 1e-12)[:, None]
+    along = _along((*limits.acceleration, limits.z_acceleration), turn)
+    square = along * limits.junction_deviation * s / np.maximum(1 - s, 1e-12)
     return np.select([cos > STRAIGHT, cos < -STRAIGHT], [0.0, np.inf], square)
 
 
 def _vertex_speeds_squared(
-    unit: Floats, length: Floats, acceleration: Floats, nominal: Floats, limits: Limits
+    unit: Floats, length: Floats, acceleration: Floats, nominal: Floats, stops: Bools, limits: Limits
 ) -> Floats:
-    """(N+1,) v² at every vertex; 0 at both ends."""
+    """(N+1,) v² at every vertex; 0 at both ends and at `stops` (N−1,) between."""
     n = len(length)
     gain = np.concatenate([[0.0], np.cumsum(2 * acceleration * length)])  # C: v² that ramps can win
     seen = gain[np.minimum(np.arange(n) + limits.look_ahead, n)] - gain[:n]
     cap = np.zeros(n + 1)
     if n > 1:
         slower = np.minimum(nominal[:-1], nominal[1:]) ** 2
-        cap[1:n] = np.minimum.reduce([_junctions(unit, limits), slower, seen[1:]])
+        cap[1:n] = np.where(stops, 0.0, np.minimum.reduce([_junctions(unit, limits), slower, seen[1:]]))
     braked = np.minimum.accumulate((cap + gain)[::-1])[::-1] - gain
     ramped = np.minimum.accumulate(braked - gain) + gain
     square: Floats = np.clip(ramped, 0, cap)

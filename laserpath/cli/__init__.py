@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import click
 
 import laserpath
+from laserpath.cli.check import check
 from laserpath.cli.interrupt import Stopped
 from laserpath.cli.plan import plan
 from laserpath.cli.profiles import profiles
@@ -45,6 +46,7 @@ def cli(context: click.Context) -> None:
 
 
 cli.add_command(plan)
+cli.add_command(check)
 cli.add_command(profiles)
 
 

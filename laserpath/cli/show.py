@@ -143,9 +143,10 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     """What the user has to know before burning."""
     yield from plan.report.warnings
     limit = plan.process.resin.over_dose
-    commanded, executed = plan.report.commanded.figures.dose_max, plan.report.executed.figures.dose_max
-    if commanded > 1.05 * limit:
-        yield f"the largest dose as commanded is {commanded:.2g} critical doses, above the resin's {limit:g}"
+    scored, executed = plan.report.scored.figures.dose_max, plan.report.executed.figures.dose_max
+    if scored > 1.05 * limit:
+        how = plan.report.scored_as
+        yield f"the largest dose as {how} is {scored:.2g} critical doses, above the resin's {limit:g}"
     elif executed > _FAR_OVER * limit:
         yield (
             f"where the controller moves slowly the dose as executed comes to {executed:.2g} critical doses, "

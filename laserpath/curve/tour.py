@@ -124,5 +124,5 @@ def _planned(pieces: Sequence[Floats], machine: Machine) -> float:
     rapid = np.zeros(len(xy) - 1, dtype=bool)
     rapid[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = True
     speed = np.where(rapid, min(machine.rapid_speed), min(machine.speed_max))
-    moves = gcode.Moves(xy, np.where(rapid, 0.0, 1.0), speed, rapid)
+    moves = gcode.Moves.straight(xy, np.where(rapid, 0.0, 1.0), speed, rapid)
     return gcode.motion.profile(moves, convert.limits(machine)).write_time

@@ -37,7 +37,9 @@ def machine(name_or_path: str | Path = DEFAULTS["machine"]) -> Machine:
     from laserpath.profiles import fields
     from laserpath.types import Machine
 
-    return fields.build(Machine, fields.MACHINE, *_load("machine", name_or_path))
+    said, owner = _load("machine", name_or_path)
+    # What a profile names is looked for beside it.
+    return fields.build(Machine, fields.MACHINE, said, owner, Path(name_or_path).parent)
 
 
 def resin(name_or_path: str | Path = DEFAULTS["resin"]) -> Resin:

@@ -17,7 +17,20 @@ import gcode
 from laserpath.errors import InputError
 from laserpath.optics import airy_fwhm, gaussian_fwhm
 from laserpath.profiles import beams, hint
-from laserpath.quantities import ACCELERATION, ANGLE, DOSE, LENGTH, NUMBER, POWER, RATE, SPEED, Units, convert
+from laserpath.quantities import (
+    ACCELERATION,
+    ANGLE,
+    DENSITY,
+    DOSE,
+    LENGTH,
+    NUMBER,
+    POWER,
+    RATE,
+    SPEED,
+    TIME,
+    Units,
+    convert,
+)
 from laserpath.resin import contrast_of, critical_dose
 from laserpath.types import BeamImage, Resin, Spot
 
@@ -67,6 +80,13 @@ MACHINE = (
     Field("segment_rate", RATE, required=False),
     Field("look_ahead", NUMBER, kind=int, required=False),
     Field("dialect"),
+    Field("baud", NUMBER, required=False),
+    Field("steps", DENSITY, required=False, pair=True),
+    Field("square_corner_velocity", SPEED, required=False),
+    Field("minimum_cruise_ratio", NUMBER, required=False, least=0),
+    Field("lag", TIME, required=False, least=0),
+    Field("laser_on_delay", TIME, required=False, least=0),
+    Field("laser_off_delay", TIME, required=False, least=0),
 )
 _THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}
 
@@ -132,10 +152,17 @@ def build(
         elif noun is Resin:
             values = _resin_values(values)
         if "dialect" in values:
-            gcode.dialect(values["dialect"])
+            values["dialect"] = _dialect(values["dialect"], folder or Path())
         return noun(**values)
     except (InputError, gcode.GcodeError) as error:
         raise InputError(f"{owner}: {error}") from error
+
+
+def _dialect(name: str, folder: Path) -> str:
+    """A dialect that there is; a file of one is looked for in the folder."""
+    found = str(folder / name) if name.endswith(".toml") else name
+    gcode.dialect(found)
+    return found
 
 
 def _check_keys(fields: tuple[Field, ...], said: Mapping[str, Any]) -> None:

@@ -68,7 +68,7 @@ def page(
 ) -> str:
     """The whole report as HTML."""
     executed, fwhm = report.executed, optics.fwhm(process.spot)
-    places = worst_places(executed.edges, design, fwhm, report.commanded.edges)
+    places = worst_places(executed.edges, design, fwhm, report.scored.edges)
     inside, outside = patches(executed, design, fwhm, process.resin.critical_dose)
     facts = Facts(report, design, toolpath, process, settings, loss, places, inside, outside)
     verdict: Verdict = judge(facts)
@@ -106,7 +106,7 @@ def _texts(row: Row, columns: Sequence[Figures], fwhm: float) -> list[tuple[str,
 def _limit(facts: Facts, limit: Limit) -> dict[str, Any]:
     """The section about what no path could print: sentences, figures, and a picture if there is a place."""
     fwhm, places = optics.fwhm(facts.process.spot), len(limit.unprintable)
-    columns = [limit.figures, facts.report.commanded.figures]
+    columns = [limit.figures, facts.report.scored.figures]
     picture = places and _picture(
         f"What light without a path would {facts.done}",
         pictures.limit_map(limit, facts.design, facts.process, facts.done),
@@ -122,8 +122,8 @@ def _limit(facts: Facts, limit: Limit) -> dict[str, Any]:
 
 
 def _trend(row: Row, report: Report) -> str:
-    """'better' or 'worse' than the starting curve, by more than 1 %, both as commanded; else nothing."""
-    before, after = row.value(report.start.figures), row.value(report.commanded.figures)
+    """'better' or 'worse' than the starting curve, by more than 1 %; else nothing."""
+    before, after = row.value(report.start.figures), row.value(report.scored.figures)
     if not row.better or abs(after - before) <= 0.01 * max(abs(before), abs(after)):
         return ""
     return "better" if (after < before) == (row.better == "low") else "worse"

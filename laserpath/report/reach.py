@@ -1,6 +1,6 @@
 """How near a plan comes to the limit: the best dose that light with this spot could leave without a path.
 
-Compared is the mean edge error as commanded, and how many points of the contour have no edge. The limit is
+Compared is the mean edge error as scored, and how many points of the contour have no edge. The limit is
 found, not proven, and it weighs the process window and the largest dose too: a plan may be a little nearer.
 """
 
@@ -23,10 +23,10 @@ _REACHED = 1.1
 
 
 def times_the_limit(report: Report) -> float:
-    """Mean edge error as commanded ÷ the limit's; NaN without a limit, 1 if both are 0."""
+    """Mean edge error as scored ÷ the limit's; NaN without a limit, 1 if both are 0."""
     if report.limit is None:
         return float("nan")
-    plan, best = report.commanded.figures.epe_mean, report.limit.figures.epe_mean
+    plan, best = report.scored.figures.epe_mean, report.limit.figures.epe_mean
     return plan / best if best > 0 else 1.0 if plan == 0 else float("inf")
 
 
@@ -37,18 +37,19 @@ def reached(report: Report) -> bool:
 
 def in_words(report: Report, limit: Limit, micrometres: Callable[[float], str]) -> str:
     """The limit and how near the plan is; micrometres: writes a length of FWHMs."""
-    plan, best, times = report.commanded.figures, limit.figures, times_the_limit(report)
+    plan, best, times = report.scored.figures, limit.figures, times_the_limit(report)
     error = f"{micrometres(best.epe_mean)} ({number(best.epe_mean, 2)} FWHM)"
     if times < _NEARER:
         edge = (
             f"The best light found without a path is {error} off on average, as it also weighs the process "
-            f"window and the largest dose. This plan is nearer: {micrometres(plan.epe_mean)} as commanded."
+            f"window and the largest dose. This plan is nearer: {micrometres(plan.epe_mean)} as "
+            f"{report.scored_as}."
         )
     else:
         edge = (
             f"The best light found is {error} off on average with this spot, and no path can be expected to "
             f"do better; this plan is at {number(times, 2)} times that, {micrometres(plan.epe_mean)} as "
-            "commanded."
+            f"{report.scored_as}."
         )
     return f"{edge} {_missing(plan.missing_edges, best.missing_edges, best.samples)}".strip()
 

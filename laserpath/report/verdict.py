@@ -57,7 +57,7 @@ class Facts:
         """What the controller loses of the plan, if that is much."""
         report = self.report
         return lost_in_motion(
-            report.commanded.figures, report.executed.figures, self.toolpath, self.design, self.process
+            report.scored.figures, report.executed.figures, self.toolpath, self.design, self.process
         )
 
     def micrometres(self, fwhms: float) -> str:
@@ -234,12 +234,12 @@ def _advice_on_design(facts: Facts) -> Iterator[str]:
 
 def _advice_on_dose(facts: Facts) -> Iterator[str]:
     resin, machine = facts.process.resin, facts.process.machine
-    planned = facts.report.commanded.figures.dose_max
+    planned = facts.report.scored.figures.dose_max
     if planned > 1.05 * resin.over_dose:
         spread = "" if facts.inside else "; a larger --pitch spreads them"
         yield (
-            f"The largest dose as commanded is {number(planned)} × critical, above the resin's limit of "
-            f"{resin.over_dose:g} ×: lines lie too close there{spread}."
+            f"The largest dose as {facts.report.scored_as} is {number(planned)} × critical, above the "
+            f"resin's limit of {resin.over_dose:g} ×: lines lie too close there{spread}."
         )
     on = facts.toolpath.on
     length, power = facts.toolpath.length[on], facts.toolpath.power[on]
@@ -269,7 +269,7 @@ def _late_gain(loss: Floats) -> float:
 
 
 def _advice_on_motion(facts: Facts) -> Iterator[str]:
-    commanded, executed = facts.report.commanded.figures, facts.report.executed.figures
+    commanded, executed = facts.report.scored.figures, facts.report.executed.figures
     machine = facts.process.machine
     over = facts.process.resin.over_dose
     if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gcode
+from gcode import Kind, Limits
+from gcode.motion import Grbl, Klipper, Marlin
 from laserpath import convert
 from laserpath.errors import InputError
 from laserpath.types import Machine, Toolpath
@@ -16,7 +18,9 @@ PATH = Toolpath([[0, 0], [1, 0], [5, 0], [5, 5]], [0, 4, 10], [7, 50, 20])
 
 def test_there_and_back() -> None:
     moves = convert.to_moves(PATH, MACHINE)
-    assert moves.kind.tolist() == ["rapid", "lit", "lit"]
+    assert moves.kind.tolist() == [Kind.RAPID, Kind.LINE, Kind.LINE]
+    assert moves.dynamic.all(), "GRBL scales the power itself"
+    assert not convert.to_moves(PATH, Machine(dialect="klipper")).dynamic.any()
     np.testing.assert_allclose(moves.power, [0, 0.4, 1])
     back = convert.from_moves(moves, MACHINE)
     np.testing.assert_allclose(back.line_energy, PATH.line_energy)
@@ -56,4 +60,43 @@ def test_too_much_power_is_refused() -> None:
 
 def test_limits_are_the_machine_s() -> None:
     limits = convert.limits(Machine(acceleration=(500, 200), look_ahead=8, rapid_speed=(90, 80)))
-    assert (limits.acceleration, limits.look_ahead, limits.rapid) == ((500, 200), 8, (90, 80))
+    # A planner of 8 moves sees 7 of them ahead of the one that it plans.
+    assert (limits.acceleration, limits.look_ahead, limits.rapid) == ((500, 200), 7, (90, 80))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind"),
+    [("grbl", Grbl), ("grblhal", Grbl), ("marlin", Marlin), ("klipper", Klipper), ("linuxcnc", Limits)],
+)
+def test_each_dialect_moves_as_its_controller(dialect: str, kind: type) -> None:
+    machine = Machine(dialect=dialect, steps=(80, 160), acceleration=(400, 300), baud=250000)
+    controller = convert.controller(machine)
+    assert isinstance(controller, kind)
+    if isinstance(controller, Grbl | Marlin):
+        assert (controller.acceleration[:2], controller.steps[:2]) == ((400, 300), (80, 160))
+        assert controller.baud == 250000
+
+
+def test_klipper_plans_with_its_square_corner() -> None:
+    machine = Machine(dialect="klipper", square_corner_velocity=8)
+    assert convert.limits(machine).junction_deviation == pytest.approx(64 * (2**0.5 - 1) / 500)
+
+
+def test_a_lit_dwell_keeps_its_energy_at_its_place() -> None:
+    xy = [[0, 0], [1, 0], [1, 0], [1, 0], [3, 0]]
+    power, kind, dwell = [0.5, 0.2, 0, 0.5], [1, 4, 4, 1], [0, 0.5, 0.5, 0]
+    moves = gcode.Moves(xy, power, [10, 1, 1, 10], kind, dwell=dwell)
+    path = convert.from_moves(moves, MACHINE)
+    energy = path.power / path.speed * path.length
+    assert energy.sum() == pytest.approx(10 * (0.5 * 0.1 + 0.2 * 0.5 + 0.5 * 0.2))
+    there = path.length < 1e-3
+    assert energy[there].sum() == pytest.approx(10 * 0.2 * 0.5)
+    np.testing.assert_allclose(path.xy[:-1][there][0], [1, 0], atol=1e-5)
+
+
+def test_an_arc_becomes_its_chords() -> None:
+    moves = gcode.Moves([[5, 0], [-5, 0]], [0.5], [20], [3], centre=[[0, 0]])
+    path, row = convert.toolpath_of(moves, MACHINE)
+    assert set(row) == {0}
+    assert path.length.sum() == pytest.approx(5 * np.pi, rel=1e-3)
+    np.testing.assert_allclose(np.hypot(*path.xy.T), 5)

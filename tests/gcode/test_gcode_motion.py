@@ -18,7 +18,7 @@ FREE = Limits(segment_rate=1e9)
 
 def lit(xy: object, speed: float = V) -> Moves:
     n = len(np.asarray(xy)) - 1
-    return Moves(xy, np.full(n, 0.5), np.full(n, speed), np.zeros(n, bool))
+    return Moves.straight(xy, np.full(n, 0.5), np.full(n, speed), np.zeros(n, bool))
 
 
 def run(xy: object, speed: float = V, limits: Limits = FREE) -> Motion:
@@ -43,7 +43,7 @@ def test_both_axes_push_a_diagonal() -> None:
 def test_each_axis_has_its_own_limits() -> None:
     limits = Limits(speed_max=(50, 20), acceleration=(500, 100), rapid=(100, 30))
     assert run([[0, 0], [0, 40]], 50, limits).write_time == pytest.approx(40 / 20 + 20 / 100)
-    rapid = Moves([[0, 0], [0, 40]], [0], [1], [True])
+    rapid = Moves.straight([[0, 0], [0, 40]], [0], [1], [True])
     assert profile(rapid, limits).write_time == pytest.approx(40 / 30 + 30 / 100)
 
 
@@ -187,7 +187,7 @@ def test_grbl_itself_took_as_long(xy: list[list[float]], speed: float, seconds: 
     The first step comes √(2/80/500) = 7 ms after the start of the motion.
     """
     n = len(xy) - 1
-    moves = Moves(xy, np.r_[0, np.full(n - 1, 0.5)], np.full(n, speed), np.arange(n) == 0)
+    moves = Moves.straight(xy, np.r_[0, np.full(n - 1, 0.5)], np.full(n, speed), np.arange(n) == 0)
     limits = Limits(speed_max=(100, 100), steps=(80, 80))
     assert profile(moves, limits).write_time == pytest.approx(seconds, abs=0.008)
 

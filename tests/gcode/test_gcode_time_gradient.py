@@ -21,11 +21,12 @@ def wandering(seed: int, moves: int = 30) -> Moves:
     steps = length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     rapid = rng.random(moves) < 0.1
     speed = np.where(rapid, 100.0, rng.uniform(20, 50, moves))
-    return Moves(np.vstack([[0, 0], np.cumsum(steps, axis=0)]), np.where(rapid, 0, 0.5), speed, rapid)
+    xy = np.vstack([[0, 0], np.cumsum(steps, axis=0)])
+    return Moves.straight(xy, np.where(rapid, 0, 0.5), speed, rapid)
 
 
 def moved(moves: Moves, xy: np.ndarray) -> Moves:
-    return Moves(xy, moves.power, moves.speed, moves.rapid)
+    return Moves.straight(xy, moves.power, moves.speed, moves.rapid)
 
 
 @settings(max_examples=25, deadline=None)
@@ -53,7 +54,7 @@ def test_it_is_the_slope_of_the_write_time(seed: int, limits: Limits) -> None:
 
 def test_a_straight_line_is_quicker_where_a_vertex_on_it_gives_in() -> None:
     """A bend in the middle: moved onto the line, it costs less."""
-    bent = Moves([[0, 0], [1, 0.2], [2, 0]], [0.5, 0.5], [50.0, 50.0], [False, False])
+    bent = Moves.straight([[0, 0], [1, 0.2], [2, 0]], [0.5, 0.5], [50.0, 50.0], [False, False])
     slope = time_gradient(bent, FREE).xy
     assert slope[1, 1] > 0
     assert slope[1, 0] == pytest.approx(0, abs=1e-9)
@@ -71,6 +72,6 @@ def test_where_the_link_sets_the_time_no_vertex_changes_it() -> None:
 @pytest.mark.parametrize("xy", [[[0, 0]], [[1, 1], [1, 1]]])
 def test_a_path_without_length_takes_no_time(xy: list) -> None:
     n = len(xy) - 1
-    found = time_gradient(Moves(xy, np.zeros(n), np.full(n, 50.0), np.zeros(n, bool)), FREE)
+    found = time_gradient(Moves.straight(xy, np.zeros(n), np.full(n, 50.0), np.zeros(n, bool)), FREE)
     assert found.time == 0
     assert found.xy.shape == (n + 1, 2) and not found.xy.any()

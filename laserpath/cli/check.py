@@ -1,0 +1,118 @@
+"""`laserpath check`: read, load, check, say, exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath import profiles
+from laserpath.errors import InputError
+
+if TYPE_CHECKING:
+    from gcode import Checked
+
+HAS_ERRORS = 1
+
+_EPILOG = """\b
+Examples:
+  laserpath check design.gcode
+  laserpath check design.gcode --machine my-laser.toml --strict
+  laserpath check design.gcode --dialect marlin --json
+
+\b
+Exit codes: 0 no error; 1 the file has errors (with --strict: or warnings); 2 bad input, nothing
+checked.
+
+\b
+A file without errors can still burn the wrong thing: this knows nothing of the resin."""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--machine", metavar="NAME|FILE", default=profiles.DEFAULTS["machine"],
+    help=f"Name or TOML file  [{profiles.DEFAULTS['machine']}; `laserpath profiles` lists all]",
+)  # fmt: skip
+@click.option("--dialect", metavar="NAME|FILE", help="Of the file: name or TOML file  [the machine's]")
+@click.option("--strict", is_flag=True, help="Warnings count as errors")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Findings and figures as JSON on stdout, nothing else there"
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but the findings")
+@click.pass_context
+def check(
+    context: click.Context,
+    file: Path,
+    machine: str,
+    dialect: str | None,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Check FILE, a G-code program, before it runs on a machine.
+
+    Says in which lines the laser is on where it must be dark, what is out of the machine's range, what
+    its controller does not understand, and where it cannot follow.
+    """
+    text = _read(file)
+    import gcode
+    from laserpath.convert import envelope
+
+    laser = profiles.machine(machine)
+    spoken = gcode.dialect(dialect or laser.dialect)
+    checked = gcode.examine(text, spoken, envelope(laser, spoken))
+    if as_json:
+        _say(_as_json(file, checked))
+    else:
+        for finding in checked.findings:
+            _say(f"{file}:{finding.line}: {finding.severity}: {finding.message}")
+        if not quiet:
+            _say(_summary(file, checked))
+    if checked.errors or (strict and checked.warnings):
+        context.exit(HAS_ERRORS)
+
+
+def _read(file: Path) -> str:
+    """The text; bytes that are no UTF-8 are kept as they are, for the check to find."""
+    try:
+        return file.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise InputError(f"program {str(file)!r} cannot be read: {error.strerror}") from error
+
+
+def _say(text: str) -> None:
+    """On stdout; what no terminal can show is escaped."""
+    click.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def _summary(file: Path, checked: Checked) -> str:
+    """`design.gcode: no errors, 2 warnings; 1234 moves in 12.3 s, X 0…20 Y 0…10 mm`."""
+    said = f"{file}: {_count(checked.errors, 'error')}, {_count(checked.warnings, 'warning')}"
+    if checked.box is None:
+        return f"{said}; no moves"
+    x0, y0, x1, y1 = (f"{value:.6g}" for value in checked.box)
+    moves, seconds = _count(checked.moves, "move"), checked.write_time
+    return f"{said}; {moves} in {seconds:.4g} s, within X {x0}…{x1} and Y {y0}…{y1} mm"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def _as_json(file: Path, checked: Checked) -> str:
+    content: dict[str, Any] = {
+        "file": str(file),
+        "errors": checked.errors,
+        "warnings": checked.warnings,
+        "findings": [
+            {"severity": f.severity, "line": f.line, "column": f.column, "message": f.message}
+            for f in checked.findings
+        ],
+        "moves": checked.moves,
+        "write_time_s": checked.write_time,
+        "box_mm": checked.box,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,7 @@
+; written for GRBL: no pin is ever set
+G21
+G90
+G0 X10 Y10 F6000
+G1 X20 Y10 F1200 S500
+G1 X20 Y20
+G0 X0 Y0 F6000

@@ -1,0 +1,18 @@
+G90 (use absolute coordinates)
+G0 X10 Y20
+M4 S0
+F2000
+G1 X10.2 S34
+X10.5 S90
+X10.6 S34
+G0 X11 S0
+G1 X11.3 S255
+S0
+G0 X11.5 Y20.1 S0
+G1 X11.1 S255
+X10.3 S12
+S0
+G0 X10 Y20.2 S0
+G1 X10.4 S90
+M5
+G0 X0 Y0 Z0 (move back to origin)

@@ -1,0 +1,12 @@
+; Smoothieware laser module, S is 0 to 1
+G90
+G21
+M3
+G0 X5 Y5 F6000
+G1 X15 Y5 S0.50 F1200
+G1 X15 Y9 S1.00
+G0 X0 Y9 F6000
+G1 X0 Y6 S0.25 F600
+M5
+G0 X0 Y0 F6000
+M2

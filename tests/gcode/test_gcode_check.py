@@ -1,0 +1,327 @@
+"""Every rule of the check: a program that breaks it alone, beside a sound one that does not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gcode
+from gcode.checking import checker
+from gcode.checking.envelope import Envelope
+from gcode.checking.findings import Finding
+from gcode.reading import parser
+
+SOUND = {
+    "grbl": "G21 G90 G17\nM5\nM4 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nG0 X1 Y2\nG1 X11 Y2 F1200 S500\n"
+    "M5\nM2\n",
+    "marlin": "G21\nG90\nM5 I\nM3 I S0\nG0 X1 Y1 F6000\nG1 X11 Y1 F1200 S128\nG0 X1 Y2 F6000\n"
+    "G1 X11 Y2 F1200 S128\nM5 I\n",
+    "klipper": "G21\nG90\nSET_PIN PIN=laser VALUE=0\nG0 X1 Y1 F6000\nSET_PIN PIN=laser VALUE=500\n"
+    "G1 X11 Y1 F1200\nSET_PIN PIN=laser VALUE=0\nG0 X1 Y2 F6000\nSET_PIN PIN=laser VALUE=500\n"
+    "G1 X11 Y2 F1200\nSET_PIN PIN=laser VALUE=0\n",
+    "smoothieware": "G21\nG90\nG17\nM5\nM3 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S0.5\nG0 X1 Y2\n"
+    "G1 X11 Y2 F1200 S0.5\nM5\n",
+    "linuxcnc": "G21 G90 G17 G94\nM67 E0 Q0\nM3 S1\nG0 X1 Y1\nM67 E0 Q0.5\nG1 X11 Y1 F1200\nM67 E0 Q0\n"
+    "G0 X1 Y2\nM67 E0 Q0.5\nG1 X11 Y2 F1200\nM68 E0 Q0\nM5\nM2\n",
+    "generic": "G21\nG90\nG17\nM5\nM3 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nM5\nM2\n",
+}
+SOUND["grblhal"] = SOUND["grbl"]
+"""Without any finding in their dialect."""
+
+
+def envelope(dialect: str, **changes: Any) -> Envelope:
+    s_max = gcode.dialect(dialect).power_max
+    return replace(Envelope(box=(0, 0, 300, 200), s_max=s_max, power_levels=255), **changes)
+
+
+def check(text: str, dialect: str, **changes: Any) -> tuple[Finding, ...]:
+    return checker.check(text, gcode.dialect(dialect), envelope(dialect, **changes))
+
+
+@pytest.mark.parametrize("dialect", SOUND)
+def test_a_sound_program_has_no_finding(dialect: str) -> None:
+    assert check(SOUND[dialect], dialect) == ()
+
+
+BROKEN = [
+    # dialect, what is replaced, by what, severity, line, words of the message
+    ("grbl", "G21 ", "", "error", 4, "mm or inches"),
+    ("grbl", "G90 ", "", "error", 4, "absolute or relative"),
+    ("grbl", " G17", "", "warning", 4, "plane"),
+    ("smoothieware", "G17\n", "", "warning", 5, "plane"),
+    ("grbl", "M4 S0\nG0", "M3 S500\nG0", "error", 3, "standstill"),
+    ("grbl", "M4 S0", "M4 S0\nG4 P1", None, 0, ""),
+    ("grbl", "S500\nG0", "S500\nM3\nG0", "error", 6, "standstill"),
+    ("grbl", "S500\nM5", "S1001\nM5", "error", 7, "outside 0…1000"),
+    ("grbl", "S500\nM5", "S-1\nM5", "error", 7, "outside 0…1000"),
+    ("grbl", "X11 Y2", "X301 Y2", "error", 7, "X 301 mm is above 300"),
+    ("grbl", "X1 Y2", "X1 Y-2", "error", 6, "Y -2 mm is below 0"),
+    ("grbl", "F1200 S500\nG0", "F3001 S500\nG0", "error", 5, "F3001 is above"),
+    ("grbl", "F1200 S500\nG0", "F0 S500\nG0", "error", 5, "zero"),
+    ("grbl", "M5\nM2", "M2", "warning", 8, "M5 is missing"),
+    ("grbl", "M5\nM2\n", "", "warning", 7, "still armed"),
+    ("grbl", "M2", "G64\nM2", "error", 9, "G64"),
+    ("grbl", "M2", "SET_PIN PIN=laser VALUE=0\nM2", "error", 9, "SET_PIN"),
+    ("grbl", "M2", "M106 S5\nM2", "error", 9, "M106"),
+    ("grbl", "M5\nM4", "N10 M5\nM4", "error", 2, "line number"),
+    ("grbl", "M5\nM4", "M5*33\nM4", "error", 2, "checksum"),
+    ("grbl", "M5\nM4", "; stop!\nM5\nM4", "error", 2, "feed hold"),
+    ("grbl", "M5\nM4", "(why?)\nM5\nM4", "warning", 2, "status request"),
+    ("grbl", "M5\nM4", "; 1–2\nM5\nM4", "error", 2, "realtime"),
+    ("grbl", "M5\nM4", "; 5 µm\nM5\nM4", "warning", 2, "no ASCII"),
+    ("grbl", "X11 Y2", "X1.1e1 Y2", "error", 7, "exponent"),
+    ("grbl", "X11 Y2 F1200", "X11." + "0" * 80 + " Y2 F1200", "error", 7, "above grbl's 79"),
+    ("grbl", "X11 Y2 F1200", "X11" + " " * 80 + "Y2 F1200", None, 0, ""),
+    ("grbl", "S500\nM5", "S500 ;" + "c" * 100 + "\nM5", None, 0, ""),
+    ("grbl", "G1 X11 Y2 F1200", "G2 X11 Y2 I4 J1 F1200", "error", 7, "arc"),
+    ("grbl", "G1 X11 Y2 F1200", "G2 X1 Y2 R5 F1200", "error", 7, "R"),
+    ("grbl", "G1 X11 Y2 F1200", "G2 X11 Y2 I5 J0 F1200", None, 0, ""),
+    ("grbl", "G1 X11 Y2 F1200", "G1 X11 Y2 Q F1200", "error", 7, "Q"),
+    ("marlin", "M3 I S0", "M4 I S0", "error", 4, "M4 I ignores"),
+    ("marlin", "M3 I S0\nG0", "M3 S50\nG0", "error", 4, "lights the laser"),
+    ("marlin", "G90\n", "G90\nG17\n", "warning", 3, "G17"),
+    ("marlin", "G90\n", "G90\n(a comment)\n", "warning", 3, "( )"),
+    ("marlin", "S128\nM5", "S128 (a comment)\nM5", "error", 8, "( )"),
+    ("marlin", "G1 X11 Y2", "X11 Y2", "error", 8, "G word"),
+    ("marlin", "G1 X11 Y2", "g1 X11 Y2", "error", 8, "lower case"),
+    ("marlin", "G1 X11 Y2", "N5 G1 X11 Y2", "error", 8, "again"),
+    ("marlin", "X11 Y2 F1200", "X11" + " " * 80 + "Y2 F1200", "error", 8, "cut off"),
+    ("marlin", "S128\nM5", "S128 ;" + "c" * 100 + "\nM5", "warning", 8, "comment alone"),
+    ("marlin", "S128\nM5", "\nM5", "warning", 8, "dark behind a G0"),
+    ("marlin", "S128\nM5", "S256\nM5", "error", 8, "outside 0…255"),
+    ("klipper", "VALUE=0\nG0 X1 Y2", "VALUE=500\nG0 X1 Y2", "error", 8, "rapid"),
+    ("klipper", "0\nG0 X1 Y2", "500\nG4 P10\nSET_PIN PIN=laser VALUE=0\nG0 X1 Y2", "error", 8, "standstill"),
+    ("klipper", "Y2 F1200\nSET_PIN PIN=laser VALUE=0\n", "Y2 F1200\n", "error", 10, "end of the file"),
+    ("klipper", "VALUE=500\nG1 X11 Y2", "VALUE=1500\nG1 X11 Y2", "error", 9, "outside 0…1000"),
+    ("klipper", "G1 X11 Y2", "X11 Y2", "error", 10, "G word"),
+    ("klipper", "G90\n", "G90\nM5\n", "warning", 3, "M5"),
+    ("klipper", "Y2 F1200", "Y2 F1200 (c)", "error", 10, "( )"),
+    ("linuxcnc", "Q0\nG0 X1 Y2", "Q0.5\nG0 X1 Y2", "error", 8, "rapid"),
+    ("linuxcnc", "Q0.5\nG1 X11 Y2", "Q1.5\nG1 X11 Y2", "error", 9, "outside 0…1"),
+    ("linuxcnc", "M2\n", "M106\nM2\n", "error", 13, "M106"),
+    ("linuxcnc", "M2\n", "", "warning", 12, "M2 is missing"),
+    ("grbl", "G0 X1 Y1", "G0 X400 Y1", "error", 4, "X 400"),
+    ("grbl", "G0 X1 Y1\n", "", "warning", 4, "wherever the head is"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "old", "new", "severity", "line", "words"),
+    BROKEN,
+    ids=[f"{b[0]}-{b[2][:20]!r}" for b in BROKEN],
+)
+def test_what_breaks_a_rule_is_told_with_its_line(
+    dialect: str, old: str, new: str, severity: str | None, line: int, words: str
+) -> None:
+    assert old in SOUND[dialect]
+    findings = check(SOUND[dialect].replace(old, new, 1), dialect)
+    if severity is None:
+        assert findings == ()
+        return
+    told = [f for f in findings if words in f.message]
+    assert [(f.severity, f.line) for f in told] == [(severity, line)], findings
+
+
+@pytest.mark.parametrize("dialect", ["marlin", "klipper", "linuxcnc"])
+def test_a_program_for_grbl_exposes_nothing_elsewhere_and_that_is_an_error(dialect: str) -> None:
+    text = SOUND["grbl"].replace("G21 G90 G17", "G21\nG90")
+    findings = check(text if dialect != "marlin" else text.replace("S500", "S128"), dialect)
+    (told,) = [f for f in findings if "nothing is exposed" in f.message]
+    assert told.error
+    assert dialect in told.message
+    # And where it cannot even be read to its end.
+    findings = check(text.replace("G1 X11 Y2", "X11 Y2"), dialect)
+    assert [f.error for f in findings if "nothing is exposed" in f.message] == [True]
+
+
+@pytest.mark.parametrize(
+    ("armed", "end", "severity"),
+    [
+        ("M3 S0", "", "error"), ("M3 S0", "M0\n", "error"), ("M3 S0", "M2\n", "warning"),
+        ("M3 S0", "M30\n", "warning"), ("M4 S0", "", "warning"), ("M4 S0", "M0\n", "warning"),
+        ("M4 S0", "M2\n", "warning"), ("M4 S0", "M5\n", None), ("M3 S0", "M5\n", None),
+        ("M3 S0", "M5\nM0\n", None), ("M3 S0", "M5\nM30\n", None),
+        ("M3 S0", "M0\nG0 X0\nM5\n", "error"), ("M4 S0", "M0\nG0 X0\nM5\n", None),
+    ],
+)  # fmt: skip
+def test_on_every_exit_the_laser_must_be_off(armed: str, end: str, severity: str | None) -> None:
+    findings = check(SOUND["grbl"].replace("M4 S0", armed).replace("M5\nM2\n", end), "grbl")
+    told = [f.severity for f in findings if "laser" in f.message]
+    assert told == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_lines_are_counted_whatever_ends_them(end: str) -> None:
+    text = SOUND["grbl"].replace("S500\nM5", "S5000\nM5").replace("\n", end)
+    assert [(f.line, f.column) for f in check(text, "grbl")] == [(7, 17)]
+
+
+def test_a_dark_program_and_one_without_motion_are_errors() -> None:
+    (told,) = check(SOUND["grbl"].replace("S500", "S0"), "grbl")
+    assert told.error and "nothing is exposed" in told.message
+    for text in ("", "\n\n", "G21\nG90\nM2\n", "; only a comment"):
+        (told,) = check(text, "grbl")
+        assert told.error and "nothing moves" in told.message
+
+
+def test_what_is_wrong_ten_thousand_times_is_told_once() -> None:
+    body = "".join(f"G0 X0 Y{k % 200}\nG1 X400 Y{k % 200} F9000 S900\n" for k in range(5000))
+    findings = check(f"G21 G90 G17\nM4 S0\n{body}M5\nM2\n", "grbl")
+    assert 0 < len(findings) < 6
+    assert any("5000 places" in f.message for f in findings if "X 400" in f.message)
+    assert any("5000 moves" in f.message for f in findings if "F9000" in f.message)
+    findings = check(f"G21 G90 G17\nM4 S0\n{body.replace('S900', 'S2000')}M5\nM2\n", "grbl")
+    assert any("5000 times" in f.message for f in findings if "S2000" in f.message)
+
+
+def test_what_cannot_be_read_is_one_error_and_the_lines_are_checked_all_the_same() -> None:
+    text = SOUND["grbl"].replace("G1 X11 Y1", "G1 X Y1") + "G64 " + "X" * 200 + "\n"
+    findings = check(text, "grbl")
+    assert [f.line for f in findings if f.line == 5 and f.error] == [5]
+    assert any("G64" in f.message for f in findings)
+    assert any("above grbl's 79" in f.message for f in findings)
+
+
+def test_the_bulge_of_an_arc_must_be_within_the_work_area_too() -> None:
+    arc = SOUND["grbl"].replace("G1 X11 Y2", "G3 X11 Y2 I5 J0")  # down to y = 2 − 5
+    (told,) = check(arc, "grbl")
+    assert "Y -3 mm is below 0" in told.message
+    assert check(arc.replace("G3", "G2"), "grbl") == ()
+
+
+def test_heights_are_checked_where_the_machine_has_a_range() -> None:
+    text = SOUND["grbl"].replace("G0 X1 Y1", "G0 X1 Y1 Z5")
+    assert check(text, "grbl") == ()
+    (told,) = check(text, "grbl", z=(-1.0, 1.0))
+    assert told.error and "Z 5 mm" in told.message
+
+
+def test_powers_below_the_lowest_level_that_lases_are_told() -> None:
+    # Level of S10 of 1000: floor(254·0.01) + 1 = 3.
+    text = SOUND["grbl"].replace("S500\nM5", "S10\nM5")
+    assert check(text, "grbl", level_min=3) == ()
+    (told,) = check(text, "grbl", level_min=4)
+    assert (told.severity, told.line) == ("warning", 7)
+    assert "level 3" in told.message
+
+
+def circle(step: float, feed: float, dialect: str = "grbl", radius: float = 20.0) -> str:
+    """A circle in chords of `step` mm."""
+    count = round(2 * np.pi * radius / step)
+    angle = np.linspace(0, 2 * np.pi, count + 1)
+    x, y = 50 + radius * np.cos(angle), 50 + radius * np.sin(angle)
+    body = "".join(f"G1 X{a:.4f} Y{b:.4f}\n" for a, b in zip(x[1:], y[1:], strict=True))
+    return f"G21 G90 G17\nM4 S0\nG0 X{x[0]:.4f} Y{y[0]:.4f}\nG1 F{feed} S500\n{body}M5\nM2\n"
+
+
+def test_moves_too_short_for_the_look_ahead_are_told() -> None:
+    """v²/(2·a·15) = 50²/(2·500·15) = 0.167 mm at 50 mm/s: 0.2 mm will do, 0.1 mm will not."""
+    assert not [f for f in check(circle(0.2, 3000), "grbl", segment_rate=1000) if "too short" in f.message]
+    (told,) = [f for f in check(circle(0.1, 3000), "grbl", segment_rate=1000) if "too short" in f.message]
+    assert told.severity == "warning"
+    assert "0.167 mm" in told.message
+    assert not [f for f in check(circle(0.1, 1200), "grbl", segment_rate=1000) if "too short" in f.message]
+
+
+def test_more_moves_a_second_than_the_link_carries_are_told() -> None:
+    (told,) = [f for f in check(circle(0.05, 1200), "grbl") if "a second" in f.message]
+    assert told.severity == "warning"
+    assert not [f for f in check(circle(0.1, 1200), "grbl") if "a second" in f.message]
+    # Klipper has no serial line of this kind.
+    assert not [f for f in check(circle(0.05, 1200), "klipper") if "a second" in f.message]
+
+
+def test_the_characters_count_as_well() -> None:
+    """Lines of about 22 characters every 0.1 mm, at 20 mm/s: 4400 characters a second."""
+    text = circle(0.1, 1200)
+    assert not [f for f in check(text, "grbl", character_rate=5500.0) if "characters" in f.message]
+    (told,) = [f for f in check(text, "grbl", character_rate=3000.0) if "characters" in f.message]
+    assert told.severity == "warning"
+
+
+def test_speeds_out_of_reach_of_the_acceleration_are_told() -> None:
+    """2 mm from rest to rest at 500 mm/s² come to √(500·2) = 31.6 mm/s, not to 50."""
+    lines = "".join(f"G0 X1 Y{k}\nG1 X3 Y{k} F3000 S500\n" for k in range(1, 9))
+    text = f"G21 G90 G17\nM4 S0\n{lines}M5\nM2\n"
+    (told,) = check(text, "grbl")
+    assert told.severity == "warning" and "the power follows" in told.message
+    (told,) = check(text.replace("M4", "M3"), "grbl")
+    assert "overexposes" in told.message
+    assert check(text.replace("F3000", "F1500"), "grbl") == ()
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> gcode.Moves:
+    """Within the envelope, and somewhere lit."""
+    n = draw(st.integers(1, 12))
+    place = st.tuples(st.integers(0, 300_000), st.integers(0, 200_000))
+    points = draw(st.lists(place, min_size=n + 1, max_size=n + 1, unique=True))
+    rapid = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
+    rapid[draw(st.integers(0, n - 1))] = False
+    power = np.array(draw(st.lists(st.floats(0.01, 1), min_size=n, max_size=n)))
+    speed = np.array(draw(st.lists(st.floats(0.1, 50), min_size=n, max_size=n)))
+    return gcode.Moves.straight(
+        np.array(points) / 1000, np.where(rapid, 0, power), np.where(rapid, 100.0, speed), rapid,
+        dynamic=draw(st.booleans()),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", gcode.DIALECTS)
+@given(moves=programs())
+@settings(max_examples=40, deadline=None)
+def test_what_is_written_within_the_envelope_has_no_error(name: str, moves: gcode.Moves) -> None:
+    dialect = gcode.dialect(name)
+    if not dialect.dynamic_power:
+        moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
+    text = gcode.write(moves, dialect, dialect.power_max, header=["5 µm – 20 °C! why?"])
+    assert [f for f in check(text, name) if f.error] == []
+
+
+@pytest.mark.parametrize("name", gcode.DIALECTS)
+def test_what_is_written_well_has_no_finding_at_all(name: str) -> None:
+    dialect = gcode.dialect(name)
+    xy = np.array([[1, 1], [2, 2], [40, 2], [40, 30], [5, 30], [5, 40], [60, 40]])
+    rapid = np.array([True, False, False, True, False, False])
+    moves = gcode.Moves.straight(
+        xy, np.where(rapid, 0, 0.5), np.where(rapid, 100, 20.0), rapid, dynamic=dialect.dynamic_power
+    )
+    assert check(gcode.write(moves, dialect, dialect.power_max, header=["5 µm – why?"]), name) == ()
+
+
+@given(st.text() | st.lists(st.sampled_from([*"GMXYSFIJRNP0123456789.-; ()\n\r!", "SET_PIN "])).map("".join))
+@settings(max_examples=200, deadline=None)
+def test_no_text_ends_in_a_traceback(text: str) -> None:
+    for name in gcode.DIALECTS:
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+        for finding in check(text, name):
+            assert 1 <= finding.line <= lines
+            assert finding.severity in ("error", "warning")
+
+
+def test_a_hundred_thousand_lines_take_less_than_a_second_beyond_reading() -> None:
+    body = "".join(f"G1 X{k % 2000 / 10} Y{k % 777 / 10}\n" for k in range(100_000))
+    text = f"G21 G90 G17\nM4 S0\nG0 X0 Y0\nG1 F1200 S500\n{body}M5\nM2\n"
+    dialect = gcode.dialect("grbl")
+    before = time.process_time()
+    parser.read(text, dialect, 1000.0)
+    reading = time.process_time() - before
+    checker.check(text, dialect, envelope("grbl"))
+    assert time.process_time() - before - 2 * reading < 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"box": (0, 0, 0, 10)}, "box"), ({"z": (1, 0)}, "z"), ({"s_max": 0}, "s_max"),
+        ({"level_min": 300}, "level_min"), ({"look_ahead": 0}, "look_ahead"),
+    ],
+)  # fmt: skip
+def test_an_envelope_that_is_none_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(gcode.GcodeError, match=said):
+        envelope("grbl", **change)

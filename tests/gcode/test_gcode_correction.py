@@ -1,0 +1,92 @@
+"""Power told for the speed that the head really has: the line energy as executed is the wanted one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gcode import GcodeError, Limits, Moves
+from gcode.motion import Controller, Grbl, Klipper, Marlin, corrected, execute
+
+SQUARE = Moves.straight(
+    [[0, 0], [2, 2], [12, 2], [12, 12], [2, 12], [2, 2]], [0, *[0.3] * 4], [100, *[20] * 4], [1, 0, 0, 0, 0]
+)
+CONSTANT = pytest.mark.parametrize("controller", [Limits(), Grbl(), Klipper(minimum_cruise_ratio=0)])
+ALL = pytest.mark.parametrize("controller", [Limits(), Grbl(), Klipper(minimum_cruise_ratio=0), Marlin()])
+
+
+def zigzag() -> Moves:
+    rng = np.random.default_rng(1)
+    n = 200
+    xy = np.vstack([[0, 0], [2, 2], 2 + np.cumsum(rng.normal(0, 0.15, (n, 2)) + [0.1, 0], axis=0)])
+    return Moves.straight(
+        xy, np.r_[0, rng.uniform(0.1, 0.6, n)], np.r_[100, np.full(n, 30.0)], np.arange(n + 1) == 0
+    )
+
+
+def unevenness(told: Moves, wanted: Moves, controller: Controller, cell: float = 0.2) -> float:
+    """RMS of the energy in cells along the path, as executed, against the wanted; relative to the mean."""
+    done = execute(told, controller, power_levels=255, longest=0.02)
+    way = np.append(0, np.cumsum(np.linalg.norm(np.diff(done.xyz, axis=0), axis=1)))
+    energy = np.append(0, np.cumsum(done.power * done.duration))
+    at = np.arange(wanted.length[0] + cell, min(way[-1], wanted.length.sum()) - cell, cell)
+    should = np.append(0, np.cumsum(wanted.power * wanted.length / wanted.speed))
+    there = np.interp(at, np.append(0, np.cumsum(wanted.length)), should)
+    error = np.diff(np.interp(at, way, energy)) - np.diff(there)
+    return float(np.sqrt((error**2).mean()) / np.diff(there).mean())
+
+
+@CONSTANT
+@pytest.mark.parametrize("moves", [SQUARE, zigzag()], ids=["square", "zigzag"])
+def test_corners_do_not_burn(controller: Controller, moves: Moves) -> None:
+    told = corrected(moves, controller, shortest=0.05, power_levels=255)
+    assert unevenness(told, moves, controller) < unevenness(moves, moves, controller) / 4
+    np.testing.assert_allclose(told.length.sum(), moves.length.sum())
+
+
+def test_marlin_s_own_trapezoid_is_helped_on_short_lines() -> None:
+    told = corrected(zigzag(), Marlin(), shortest=0.05, power_levels=255)
+    assert unevenness(told, zigzag(), Marlin()) < unevenness(zigzag(), zigzag(), Marlin()) / 2
+    assert len(told) == len(zigzag())
+
+
+@ALL
+def test_the_whole_energy_is_the_wanted(controller: Controller) -> None:
+    told = corrected(SQUARE, controller, shortest=0.05, power_levels=255)
+    assert execute(told, controller, power_levels=255).exposure == pytest.approx(0.3 * 40 / 20, rel=0.01)
+
+
+@ALL
+def test_it_costs_little_time(controller: Controller) -> None:
+    told = corrected(SQUARE, controller, shortest=0.05)
+    before, after = (execute(m, controller).write_time for m in (SQUARE, told))
+    assert after < 1.1 * before
+
+
+def test_powers_are_levels_and_parts_no_shorter_than_allowed() -> None:
+    told = corrected(SQUARE, Klipper(), shortest=0.3, segment_rate=50, power_levels=100, level_min=10)
+    levels = told.power * 100
+    np.testing.assert_allclose(levels, np.rint(levels), atol=1e-9)
+    assert levels[told.on].min() >= 10
+    assert told.length[1:].min() >= 0.3 * (1 - 1e-9)
+    took = execute(told, Klipper()).durations(len(told))[1:]
+    assert took.min() >= 1 / 50 * 0.8
+
+
+def test_travel_and_dwells_stay_as_they_are() -> None:
+    moves = Moves(
+        [[0, 0], [5, 0], [10, 0], [10, 0], [20, 0]], [0, 0.5, 0.2, 0.5], [100, 20, 1, 20], [0, 1, 4, 1],
+        dwell=[0, 0, 0.3, 0], comments=[(2, "wait"), (4, "end")],
+    )  # fmt: skip
+    told = corrected(moves, Klipper(), shortest=0.1)
+    (still,) = np.flatnonzero(told.still)
+    assert (told.power[still], told.dwell[still]) == (0.2, 0.3)
+    assert told.comments == ((still, "wait"), (len(told), "end"))
+    assert told.rapid.sum() == 1
+
+
+def test_what_cannot_be() -> None:
+    with pytest.raises(GcodeError, match="shortest is 0"):
+        corrected(SQUARE, Klipper(), shortest=0)
+    with pytest.raises(GcodeError, match="an arc has one power"):
+        corrected(Moves([[1, 0], [0, 1]], [0.5], [1], [3]), Klipper(), shortest=1)

@@ -1,0 +1,266 @@
+"""GRBL line by line: closed forms, the planner where the line keeps up, and what a starving line does."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from gcode.errors import GcodeError
+from gcode.motion import Limits, profile
+from gcode.motion.grbl import Grbl, Times, plan
+from gcode.move import Moves
+
+A, TOP, JD, STEPS = 500.0, 100.0, 0.01, 80.0
+REAL = Grbl()  # 115200 baud on an atmega328p
+IDEAL = Grbl(baud=None, idle_lock=0.0)  # neither line nor processor take time
+INSTANT = Times(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+WIRE = Grbl(times=INSTANT)  # only the line takes time
+
+
+def run(xy, speed, limits=IDEAL, *, rapid=False, dwell=np.nan, characters=21):
+    xy = np.asarray(xy, dtype=float)
+    n = len(xy) - 1
+    columns = (np.broadcast_to(c, n) for c in (speed, rapid, dwell, characters))
+    return plan(np.column_stack([xy, np.zeros(n + 1)]), *columns, limits)
+
+
+def row(n, pitch, start=0.0):
+    return np.column_stack([start + pitch * np.arange(n + 1), np.zeros(n + 1)])
+
+
+def circle(radius, chord):
+    angle = np.linspace(0, 2 * np.pi, round(2 * np.pi * radius / chord) + 1)
+    return radius * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def leaving(r, k):
+    """mm/s at the end of row k."""
+    return r.speed[np.flatnonzero(r.row == k)[-1]]
+
+
+# Closed forms.
+
+
+def test_one_line_takes_its_ramps_and_its_cruise():
+    v, length = 50.0, 16.0
+    assert run([[0, 0], [length, 0]], v).time == pytest.approx(length / v + v / A)
+
+
+def test_a_line_too_short_for_its_speed_goes_up_and_down():
+    assert run([[0, 0], [0.5, 0]], 50.0).time == pytest.approx(2 * np.sqrt(0.5 / A))
+
+
+def test_a_diagonal_has_the_acceleration_and_the_rapid_speed_of_both_axes():
+    length, v, a = 20 * np.sqrt(2), TOP * np.sqrt(2), A * np.sqrt(2)
+    r = run([[0, 0], [20, 20]], 1.0, rapid=True)
+    assert r.time == pytest.approx(length / v + v / a)
+    assert r.speed.max() == pytest.approx(v)
+
+
+def test_a_right_angle_is_passed_at_the_speed_of_junction_deviation():
+    s = np.sqrt(0.5)
+    v = np.sqrt(A * np.sqrt(2) * JD * s / (1 - s))
+    r = run([[0, 0], [10, 0], [10, 10]], 50.0)
+    assert leaving(r, 0) == pytest.approx(v)
+    assert r.time == pytest.approx(2 * ((50 - v) / A + 50 / A + (10 - (2 * 50**2 - v**2) / (2 * A)) / 50))
+
+
+def test_a_reversal_stops():
+    assert leaving(run([[0, 0], [5, 0], [0, 0]], 50.0), 0) == 0
+
+
+def test_a_polygon_is_passed_as_the_circle_that_it_is():
+    radius, v = 5.0, 20.0
+    path = circle(radius, 0.5)
+    length = np.hypot(*np.diff(np.rint(path * STEPS) / STEPS, axis=0).T).sum()
+    r = run(path, v)
+    # Each side has its own acceleration, 500…707 mm/s².
+    assert length / v + v / (A * np.sqrt(2)) < r.time < length / v + v / A
+    assert r.speed[(r.row > 5) & (r.row < 55)] == pytest.approx(v)
+
+
+@pytest.mark.parametrize("pitch", [0.05, 0.1, 0.2])
+def test_short_moves_are_as_fast_as_the_blocks_ahead_let_them_stop(pitch):
+    r = run(row(400, pitch), 100.0)
+    assert leaving(r, 200) ** 2 == pytest.approx(2 * A * pitch * (IDEAL.blocks - 1))
+
+
+def test_more_blocks_are_faster():
+    times = [run(row(400, 0.05), 100.0, replace(IDEAL, blocks=n)).time for n in (4, 8, 15, 30)]
+    assert times == sorted(times, reverse=True) and times[0] > 2 * times[-1]
+
+
+# Stops.
+
+
+def test_a_stop_parts_the_motion_and_a_dwell_lasts():
+    xy = [[0, 0], [8, 0], [8, 0], [16, 0]]
+    half = run([[0, 0], [8, 0]], 50.0).time
+    for pause in (0.0, 0.25):
+        r = run(xy, 50.0, dwell=[np.nan, pause, np.nan])
+        assert r.time == pytest.approx(2 * half + pause)
+        assert leaving(r, 0) == 0
+        assert r.duration[r.row == 1].sum() == pytest.approx(pause)
+
+
+def test_a_stop_costs_the_idle_lock():
+    xy = [[0, 0], [8, 0], [8, 0], [16, 0]]
+    free, locked = (
+        run(xy, 50.0, replace(IDEAL, idle_lock=lock), dwell=[np.nan, 0, np.nan]).time for lock in (0, 0.025)
+    )
+    assert locked == pytest.approx(free + 0.025)
+
+
+def test_rows_without_a_step_are_passed_over():
+    xy = [[0, 0], [8, 0], [8.001, 0], [16, 0]]
+    assert run(xy, 50.0).time == pytest.approx(run([[0, 0], [16, 0]], 50.0).time)
+    assert run([[0, 0], [0, 0]], 50.0).time == 0
+    assert len(run([[1, 2]], 50.0)) == 0
+
+
+# Where the line keeps up, it is the planner.
+
+paths = hnp.arrays(np.int64, st.tuples(st.integers(2, 40), st.just(2)), elements=st.integers(-200, 200))
+
+
+@given(paths, st.floats(1, 150), st.sampled_from([0.0125, 0.05, 1.0]), st.randoms(use_true_random=False))
+def test_it_equals_the_planner_where_the_line_keeps_up(points, speed, scale, random):
+    xy = np.rint(np.cumsum(points, axis=0) * scale * STEPS) / STEPS
+    rapid = np.array([random.random() < 0.2 for _ in xy[1:]])
+    limits = Limits(
+        speed_max=(TOP, TOP), rapid=(TOP, TOP), acceleration=(A, A), junction_deviation=JD,
+        look_ahead=IDEAL.blocks - 1, segment_rate=1e9, steps=(STEPS, STEPS),
+    )  # fmt: skip
+    n = len(rapid)
+    known = profile(Moves.straight(xy, np.zeros(n), np.full(n, speed), rapid), limits)
+    r = run(xy, speed, rapid=rapid)
+    assert np.bincount(r.row, r.duration, n) == pytest.approx(known.duration, rel=1e-6, abs=1e-6)
+
+
+@given(paths, st.floats(1, 150), st.sampled_from([0.0125, 0.05, 1.0]), st.sampled_from([REAL, IDEAL]))
+def test_pieces_make_up_the_path(points, speed, scale, limits):
+    xy = np.rint(np.cumsum(points, axis=0) * scale * STEPS) / STEPS
+    xyz = np.column_stack([xy, 0 * xy[:, 0]])
+    r = run(xy, speed, limits)
+    assert r.start[1:] == pytest.approx(r.start[:-1] + r.duration[:-1])
+    assert (np.diff(r.row) >= 0).all() and (r.duration >= 0).all()
+    length = np.linalg.norm(np.diff(xyz, axis=0), axis=1)
+    assert np.bincount(r.row, np.ones(len(r)), len(length))[length > 0].all()
+    last = np.flatnonzero(np.append(np.diff(r.row) > 0, True))[: len(r)]
+    assert r.end[last] == pytest.approx(length[r.row[last]])
+    assert (r.speed <= max(speed, 1 / 60) * (1 + 1e-9)).all()
+    if len(r):
+        assert r.at(r.time, xyz)[0] == pytest.approx(xyz[-1])
+        assert r.at(0.0, xyz)[0] == pytest.approx(xyz[0])
+
+
+@given(paths, st.sampled_from([0.0125, 0.05, 1.0]))
+def test_a_line_only_ever_slows_down(points, scale):
+    xy = np.cumsum(points, axis=0) * scale
+    assert run(xy, 50.0, replace(REAL, idle_lock=0.0)).time >= run(xy, 50.0).time - 1e-9
+
+
+# Where it starves.
+
+
+def test_a_starving_line_gives_the_time_of_its_bytes():
+    n, characters = 3000, 40
+    r = run(row(n, 0.05), 100.0, WIRE, characters=characters)
+    assert r.time == pytest.approx(n * characters * 10 / 115200, rel=0.01)
+
+
+def test_a_longer_line_and_fewer_baud_are_slower():
+    times = [run(row(1000, 0.05), 50.0, REAL, characters=c).time for c in (20, 30, 40, 60)]
+    assert times == sorted(times) and times[-1] > 1.5 * times[0]
+    slow = run(row(1000, 0.05), 50.0, replace(REAL, baud=57600.0), characters=40).time
+    assert slow == pytest.approx(1000 * 40 * 10 / 57600, rel=0.05)
+
+
+def test_a_buffer_for_one_line_sends_only_when_the_last_is_done():
+    xy = row(1000, 0.05)
+    one = run(xy, 50.0, replace(REAL, receive_buffer=21)).time
+    assert one > 1.1 * run(xy, 50.0, REAL).time
+
+
+@pytest.mark.parametrize(("chord", "seconds"), [(0.05, 7.7), (0.1, 4.3), (0.2, 2.5)])
+def test_a_circle_at_50_mm_per_s_lasts_as_recorded(chord, seconds):
+    # The real firmware, at 500 mm/s² and 21 bytes a line; 2.5 s is the ideal time.
+    assert run(circle(19.1, chord), 50.0, REAL).time == pytest.approx(seconds, rel=0.03)
+
+
+@pytest.mark.parametrize(("rate", "clean"), [(250, True), (350, True), (400, False), (600, False)])
+def test_350_lines_a_second_run_clean_and_400_starve(rate, clean):
+    speed = 0.025 * rate
+    r = run(row(1500, 0.025), speed, REAL)
+    steady = r.speed[(r.row > 300) & (r.row < 1200)]
+    assert (steady.min() > 0.999 * speed) == clean
+
+
+def test_a_starving_line_does_not_bend_the_path():
+    xy = circle(5.0, 0.05)
+    xyz = np.column_stack([xy, 0 * xy[:, 0]])
+    r = run(xy, 50.0, REAL)
+    assert np.hypot(*r.at(np.linspace(0, r.time, 500), xyz)[:, :2].T) == pytest.approx(5.0, abs=1e-3)
+
+
+# The laser.
+
+
+def test_dynamic_power_is_that_of_the_speed_at_the_end_of_each_tick():
+    r = run([[0, 0], [16, 0]], 50.0)
+    power = r.power(0.3, np.array([50.0]), True, None)
+    assert power == pytest.approx(0.3 * r.speed / 50)
+    assert power[-1] == 0 and power.max() == pytest.approx(0.3)
+    # Each tick of a ramp shows its end, so what is gained on the way up is lost on the way down.
+    assert (power * r.duration).sum() == pytest.approx(0.3 * 16 / 50, rel=1e-3)
+
+
+def test_pwm_has_the_level_above():
+    r = run([[0, 0], [16, 0]], 50.0)
+    power = r.power(0.3, np.array([50.0]), True)
+    assert power.max() == pytest.approx((np.floor(254 * 0.3) + 1) / 255)
+    assert power.min() == 0
+    assert (r.power(0.0, np.array([50.0]), True) == 0).all()
+    assert (r.power(1.0, np.array([50.0]), False) == 1).all()
+
+
+def test_constant_power_stays_lit_where_the_head_stands_and_dynamic_does_not():
+    xy, speed = [[0, 0], [8, 0], [8, 0], [16, 0]], np.full(3, 50.0)
+    r = run(xy, speed, dwell=[np.nan, 0.25, np.nan])
+    still = r.row == 1
+    assert (r.power(0.5, speed, False, None)[still] == 0.5).all()
+    assert (r.power(0.5, speed, True)[still] == 0).all()
+
+
+def test_a_recording_begins_with_the_first_step():
+    xyz = np.array([[0, 0, 0], [16.0, 0, 0]])
+    r = run(xyz[:, :2], 50.0)
+    first, last = r.stepping(xyz, REAL.steps)
+    assert r.at([first, last], xyz)[:, 0] == pytest.approx([0.5 / STEPS, 16 - 0.5 / STEPS])
+    assert 0 < first < 0.01 and r.time - 0.01 < last < r.time
+
+
+# Bad input, and how long it all takes.
+
+
+def test_bad_input_is_refused():
+    for bad in ({"junction_deviation": -1.0}, {"steps": (80.0, 0.0, 80.0)}, {"baud": np.nan}, {"blocks": 0}):
+        with pytest.raises(GcodeError, match=next(iter(bad))):
+            Grbl(**bad)
+    with pytest.raises(GcodeError, match="xyz"):
+        plan(np.zeros((3, 2)), [1, 1], [0, 0], [np.nan] * 2, [9, 9], REAL)
+    with pytest.raises(GcodeError, match="characters"):
+        plan(np.zeros((3, 3)), [1, 1], [0, 0], [np.nan] * 2, [9], REAL)
+
+
+@pytest.mark.slow
+def test_a_million_moves_take_two_seconds():
+    run(circle(1.0, 0.1), 50.0, REAL)  # compiles
+    xy = np.tile(circle(15.9, 0.1)[:-1], (1000, 1))
+    began = time.process_time()
+    run(xy, 50.0, REAL)
+    assert time.process_time() - began < 2.0

@@ -1,0 +1,120 @@
+"""A scanner that lags and a laser that is late: closed forms, and that what is told instead comes out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from shapely.geometry import LineString
+
+from gcode import GcodeError, Kind, Moves
+from gcode.motion.lag import Lag, compensated, lagged
+
+STEP = 1e-4
+
+
+def stroke(length: float, speed: float, angle: float = 0.0) -> Moves:
+    """A rest at the origin, a lit line, a rapid onward."""
+    u = np.array([np.cos(angle), np.sin(angle)])
+    return Moves.straight([[0, 0], length * u, 2 * length * u], [0.5, 0], [speed, 5 * speed], [False, True])
+
+
+def lit(moves: Moves) -> np.ndarray:
+    """(M, 2, 2) the ends of each lit row."""
+    return np.stack([moves.xy[:-1], moves.xy[1:]], axis=1)[moves.on]
+
+
+def energy(moves: Moves) -> float:
+    return float((moves.power * moves.duration).sum())
+
+
+def test_a_line_from_rest_follows_the_closed_form() -> None:
+    tau, v = 2e-3, 100.0
+    moves = Moves.straight([[0, 0], [2, 0]], [0.5], [v], [False])
+    found = lagged(moves, Lag(tau), STEP)
+    t = np.concatenate([[0], np.cumsum(found.duration)])
+    told = np.minimum(v * t, 2)
+    end = 2 / v
+    y = v * t - tau * v * (1 - np.exp(-t / tau))
+    settled = 2 - tau * v * (1 - np.exp(-end / tau)) * np.exp(-(t - end) / tau)
+    np.testing.assert_allclose(found.xy[:, 0], np.where(told < 2, y, settled), atol=1e-9)
+
+
+def test_at_steady_speed_it_is_tau_v_behind() -> None:
+    found = lit(lagged(stroke(20, 200), Lag(1e-3), STEP))
+    assert found[-1, 1, 0] == pytest.approx(20 - 1e-3 * 200, abs=1e-6)
+
+
+def test_a_late_laser_moves_the_light_along() -> None:
+    found = lit(lagged(stroke(10, 100), Lag(0, 2e-3, 2e-3), STEP))
+    assert found[0, 0, 0] == pytest.approx(0.2)
+    assert found[-1, 1, 0] == pytest.approx(10 + 5 * 0.2)  # the rapid is five times as fast
+
+
+@given(st.floats(0, 5e-3), st.floats(0, 5e-3))
+def test_the_laser_shines_longer_by_the_difference_of_its_delays(on: float, off: float) -> None:
+    moves = stroke(10, 100)
+    assert energy(lagged(moves, Lag(0, on, off), STEP)) == pytest.approx(energy(moves) + 0.5 * (off - on))
+
+
+def test_a_pulse_shorter_than_the_difference_never_comes() -> None:
+    moves = Moves.straight([[0, 0], [1, 0], [1.1, 0], [2, 0]], [0, 0.5, 0], [100] * 3, [True, False, True])
+    assert energy(lagged(moves, Lag(0, 1.5e-3, 0), STEP)) == 0
+    assert energy(lagged(moves, Lag(0, 0.5e-3, 0), STEP)) == pytest.approx(0.5 * 0.5e-3)
+
+
+def test_mirrors_alone_leave_the_energy_and_a_dwell_stays_where_they_are() -> None:
+    moves = Moves([[0, 0], [10, 0], [10, 0]], [0.5, 0.2], [100, 1], [Kind.LINE, Kind.DWELL], dwell=[0, 0.05])
+    found = lagged(moves, Lag(1e-3), STEP)
+    assert energy(found) == pytest.approx(energy(moves))
+    np.testing.assert_allclose(found.xy[-1], [10, 0], atol=1e-6)
+
+
+@settings(deadline=None)
+@given(
+    st.floats(1e-4, 2e-3), st.floats(0, 1e-3), st.floats(0, 1e-3), st.floats(20, 500), st.floats(0, 6.28),
+    st.floats(5, 20),
+)  # fmt: skip
+def test_a_compensated_stroke_begins_and_ends_where_it_was_wanted(
+    tau: float, on: float, off: float, speed: float, angle: float, length: float
+) -> None:
+    lag, moves = Lag(tau, on, off), stroke(length, speed, angle)
+    assume(length > speed * (tau + off))
+    found = lit(lagged(compensated(moves, lag), lag, STEP))
+    unit = moves.xy[1] / length
+    # The rapid leaves an offset that has faded by e⁻⁵ when the first light comes.
+    start = np.exp(-5) * tau * 5 * speed * 3 + 1e-9
+    assert abs(found[0, 0] @ unit) <= start
+    assert found[-1, 1] @ unit == pytest.approx(length, abs=start)
+    across = found.reshape(-1, 2) @ np.array([-unit[1], unit[0]])
+    assert np.abs(across).max() <= start
+
+
+def test_a_compensated_corner_is_truer() -> None:
+    wanted = Moves.straight([[0, 0], [5, 0], [15, 0], [15, 10]], [0, 0.5, 0.5], [1000, 200, 200], [1, 0, 0])
+    lag, line = Lag(1e-3), LineString(wanted.xy[1:])
+    ends = [lit(lagged(m, lag, STEP))[200:] for m in (wanted, compensated(wanted, lag))]
+    off = [max(LineString(pair).distance(line) for pair in e) for e in ends]
+    assert off[1] < 0.6 * off[0]
+
+
+def test_a_gantry_is_slow_where_the_lag_would_show() -> None:
+    moves, lag = stroke(10, 100), Lag(1e-3, 1e-3, 1e-3)
+    same = compensated(moves, lag, acceleration=500)
+    np.testing.assert_array_equal(same.xy, moves.xy)
+    assert len(compensated(moves, lag, acceleration=1e6)) > len(moves)
+
+
+def test_nothing_to_do_is_nothing_done() -> None:
+    moves = stroke(1, 10)
+    assert lagged(moves, Lag(), STEP) is moves
+    assert compensated(moves, Lag()) is moves
+
+
+def test_what_cannot_be() -> None:
+    with pytest.raises(GcodeError, match="lag tau is -1 s, but must be 0 or more"):
+        Lag(-1)
+    arc = Moves([[1, 0], [0, 1]], [0.5], [1], [3])
+    with pytest.raises(GcodeError, match="arcs cannot be compensated"):
+        compensated(arc, Lag(1e-3))

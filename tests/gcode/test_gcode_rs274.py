@@ -1,0 +1,257 @@
+"""LinuxCNC's own interpreter reads our programs, and every program, as we do: motion by motion.
+
+`tests/gcode/readers/fetch` brings the interpreter; `readers.canon` says how it prints each command.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import readers
+from numpy.typing import ArrayLike, NDArray
+from readers import canon
+from readers.programs import FAST, FOREIGN, GOLDEN, dialect_of, random_moves, random_text
+
+import gcode
+
+INCHES = {"place": 2 * 25.4 * canon.PRINTED, "feed": 25.4 * canon.PRINTED}
+"""rs274 prints inches with as many digits as millimetres, and a place as offset and rest."""
+
+RS274 = readers.rs274()
+if RS274 is None:
+    pytest.skip(readers.MISSING.format("LinuxCNC's interpreter rs274"), allow_module_level=True)
+
+SPOKEN = [name for name in ("linuxcnc", "generic", "grbl", "grblhal") if name in gcode.DIALECTS]
+"""The dialects whose words LinuxCNC knows: all but G64 and M67 are the same."""
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+EXPECTED = json.loads((FOREIGN / "expected.json").read_text()) if FOREIGN.is_dir() else {}
+
+
+def run(text: str) -> canon.Run:
+    assert RS274
+    return canon.run(RS274, text)
+
+
+def ours(text: str, name: str, s_max: float | None = None) -> gcode.Moves:
+    dialect = gcode.dialect(name)
+    return gcode.parse(text, dialect, s_max or dialect.power_max, start=(0.0, 0.0), rapid_speed=FAST)
+
+
+def assert_equal(
+    found: tuple[canon.Motion, ...],
+    moves: gcode.Moves,
+    *,
+    s_max: float = 1.0,
+    place: float = canon.PRINTED,
+    feed: float = canon.PRINTED,
+) -> None:
+    """Each motion is the move, within `place` mm and `feed` mm/s.
+
+    s_max: the number of full power, of S or, where the program has one, of the output of M67. A motion that
+    goes nowhere is none, and neither is a stop for no time. A rapid that is lit is a line for us.
+    """
+    found = tuple(m for m in found if m.start != m.end or m.centre or m.seconds)
+    rows = np.flatnonzero(~moves.still | (moves.dwell > 0))
+    lit = [m.kind == canon.RAPID and bool(m.analog) for m in found]
+    kinds = [canon.LINE if is_lit else m.kind for m, is_lit in zip(found, lit, strict=True)]
+    assert kinds == moves.kind[rows].tolist()
+    assert_close([m.end[:2] for m in found], moves.xy[rows + 1], place)
+    assert_close([m.end[2] for m in found], moves.z[rows + 1], place)
+    assert_close([m.seconds for m in found], moves.dwell[rows], canon.PRINTED)
+    arcs = [k for k, m in enumerate(found) if m.centre]
+    assert_close([found[k].centre or () for k in arcs], moves.centre[rows[arcs]], place)
+    feeds = [k for k, m in enumerate(found) if m.kind not in (canon.RAPID, canon.DWELL)]
+    assert_close([found[k].speed for k in feeds], moves.speed[rows[feeds]], feed)
+    power = np.array([m.spindle if m.analog is None else m.analog for m in found]) / s_max
+    told = np.array([m.analog is not None for m in found], dtype=bool) | in_feed(found)
+    assert_close(power[told], moves.power[rows[told]], canon.PRINTED / s_max + 1e-6)
+
+
+def in_feed(found: Sequence[canon.Motion]) -> NDArray[np.bool_]:
+    """Whether each runs, or waits, in G1, G2 or G3.
+
+    Where S is the power, a controller in laser mode is dark in G0, whatever S is. LinuxCNC has no such mode.
+    """
+    feed, feeds = False, []
+    for motion in found:
+        feed = feed if motion.kind == canon.DWELL else motion.kind != canon.RAPID
+        feeds.append(feed)
+    return np.array(feeds, dtype=bool)
+
+
+def assert_close(found: ArrayLike, expected: NDArray[np.float64], tolerance: float) -> None:
+    """Also where there is nothing."""
+    array = np.array(found, dtype=np.float64).reshape(expected.shape)
+    np.testing.assert_allclose(array, expected, rtol=0, atol=tolerance)
+
+
+# ---------------------------------------------------------------------------- what rs274 prints
+
+
+START = "G21 G90 G17 F600\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "ends"),
+    [
+        ("G0 X1 Y2\nG1 X3\nY4 Z5", [0, 1, 1], [(1, 2, 0), (3, 2, 0), (3, 4, 5)]),
+        ("G20\nG0 X1\nG21\nG1 X1", [0, 1], [(25.4, 0, 0), (1, 0, 0)]),
+        ("G1 X1\nG91\nG1 X1\nY-1", [1, 1, 1], [(1, 0, 0), (2, 0, 0), (2, -1, 0)]),
+        ("G1 X1\nG92 X5 Y5\nG1 X6\nG92.1\nX6", [1, 1, 1], [(1, 0, 0), (2, 0, 0), (6, 0, 0)]),
+        ("G1 X2.54\nG92 X0\nG20\nX1\nG92 X0\nX1", [1, 1, 1], [(2.54, 0, 0), (27.94, 0, 0), (53.34, 0, 0)]),
+        ("G10 L2 P1 X5 Y6\nG0 X0 Y0\nG55 G0 X0\nG53 G0 X1", [0] * 3, [(5, 6, 0), (0, 6, 0), (1, 6, 0)]),
+        ("G1 X1\nG4 P0.5\nG28 Y3", [1, 4, 0, 0], [(1, 0, 0), (1, 0, 0), (1, 3, 0), (1, 0, 0)]),
+    ],
+)  # fmt: skip
+def test_where_rs274_goes(text: str, kinds: list[int], ends: list[tuple[float, float, float]]) -> None:
+    found = run(f"{START}{text}\nM2\n").motions
+    assert [m.kind for m in found] == kinds
+    np.testing.assert_allclose([m.end for m in found], ends, atol=25.4 * canon.PRINTED)
+    assert [m.start for m in found[1:]] == [m.end for m in found[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "end", "centre", "turns"),
+    [
+        ("G2 X2 Y0 I1 J0", 2, (2, 0), (1, 0), 1),
+        ("G3 X2 Y0 I1", 3, (2, 0), (1, 0), 1),
+        ("G2 I1 J0", 2, (0, 0), (1, 0), 1),
+        ("G90.1 G3 X2 Y0 I1 J0", 3, (2, 0), (1, 0), 1),
+        ("G2 X1 Y1 R1", 2, (1, 1), (1, 0), 1),
+        ("G2 X1 Y1 R-1", 2, (1, 1), (0, 1), 1),
+        ("G3 X1 Y1 R1", 3, (1, 1), (0, 1), 1),
+        ("G3 X2 Y0 I1 P3", 3, (2, 0), (1, 0), 3),
+        ("G20 G2 X2 Y0 I1 J0", 2, (50.8, 0), (25.4, 0), 1),
+    ],
+)
+def test_how_rs274_tells_arcs(
+    text: str, kind: int, end: tuple[float, float], centre: tuple[float, float], turns: int
+) -> None:
+    (found,) = run(f"{START}{text}\nM2\n").motions
+    assert (found.kind, found.turns) == (kind, turns)
+    np.testing.assert_allclose([*found.end[:2], *(found.centre or ())], [*end, *centre], atol=1e-9)
+
+
+def test_rs274_knows_feeds_in_both_units_and_in_inverse_time() -> None:
+    found = run("G21 G1 X1 F600\nG20 X1\nX2 F60\nG93 X3 F2\nG94\nG21 X1 F60\nX2 F60\nM2\n").motions
+    assert [m.speed for m in found] == pytest.approx([10, 10, 25.4, 25.4 / 30, 25.4, 1], abs=1e-4)
+
+
+def test_rs274_changes_the_power_with_the_motion_or_at_once() -> None:
+    text = "M67 E0 Q0.5\nG4 P1\nG1 X1\nM67 E0 Q0.25\nM67 E1 Q1\nM68 E0 Q0.75\nG4 P1\nG1 X2\nM67 E0 Q1"
+    found = run(f"{START}M3 S7\n{text}\nM5\nM2\n")
+    # Nothing had set the output before the first wait.
+    assert [m.analog for m in found.motions] == [None, 0.5, 0.75, 0.25]
+    assert {m.spindle for m in found.motions} == {7}
+    assert found.analog_at_end == 1
+
+
+def test_rs274_turns_the_spindle_with_s() -> None:
+    found = run(f"{START}S5\nG1 X1\nM3\nX2\nX3 S6\nM5\nX4\nM4\nX5\nS0\nX6\nM2\n").motions
+    assert [m.spindle for m in found] == [0, 5, 6, 0, 6, 0]
+
+
+# ---------------------------------------------------------------------------- our programs
+
+
+@pytest.mark.parametrize("path", [p for p in GOLDEN if dialect_of(p) in SPOKEN], ids=lambda p: p.stem)
+def test_golden_files(path: Path) -> None:
+    text, name = path.read_text(), dialect_of(path)
+    assert_equal(run(text).motions, ours(text, name), s_max=gcode.dialect(name).power_max)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", SPOKEN)
+def test_random_moves_as_we_write_them(name: str, seed: int) -> None:
+    dialect = gcode.dialect(name)
+    moves = random_moves(seed, dialect)
+    text = gcode.write(moves, dialect, dialect.power_max, header=["random moves"])
+    found = run(text)
+    assert_equal(found.motions, ours(text, name), s_max=dialect.power_max)
+    assert_equal(found.motions, moves, s_max=dialect.power_max, **rounding(dialect))
+    assert not found.analog_at_end, "the laser is off when the program is over"
+
+
+def rounding(dialect: gcode.Dialect) -> dict[str, float]:
+    """What the digits of a dialect may change: places to the nearest one, feeds down. And those of rs274."""
+    place = 0.5001 * 10.0**-dialect.xy_decimals
+    return {"place": place + canon.PRINTED, "feed": 10.0**-dialect.feed_decimals / 60 + canon.PRINTED}
+
+
+@pytest.mark.slow
+def test_a_plan_in_each_dialect() -> None:
+    import laserpath
+
+    plan = laserpath.plan(SAMPLES / "grating.svg", settings=laserpath.Settings(iterations=2))
+    machine = plan.process.machine
+    moves = ours(plan.program, machine.dialect, machine.s_max)
+    assert_equal(run(plan.program).motions, moves, s_max=machine.s_max)
+    for dialect in map(gcode.dialect, SPOKEN):
+        text = gcode.write(
+            replace(moves, dynamic=np.zeros(len(moves), dtype=bool)), dialect, dialect.power_max
+        )
+        assert_equal(run(text).motions, moves, s_max=dialect.power_max, **rounding(dialect))
+
+
+# ---------------------------------------------------------------------------- everybody's programs
+
+
+@pytest.mark.parametrize("output", [False, True], ids=["S", "M67"])
+@pytest.mark.parametrize("seed", range(10))
+def test_random_texts_are_read_alike(seed: int, output: bool) -> None:
+    text = random_text(seed, output=output)
+    name = "linuxcnc" if output else "generic"
+    assert_equal(run(text).motions, ours(text, name), s_max=gcode.dialect(name).power_max, **INCHES)
+
+
+@pytest.mark.parametrize("name", [name for name, said in EXPECTED.items() if "error" not in said])
+def test_files_of_other_programs(name: str) -> None:
+    """Those that are for LinuxCNC, or that it understands; what it refuses is none of its language.
+
+    Not those that go home: where that is, the machine knows.
+    """
+    text = (FOREIGN / name).read_bytes().decode("latin-1")
+    try:
+        found = run(text if text.lstrip().startswith("%") else f"%\n{text}\n%\n")
+    except canon.RefusedError:
+        return
+    if re.search(r"G(28|30|53)\b", text):
+        return
+    dialect, s_max = str(EXPECTED[name]["dialect"]), float(EXPECTED[name]["s_max"])
+    assert_equal(found.motions, ours(text, dialect, s_max), s_max=s_max, **INCHES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "G1 X1",  # no feed
+        "F600 G2 X2 Y0 I1.5",  # the ends are not as far from the centre
+        "F600 G2 X5 Y0 R1",
+        "F600 G2 X0 Y0 R1",
+        "F600 G2 X1 Y1",
+        "G0 X1\nG80\nX2",
+        "G0 X1 G1 F600",
+        "G90 G91",
+        "M3 M5",
+        "X1 X2 G0",
+        "G4",
+        "G0 X1e1",
+        "G0 X",
+        "G123 X1",
+        "F600 G18 G2 X1 Z1 R-",
+        "G92",
+    ],
+)
+def test_what_linuxcnc_refuses_is_refused(text: str) -> None:
+    text = f"G21 G90\n{text}\nM2\n"
+    with pytest.raises(canon.RefusedError):
+        run(text)
+    with pytest.raises(gcode.GcodeError, match=r"^line "):
+        ours(text, "linuxcnc")

@@ -1,0 +1,107 @@
+"""Plans for every controller: its own words, its own motion, and light where it was drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+import gcode
+import laserpath
+from laserpath import profiles
+from laserpath.convert import envelope
+from laserpath.measure import measure_executed
+from laserpath.types import Design, Machine, Process, Settings
+
+BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3)), "bracket")
+QUICK = Settings(iterations=60, quality="draft")
+
+# Of the generic machine, what each dialect's full power is and what its controller needs.
+SPOKEN = {
+    "grbl": Machine(),
+    "grblhal": Machine(dialect="grblhal"),
+    "marlin": Machine(dialect="marlin", s_max=255),
+    "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000, minimum_cruise_ratio=0),
+    "smoothieware": Machine(dialect="smoothieware", s_max=1),
+    "linuxcnc": Machine(dialect="linuxcnc", s_max=1, look_ahead=200, segment_rate=500),
+    "generic": Machine(dialect="generic"),
+}
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, laserpath.Plan]:
+    """One small plan for each dialect."""
+    return {
+        name: laserpath.plan(BRACKET, Process(machine=machine), QUICK) for name, machine in SPOKEN.items()
+    }
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_the_program_is_sound_in_its_dialect(plans: dict[str, laserpath.Plan], name: str) -> None:
+    machine, dialect = SPOKEN[name], gcode.dialect(name)
+    found = gcode.check(plans[name].program, dialect, envelope(machine, dialect))
+    assert [f for f in found if f.severity == "error"] == []
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_what_is_executed_cures_the_design(plans: dict[str, laserpath.Plan], name: str) -> None:
+    figures = plans[name].report.executed.figures
+    assert figures.iou > 0.93
+    assert figures.epe_mean < 0.12
+    assert plans[name].report.scored_as == ("commanded" if gcode.dialect(name).dynamic_power else "executed")
+
+
+@pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
+def test_power_for_the_actual_speed_is_truer_than_the_planned_one(
+    plans: dict[str, laserpath.Plan], name: str
+) -> None:
+    plan = plans[name]
+    raw = measure_executed(plan.solution.toolpath, plan.design, plan.target, plan.process)
+    assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
+    assert plan.report.executed.figures.dose_max < raw.figures.dose_max
+
+
+@pytest.mark.parametrize("name", sorted(profiles.names("machine")))
+def test_every_profile_plans_within_its_machine(name: str) -> None:
+    machine = profiles.machine(name)
+    plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, iterations=10))
+    dialect = gcode.dialect(machine.dialect)
+    found = gcode.check(plan.program, dialect, envelope(machine, dialect))
+    assert [f for f in found if f.severity == "error"] == []
+
+
+def test_a_late_laser_is_told_early() -> None:
+    late = Machine(
+        name="galvo", dialect="linuxcnc", s_max=1, baud=None, segment_rate=1e5, look_ahead=1000,
+        speed_max=(500, 500), rapid_speed=(8000, 8000), acceleration=(1e8, 1e8), junction_deviation=0.1,
+        power_max=100, lag=2e-4, laser_on_delay=5e-4, laser_off_delay=4e-4,
+    )  # fmt: skip
+    plan = laserpath.plan(BRACKET, Process(machine=late), QUICK)
+    raw = measure_executed(plan.solution.toolpath, plan.design, plan.target, plan.process)
+    assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
+
+
+def test_passes_add_up_on_a_controller_of_constant_power() -> None:
+    machine = SPOKEN["klipper"]
+    plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, passes=3))
+    assert plan.report.executed.figures.iou > 0.93
+    energy = plan.toolpath.line_energy @ plan.toolpath.length
+    once = plan.solution.toolpath
+    assert energy == pytest.approx(once.line_energy @ once.length, rel=0.1)
+
+
+def test_a_machine_may_speak_a_dialect_of_its_user(tmp_path: Path) -> None:
+    (tmp_path / "fan.toml").write_text(
+        'base = "marlin"\nname = "fan"\nlaser_on = []\nlaser_off = ["M107"]\npower = "M106 S{power}"\n'
+        "power_line = true\ndark_rapids = false\nrapid_resets = false\n"
+    )
+    shipped = Path(profiles.__path__[0]) / "machines" / "marlin-diode-405.toml"
+    (tmp_path / "mine.toml").write_text(shipped.read_text().replace('"marlin"', '"fan.toml"'))
+    machine = profiles.machine(tmp_path / "mine.toml")
+    plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, iterations=5))
+    assert "M106 S" in plan.program
+    assert plan.program.rstrip().endswith("M107")
+    assert np.isfinite(plan.report.executed.figures.epe_mean)
