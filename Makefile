@@ -5,13 +5,16 @@ SHELL := /bin/bash
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
+READERS ?= build/readers
+# Where `make readers` has been, the tests use what it fetched.
+export GCODE_READERS ?= $(abspath $(wildcard $(READERS)))
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 # The first of these that will do; or say `make PYTHON=/path/to/python3.12 …`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-lower test-parity bench compare lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-lower test-parity readers firmware bench compare lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -19,6 +22,8 @@ help:
 	@echo 'make test-slow   the slow ones;  make test-all  both'
 	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
+	@echo 'make readers     fetch other readers of G-code (LinuxCNC, printrun, CNCjs …), for the tests that compare with them'
+	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
 	@echo 'make lint        ruff, lint and format;  make format  repairs what it can'
@@ -71,6 +76,12 @@ $(VENV)-bench/bench.stamp: pyproject.toml | python
 # Every design of tests/data/designs, planned and printed in ten ways: some minutes.
 compare: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python tests/compare $(DESIGNS)
+
+readers: $(VENV)/dev.stamp
+	PYTHON=$(BIN)/python tests/gcode/readers/fetch $(READERS)
+
+firmware: $(VENV)/dev.stamp
+	PYTHONPATH=tests $(BIN)/python tests/gcode/recordings.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

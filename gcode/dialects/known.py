@@ -39,39 +39,40 @@ from gcode.dialects.record import Dialect
 
 _GRBL = Dialect(
     "grbl", header=("G21", "G90", "G17", "G94"), footer=("S0", "M2"), laser_on_dynamic=("M4 S0",),
-    power_still="G1 F60 S{power}", power_levels=255, modal=True, realtime="!?~", controller="grbl", tick=0.01,
+    power_still="G1 F60 S{power}", power_levels=255, dark_rapids=True, modal=True, realtime="!?~",
+    controller="grbl",
     unknown=("G64", "M67", "M68", "M106", "M107", "SET_PIN", "N"),
 )  # fmt: skip
 
 _GRBLHAL = Dialect(
     "grblhal", header=("G21", "G90", "G17", "G94"), footer=("S0", "M2"), laser_on_dynamic=("M4 S0",),
-    power_still="G1 F60 S{power}", modal=True, line_limit=256, realtime="!?~", controller="grbl",
-    unknown=("G64", "M106", "M107", "SET_PIN"),
+    power_still="G1 F60 S{power}", dark_rapids=True, modal=True, line_limit=256, realtime="!?~",
+    controller="grbl", unknown=("G64", "M106", "M107", "SET_PIN"),
 )  # fmt: skip
 
 _MARLIN = Dialect(
     "marlin", footer=(), laser_on=("M3 I S0",), laser_off=("M5 I",), power_max=255.0, power_decimals=0,
-    power_levels=255, rapid_resets=True, rapid_at_feed=True, dwell="G4 P{ms}", line_limit=95,
-    controller="marlin", unknown=("G17", "G94", "G64", "M67", "M68", "SET_PIN", "("),
+    power_levels=255, dark_rapids=True, rapid_resets=True, rapid_at_feed=True, dwell="G4 P{ms}",
+    line_limit=95, controller="marlin", unknown=("G17", "G94", "G64", "M67", "M68", "SET_PIN", "("),
 )  # fmt: skip
 
 _KLIPPER = Dialect(
     "klipper", footer=(), laser_on=(), laser_off=("SET_PIN PIN=laser VALUE=0",),
-    power="SET_PIN PIN=laser VALUE={power}", power_line=True, dark_rapids=False, rapid_at_feed=True,
+    power="SET_PIN PIN=laser VALUE={power}", power_line=True, rapid_at_feed=True,
     xy_decimals=5, dwell="G4 P{ms}", arcs=False, line_limit=160, controller="klipper",
     unknown=("G94", "G64", "M2", "M3", "M4", "M5", "M30", "M67", "M68", "("),
 )  # fmt: skip
 
 _SMOOTHIEWARE = Dialect(
-    "smoothieware", header=("G21", "G90", "G17"), footer=("G0 S0",), always_dynamic=True, power_max=1.0,
-    power_decimals=4, dwell="G4 P{ms}", line_limit=128, realtime="!?~",
+    "smoothieware", header=("G21", "G90", "G17"), footer=("G0 S0",), dark_rapids=True, always_dynamic=True,
+    power_max=1.0, power_decimals=4, dwell="G4 P{ms}", line_limit=128, realtime="!?~",
     unknown=("G64", "M67", "M68", "SET_PIN"),
 )  # fmt: skip
 
 _LINUXCNC = Dialect(
     "linuxcnc", header=("G21", "G90", "G17", "G94", "G40", "G49", "G80", "G64 P0.005 Q0.005"),
     laser_on=("M3 S1",), laser_off=("M68 E0 Q0", "M5"), power="M67 E0 Q{power}", power_line=True,
-    power_still="M68 E0 Q{power}", power_max=1.0, power_decimals=5, dark_rapids=False, modal=True,
+    power_still="M68 E0 Q{power}", power_max=1.0, power_decimals=5, modal=True,
     xy_decimals=5, line_limit=254, unknown=("M106", "M107", "SET_PIN"),
 )  # fmt: skip
 

@@ -24,11 +24,12 @@ _HELP = """Plan toolpaths for machines that cure resin or photoresist with a foc
 
 \b
 laserpath plan design.svg      # design.gcode, design.toolpath.svg, design.report.html
+laserpath check design.gcode   # what would go wrong on the machine
 laserpath profiles             # the machines, resins and spots that it knows"""
 
 _EPILOG = """\b
-Exit codes: 0 done; 2 bad input, nothing written; 3 files written, but a tolerance asked for
-is missed; 130 stopped by a second Ctrl-C, nothing written."""
+Exit codes: 0 done; 1 the checked file has errors; 2 bad input, nothing written; 3 files written,
+but a tolerance asked for is missed; 130 stopped by a second Ctrl-C, nothing written."""
 
 
 @click.group(

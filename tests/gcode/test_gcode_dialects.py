@@ -113,7 +113,7 @@ def test_the_template_explains_every_key() -> None:
     assert keys >= {field.name for field in fields(gcode.Dialect)} | {"base"}
     everything = "\n".join(line.removeprefix("# ") for line in text.splitlines() if " = " in line)
     said = tomllib.loads(everything.replace("moves = ", "# ").replace("    text = ", "# "))
-    assert "base" in said and "tick" in said and "power_levels" in said
+    assert "base" in said and "power_levels" in said
 
 
 def test_a_dialect_of_ones_own(toml: Write) -> None:
