@@ -69,7 +69,7 @@ def header(
         f"Work zero: {zero}. Exposes x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm.",
         f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
-        f"junction deviation {machine.junction_deviation:g} mm",
+        f"{_corner(machine)}",
         f"Spot: {_spot(spot)}",
         f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
@@ -82,6 +82,16 @@ def _full_power(machine: Machine) -> str:
     spoken = gcode.dialect(machine.dialect)
     said = spoken.power.format(power=f"{machine.s_max:g}")
     return f"{said}, laser mode on ($32=1)" if spoken.controller == "grbl" else said
+
+
+def _corner(machine: Machine) -> str:
+    """What sets the speed in corners."""
+    if gcode.dialect(machine.dialect).controller == "klipper":
+        ratio = machine.minimum_cruise_ratio
+        return (
+            f"square corner velocity {machine.square_corner_velocity:g} mm/s, minimum cruise ratio {ratio:g}"
+        )
+    return f"junction deviation {machine.junction_deviation:g} mm"
 
 
 def _dose(resin: Resin) -> str:

@@ -35,13 +35,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gcode.errors import GcodeError
+from gcode.levels import quantise
 from gcode.motion import grbl_kernel as kernel
-from gcode.motion.planner import SPEED_MIN, STRAIGHT
+from gcode.motion.planner import SPEED_MIN, STRAIGHT, Triple, along, junctions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Triple = tuple[float, float, float]
 
 PWM_LEVELS = 255
 
@@ -172,9 +172,7 @@ class Run:
         """(P,) of full power. power, speed, dynamic: (N,) of the rows as commanded; power 0 where dark."""
         told, wanted, scaled = (np.asarray(a)[self.row] for a in np.broadcast_arrays(power, speed, dynamic))
         shown = told * np.where(scaled, np.minimum(self.speed / wanted, 1.0), 1.0)
-        if levels is None:
-            return shown
-        return np.where(shown > 0, np.minimum(np.floor((levels - 1) * shown) + 1, levels), 0) / levels
+        return shown if levels is None else quantise(shown, levels)
 
 
 def plan(
@@ -210,7 +208,7 @@ def _blocks(place: Floats, speed: Floats, rapid: Bools, pause: Floats, limits: G
     row = np.flatnonzero((length > 0) & np.isnan(pause))
     delta, length = delta[row], length[row]
     unit = delta / length[:, None]
-    rate = _along(limits.max_rate, unit)
+    rate = along(limits.max_rate, unit)
     nominal = np.maximum(np.where(rapid[row], rate, np.minimum(speed[row], rate)), SPEED_MIN) ** 2
     junction, bent = _junctions(unit, limits)
     cap = np.minimum.reduce([junction, nominal, np.append(nominal[:1], nominal[:-1])])
@@ -219,7 +217,7 @@ def _blocks(place: Floats, speed: Floats, rapid: Bools, pause: Floats, limits: G
     effort *= 0.0 if limits.baud is None else t.overhead
     blocks = np.zeros(len(row), kernel.BLOCK)
     blocks["row"], blocks["length"], blocks["left"] = row, length, length
-    blocks["acceleration"], blocks["nominal"] = _along(limits.acceleration, unit), nominal
+    blocks["acceleration"], blocks["nominal"] = along(limits.acceleration, unit), nominal
     blocks["cap"], blocks["effort"] = cap, effort
     blocks["events"] = (np.abs(delta) * limits.steps).max(axis=1, initial=0.0) / length
     return blocks
@@ -227,20 +225,10 @@ def _blocks(place: Floats, speed: Floats, rapid: Bools, pause: Floats, limits: G
 
 def _junctions(unit: Floats, limits: Grbl) -> tuple[Floats, Bools]:
     """(M,) v_j² at the start of each block, and whether the direction changes there."""
-    cos = -(unit[:-1] * unit[1:]).sum(axis=1)
-    s = np.sqrt(np.clip((1 - cos) / 2, 0, 1))
-    turn = unit[1:] - unit[:-1]
-    turn /= np.maximum(np.linalg.norm(turn, axis=1), 1e-12)[:, None]
-    square = _along(limits.acceleration, turn) * limits.junction_deviation * s / np.maximum(1 - s, 1e-12)
-    square = np.select([cos > STRAIGHT, cos < -STRAIGHT], [0.0, np.inf], square)
     first = np.zeros(min(len(unit), 1))
-    return np.append(first, square), np.append(first > 0, np.abs(cos) <= STRAIGHT)
-
-
-def _along(limit: Triple, unit: Floats) -> Floats:
-    """(M,) the largest value along each (M, 3) direction that exceeds no axis' limit."""
-    least: Floats = np.min(np.asarray(limit) / np.maximum(np.abs(unit), 1e-12), axis=1)
-    return least
+    bent = np.abs((unit[:-1] * unit[1:]).sum(axis=1)) <= STRAIGHT
+    square = junctions(unit, limits.acceleration, limits.junction_deviation)
+    return np.append(first, square), np.append(first > 0, bent)
 
 
 def _ticks(blocks: NDArray[np.void], limits: Grbl) -> int:
