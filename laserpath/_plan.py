@@ -112,7 +112,8 @@ def plan(
     widths = sorted({*WIDTHS, settings.blur})
     follows = gcode.dialect(machine.dialect).dynamic_power
     scored = commanded if follows else executed
-    lost = lost_in_motion(scored.figures, executed.figures, toolpath, design, process)
+    wanted = None if follows else measure(solution.toolpath, design, target, process)
+    lost = lost_in_motion((wanted or commanded).figures, executed.figures, toolpath, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,
@@ -120,7 +121,7 @@ def plan(
         warnings=(*warnings, *missing(scored.edges), *lost),
         window=process_window(as_executed(toolpath, process), design, target, process, widths=widths),
         limit=reachable(design, target, process),
-        power_follows=follows,
+        wanted=wanted,
     )
     return Plan(design, process, settings, target, start, solution, toolpath, program, result)
 

@@ -91,7 +91,7 @@ def limits(machine: Machine) -> gcode.Limits:
     A planner of n moves sees n − 1 of them when it plans the next one's start.
     """
     deviation = machine.junction_deviation
-    if _controller_name(machine) == "klipper":
+    if gcode.dialect(machine.dialect).controller == "klipper":
         deviation = _klipper(machine).junction_deviation
     return gcode.Limits(
         speed_max=machine.speed_max,
@@ -103,9 +103,10 @@ def limits(machine: Machine) -> gcode.Limits:
     )
 
 
-def controller(machine: Machine) -> gcode.motion.Controller:
-    """The controller of `machine` as it really moves."""
-    name, rapid, ramp = _controller_name(machine), machine.rapid_speed, machine.acceleration
+def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.motion.Controller:
+    """The controller of `machine` as it really moves; or that of another dialect with its limits."""
+    name = (dialect or gcode.dialect(machine.dialect)).controller
+    rapid, ramp = machine.rapid_speed, machine.acceleration
     speed, acceleration = (*rapid, min(rapid)), (*ramp, min(ramp))
     steps = _FINE if machine.steps is None else (*machine.steps, _FINE[2])
     if name == "klipper":
@@ -140,16 +141,13 @@ def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
         segment_rate=machine.segment_rate,
         character_rate=machine.baud / _BITS if machine.baud and dialect.controller != "klipper" else None,
         look_ahead=machine.look_ahead,
+        controller=controller(machine, dialect),
     )
 
 
 def lag(machine: Machine) -> gcode.motion.Lag:
     """How late the head and the laser of `machine` come."""
     return gcode.motion.Lag(machine.lag, machine.laser_on_delay, machine.laser_off_delay)
-
-
-def _controller_name(machine: Machine) -> str:
-    return gcode.dialect(machine.dialect).controller
 
 
 def _klipper(machine: Machine) -> gcode.motion.Klipper:

@@ -14,6 +14,9 @@ from laserpath.program import EYE_SAFETY
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Spot, Toolpath
 
+_MARLIN_LEVELS = 3
+"""Marlin cuts off fractions of a level along its power ramps: one level is dark on short sides."""
+
 LAPS = 4
 """Enough to look at, few enough not to wait for."""
 
@@ -28,10 +31,16 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
         *EYE_SAFETY,
         "The light of this pass exposes resin too: run it before the resin is there, or with it covered.",
         f"Frame: x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm",
-        f"{laps} laps at {machine.power_min:.3g} mW",
+        f"{laps} laps at {faintest(machine):.3g} mW",
     )
     moves = convert.to_moves(frame_path(design, machine, laps), machine)
     return gcode.write(moves, gcode.dialect(machine.dialect), machine.s_max, header)
+
+
+def faintest(machine: Machine) -> float:
+    """The weakest power that shines on all of a line, mW."""
+    marlin = gcode.dialect(machine.dialect).controller == "marlin"
+    return max(machine.power_min, min(_MARLIN_LEVELS, machine.power_levels) * machine.power_step * marlin)
 
 
 def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
@@ -40,13 +49,13 @@ def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
     lap = [(x1, y0), (x1, y1), (x0, y1), (x0, y0)]
     n = 4 * laps
     speed = min(machine.speed_max)
-    return Toolpath(np.array([(x0, y0), *lap * laps]), np.full(n, machine.power_min), np.full(n, speed))
+    return Toolpath(np.array([(x0, y0), *lap * laps]), np.full(n, faintest(machine)), np.full(n, speed))
 
 
 def frame_dose(process: Process, laps: int = LAPS) -> float:
     """What the framing pass gives the resin along its lines, in critical doses."""
     machine, spot = process.machine, process.spot
-    q = laps * float(line_energy(machine.power_min, min(machine.speed_max), spot))
+    q = laps * float(line_energy(faintest(machine), min(machine.speed_max), spot))
     return q * _line_dose(spot) / process.resin.critical_dose
 
 

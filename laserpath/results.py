@@ -175,8 +175,8 @@ class Report:
     commanded: power/feed as written.  executed: with the speeds that the controller reaches.
     start: the initial curve at its best single power.  window: of what is executed, if it was computed.
     limit: what no path could do better, if it was looked for.
-    power_follows: whether the controller scales the power with its speed. Where it does not, what is
-    commanded is bent so that what is executed is right: only that is scored.
+    wanted: where the controller's power does not follow its speed, the plan before what is commanded was bent
+    so that what is executed is right: then only what is executed is scored. None: the power follows.
     """
 
     commanded: Measurement
@@ -185,17 +185,22 @@ class Report:
     warnings: tuple[str, ...] = ()
     window: ProcessWindow | None = None
     limit: Limit | None = None
-    power_follows: bool = True
+    wanted: Measurement | None = None
 
     @property
     def scored(self) -> Measurement:
         """What the plan is judged by and compared with its limit."""
-        return self.commanded if self.power_follows else self.executed
+        return self.commanded if self.wanted is None else self.executed
+
+    @property
+    def planned(self) -> Measurement:
+        """What it would be if the controller lost nothing."""
+        return self.commanded if self.wanted is None else self.wanted
 
     @property
     def scored_as(self) -> str:
         """'commanded' or 'executed'."""
-        return "commanded" if self.power_follows else "executed"
+        return "commanded" if self.wanted is None else "executed"
 
     @property
     def epe_p95(self) -> float:

@@ -238,7 +238,10 @@ def test_the_limit_is_one_line_of_the_summary(
     )
     assert run("plan", "square.svg") == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "imit" in line]
-    assert line == "Limit of this spot: 4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 ×"
+    assert (
+        line
+        == "Limit of this spot: 4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 × as commanded"
+    )
     library.plan = replace(library.plan, report=replace(report, limit=None))
     assert run("plan", "square.svg") == 0
     assert "imit" not in capsys.readouterr().out

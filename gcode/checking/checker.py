@@ -72,10 +72,9 @@ def examine(text: str, dialect: Dialect, machine: Envelope) -> Checked:
     findings += lights.check(program, characters, dialect)
     if not len(program.moves):
         return Checked(_sorted(findings))
-    pace = Pace.of(program.moves, machine, dialect)
+    pace = Pace.of(program, machine, dialect)
     findings += paths.check(program, characters, pace, machine, dialect)
-    seconds = float((pace.planned * pace.slowing + program.moves.dwell).sum())
-    return Checked(_sorted(findings), len(program.moves), seconds, _box(program))
+    return Checked(_sorted(findings), len(program.moves), pace.write_time, _box(program))
 
 
 def _unreadable(error: GcodeError, known: list[Finding]) -> list[Finding]:

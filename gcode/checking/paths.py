@@ -31,20 +31,29 @@ TOLD = 0.1  # of the lit length, from which slow moves are told
 STARVED = 1.02  # times the time it should take, from which a run is told to starve
 _PIECES_MAX = 1_000_000
 _TOLERANCE = 0.01  # mm, of chords from their arc, for the planner
+_MANY_SHORT = 0.5  # of the lit length, that is told also where the power follows the speed
+_LONGEST = 0.5  # mm, of a piece as executed
+_FLASH = 1.2  # times the power that a move says, from which the controller's own is told
 _EPS = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pace:
-    """peak: (N,) mm/s, of each move as executed.  planned: (N,) s without the link.  slowing: (N,) ≥ 1."""
+    """peak: (N,) mm/s, of each move as executed.  planned: (N,) s without the link.  slowing: (N,) ≥ 1.
+
+    brightest: (N,) the most that shines in each move, fraction of full power.  write_time: s, of all.
+    """
 
     peak: Floats
     planned: Floats
     slowing: Floats
+    brightest: Floats
+    write_time: float
 
     @classmethod
-    def of(cls, moves: Moves, envelope: Envelope, dialect: Dialect) -> Pace:
-        """As the planner of `motion` has it; arcs in pieces, as the controllers cut them."""
+    def of(cls, program: Program, envelope: Envelope, dialect: Dialect) -> Pace:
+        """As the controller has it, or the planner of `motion`; arcs are cut into chords."""
+        moves = program.moves
         straight, row = _cut(moves)
         limits = envelope.limits
         if sees_all(dialect):
@@ -54,8 +63,22 @@ class Pace:
         peak, slowing = np.zeros(count), np.ones(count)
         np.maximum.at(peak, row, profile.peak)
         np.maximum.at(slowing, row, profile.slowing)
-        planned = np.bincount(row, profile.duration / profile.slowing, count)
-        return cls(peak, np.asarray(planned, dtype=np.float64), slowing)
+        planned = np.bincount(row, profile.duration / profile.slowing, count).astype(np.float64)
+        if envelope.controller is None:
+            return cls(peak, planned, slowing, moves.power, float(profile.duration.sum()))
+        done = motion.execute(
+            moves,
+            envelope.controller,
+            characters=program.characters,
+            longest=_LONGEST,
+            tolerance=_tolerance(moves),
+        )
+        length = np.linalg.norm(np.diff(done.xyz, axis=0), axis=1)
+        moving = (length > 0) & (done.duration > 0)
+        peak, brightest = np.zeros(count), np.zeros(count)
+        np.maximum.at(peak, done.row[moving], length[moving] / done.duration[moving])
+        np.maximum.at(brightest, done.row[moving], done.power[moving])
+        return cls(peak, planned, slowing, brightest, done.write_time)
 
 
 def sees_all(dialect: Dialect) -> bool:
@@ -64,14 +87,18 @@ def sees_all(dialect: Dialect) -> bool:
 
 
 def _cut(moves: Moves) -> tuple[Moves, NDArray[np.int64]]:
-    """Chords for arcs; coarser ones where there would be too many."""
+    """Chords for arcs."""
+    return moves.cut(_tolerance(moves))
+
+
+def _tolerance(moves: Moves) -> float:
+    """mm, of chords from their arc; more where there would be too many."""
     k = np.flatnonzero(moves.arc)
-    tolerance = _TOLERANCE
-    if k.size:
-        radius = np.hypot(*(moves.xy[k] - moves.centre[k]).T)
-        many = int(arcs.pieces(radius, moves.sweep[k], tolerance).sum()) / _PIECES_MAX
-        tolerance *= max(many, 1.0) ** 2
-    return moves.cut(tolerance)
+    if not k.size:
+        return _TOLERANCE
+    radius = np.hypot(*(moves.xy[k] - moves.centre[k]).T)
+    many = int(arcs.pieces(radius, moves.sweep[k], _TOLERANCE).sum()) / _PIECES_MAX
+    return _TOLERANCE * max(many, 1.0) ** 2
 
 
 def check(
@@ -85,6 +112,7 @@ def check(
     yield from _link(program, pace, envelope, dialect)
     yield from _short(program, envelope, dialect)
     yield from _unreached(program, pace, envelope, dialect)
+    yield from _flashes(program, pace, dialect)
 
 
 def _first(program: Program, rows: Bools, severity: str, message: str) -> Finding:
@@ -130,10 +158,15 @@ def _places(program: Program, text: Text, envelope: Envelope) -> Iterator[Findin
 
 
 def _heights(program: Program, envelope: Envelope) -> Iterator[Finding]:
+    z = program.moves.z[1:]
     if envelope.z is None:
+        moved = np.diff(program.moves.z) != 0
+        if moved.any():
+            worst = z[np.argmax(np.abs(z))]
+            message = f"Z moves, as far as {worst:.6g} mm, and nothing is known of the machine's range in Z"
+            yield _first(program, moved, "warning", message)
         return
     low, high = envelope.z
-    z = program.moves.z[1:]
     beyond = (z < low - _EPS) | (z > high + _EPS)
     if beyond.any():
         worst = z[np.flatnonzero(beyond)[0]]
@@ -215,7 +248,9 @@ def _link(program: Program, pace: Pace, envelope: Envelope, dialect: Dialect) ->
     if envelope.character_rate is None:
         return
     starts = np.arange(0, len(moves), envelope.look_ahead)
-    needed = np.add.reduceat(program.characters.astype(np.float64), starts) / envelope.character_rate
+    sent = program.characters.astype(np.float64)
+    sent[0] = 0  # with the header, before anything moves
+    needed = np.add.reduceat(sent, starts) / envelope.character_rate
     wait = needed / np.maximum(np.add.reduceat(pace.planned + moves.dwell, starts), 1e-12)
     counts = np.diff(np.append(starts, len(moves)))
     wait[counts < envelope.look_ahead] = 0  # the rest at the end is in the buffer by then
@@ -253,6 +288,8 @@ def _short(program: Program, envelope: Envelope, dialect: Dialect) -> Iterator[F
     reach = np.cumsum(np.bincount(k[bad], minlength=len(moves) + 1)[:-1])
     rows[:] = reach - np.append(np.zeros(n, dtype=reach.dtype), reach[:-n]) > 0
     share, first = _share(length, rows, moves.on), int(k[bad][0])
+    if moves.dynamic[rows & moves.on].all() and share < _MANY_SHORT:
+        return
     least = moves.speed[first] ** 2 / (2 * min(envelope.acceleration) * n)
     message = (
         f"moves of {length[first]:.3g} mm are too short for F{moves.speed[first] * 60:.6g}: a planner that "
@@ -268,15 +305,27 @@ def _unreached(program: Program, pace: Pace, envelope: Envelope, dialect: Dialec
     wanted = np.minimum(moves.speed, _along(moves, envelope.speed_max))  # above it is told elsewhere
     slow = lit & (pace.peak < REACHED * wanted)
     share = _share(moves.length, slow, lit)
-    if share < TOLD:
-        return
+    if share < TOLD or moves.dynamic[slow].all():
+        return  # where the power follows the speed it is only late
     effect = "constant power overexposes there"
     if dialect.controller == "marlin":
         effect = "the power follows it only with the firmware's power trapezoid"
-    elif moves.dynamic[slow].all():
-        effect = "the power follows it"
     message = (
         f"{_percent(share)} of the lit length never comes within 10 % of the commanded speed, "
         f"for want of acceleration; {effect}"
     )
     yield _first(program, slow, "warning", message)
+
+
+def _flashes(program: Program, pace: Pace, dialect: Dialect) -> Iterator[Finding]:
+    """Moves in which more shines than they say: Marlin's power trapezoid where a move only brakes."""
+    moves = program.moves
+    least = 1.0 / 255
+    bright = ~moves.still & (pace.brightest > _FLASH * moves.power + least)
+    if bright.any():
+        k = int(np.flatnonzero(bright)[np.argmax(pace.brightest[bright])])
+        message = (
+            f"{dialect.name}'s power comes to {pace.brightest[k]:.2g} of full in moves that say "
+            f"{moves.power[k]:.2g}: where a move only brakes its power trapezoid runs over"
+        )
+        yield _first(program, bright, "error", message)

@@ -14,6 +14,7 @@ badly: there lines stay whole.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -38,13 +39,15 @@ def corrected(
     power_levels: int | None = None,
     level_min: int = 1,
 ) -> Moves:
-    """`moves` (lines, rapids, dwells) with powers that give every lit line its energy as executed.
+    """`moves` (lines, rapids, dwells) with constant powers that give every lit line its energy as executed.
 
     shortest: mm, of a part.  segment_rate: moves/s that the link delivers.  power_levels, level_min: powers
     become levels; a part that wants less than half of the smallest is dark.
     """
     if not (math.isfinite(shortest) and shortest > 0):
         raise GcodeError(f"shortest is {shortest}, but must be above 0")
+    # The power that is told is for the speed that is told: nothing has to follow.
+    moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
     if moves.arc.any():
         raise GcodeError("an arc has one power; cut arcs into chords first")
     whole = isinstance(controller, Marlin)

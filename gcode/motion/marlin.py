@@ -96,8 +96,8 @@ class Marlin:
 
     @property
     def shortest_move(self) -> float:
-        """How long a move is in any case not left to the next one, mm: as rounding to steps leaves it."""
-        return (self.shortest + 1) * 2**0.5 / min(self.steps[:2])
+        """Mm along x or y, from which a move is not left to the next one, however it is rounded to steps."""
+        return (self.shortest + 1) / min(self.steps[:2])
 
 
 @dataclass(frozen=True, eq=False)

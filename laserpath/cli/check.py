@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ def check(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Check FILE, a G-code program, before it runs on a machine.
+    """Check FILE, a G-code program, before it runs on a machine. `-` reads stdin.
 
     Says in which lines the laser is on where it must be dark, what is out of the machine's range, what
     its controller does not understand, and where it cannot follow.
@@ -76,9 +77,10 @@ def check(
 
 
 def _read(file: Path) -> str:
-    """The text; bytes that are no UTF-8 are kept as they are, for the check to find."""
+    """The text of a file, `-` for stdin; bytes that are no UTF-8 are kept as they are, for the check to find."""
     try:
-        return file.read_bytes().decode("utf-8", "surrogateescape")
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return data.decode("utf-8", "surrogateescape")
     except OSError as error:
         raise InputError(f"program {str(file)!r} cannot be read: {error.strerror}") from error
 
@@ -92,7 +94,8 @@ def _summary(file: Path, checked: Checked) -> str:
     """`design.gcode: no errors, 2 warnings; 1234 moves in 12.3 s, X 0…20 Y 0…10 mm`."""
     said = f"{file}: {_count(checked.errors, 'error')}, {_count(checked.warnings, 'warning')}"
     if checked.box is None:
-        return f"{said}; no moves"
+        unread = any(finding.error for finding in checked.findings)
+        return f"{said}; {'the moves could not be read to the end' if unread else 'no moves'}"
     x0, y0, x1, y1 = (f"{value:.6g}" for value in checked.box)
     moves, seconds = _count(checked.moves, "move"), checked.write_time
     return f"{said}; {moves} in {seconds:.4g} s, within X {x0}…{x1} and Y {y0}…{y1} mm"

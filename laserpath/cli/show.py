@@ -135,7 +135,7 @@ def at_best(plan: Plan, limit: Limit) -> str:
     return (
         f"Limit of this spot: {_cell('epe_mean', limit.figures, fwhm)} on average, "
         f"{_cell('missing_edges', limit.figures, fwhm)} edges missing; "
-        f"plan: {number(times_the_limit(plan.report), 2)} ×"
+        f"plan: {number(times_the_limit(plan.report), 2)} × as {plan.report.scored_as}"
     )
 
 
@@ -157,8 +157,8 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
         share = 100 * frame_dose(plan.process)
         yield (
-            f"the framing pass exposes too: {share:.2g} % of the critical dose along its lines; "
-            "run it before the resin is there, or with it covered"
+            f"the framing pass exposes too: {share:.2g} % of the critical dose along its lines, and some "
+            "times that at its corners; run it before the resin is there, or with it covered"
         )
 
 

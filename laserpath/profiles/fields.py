@@ -72,9 +72,9 @@ MACHINE = (
     Field("speed_max", SPEED, pair=True),
     Field("rapid_speed", SPEED, pair=True),
     Field("acceleration", ACCELERATION, pair=True),
-    Field("junction_deviation", _FEW_LENGTHS),
+    Field("junction_deviation", _FEW_LENGTHS, required=False),
     Field("power_max", POWER),
-    Field("s_max", NUMBER),
+    Field("s_max", NUMBER, required=False),
     Field("power_levels", NUMBER, kind=int),
     Field("level_min", NUMBER, kind=int, required=False),
     Field("segment_rate", RATE, required=False),
@@ -152,7 +152,12 @@ def build(
         elif noun is Resin:
             values = _resin_values(values)
         if "dialect" in values:
-            values["dialect"] = _dialect(values["dialect"], folder or Path())
+            spoken = gcode.dialect(_dialect(values["dialect"], folder or Path()))
+            values = {
+                "s_max": spoken.power_max,
+                **values,
+                "dialect": _dialect(values["dialect"], folder or Path()),
+            }
         return noun(**values)
     except (InputError, gcode.GcodeError) as error:
         raise InputError(f"{owner}: {error}") from error

@@ -68,7 +68,7 @@ def page(
 ) -> str:
     """The whole report as HTML."""
     executed, fwhm = report.executed, optics.fwhm(process.spot)
-    places = worst_places(executed.edges, design, fwhm, report.scored.edges)
+    places = worst_places(executed.edges, design, fwhm, report.planned.edges)
     inside, outside = patches(executed, design, fwhm, process.resin.critical_dose)
     facts = Facts(report, design, toolpath, process, settings, loss, places, inside, outside)
     verdict: Verdict = judge(facts)
@@ -83,6 +83,7 @@ def page(
         not_computed=reach.NOT_COMPUTED,
         fwhm=fwhm,
         quality=settings.quality,
+        scored_as=report.scored_as,
         groups=[(title, [_cells(row, report, fwhm) for row in rows]) for title, rows in GROUPS],
         glossary=GLOSSARY,
         records=_records(process, settings),

@@ -57,7 +57,7 @@ class Facts:
         """What the controller loses of the plan, if that is much."""
         report = self.report
         return lost_in_motion(
-            report.scored.figures, report.executed.figures, self.toolpath, self.design, self.process
+            report.planned.figures, report.executed.figures, self.toolpath, self.design, self.process
         )
 
     def micrometres(self, fwhms: float) -> str:
@@ -269,7 +269,7 @@ def _late_gain(loss: Floats) -> float:
 
 
 def _advice_on_motion(facts: Facts) -> Iterator[str]:
-    commanded, executed = facts.report.scored.figures, facts.report.executed.figures
+    commanded, executed = facts.report.planned.figures, facts.report.executed.figures
     machine = facts.process.machine
     over = facts.process.resin.over_dose
     if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:

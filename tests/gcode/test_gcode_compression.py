@@ -166,11 +166,22 @@ def test_short_lines_are_joined_and_keep_their_energy(steps: list[float], shorte
     xy = np.vstack([[0, 0], np.cumsum(np.column_stack([np.cos(turn), np.sin(turn)]) * np.c_[steps], axis=0)])
     moves = lines(xy, np.linspace(0.1, 0.3, n))
     joined = join_short(moves, shortest)
-    assert len(joined) == 1 or joined.length.min() >= shortest * (1 - 1e-9)
+    apart = np.abs(np.diff(joined.xy, axis=0)).max(axis=1)
+    assert apart.min() >= shortest * (1 - 1e-9)
     energy = lambda m: (m.power * m.length / m.speed).sum()  # noqa: E731
     wanted = energy(moves)
     assert energy(joined) == pytest.approx(wanted) or joined.power.max() == 1
-    np.testing.assert_array_equal(joined.xy[[0, -1]], xy[[0, -1]])
+
+
+@pytest.mark.parametrize("radius", [0.02, 0.05, 0.07, 0.15, 0.5])
+def test_small_loops_keep_their_light_and_place(radius: float) -> None:
+    moves = lines(circle(40, radius), 0.2)
+    joined = join_short(moves, 0.0875)
+    energy = lambda m: (m.power * m.length / m.speed).sum()  # noqa: E731
+    assert energy(joined) == pytest.approx(energy(moves))
+    assert np.abs(np.diff(joined.xy, axis=0)).max(axis=1).min() >= 0.0875 * (1 - 1e-9)
+    np.testing.assert_allclose((joined.xy[1:] + joined.xy[:-1]).mean(axis=0) / 2, [0, 0], atol=0.05)
+    assert farthest(joined, moves) < 0.09
 
 
 @pytest.mark.parametrize("tolerance", [-1, float("nan"), float("inf")])
