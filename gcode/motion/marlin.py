@@ -86,6 +86,8 @@ class Marlin:
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
+            if isinstance(f.default, tuple) and np.shape(value) != (3,):
+                raise GcodeError(f"limit {f.name} is {value}, but must be three numbers, of x, y and z")
             if value is None or isinstance(value, bool):
                 continue
             least = 0.0 if f.name in ("minimum_segment_time", "reply", "jerk") else np.nextafter(0.0, 1.0)

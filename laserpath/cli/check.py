@@ -77,7 +77,7 @@ def check(
 
 
 def _read(file: Path) -> str:
-    """The text of a file, `-` for stdin; bytes that are no UTF-8 are kept as they are, for the check to find."""
+    """The text of a file, or `-` for stdin; bytes that are no UTF-8 are kept, for the check to find."""
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         return data.decode("utf-8", "surrogateescape")
@@ -94,8 +94,8 @@ def _summary(file: Path, checked: Checked) -> str:
     """`design.gcode: no errors, 2 warnings; 1234 moves in 12.3 s, X 0…20 Y 0…10 mm`."""
     said = f"{file}: {_count(checked.errors, 'error')}, {_count(checked.warnings, 'warning')}"
     if checked.box is None:
-        unread = any(finding.error for finding in checked.findings)
-        return f"{said}; {'the moves could not be read to the end' if unread else 'no moves'}"
+        unread = checked.unread_from
+        return f"{said}; {'no moves' if unread is None else f'not read beyond line {unread}'}"
     x0, y0, x1, y1 = (f"{value:.6g}" for value in checked.box)
     moves, seconds = _count(checked.moves, "move"), checked.write_time
     return f"{said}; {moves} in {seconds:.4g} s, within X {x0}…{x1} and Y {y0}…{y1} mm"

@@ -16,6 +16,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+import gcode
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.report import pictures, plots, reach
@@ -149,7 +150,11 @@ def _records(process: Process, settings: Settings) -> list[tuple[str, list[tuple
         ("Resin", process.resin),
         ("Machine", process.machine),
     ]
-    return [(t, [(f.name, _value(getattr(r, f.name))) for f in fields(r)]) for t, r in named]
+    klipper = gcode.dialect(process.machine.dialect).controller == "klipper"
+    idle = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
+    return [
+        (t, [(f.name, _value(getattr(r, f.name))) for f in fields(r) if f.name not in idle]) for t, r in named
+    ]
 
 
 def _value(value: object) -> str:

@@ -186,3 +186,48 @@ def test_nothing_executes_as_nothing() -> None:
         execute(still, LIMITS, longest=0)
     with pytest.raises(GcodeError, match=r"characters has shape \(2,\)"):
         execute(still, LIMITS, characters=[1, 2])
+
+
+@pytest.mark.parametrize("kind", [Grbl, Marlin])
+def test_limits_of_three_axes_are_three_numbers(kind: type) -> None:
+    with pytest.raises(GcodeError, match="limit max_rate is 100, but must be three numbers"):
+        kind(max_rate=100)
+
+
+SQUARE = Moves.straight(
+    [[0, 0], [5, 5], [15, 5], [15, 15], [5, 15], [5, 5]], [0, *[0.75] * 4], [100, *[20] * 4], [1, 0, 0, 0, 0]
+)
+"""10 mm at 20 mm/s: 2 s at 0.75 of full power are 1.5 s."""
+
+
+@pytest.mark.parametrize(
+    ("controller", "dynamic", "measured"),
+    [
+        (Grbl(), True, 1.504), (Grbl(), False, 1.586), (Marlin(), False, 1.476),
+        (Klipper(minimum_cruise_ratio=0), False, 1.560),
+    ],
+    ids=["GRBL M4", "GRBL M3", "Marlin", "Klipper"],
+)  # fmt: skip
+def test_exposure_of_a_square_is_what_the_firmware_gave(
+    controller: Grbl | Marlin | Klipper, dynamic: bool, measured: float
+) -> None:
+    """Measured with the real firmware; how the recorded program approached is not known, hence 2 %."""
+    moves = Moves.straight(SQUARE.xy, SQUARE.power, SQUARE.speed, SQUARE.rapid, dynamic=dynamic)
+    levels = None if isinstance(controller, Klipper) else 255
+    assert execute(moves, controller, power_levels=levels).exposure == pytest.approx(measured, rel=0.02)
+
+
+def test_klipper_wants_four_decimals_of_small_moves() -> None:
+    """A circle of 19.9 mm in 0.05 mm moves at 50 mm/s: rounding to 1 µm makes corners of it."""
+    n, radius = 2500, 19.9
+    t = np.linspace(0, 2 * np.pi, n + 1)
+    xy = radius * np.column_stack([np.cos(t), np.sin(t)])
+    times = [
+        execute(
+            Moves.straight(np.round(xy, digits), np.full(n, 0.5), np.full(n, 50.0), np.zeros(n, bool)),
+            Klipper(minimum_cruise_ratio=0),
+        ).write_time
+        for digits in (3, 5)
+    ]
+    assert times[1] == pytest.approx(2 * np.pi * radius / 50, rel=0.05)
+    assert times[0] > 1.3 * times[1]
