@@ -177,7 +177,7 @@ def plan(xyz: ArrayLike, speed: ArrayLike, dwell: ArrayLike, characters: ArrayLi
     if len(wrong):
         raise GcodeError(f"speed of row {wrong[0]} is {speeds[wrong[0]]} mm/s, but must be above 0")
     queue = np.zeros(len(steps) - 1, kernel.BLOCK)
-    blocks = kernel.run(steps, speeds, still, line, queue, np.zeros(1, kernel.STATE), kernel.Rules.of(limits))
+    blocks = kernel.run(steps, speeds, still, line, queue, np.zeros(1, kernel.STATE), _rules(limits))
     return _rows(queue, blocks, steps / per_mm)
 
 
@@ -202,6 +202,30 @@ def pieces(plan: Plan, power: ArrayLike, limits: Marlin, longest: float = 0.1) -
         row=out.row, duration=out.duration, distance=done * length[out.row], power=out.level / LEVELS,
         xyz=origin[out.row] + done[:, None] * along[out.row],
     )  # fmt: skip
+
+
+def _rules(m: Marlin) -> kernel.Rules:
+    """The parameters as the compiled planner takes them."""
+
+    def axes(values: ArrayLike) -> Floats:
+        return np.array(values, dtype=float)
+
+    return kernel.Rules(
+        axes(m.max_rate), axes(m.acceleration), float(m.along), float(m.junction_deviation),
+        axes(m.jerk if m.jerk is not None else (np.inf,) * 3), m.small_segments, axes(m.steps),
+        m.blocks, float(m.minimum_segment_time), m.shortest, _chords_of_acos(),
+    )  # fmt: skip
+
+
+def _chords_of_acos() -> tuple[Floats, Floats]:
+    """Slope and offset of the lines between acos at 1 − 2^−i, i = 0…16, that stand for it: acos itself at
+    0 and 1, and 0.75 % above it between, which halves the largest relative error.
+    """
+    x = np.append(1 - 2.0 ** -np.arange(16), kernel.STRAIGHT)
+    y = np.arccos(x) * 1.00751495
+    y[0], y[-1] = np.arccos(x[0]), np.arccos(x[-1])
+    slope = np.diff(y) / np.diff(x)
+    return slope, y[:-1] - slope * x[:-1]
 
 
 def _rows(queue: Records, blocks: int, vertex: Floats) -> Plan:
