@@ -17,6 +17,7 @@ import shapely
 from numpy.typing import ArrayLike
 from shapely.geometry import MultiPolygon, Polygon
 
+import gcode
 from laserpath.arrays import Bools, Floats, frozen_array
 from laserpath.checks import between, number, positive, whole
 from laserpath.choices import INITIAL_CURVES, QUALITIES
@@ -238,13 +239,13 @@ class Machine:
     """What the machine can do. Pairs are (x, y).
 
     size: work area, mm.  speed_max, rapid_speed: mm/s.  acceleration: mm/s².
-    junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max.
+    junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max; 0: the dialect's.
     power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
     level_min: the smallest usable n.  segment_rate: moves/s that the link keeps up with.
     look_ahead: moves that the planner sees.  dialect: name of a G-code dialect, or a TOML file of one.
     baud: bits/s of a serial line, None for one without limit.  steps: per mm, of the motors; None: many.
     square_corner_velocity: mm/s, and minimum_cruise_ratio: as in Klipper, for the junction deviation.
-    lag: s, of the head, as of a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
+    lag, of the head, as of a galvo's mirrors, laser_on_delay, laser_off_delay: s.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -254,7 +255,7 @@ class Machine:
     acceleration: Point = (500.0, 500.0)
     junction_deviation: float = 0.01
     power_max: float = 10.0
-    s_max: float = 1000.0
+    s_max: float = 0.0
     power_levels: int = 255
     level_min: int = 1
     segment_rate: float = 250.0
@@ -269,15 +270,16 @@ class Machine:
     laser_off_delay: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.s_max == 0:
+            object.__setattr__(self, "s_max", gcode.dialect(self.dialect).power_max)
         positive(
             self, "size", "speed_max", "rapid_speed", "acceleration", "junction_deviation",
             "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
             "square_corner_velocity",
         )  # fmt: skip
         positive(self, *(name for name in ("baud", "steps") if getattr(self, name) is not None))
-        between(
-            self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1), laser_on_delay=(0, 1), laser_off_delay=(0, 1)
-        )
+        between(self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1))
+        between(self, laser_on_delay=(0, 1), laser_off_delay=(0, 1))
         whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
             raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")

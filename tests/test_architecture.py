@@ -31,7 +31,7 @@ FLOORS = (
 )
 """Rooms from the ground up. A room is a package, or a module of `laserpath`."""
 
-GROUND = ["errors", "arrays", "checks", "choices", "types"]
+GROUND = ["gcode", "errors", "arrays", "checks", "choices", "types"]
 """On the same floor, and each stands on those before it."""
 
 LONGEST = 400

@@ -19,14 +19,14 @@ from laserpath.types import Design, Machine, Process, Settings
 BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3)), "bracket")
 QUICK = Settings(iterations=60, quality="draft")
 
-# Of the generic machine, what each dialect's full power is and what its controller needs.
+# The generic machine, with what each controller needs.
 SPOKEN = {
     "grbl": Machine(),
     "grblhal": Machine(dialect="grblhal"),
-    "marlin": Machine(dialect="marlin", s_max=255),
+    "marlin": Machine(dialect="marlin"),
     "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000, minimum_cruise_ratio=0),
-    "smoothieware": Machine(dialect="smoothieware", s_max=1),
-    "linuxcnc": Machine(dialect="linuxcnc", s_max=1, look_ahead=200, segment_rate=500),
+    "smoothieware": Machine(dialect="smoothieware"),
+    "linuxcnc": Machine(dialect="linuxcnc", look_ahead=200, segment_rate=500),
     "generic": Machine(dialect="generic"),
 }
 
@@ -75,7 +75,7 @@ def test_every_profile_plans_within_its_machine(name: str) -> None:
 
 def test_a_late_laser_is_told_early() -> None:
     late = Machine(
-        name="galvo", dialect="linuxcnc", s_max=1, baud=None, segment_rate=1e5, look_ahead=1000,
+        name="galvo", dialect="linuxcnc", baud=None, segment_rate=1e5, look_ahead=1000,
         speed_max=(500, 500), rapid_speed=(8000, 8000), acceleration=(1e8, 1e8), junction_deviation=0.1,
         power_max=100, lag=2e-4, laser_on_delay=5e-4, laser_off_delay=4e-4,
     )  # fmt: skip

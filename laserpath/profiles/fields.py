@@ -152,12 +152,7 @@ def build(
         elif noun is Resin:
             values = _resin_values(values)
         if "dialect" in values:
-            spoken = gcode.dialect(_dialect(values["dialect"], folder or Path()))
-            values = {
-                "s_max": spoken.power_max,
-                **values,
-                "dialect": _dialect(values["dialect"], folder or Path()),
-            }
+            values["dialect"] = _dialect(values["dialect"], folder or Path())
         return noun(**values)
     except (InputError, gcode.GcodeError) as error:
         raise InputError(f"{owner}: {error}") from error

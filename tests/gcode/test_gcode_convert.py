@@ -77,6 +77,11 @@ def test_each_dialect_moves_as_its_controller(dialect: str, kind: type) -> None:
         assert controller.baud == 250000
 
 
+def test_full_power_is_the_dialect_s_unless_said() -> None:
+    assert (Machine().s_max, Machine(dialect="marlin").s_max) == (1000, 255)
+    assert Machine(dialect="marlin", s_max=100).s_max == 100
+
+
 def test_klipper_plans_with_its_square_corner() -> None:
     machine = Machine(dialect="klipper", square_corner_velocity=8)
     assert convert.limits(machine).junction_deviation == pytest.approx(64 * (2**0.5 - 1) / 500)
