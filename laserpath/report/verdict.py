@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import gcode
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.choices import QUALITIES
@@ -24,6 +25,9 @@ from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
 _FEW = 20
+_COARSE_FWHM = 0.05
+"""A motor step that moves edges visibly."""
+
 _LONG, _VERY_LONG = 5.0, 60.0
 """s. What takes less need not be faster; what takes more might well be."""
 
@@ -272,7 +276,17 @@ def _advice_on_motion(facts: Facts) -> Iterator[str]:
     commanded, executed = facts.report.planned.figures, facts.report.executed.figures
     machine = facts.process.machine
     over = facts.process.resin.over_dose
-    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
+    worse = executed.epe_mean > 1.5 * commanded.epe_mean + 0.01
+    fwhm = optics.fwhm(facts.process.spot)
+    if worse and machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * fwhm:
+        marlin = gcode.dialect(machine.dialect).controller == "marlin"
+        joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
+        yield (
+            f"The motors' steps of {1000 / min(machine.steps):.3g} µm round every place{joins}: much of "
+            f"{facts.micrometres(executed.epe_mean)} on average instead of "
+            f"{facts.micrometres(commanded.epe_mean)}. More steps per mm draw truer."
+        )
+    elif worse:
         yield (
             "The controller brakes in bends and its power does not follow exactly, which moves the edge by "
             f"{facts.micrometres(executed.epe_mean)} on average instead of "

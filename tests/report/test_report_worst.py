@@ -175,6 +175,23 @@ def test_advice_names_what_limits_the_plan() -> None:
     assert "rises to 4.40 × critical" in advice(report=replace(job.report, executed=hot))
 
 
+@pytest.mark.parametrize(("dialect", "joins"), [("grbl", False), ("marlin", True)])
+def test_coarse_steps_are_named_rather_than_braking(dialect: str, joins: bool) -> None:
+    job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    off = replace(job.report.executed, figures=replace(job.report.executed.figures, epe_mean=0.2))
+    job = replace(job, report=replace(job.report, executed=off))
+
+    def advice(steps: tuple[float, float] | None) -> str:
+        machine = Machine(dialect=dialect, steps=steps)
+        return " ".join(verdict(replace(job, process=replace(job.process, machine=machine))).advice)
+
+    assert "steps of 12.5 µm round every place" in advice((80, 80))
+    assert ("fewer than 7 steps" in advice((80, 80))) == joins
+    assert "brakes in bends" not in advice((80, 80))
+    assert "brakes in bends" in advice((400, 400))
+    assert "brakes in bends" in advice(None)
+
+
 def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
     job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
     executed = job.report.executed
