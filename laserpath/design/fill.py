@@ -41,7 +41,7 @@ def fill(rings: Sequence[Floats], rule: str) -> BaseGeometry:
 
 
 def _joined(faces: NDArray[np.object_]) -> BaseGeometry:
-    """Their union; they only touch, but GEOS before 3.12 at times sees them overlap in the last bits."""
+    """Their union; they only touch, but GEOS 3.13 at times sees them overlap in the last bits."""
     try:
         return shapely.coverage_union_all(faces)
     except shapely.GEOSException:

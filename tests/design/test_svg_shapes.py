@@ -130,7 +130,7 @@ def winding(polygons: list[list[tuple[float, float]]], points: np.ndarray) -> np
     return np.rint(total / (2 * np.pi)).astype(int)
 
 
-# GEOS 3.11 took faces of these rings, which touch, for overlapping.
+# GEOS 3.13.1 took faces of these rings, which touch, for overlapping.
 TOUCHING = [
     [(0.0, 3.0), (7.0, 0.0), (0.0, 1.0), (4.0, 1.0)],
     [(0.0, 0.0), (7.0, 4.0), (0.0, 2.0), (4.0, 1.0), (1.0, 3.0), (0.0, 0.0), (7.0, 4.0), (0.0, 1.0)],
