@@ -25,6 +25,11 @@ def circle(n: int, radius: float = 5.0, sweep: float = 2 * np.pi) -> np.ndarray:
     return radius * np.column_stack([np.cos(t), np.sin(t)])
 
 
+def energy(moves: Moves) -> float:
+    """∫ power dt, s."""
+    return float((moves.power * moves.length / moves.speed).sum())
+
+
 def farthest(a: Moves, b: Moves) -> float:
     """Hausdorff distance of two paths, mm."""
     one, two = (LineString(m.chords(1e-6).xy) for m in (a, b))
@@ -154,7 +159,6 @@ def test_speeds_within_the_slack_become_their_mean() -> None:
     assert not fit_arcs(moves, 0.004).arc.any()
     arcs = fit_arcs(moves, 0.004, LEVELS, slack=0.02)
     assert len(arcs) < n / 10
-    energy = lambda m: (m.power * m.length / m.speed).sum()  # noqa: E731
     assert energy(arcs) == pytest.approx(energy(moves), rel=1e-3)
     assert np.abs(arcs.speed / 20 - 1).max() < 0.005
 
@@ -168,7 +172,6 @@ def test_short_lines_are_joined_and_keep_their_energy(steps: list[float], shorte
     joined = join_short(moves, shortest)
     apart = np.abs(np.diff(joined.xy, axis=0)).max(axis=1)
     assert apart.min() >= shortest * (1 - 1e-9)
-    energy = lambda m: (m.power * m.length / m.speed).sum()  # noqa: E731
     wanted = energy(moves)
     assert energy(joined) == pytest.approx(wanted) or joined.power.max() == 1
 
@@ -177,7 +180,6 @@ def test_short_lines_are_joined_and_keep_their_energy(steps: list[float], shorte
 def test_small_loops_keep_their_light_and_place(radius: float) -> None:
     moves = lines(circle(40, radius), 0.2)
     joined = join_short(moves, 0.0875)
-    energy = lambda m: (m.power * m.length / m.speed).sum()  # noqa: E731
     assert energy(joined) == pytest.approx(energy(moves))
     assert np.abs(np.diff(joined.xy, axis=0)).max(axis=1).min() >= 0.0875 * (1 - 1e-9)
     np.testing.assert_allclose((joined.xy[1:] + joined.xy[:-1]).mean(axis=0) / 2, [0, 0], atol=0.05)
