@@ -268,3 +268,16 @@ def test_areas_of_micrometre_designs_are_in_square_micrometres(value: float, tex
 )
 def test_durations_are_as_people_say_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_the_mark_stands_beside_the_number_that_it_judges(job: Job) -> None:
+    """Where only what is executed counts, so does the mark."""
+    followed, told = job.report, replace(job.report, wanted=job.report.commanded)
+    for report, column in ((followed, 2), (told, 3)):
+        marked = {
+            column
+            for row in re.findall(r"<tr><th scope=.*?</tr>", html_of(replace(job, report=report)), re.S)
+            for column, cell in enumerate(re.findall(r"<td.*?</td>", row, re.S), start=1)
+            if 'class="trend' in cell
+        }
+        assert marked == {column}
