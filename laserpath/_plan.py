@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import gcode
-from laserpath import convert, files, framing, optics, report, toolpath_svg
+from laserpath import convert, files, framing, optics, project, report, toolpath_svg
 from laserpath.design import load
 from laserpath.dose import DoseModel
 from laserpath.measure import Sent, as_executed, lost_in_motion, measure, measure_executed, missing
@@ -22,6 +22,7 @@ from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
 from laserpath.placement import check_power, place, too_fine, too_strong
 from laserpath.program import header, write_program
+from laserpath.project import NAME as PROJECT
 from laserpath.results import Report, Solution
 from laserpath.smooth import to_levels
 from laserpath.stages import final_loss
@@ -60,10 +61,17 @@ class Plan:
         limit = self.settings.max_epe_fwhm
         return limit is None or self.report.epe_p95 <= limit
 
-    def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
+    @property
+    def project(self) -> str:
+        """The project file that plans the same again."""
+        return project.text(self.design, self.process, self.settings)
+
+    def write(
+        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
+    ) -> tuple[Path, ...]:
         """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
 
-        frame: NAME.frame.gcode too, a weak pass around the bounding box.
+        frame: NAME.frame.gcode too, a weak pass around the bounding box.  project: laserpath.toml too.
         """
         drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
         page = report.render(
@@ -74,7 +82,10 @@ class Plan:
         texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
         if frame:
             texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
-        return files.write_all({Path(folder) / f"{self.design.name}.{end}": t for end, t in texts.items()})
+        places = {Path(folder) / f"{self.design.name}.{end}": text for end, text in texts.items()}
+        if project:
+            places[Path(folder) / PROJECT] = self.project
+        return files.write_all(places)
 
 
 def plan(
@@ -93,7 +104,7 @@ def plan(
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
     check_power(process, settings)
-    design = place(design, resin, machine, spot, settings.origin)
+    design = place(design, resin, machine, spot, settings.origin, settings.offset)
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)

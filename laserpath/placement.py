@@ -11,19 +11,27 @@ import gcode
 from laserpath import optics
 from laserpath.errors import InputError
 from laserpath.resin import line_energy, line_energy_unit
-from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Machine, Point, Process, Resin, Settings, Spot
 
 _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
 _LISTED = 3
 
 
-def place(design: Design, resin: Resin, machine: Machine, spot: Spot, origin: str = "page") -> Design:
-    """The area to expose, moved to the work zero; raises if it does not fit on the machine."""
+def place(
+    design: Design,
+    resin: Resin,
+    machine: Machine,
+    spot: Spot,
+    origin: str = "page",
+    offset: Point = (0.0, 0.0),
+) -> Design:
+    """The area to expose, moved to the work zero and by `offset` mm; raises if it is off the machine."""
     exposed = to_expose(design, resin, spot)
     x0, y0, x1, y1 = exposed.bounds
     page = exposed.page or (0.0, 0.0, x1, y1)
-    zero = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
+    corner = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
+    zero = corner[0] - offset[0], corner[1] - offset[1]
     moved = replace(
         exposed,
         area=affinity.translate(exposed.area, -zero[0], -zero[1]),

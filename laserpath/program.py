@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import gcode
-from laserpath import convert, optics
+from laserpath import convert, optics, project
 from laserpath.types import BeamImage, Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 EYE_SAFETY = (
@@ -64,7 +64,7 @@ def header(
     zero = {"page": "the page's lower-left corner", "design": "the design's lower-left corner",
             "centre": "the centre of the design"}[settings.origin]  # fmt: skip
     return (
-        f"laserpath {__version__}: {design.name}",
+        f"laserpath {__version__}: " + "; ".join((design.name, *design.source)),
         *EYE_SAFETY,
         f"Work zero: {zero}. Exposes x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm.",
         f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
@@ -74,6 +74,8 @@ def header(
         f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
+        f"{project.NAME}, to plan this again:",
+        *project.text(design, process, settings).splitlines(),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -72,3 +73,21 @@ def convert(number: Decimal | float | int, unit: str, units: Units) -> float:
 def _with_unit(units: Units, unit: str) -> str:
     others = [k for k in units if k]
     return f" with a unit of {', '.join(others)} (without one: {unit})" if others else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """mm, or multiples of the spot's FWHM."""
+
+    value: float
+    relative: bool
+
+    def in_fwhm(self, fwhm: float) -> float:
+        """fwhm: of the spot, mm."""
+        return self.value if self.relative else self.value / fwhm
+
+
+def quoted(text: str) -> str:
+    """A string of TOML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'

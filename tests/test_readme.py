@@ -17,7 +17,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 
 
 def test_its_table_has_every_option() -> None:
-    plan = cli.commands["plan"]
+    plan = cli.commands_by_name()["plan"]
     options = {o for p in plan.params if isinstance(p, click.Option) for o in p.opts}
     table = TEXT[TEXT.index("### Options of `plan`") : TEXT.index("### Exit codes")]
     assert set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", table)) == options

@@ -11,28 +11,46 @@ from collections.abc import Sequence
 import click
 
 import laserpath
-from laserpath.cli.check import check
+from laserpath.cli.grouped import LazyGroup
 from laserpath.cli.interrupt import Stopped
-from laserpath.cli.plan import plan
-from laserpath.cli.profiles import profiles
 from laserpath.errors import InputError
 
 BAD_INPUT = 2
 STOPPED = 130
 
+COMMANDS = {
+    "plan": ("laserpath.cli.plan:plan", "Plan the laser's way over a design"),
+    "check": ("laserpath.cli.check:check", "What would go wrong with a G-code file on the machine"),
+    "simulate": ("laserpath.cli.simulate:simulate", "What any G-code file would cure"),
+    "compare": ("laserpath.cli.compare:compare", "G-code files against each other and a design"),
+    "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and to measure"),
+    "fit": ("laserpath.cli.fit:fit", "Spot and resin from what was measured"),
+    "profiles": ("laserpath.cli.profiles:profiles", "Machines, resins and spots: list, show, new, check"),
+    "plugins": ("laserpath.cli.plugins:plugins", "For Inkscape, slicers, vpype; and what is installed"),
+    "doctor": ("laserpath.cli.doctor:doctor", "Whether laserpath works here, with numbers"),
+    "completion": ("laserpath.cli.completion:completion", "Completion of commands and options in a shell"),
+}
+"""In the order in which one needs them."""
+
 _HELP = """Plan toolpaths for machines that cure resin or photoresist with a focused laser.
 
 \b
-laserpath plan design.svg      # design.gcode, design.toolpath.svg, design.report.html
-laserpath check design.gcode   # what would go wrong on the machine
-laserpath profiles             # the machines, resins and spots that it knows"""
+laserpath plan design.svg            # design.gcode, design.toolpath.svg, design.report.html
+laserpath check design.gcode         # what would go wrong on the machine
+laserpath simulate other.gcode --design design.svg   # what another tool's file would cure
+laserpath calibrate                  # a chart to expose and to measure
+laserpath fit chart.csv              # what was measured: profiles of spot and resin
+laserpath profiles list              # the machines, resins and spots that it knows"""
 
 _EPILOG = """\b
-Exit codes: 0 done; 1 the checked file has errors; 2 bad input, nothing written; 3 files written,
-but a tolerance asked for is missed; 130 stopped by a second Ctrl-C, nothing written."""
+Exit codes: 0 done; 1 the checked file has errors, or doctor found something wrong; 2 bad input,
+nothing written; 3 files written, but a tolerance asked for is missed; 130 stopped by a second
+Ctrl-C, nothing written."""
 
 
 @click.group(
+    cls=LazyGroup,
+    modules=COMMANDS,
     invoke_without_command=True,
     help=_HELP,
     epilog=_EPILOG,
@@ -44,11 +62,6 @@ def cli(context: click.Context) -> None:
     """Plan toolpaths for machines that cure resin or photoresist with a focused laser."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-cli.add_command(plan)
-cli.add_command(check)
-cli.add_command(profiles)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

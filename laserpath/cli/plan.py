@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from laserpath import project, request
 from laserpath.cli import show
+from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.interrupt import Interrupts
-from laserpath.cli.options import GroupedCommand, plan_options, process_of, settings_of
+from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
+
+if TYPE_CHECKING:
+    from laserpath.types import Design
 
 TOLERANCE_MISSED = 3
 
@@ -17,8 +22,10 @@ _EPILOG = """\b
 Examples:
   laserpath plan design.svg
   laserpath plan design.svg -o out --spot-fwhm 80um --critical-dose 35
-  laserpath plan mask.svg --resin positive-photoresist --na 0.1 --wavelength 405
-  laserpath plan design.svg --machine my-laser.toml --max-epe 10um --json
+  laserpath plan board.gbr --negative --mirror x --machine my-laser.toml
+  laserpath plan chip.gds --layer 1/0 --resin positive-photoresist --na 0.1 --wavelength 405
+  laserpath plan logo.png --size 20mm --max-epe 10um --json
+  laserpath plan                     # what the laserpath.toml of this folder says
 
 \b
 Ctrl-C while optimising finishes with the best so far; a second one stops and writes nothing.
@@ -33,36 +40,42 @@ rated for its wavelength; never leave the machine running alone."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
-@click.argument("design", metavar="DESIGN", type=click.Path())
-@plan_options
+@click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
+@options(OUTPUT, FILES, PROCESS, DESIGN, PLAN)
 @click.pass_context
-def plan(context: click.Context, /, design: str, **said: Any) -> None:
-    """Plan the laser's way over DESIGN, an SVG file.
+def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
+    """Plan the laser's way over DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
 
     Writes DESIGN.gcode for the machine, and DESIGN.toolpath.svg and DESIGN.report.html, which say
-    what it will cure.
+    what it will cure. A laserpath.toml beside the design says what the options do not.
     """
     with Interrupts() as interrupts:
         import laserpath
+        from laserpath import optics
         from laserpath.files import check_folder
 
         folder = Path(said["output"])
         check_folder(folder)
-        process = process_of(said)
-        from laserpath import optics
-
-        settings = settings_of(said, optics.fwhm(process.spot))
+        file, asked = _asked(design, said)
+        process = request.process_of(asked)
+        fwhm = optics.fwhm(process.spot)
+        settings = request.settings_of(asked, fwhm)
+        drawn = _read(file, asked, fwhm)
+        talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+        talk.tell(show.in_short(drawn))
+        talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
         with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
 
             def listen(progress: laserpath.Progress) -> None:
                 bar(progress)
                 interrupts.on_progress()
 
-            planned = laserpath.plan(design, process, settings, progress=listen)
-            written = planned.write(folder, frame=said["frame"])
+            planned = laserpath.plan(drawn, process, settings, progress=listen)
+            talk.more(f"the optimiser {planned.solution.result}")
+            written = planned.write(folder, frame=said["frame"], project=said["save_project"])
     warnings = tuple(show.warnings(planned, frame=said["frame"]))
     for sentence in warnings:
-        click.echo(f"laserpath: warning: {sentence}", err=True)
+        talk.warn(sentence)
     if said["json"]:
         click.echo(show.as_json(planned, written, warnings))
     elif not said["quiet"]:
@@ -70,3 +83,32 @@ def plan(context: click.Context, /, design: str, **said: Any) -> None:
     if not planned.within_tolerance:
         click.echo(f"laserpath: {show.tolerance_missed(planned)}", err=True)
         context.exit(TOLERANCE_MISSED)
+
+
+def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The design's file, and what the options say over what the project says."""
+    given = {name: value for name, value in said.items() if value is not None and value != ()}
+    found = project.load(said["project"]) if said["project"] else project.beside(design)
+    file = design or (str(found.design) if found and found.design else None)
+    if file is None:
+        what = f"{found.path} names no design" if found else f"there is no {project.NAME} here"
+        raise click.UsageError(f"Which design? None is given, and {what}.")
+    if found is None:
+        return file, given
+    if not said["quiet"]:
+        click.echo(f"laserpath: with the settings of {found.path}", err=True)
+    return file, request.over(found.said, given)
+
+
+def _read(file: str, asked: dict[str, Any], fwhm: float) -> Design:
+    """The design as it is asked for."""
+    import laserpath
+    from laserpath._plan import FLATTEN_FWHM
+
+    tolerance = FLATTEN_FWHM * fwhm
+    return laserpath.load(
+        file,
+        tolerance=tolerance,
+        reading=request.reading_of(asked, tolerance),
+        arrangement=request.arrangement_of(asked),
+    )

@@ -1,29 +1,112 @@
-"""`laserpath profiles`: what comes along, and its text to start from."""
+"""`laserpath profiles`: what there is, its text, one of one's own, and whether it is right."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
 
 import click
 
 from laserpath import profiles as library
 from laserpath.errors import InputError
 
-_HELP = """List the machines, resins and spots that come along, or print the file of one.
+_KINDS = tuple(library.FOLDERS)
 
-\b
-laserpath profiles
-laserpath profiles grbl-diode-405 > my-laser.toml    # then edit, and plan with
-laserpath plan design.svg --machine my-laser.toml"""
+_EPILOG = """\b
+Examples:
+  laserpath profiles list
+  laserpath profiles show grbl-diode-405
+  laserpath profiles new machine my-laser --from klipper-diode-405
+  laserpath profiles check my-laser.toml"""
 
 
-@click.command(help=_HELP)
-@click.argument("name", required=False)
-def profiles(name: str | None) -> None:
-    """List the machines, resins and spots that come along, or print the file of one."""
-    known = {profile: kind for kind in library.FOLDERS for profile in library.names(kind)}
-    if name is None:
-        for kind in library.FOLDERS:
-            click.echo(f"{kind + ':':9}{', '.join(library.names(kind))}")
-    elif name in known:
-        click.echo(library.text(known[name], name), nl=False)
-    else:
+@click.group(invoke_without_command=True, epilog=_EPILOG)
+@click.pass_context
+def profiles(context: click.Context) -> None:
+    """Machines, resins and spots: those that come along, and your own."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
+
+
+@profiles.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+def list_(as_json: bool = False) -> None:
+    """List all, by kind; yours are marked."""
+    known = [(kind, name) for kind in _KINDS for name in library.names(kind)]
+    rows = [
+        {"kind": kind, "name": name, "own": name in library.own(kind), "text": library.in_short(kind, name)}
+        for kind, name in known
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    widest = max(len(name) for _, name in known)
+    for kind in _KINDS:
+        click.echo(f"{kind}s")
+        for row in rows:
+            if row["kind"] == kind:
+                mark = " (yours)" if row["own"] else ""
+                click.echo(f"  {row['name']:{widest}}  {row['text']}{mark}")
+    click.echo(f"Yours go to {library.user_folder()}; `laserpath profiles new` writes one.")
+
+
+@profiles.command()
+@click.argument("name")
+@click.option("--kind", type=click.Choice(_KINDS), help="Where the same name is of several kinds")
+def show(name: str, kind: str | None) -> None:
+    """Print the text of the profile NAME."""
+    click.echo(library.text(kind or _kind_of(name), name), nl=False)
+
+
+@profiles.command()
+@click.argument("kind", type=click.Choice(_KINDS))
+@click.argument("name")
+@click.option("--from", "source", metavar="NAME|FILE", help="Profile to start from  [the default one]")
+@click.option("-o", "--output", metavar="DIR", help="Folder for it  [that of your profiles]")
+def new(kind: str, name: str, source: str | None, output: str | None) -> None:
+    """Write a profile NAME of your own, with all keys and what they mean, for you to edit."""
+    from laserpath.files import write_all
+
+    text = library.text(kind, source or library.DEFAULTS[kind])
+    if name != Path(name).name or name.endswith(".toml"):
+        raise InputError(f"profile name {name!r} must be a plain name, without .toml and without a folder")
+    place = Path(output) if output else library.user_folder() / library.FOLDERS[kind]
+    file = place / f"{name}.toml"
+    if file.exists():
+        raise InputError(f"{str(file)!r} is there already; choose another name, or edit it")
+    write_all({file: text})
+    how = f"--{kind} {name}" if output is None else f"--{kind} {file}"
+    click.echo(f"{file}\nEdit it; then: laserpath profiles check {file}; laserpath plan design.svg {how}")
+
+
+@profiles.command()
+@click.argument("file")
+@click.option("--kind", type=click.Choice(_KINDS), help="Of the profile  [what most of its keys belong to]")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+def check(file: str, kind: str | None, as_json: bool) -> None:
+    """Check FILE, a profile: every key and value, and what laserpath makes of it."""
+    kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
+    noun: Any = getattr(library, kind)(file)
+    if as_json:
+        from laserpath.profiles import writing
+
+        found = {"kind": kind, "valid": True, "profile": writing.text(noun)}
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
+
+
+def _is_name(profile: str) -> bool:
+    return any(profile in library.names(kind) for kind in _KINDS)
+
+
+def _kind_of(name: str) -> str:
+    """The kind of a profile that is called by its name."""
+    kinds = [kind for kind in _KINDS if name in library.names(kind)]
+    if len(kinds) > 1:
+        raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; say which by --kind")
+    if not kinds:
+        known = [name for kind in _KINDS for name in library.names(kind)]
         raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{library.hint(name, known)}")
+    return kinds[0]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from laserpath import Figures, Plan, Progress
     from laserpath.results import Limit
+    from laserpath.types import Design
 
 Bar = Callable[["Progress"], None]
 
@@ -30,6 +35,59 @@ _ROWS = {
 
 _FAR_OVER = 1.5
 """Executed over-dose, relative to the limit, that is told on the command line; the table has it anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What is said on stderr while something is done. quiet: only warnings.  verbose: more, with the time."""
+
+    quiet: bool = False
+    verbose: bool = False
+    start: float = field(default_factory=time.monotonic)
+
+    def tell(self, sentence: str) -> None:
+        """What a user should see at once."""
+        if not self.quiet:
+            click.echo(f"laserpath: {self._clock()}{sentence}", err=True)
+
+    def more(self, sentence: str) -> None:
+        """What only the curious want to know."""
+        if self.verbose:
+            self.tell(sentence)
+
+    def warn(self, sentence: str) -> None:
+        """What to know before burning; yellow on a terminal."""
+        click.secho("laserpath: warning: ", err=True, nl=False, fg="yellow")
+        click.echo(sentence, err=True)
+
+    def _clock(self) -> str:
+        return f"{time.monotonic() - self.start:.1f} s: " if self.verbose else ""
+
+
+def in_short(design: Design) -> str:
+    """`board: 42.1 × 30 mm, 120 shapes; from board.gbr`."""
+    width, height = design.size
+    shapes = len(design.area.geoms)
+    said = "; ".join(design.source)
+    return f"{design.name}: {width:.4g} × {height:.4g} mm, {shapes} shape{'s' * (shapes != 1)}" + (
+        f"; {said}" if said else ""
+    )
+
+
+@contextmanager
+def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
+    """A word on stderr, with the time that has passed, while something of unknown length is done."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield
+        return
+    columns = (rich.SpinnerColumn(), rich.TextColumn(what), rich.TimeElapsedColumn())
+    with rich.Progress(*columns, console=console, transient=True) as bar:
+        bar.add_task(what, total=None)
+        yield
 
 
 @contextmanager

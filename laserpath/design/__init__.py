@@ -1,48 +1,95 @@
 """Files that say what shall be solid → `Design` (mm, y up). One reader a format.
 
-    load(path, tolerance=0.002)
+    load("board.gbr", tolerance=0.002, arrangement=Arrangement(rotate=90, size=(20, None)))
 
-tolerance: largest distance in mm between a curve of the file and its polygon, after all of the
-file's transforms. Readers are imported on first use.
+Readers are imported on first use. They get bytes, and open nothing that a design names.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
-import numpy as np
-
+from laserpath.design.arrange import Arrangement, arrange, enlargement
+from laserpath.design.reading import Reading
 from laserpath.errors import InputError
+from laserpath.quantities import quoted
 from laserpath.types import Design
 
-Reader = Callable[[bytes, str, float], Design]
+Reader = Callable[[bytes, str, Reading], Design]
+"""From a file's content, the name of its design, and how to read it."""
+
+_MODULES = {
+    ".svg": "svg",
+    ".dxf": "dxf",
+    ".gds": "gds",
+    ".gdsii": "gds",
+    ".oas": "gds",
+    ".oasis": "gds",
+    ".gbr": "gerber",
+    ".ger": "gerber",
+    ".gtl": "gerber",
+    ".gbl": "gerber",
+    ".gts": "gerber",
+    ".gbs": "gerber",
+    ".gto": "gerber",
+    ".gbo": "gerber",
+    ".gko": "gerber",
+    ".gm1": "gerber",
+    ".png": "image",
+    ".tif": "image",
+    ".tiff": "image",
+    ".geojson": "vector",
+    ".json": "vector",
+    ".wkt": "vector",
+}
+"""Suffix → module of this room, each with a function `read`."""
 
 
-def _svg(data: bytes, name: str, tolerance: float) -> Design:
-    from laserpath.design.svg import read
-
-    return read(data, name, tolerance)
-
-
-READERS: dict[str, Reader] = {".svg": _svg}
+def suffixes() -> tuple[str, ...]:
+    """The endings of the files that can be read."""
+    return tuple(_MODULES)
 
 
-def load(path: str | os.PathLike[str], *, tolerance: float) -> Design:
-    """Read the design in a file; the suffix says its format. tolerance: of flattened curves, mm."""
-    if not (np.isfinite(tolerance) and tolerance > 0):
-        raise InputError(f"flattening tolerance is {tolerance} mm, but must be above 0 mm")
-    path = Path(path)
-    data = _bytes(path)
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        ending = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise InputError(f"{path} {ending}, but the designs that can be read end in {', '.join(READERS)}")
+def load(
+    path: str | os.PathLike[str],
+    *,
+    tolerance: float,
+    reading: Reading | None = None,
+    arrangement: Arrangement | None = None,
+) -> Design:
+    """Read the design in a file, and arrange it; the suffix says its format.
+
+    tolerance: of flattened curves, mm, as arranged; it stands for that of `reading`, which says what counts.
+    """
+    path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
+    data, reader = _bytes(path), _reader(path)
     try:
-        return reader(data, path.stem, tolerance)
+        design = reader(data, path.stem, reading)
+        if arrangement and (larger := enlargement(design, arrangement)) > 1:
+            # Curves are to be as fine as they were asked for after they have grown.
+            design = reader(data, path.stem, replace(reading, tolerance=tolerance / larger))
+        design = replace(
+            design,
+            source=(f"from {path.name}", *design.source),
+            recipe=(f"design = {quoted(path.name)}", *reading.recipe()),
+        )
+        return arrange(design, arrangement) if arrangement else design
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _reader(path: Path) -> Reader:
+    """The reader of a file by its suffix."""
+    module = _MODULES.get(path.suffix.lower())
+    if module is None:
+        ending = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
+        raise InputError(f"{path} {ending}, but the designs that can be read end in {', '.join(suffixes())}")
+    read: Reader = import_module(f"{__name__}.{module}").read
+    return read
 
 
 def _bytes(path: Path) -> bytes:

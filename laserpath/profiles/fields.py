@@ -101,7 +101,8 @@ def _doses(order: int) -> Units:
     return {f"mW{n} s/um{2 * n}": Fraction(10) ** (6 * n), f"mW{n} s/mm{2 * n}": Fraction(1)}
 
 
-def _resin(order: int) -> tuple[Field, ...]:
+def resin_fields(order: int) -> tuple[Field, ...]:
+    """The fields of a resin that absorbs so many photons at once."""
     return (
         Field("name", required=False),
         Field("critical_dose", _doses(order), required=False),
@@ -116,7 +117,7 @@ def _resin(order: int) -> tuple[Field, ...]:
     )
 
 
-RESIN = _resin(1)
+RESIN = resin_fields(1)
 SPOT = (
     Field("profile", required=False),
     Field("fwhm", _FEW_LENGTHS, required=False, pair=True),
@@ -144,7 +145,7 @@ def build(
     """
     try:
         if noun is Resin:
-            fields = _resin_fields(said)
+            fields = _fields_of_resin(said)
         _check_keys(fields, said)
         values = {f.name: value for f in fields if (value := _value(f, said)) is not None}
         if noun is Spot:
@@ -215,7 +216,7 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _resin_fields(said: Mapping[str, Any]) -> tuple[Field, ...]:
+def _fields_of_resin(said: Mapping[str, Any]) -> tuple[Field, ...]:
     """The fields for the absorption order that is said: a dose's unit tells of which order it is."""
     order = 1
     for field in RESIN:
@@ -223,7 +224,7 @@ def _resin_fields(said: Mapping[str, Any]) -> tuple[Field, ...]:
             order = _value(field, said) or 1
     if order not in _ORDERS:
         raise InputError(f"absorption_order is {order}, but must be between 1 and {_ORDERS[-1]}")
-    fields = _resin(order)
+    fields = resin_fields(order)
     right = next(key for field in fields for key in field.keys if field.name == "critical_dose")
     for other in _ORDERS:
         keys = Field("critical_dose", _doses(other)).keys
@@ -247,7 +248,7 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
         raise InputError(
             f"{next(iter(curve))} is of a working curve, which has absorption_order 1, not {order}"
         )
-    keys = {field.name: next(iter(field.keys)) for field in _resin(order)}
+    keys = {field.name: next(iter(field.keys)) for field in resin_fields(order)}
     lacking = [repr(keys[name]) for name in _CURVE if name not in curve]
     if curve and lacking:
         raise InputError(f"key {lacking[0]} is missing: a working curve needs {', '.join(_CURVE)}")

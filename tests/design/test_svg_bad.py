@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from laserpath.design import load
+from laserpath.design.reading import Reading
 from laserpath.design.svg import read
 from laserpath.errors import InputError
 
@@ -118,7 +119,9 @@ def test_a_tolerance_must_be_above_zero(tolerance: float, tmp_path: Path) -> Non
 def test_use_that_multiplies_is_stopped() -> None:
     groups = "".join(f'<g id="g{k}">{f"""<use href="#g{k - 1}"/>""" * 10}</g>' for k in range(1, 10))
     with pytest.raises(InputError, match="repeats"):
-        read(f'{ROOT}<defs><g id="g0">{RECT}</g>{groups}</defs><use href="#g9"/></svg>', "bomb", 0.002)
+        read(
+            f'{ROOT}<defs><g id="g0">{RECT}</g>{groups}</defs><use href="#g9"/></svg>', "bomb", Reading(0.002)
+        )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -126,7 +129,7 @@ def test_encodings_with_a_mark_and_doctype_are_fine(encoding: str) -> None:
     doctype = (
         '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">'
     )
-    design = read(f"{doctype}{ROOT}<title>µ</title>{RECT}</svg>".encode(encoding), "test", 0.002)
+    design = read(f"{doctype}{ROOT}<title>µ</title>{RECT}</svg>".encode(encoding), "test", Reading(0.002))
     assert design.area.area == pytest.approx(100)
 
 
@@ -136,6 +139,6 @@ def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
     xy = 50 + 40 * np.stack([np.cos(t), np.sin(t)], axis=1)
     d = "M" + "L".join(f"{x:.5f},{y:.5f}" for x, y in xy) + "Z"
     start = time.perf_counter()
-    design = read(f'{ROOT}<path d="{d}"/></svg>', "ring", 0.002)
+    design = read(f'{ROOT}<path d="{d}"/></svg>', "ring", Reading(0.002))
     assert time.perf_counter() - start < 8
     assert design.area.area == pytest.approx(np.pi * 1600, rel=1e-6)

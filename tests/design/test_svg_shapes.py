@@ -10,6 +10,7 @@ import shapely
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from laserpath.design.reading import Reading
 from laserpath.design.svg import read
 from laserpath.design.svg.values import NotFinite, NotUnderstood, length, transform
 from laserpath.types import Design
@@ -21,7 +22,7 @@ STAR = "M50,5 L79,95 L2,39 L98,39 L21,95 Z"
 
 def svg(body: str, tolerance: float = TOLERANCE) -> Design:
     """A drawing on a page of 100 x 100 mm, where one unit is 1 mm."""
-    return read(f"<svg {MM}>{body}</svg>", "test", tolerance)
+    return read(f"<svg {MM}>{body}</svg>", "test", Reading(tolerance))
 
 
 def area(body: str) -> float:

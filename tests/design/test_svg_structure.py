@@ -9,6 +9,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from laserpath.design.reading import Reading
 from laserpath.design.svg import read
 from laserpath.errors import InputError
 from laserpath.types import Design
@@ -19,7 +20,7 @@ PX = 25.4 / 96
 
 
 def svg(body: str, attributes: str = MM) -> Design:
-    return read(f"<svg {attributes}>{body}</svg>", "test", 1e-3)
+    return read(f"<svg {attributes}>{body}</svg>", "test", Reading(1e-3))
 
 
 def area(body: str, attributes: str = MM) -> float:

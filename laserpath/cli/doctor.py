@@ -1,0 +1,38 @@
+"""`laserpath doctor`: whether laserpath works here."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+WRONG = 1
+
+
+@click.command(epilog="\b\nExit codes: 0 all is well; 1 something is wrong.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+@click.pass_context
+def doctor(context: click.Context, as_json: bool) -> None:
+    """Look at versions, device and Taichi's cache, and test the dose and the G-code, with numbers.
+
+    Put what it prints into a report of a fault.
+    """
+    from laserpath.cli.show import busy
+    from laserpath.diagnosis import diagnose
+
+    with busy("testing", hidden=as_json):
+        found = diagnose()
+    if as_json:
+        checks = [
+            {"name": c.name, "good": c.good, "what": c.what, "error": c.error, "limit": c.limit}
+            for c in found.checks
+        ]
+        click.echo(json.dumps({"good": found.good, "facts": found.facts, "checks": checks}, indent=2))
+    else:
+        for name, fact in found.facts.items():
+            click.echo(f"{name:14}{fact}")
+        for c in found.checks:
+            mark = click.style("good ", fg="green") if c.good else click.style("WRONG", fg="red")
+            click.echo(f"{mark} {c.name}: {c.what}; error {c.error:.1e} of {c.limit:g}; {c.seconds:.1f} s")
+    if not found.good:
+        context.exit(WRONG)

@@ -1,0 +1,122 @@
+"""Commands whose help groups the options, options that say what they are by a table, and the lazy group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from laserpath import request
+from laserpath.errors import InputError
+
+if TYPE_CHECKING:
+    Type = click.ParamType[Any]
+else:
+    Type = click.ParamType  # generic only for the type checker, and only since click 8.4
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Heading → names, such as `-o --output` → what `click.option` is told."""
+
+
+class Said(Type):
+    """What `laserpath.request` reads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Fail with the sentence that quotes the value."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return request.KEYS[self.name](value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
+class GroupedOption(click.Option):
+    """An option under a heading of the help."""
+
+    def __init__(self, *args: Any, heading: str = "Other", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.heading = heading
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists the options by heading."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Headings in the order of their first options."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record and isinstance(option, click.Option):
+                rows.setdefault(getattr(option, "heading", "Other"), []).append(record)
+        for heading, records in rows.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are run. modules: name → `module:object`, one line.
+
+    The list of commands is shown from the help lines, so that `--help` imports none of them.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, tuple[str, str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._modules = dict(modules)
+
+    def commands_by_name(self) -> dict[str, click.Command]:
+        """All of them, imported."""
+        context = click.Context(self)
+        return {name: command for name in self._modules if (command := self.get_command(context, name))}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of use."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import it."""
+        if cmd_name not in self._modules:
+            return None
+        module, name = self._modules[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line each."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._modules.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """An unknown command is told with the nearest known one."""
+        from laserpath.profiles import hint
+
+        if args and not args[0].startswith("-") and args[0] not in self._modules:
+            known = ", ".join(self._modules)
+            ctx.fail(f"no command {args[0]!r}; known: {known}{hint(args[0], self._modules)}")
+        return super().resolve_command(ctx, args)
+
+
+def options(*groups: Options) -> Callable[[Command], Command]:
+    """A decorator: all options of some groups, for a function that takes them as keywords."""
+    every = [
+        (heading, names, more)
+        for group in groups
+        for heading, rows in group.items()
+        for names, more in rows.items()
+    ]
+
+    def decorate(command: Command) -> Command:
+        for heading, names, more in reversed(every):
+            command = click.option(*names.split(), cls=GroupedOption, heading=heading, **more)(command)
+        return command
+
+    return decorate

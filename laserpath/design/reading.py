@@ -1,0 +1,51 @@
+"""How a design file is read: what of it, and how exactly. Each format heeds what applies to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from laserpath.checks import between, positive
+from laserpath.errors import InputError
+from laserpath.quantities import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader is told.
+
+    tolerance: largest distance in mm between a curve of the file and its polygon, after all of the file's
+    transforms.  layers: names of those that count, of GDSII and OASIS "layer/datatype"; none: all that show.
+    cell: of GDSII and OASIS, the one to read; None: the only one that no other places.
+    unit: a key of `quantities.LENGTH`, of a file that names none; None: what its format takes for granted.
+    pixel: mm, of an image; None: what it says itself.  threshold: ink from which a pixel counts, 0 paper to
+    1 black.
+    """
+
+    tolerance: float
+    layers: tuple[str, ...] = ()
+    cell: str | None = None
+    unit: str | None = None
+    pixel: float | None = None
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.tolerance) and self.tolerance > 0):
+            raise InputError(f"flattening tolerance is {self.tolerance} mm, but must be above 0 mm")
+        if self.pixel is not None:
+            positive(self, "pixel")
+        between(self, threshold=(0.01, 0.99))
+
+    def recipe(self) -> Iterator[str]:
+        """The lines of a project file that say the same."""
+        if self.layers:
+            yield f"layer = [{', '.join(quoted(layer) for layer in self.layers)}]"
+        for name in ("cell", "unit"):
+            if getattr(self, name) is not None:
+                yield f"{name} = {quoted(getattr(self, name))}"
+        if self.pixel is not None:
+            yield f"pixel = {self.pixel:.12g}"
+        if self.threshold != 0.5:
+            yield f"threshold = {self.threshold:.12g}"

@@ -1,0 +1,30 @@
+"""The nouns of laserpath: what goes in, what is planned, what comes out.
+
+Everything is immutable: arrays are read-only, records are changed with `dataclasses.replace`.
+Every noun checks itself and names the bad value.
+
+Units inside: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWHM" are
+multiples of the spot's full width at half maximum.
+"""
+
+from laserpath.types.beam import SPOT_PROFILES, BeamImage, BeamTable, Spot
+from laserpath.types.drawing import Design, Grid, Point, Target
+from laserpath.types.path import Toolpath
+from laserpath.types.process import Machine, Process, Resin
+from laserpath.types.settings import Settings
+
+__all__ = [
+    "BeamImage",
+    "BeamTable",
+    "Design",
+    "Grid",
+    "Machine",
+    "Point",
+    "Process",
+    "Resin",
+    "SPOT_PROFILES",
+    "Settings",
+    "Spot",
+    "Target",
+    "Toolpath",
+]

@@ -1,0 +1,116 @@
+"""What is wanted: the design, and the pixels that it is compared on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+import shapely
+from numpy.typing import ArrayLike
+from shapely.geometry import MultiPolygon, Polygon
+
+from laserpath.arrays import Floats, frozen_array
+from laserpath.checks import number, positive
+from laserpath.errors import InputError
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The area that shall be solid.
+
+    area: valid polygons in mm, y up, never empty.
+    page: lower-left and upper-right corner of the sheet (x0, y0, x1, y1) in mm, if there is one.
+    warnings: one sentence for each thing of the file that was not understood.
+    source: what file it is, how it was read and arranged: a phrase each, for people.
+    recipe: the same as lines of a project file, for who plans it again.
+    """
+
+    area: MultiPolygon
+    name: str = "design"
+    page: tuple[float, float, float, float] | None = None
+    warnings: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    recipe: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name != PurePath(self.name).name:
+            raise InputError(f"design name {self.name!r} is not a plain file name")
+        area = MultiPolygon([self.area]) if isinstance(self.area, Polygon) else self.area
+        object.__setattr__(self, "area", area)
+        if not isinstance(area, MultiPolygon):
+            raise InputError(f"design area is a {type(area).__name__}, but must be polygons")
+        if area.is_empty or area.area == 0:
+            raise InputError(f"design {self.name!r} is empty: nothing in it is filled or stroked")
+        if not np.isfinite(area.bounds).all():
+            raise InputError(f"design {self.name!r} has coordinates that are not finite")
+        if not area.is_valid:
+            raise InputError(f"design {self.name!r} is not valid: {shapely.is_valid_reason(area)}")
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """(x0, y0, x1, y1), mm."""
+        x0, y0, x1, y1 = self.area.bounds
+        return float(x0), float(y0), float(x1), float(y1)
+
+    @property
+    def size(self) -> Point:
+        """(width, height), mm."""
+        x0, y0, x1, y1 = self.bounds
+        return x1 - x0, y1 - y0
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Square pixels. Arrays are indexed [row, column] = [y, x]; row 0 is the lowest y.
+
+    origin: centre of pixel [0, 0], (x, y) mm.  pitch: mm.  shape: (rows, columns).
+    """
+
+    origin: Point
+    pitch: float
+    shape: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        if len(self.shape) != 2 or not all(isinstance(n, (int, np.integer)) for n in self.shape):
+            raise InputError(f"grid shape is {self.shape}, but must be two whole numbers, (rows, columns)")
+        positive(self, "pitch", "shape")
+        number("grid origin", self.origin)
+        if not np.isfinite(self.origin).all():
+            raise InputError(f"grid origin is {self.origin}, but must be finite")
+
+    @property
+    def pixel_area(self) -> float:
+        """mm²."""
+        return self.pitch**2
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Outer edges (x0, x1, y0, y1) in mm, as matplotlib's `imshow` wants them."""
+        (x0, y0), (rows, columns), p = self.origin, self.shape, self.pitch
+        return x0 - p / 2, x0 + (columns - 0.5) * p, y0 - p / 2, y0 + (rows - 0.5) * p
+
+    def x(self) -> Floats:
+        """Centres of the columns, (columns,) mm."""
+        return self.origin[0] + self.pitch * np.arange(self.shape[1])
+
+    def y(self) -> Floats:
+        """Centres of the rows, (rows,) mm."""
+        return self.origin[1] + self.pitch * np.arange(self.shape[0])
+
+    def to_pixels(self, xy: ArrayLike) -> Floats:
+        """(N, 2) positions in mm → (N, 2) fractional (column, row) indices."""
+        return (np.asarray(xy, dtype=np.float64) - self.origin) / self.pitch
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What each pixel shall be. coverage: (rows, columns), the fraction of each pixel inside."""
+
+    grid: Grid
+    coverage: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coverage", frozen_array(self.coverage, "coverage", self.grid.shape))

@@ -1,0 +1,116 @@
+"""The physics of one job: resin, machine, and both with a spot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import gcode
+from laserpath.checks import between, positive, whole
+from laserpath.errors import InputError
+from laserpath.types.beam import Spot
+from laserpath.types.drawing import Point
+
+
+@dataclass(frozen=True, slots=True)
+class Resin:
+    """What the dose does. Negative tone: exposed stays. Positive: exposed is washed away.
+
+    critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared).
+    contrast: steepness of the logistic in D/D_c that stands for the threshold in the loss.
+    over_dose: largest dose wanted, in D_c.
+    order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
+    """
+
+    name: str = "generic 405 nm resin"
+    critical_dose: float = 0.2
+    tone: str = "negative"
+    contrast: float = 10.0
+    over_dose: float = 3.0
+    order: int = 1
+
+    def __post_init__(self) -> None:
+        positive(self, "critical_dose", "contrast", "over_dose")
+        whole(self, "order")
+        between(self, order=(1, 8))
+        if self.over_dose <= 1:
+            raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
+        if self.tone not in ("negative", "positive"):
+            raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the machine can do. Pairs are (x, y).
+
+    size: work area, mm.  speed_max, rapid_speed: mm/s.  acceleration: mm/s².
+    junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max; 0: the dialect's.
+    power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
+    level_min: the smallest usable n.  segment_rate: moves/s that the link keeps up with.
+    look_ahead: moves that the planner sees.  dialect: name of a G-code dialect, or a TOML file of one.
+    baud: bits/s of a serial line, None for one without limit.  steps: per mm, of the motors; None: many.
+    square_corner_velocity: mm/s, and minimum_cruise_ratio: as in Klipper, for the junction deviation.
+    lag, of the head, as of a galvo's mirrors, laser_on_delay, laser_off_delay: s.
+    """
+
+    name: str = "generic 405 nm GRBL diode"
+    size: Point = (300.0, 200.0)
+    speed_max: Point = (50.0, 50.0)
+    rapid_speed: Point = (100.0, 100.0)
+    acceleration: Point = (500.0, 500.0)
+    junction_deviation: float = 0.01
+    power_max: float = 10.0
+    s_max: float = 0.0
+    power_levels: int = 255
+    level_min: int = 1
+    segment_rate: float = 250.0
+    look_ahead: int = 15
+    dialect: str = "grbl"
+    baud: float | None = 115200.0
+    steps: Point | None = None
+    square_corner_velocity: float = 5.0
+    minimum_cruise_ratio: float = 0.5
+    lag: float = 0.0
+    laser_on_delay: float = 0.0
+    laser_off_delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.s_max == 0:
+            object.__setattr__(self, "s_max", gcode.dialect(self.dialect).power_max)
+        positive(
+            self, "size", "speed_max", "rapid_speed", "acceleration", "junction_deviation",
+            "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
+            "square_corner_velocity",
+        )  # fmt: skip
+        positive(self, *(name for name in ("baud", "steps") if getattr(self, name) is not None))
+        between(self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1))
+        between(self, laser_on_delay=(0, 1), laser_off_delay=(0, 1))
+        whole(self, "power_levels", "level_min", "look_ahead")
+        if self.level_min > self.power_levels:
+            raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")
+
+    @property
+    def power_step(self) -> float:
+        """One PWM level, mW."""
+        return self.power_max / self.power_levels
+
+    @property
+    def power_min(self) -> float:
+        """Smallest usable power, mW."""
+        return self.level_min * self.power_step
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Spot, resin and machine: the physics of one job. The spot's photons are the resin's order."""
+
+    spot: Spot = field(default_factory=Spot)
+    resin: Resin = field(default_factory=Resin)
+    machine: Machine = field(default_factory=Machine)
+
+    def __post_init__(self) -> None:
+        if self.spot.photons == 1:
+            object.__setattr__(self, "spot", replace(self.spot, photons=self.resin.order))
+        if self.spot.photons != self.resin.order:
+            raise InputError(
+                f"spot photons {self.spot.photons} are not the resin's absorption order {self.resin.order}"
+            )

@@ -1,0 +1,63 @@
+"""How to plan: the choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from laserpath.checks import between, positive, whole
+from laserpath.choices import INITIAL_CURVES, QUALITIES
+from laserpath.errors import InputError
+from laserpath.types.drawing import Point
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to plan: numerics and choices, no physics. Lengths are in FWHM where named so.
+
+    quality: 'draft', 'standard' or 'fine': how much true edges count against write time.
+    initial: 'contour', 'spiral', 'hatch', 'rim', 'tracks', 'random', or 'auto': what a short trial finds best
+    for each region.
+    pitch_fwhm: between lines.
+    inset_fwhm: first ring inside the edge.  angle: of the hatch, degrees from +x.
+    segment_fwhm: longest move while optimising.  iterations: at most, in all stages.
+    pixels_per_fwhm: of the grid.  simplify_fwhm: how far a vertex may be from the simplified path.
+    max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none asked for.
+    blur: a relative width of the spot, out of focus, that the plan shall be good with too; 1: in focus only.
+    passes: how often the path is repeated, the power divided by it.
+    origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'.
+    offset: mm, from the work zero to where that corner, or the centre, goes.
+    """
+
+    quality: str = "standard"
+    initial: str = "auto"
+    pitch_fwhm: float = 1.2
+    inset_fwhm: float = 0.4
+    angle: float = 0.0
+    segment_fwhm: float = 1.0
+    iterations: int = 500
+    pixels_per_fwhm: float = 6.0
+    simplify_fwhm: float = 0.005
+    max_epe_fwhm: float | None = None
+    blur: float = 1.0
+    passes: int = 1
+    origin: str = "page"
+    offset: Point = (0.0, 0.0)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole(self, "iterations", "passes", "seed")
+        if self.quality not in QUALITIES:
+            raise InputError(f"quality {self.quality!r} is unknown; known: {', '.join(QUALITIES)}")
+        if self.initial not in INITIAL_CURVES:
+            raise InputError(f"initial curve {self.initial!r} is unknown; known: {', '.join(INITIAL_CURVES)}")
+        between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
+        between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
+        between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))
+        if self.origin not in ("page", "design", "centre"):
+            raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
+        if not np.isfinite(self.offset).all():
+            raise InputError(f"offset is {self.offset} mm, but must be finite")
+        if self.max_epe_fwhm is not None:
+            positive(self, "max_epe_fwhm")
