@@ -1,0 +1,35 @@
+"""From a test chart to profiles of one's own resin and spot.
+
+chart = calibration.chart(process)             # lines, dots and wedges of many doses
+chart.write("out/")                            # chart.gcode, chart.svg, chart.csv to fill in
+measured = calibration.read_sheet(text)
+fit = calibration.fit(measured)                # FWHM, critical dose, penetration depth, reciprocity
+calibration.files_of(fit, measured, name="mine", source="chart.csv")   # profiles, and a picture
+process = Process(fit.spot(), fit.resin(), machine)
+"""
+
+from laserpath.calibration.charts import Chart, chart
+from laserpath.calibration.estimates import Estimate, Fit, Residual
+from laserpath.calibration.fits import Options, fit
+from laserpath.calibration.items import Item, Measured, Measurements
+from laserpath.calibration.sheet import read_sheet
+from laserpath.calibration.words import PLURAL, in_words, shown
+from laserpath.calibration.written import files_of
+
+__all__ = [
+    "PLURAL",
+    "Chart",
+    "Estimate",
+    "Fit",
+    "Item",
+    "Measured",
+    "Measurements",
+    "Options",
+    "Residual",
+    "chart",
+    "files_of",
+    "fit",
+    "in_words",
+    "read_sheet",
+    "shown",
+]

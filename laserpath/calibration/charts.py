@@ -1,0 +1,142 @@
+"""A chart to expose, measure and fit: lines over powers and speeds, dots, wedges, and labels to find them.
+
+                         columns: speeds, 1 2 3 …, falling
+    rows: powers A B …   lines along x; the same line energy along each diagonal
+    K (or what follows)  lines along y, for a spot that is not round
+    next two             dots, of many energies, each with a long and a short exposure
+    next                 wedges: two lines that meet in a tip, for the resolution
+
+Every item is one straight stroke. Its head start, in the dark, is long enough that all of it is written at
+the speed told, with the power told, whatever the controller does while it accelerates. A dot is a stroke of a
+quarter of the spot, since a controller that lets the power follow the speed is dark at a standstill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import gcode
+from laserpath import convert, files, optics
+from laserpath.calibration import drawing
+from laserpath.calibration.items import Item
+from laserpath.calibration.layout import Layout, Plan
+from laserpath.calibration.matrix import matrix, threshold_energy
+from laserpath.calibration.model import Model, Physics, shape_of
+from laserpath.calibration.program import Stroke, write
+from laserpath.calibration.sheet import write_sheet
+from laserpath.errors import InputError
+from laserpath.types import Process
+
+BELOW, ABOVE = 16.0, 256.0
+"""Without being asked, a chart goes from so much less to so much more than the threshold."""
+BELOW_AROUND, ABOVE_AROUND = 2.0, 20.0
+"""The same around a dose that is known roughly."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chart:
+    """What is to be exposed. strokes: in order.  program: G-code.  size: mm.  write_time: s.
+
+    energies: line energies from and to, of the lines.  notes: sentences.
+    """
+
+    items: tuple[Item, ...]
+    strokes: tuple[Stroke, ...]
+    process: Process
+    program: str
+    size: tuple[float, float]
+    write_time: float
+    energies: tuple[float, float]
+    notes: tuple[str, ...]
+
+    def planned(self) -> dict[str, float]:
+        """Size in mm of each item, by id, if the process is as its profiles say; 0 where none shows."""
+        return self._sizes(self.items)
+
+    def shown(self) -> dict[str, float]:
+        """The same, but of a wedge the width of its lines."""
+        return self._sizes([replace(i, kind="line") if i.kind == "wedge" else i for i in self.items])
+
+    def _sizes(self, items: Sequence[Item]) -> dict[str, float]:
+        spot, resin = self.process.spot, self.process.resin
+        model = Model(items, shape_of(spot), resin.order)
+        sizes = model.sizes(Physics((spot.fwhm, spot.fwhm), resin.critical_dose))
+        return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
+
+    def findings(self) -> tuple[str, ...]:
+        """What the check of G-code says about it, a sentence each."""
+        dialect = gcode.dialect(self.process.machine.dialect)
+        found = gcode.check(self.program, dialect, convert.envelope(self.process.machine, dialect))
+        return tuple(f"line {f.line} of the G-code: {f.message}" for f in found)
+
+    def svg(self) -> str:
+        """What it looks like, labelled."""
+        return drawing.chart_svg(self)
+
+    def sheet(self, decimal: str = "point") -> str:
+        """The CSV to fill in."""
+        return write_sheet(self.items, _instructions(self), self.planned(), self.process.resin.order, decimal)
+
+    def write(
+        self, folder: str | Path = ".", *, name: str = "chart", decimal: str = "point"
+    ) -> tuple[Path, ...]:
+        """Write NAME.gcode, NAME.svg and NAME.csv, all or none; return their paths."""
+        texts = {"gcode": self.program, "svg": self.svg(), "csv": self.sheet(decimal)}
+        return files.write_all({Path(folder) / f"{name}.{end}": text for end, text in texts.items()})
+
+
+def chart(
+    process: Process | None = None,
+    *,
+    around: float | None = None,
+    energies: tuple[float, float] | None = None,
+    powers: int = 6,
+    speeds: int = 8,
+) -> Chart:
+    """The chart for a process, whose spot and critical dose need be known roughly only.
+
+    around: critical dose, mJ/mm², for a narrow second chart.  energies: from and to, mJ/mm, instead.
+    """
+    process = process or Process()
+    if around is not None and energies is not None:
+        raise InputError("a dose to be around and line energies from and to say the same; give one of them")
+    for name, count in (("powers", powers), ("speeds", speeds)):
+        if not 2 <= count <= 12:
+            raise InputError(f"{name} is {count}, but must be between 2 and 12")
+    if energies is None:
+        below, above = (BELOW, ABOVE) if around is None else (BELOW_AROUND, ABOVE_AROUND)
+        middle = threshold_energy(around or process.resin.critical_dose, process.spot)
+        energies = middle / below, middle * above
+    table, notes = matrix(process, *energies, powers, speeds)
+    plan = Plan(process, table, Layout.of(optics.fwhm(process.spot), process.machine))
+    items, strokes, size = plan.laid_out()
+    program, seconds = write(strokes, process, _header(process, size, len(items)))
+    low, high = float(table.energy[0]), float(table.energy[-1])
+    return Chart(items, strokes, process, program, size, seconds, (low, high), notes)
+
+
+# In words
+
+
+def _header(process: Process, size: tuple[float, float], items: int) -> tuple[str, ...]:
+    machine = process.machine
+    return (
+        f"laserpath calibration chart: {items} items",
+        f"Size {size[0]:.3f} x {size[1]:.3f} mm, work zero at its lower left corner.",
+        f"Machine: {machine.name}, {machine.power_max:g} mW at full power.",
+        "Expose, develop, measure; fill in the sheet, then: laserpath fit chart.csv",
+    )
+
+
+def _instructions(chart: Chart) -> tuple[str, ...]:
+    size = chart.size
+    return (
+        f"laserpath calibration chart of {chart.process.machine.name}; {size[0]:.4g} x {size[1]:.4g} mm",
+        "1. Fill in what you can measure. Leave the rest empty; lines that begin with # are not read.",
+        "2. visible: yes or no. width_um: of a line, in its middle. depth_um: or height, of a line or a dot.",
+        "3. diameter_um: of a dot, across its stroke. merged_um: of a wedge, from its tip to its gap.",
+        "4. x_mm and y_mm are from the lower left corner of the frame's head starts, the work zero.",
+        "5. Then: laserpath fit chart.csv",
+    )

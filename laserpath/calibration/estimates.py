@@ -1,0 +1,139 @@
+"""What a filled-in chart says: estimates with intervals, what they were made from, and a spot and a resin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import chi2
+
+from laserpath.calibration.data import GROUPS, LINEAR, Data
+from laserpath.calibration.fitting import Solution
+from laserpath.calibration.model import Physics
+from laserpath.errors import InputError
+from laserpath.resin import critical_dose
+from laserpath.types import Resin, Spot
+
+_NEGLIGIBLE = 0.01
+"""Of the exponent: at ten times the speed the dose counts 2 % less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value and its 95 % interval; mm, mJ/mm², or a plain number."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """One size: measured, as the fit has it, and the standard deviation of a measurement; mm.
+
+    what: width, diameter, merged (as the gap at which the lines of a wedge become one) or depth.  excess:
+    peak dose in critical doses.  used: False where it was too strong.  outlier: further off than chance would
+    have it.
+    """
+
+    id: str
+    what: str
+    measured: float
+    fitted: float
+    sigma: float
+    excess: float
+    used: bool
+    outlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """estimates: what was found.  physics: all of it, with what was given.  profile: of the spot.
+
+    order: of the resin.  residuals: of all sizes.
+    noise: standard deviation of what was measured, mm, by group.  chi2, freedom: of the groups whose standard
+    deviation was given; None without.  notes: sentences on what cannot be told, and what was left out.
+    warnings: sentences on what is strange.
+    """
+
+    estimates: tuple[Estimate, ...]
+    physics: Physics
+    profile: str
+    order: int
+    residuals: tuple[Residual, ...]
+    noise: dict[str, float]
+    chi2: float | None
+    freedom: float
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Estimate:
+        for estimate in self.estimates:
+            if estimate.name == name:
+                return estimate
+        raise InputError(f"{name} was not found by the fit; it has {', '.join(self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the estimates."""
+        return tuple(estimate.name for estimate in self.estimates)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether reciprocity holds, as far as can be told."""
+        if LINEAR not in self.names:
+            return True
+        m = self[LINEAR]
+        return m.low <= 0 <= m.high or abs(m.value) < _NEGLIGIBLE
+
+    @property
+    def p_value(self) -> float | None:
+        """How often chance alone makes a χ² as large."""
+        return None if self.chi2 is None else float(chi2.sf(self.chi2, max(self.freedom, 1e-9)))
+
+    @property
+    def outliers(self) -> tuple[str, ...]:
+        """Ids of items with a size that is further off than chance would have it."""
+        return tuple(dict.fromkeys(r.id for r in self.residuals if r.outlier))
+
+    def spot(self) -> Spot:
+        """The spot that was found, or was given."""
+        fx, fy = self.physics.fwhm
+        return Spot(float(np.sqrt(fx * fy)), self.profile, aspect=fx / fy)
+
+    def resin(self, base: Resin | None = None, layer: float | None = None) -> Resin:
+        """`base` with what was found. layer: mm to cure through by the working curve; None: as edges say."""
+        found = {name: self[name].value for name in ("e_c", "penetration_depth") if name in self.names}
+        if layer is None:
+            dose = self["critical_dose"].value
+        else:
+            dose = critical_dose(self["e_c"].value, self["penetration_depth"].value, layer)
+        e_c, depth = found.get("e_c"), found.get("penetration_depth")
+        if self.order > 1 or (e_c is not None and e_c > dose):
+            e_c = depth = None  # a working curve is of one photon, and of a dose that is not below its E_c
+        return replace(
+            base or Resin(), order=self.order, critical_dose=dose, e_c=e_c, penetration_depth=depth
+        )
+
+
+def estimates_of(solution: Solution) -> Iterator[Estimate]:
+    """Values and intervals; of logarithms, in ratio."""
+    for name, x, half in zip(solution.unknowns.names, solution.theta, solution.half, strict=True):
+        interval = np.array([x, x - half, x + half])
+        yield Estimate(name, *(interval if name == LINEAR else np.exp(interval)).tolist())
+
+
+def residuals_of(data: Data, solution: Solution, ids: list[str], limit: float) -> Iterator[Residual]:
+    """Of all sizes. limit: |residual|, in its own standard deviation, from which it is an outlier."""
+    sizes = data.model.sizes(solution.physics)
+    fitted = data.predicted(sizes)
+    own = solution.sigma * np.sqrt(np.maximum(1 - solution.leverage, 1e-6))
+    off = np.abs(data.size - fitted) / own
+    for k, item in enumerate(data.item):
+        used = bool(solution.used[k])
+        yield Residual(
+            ids[item], GROUPS[data.group[k]], float(data.size[k]), float(fitted[k]), float(solution.sigma[k]),
+            float(np.exp(min(sizes.excess[item], 500))), used, bool(used and off[k] > limit),
+        )  # fmt: skip

@@ -1,0 +1,354 @@
+"""From measurements to a fit: what can be told from them, the fit itself, and what is strange about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import norm
+
+from laserpath.arrays import Floats
+from laserpath.calibration.data import DEPTH, LINEAR, Data, Unknowns
+from laserpath.calibration.estimates import Estimate, Fit, estimates_of, residuals_of
+from laserpath.calibration.fitting import Solution, first_guess, solve
+from laserpath.calibration.items import Measurements
+from laserpath.calibration.model import TRUSTED, Physics
+from laserpath.errors import InputError
+
+PROFILES = ("airy", "gaussian")
+_VAGUE = np.log(2.0)
+"""Half of an interval, in ratio, from which nothing is known of a size or a dose."""
+_VAGUE_POWER = 0.5
+"""The same for the exponent of reciprocity."""
+_SAME = 0.02
+"""Doses that differ by less are one."""
+_BETTER = 10.0
+_LISTED = 6
+_FALSE_ALARM = 0.01
+_SIZE = {"width": "width", "diameter": "diameter", "merged": "gap where it closes", "depth": "depth"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to fit. fwhm: mm, where it is known.  elliptical: a width along x and one along y.
+
+    robust: outliers count less.  speed: mm/s that the doses are for; None: the mean of what was measured.
+    width_error, depth_error: standard deviation of one measurement, mm, where it is known.
+    compare: try the other spot profiles too.
+    """
+
+    spot: str = "airy"
+    fwhm: float | None = None
+    elliptical: bool = False
+    robust: bool = False
+    speed: float | None = None
+    width_error: float | None = None
+    depth_error: float | None = None
+    compare: bool = True
+
+    def __post_init__(self) -> None:
+        if self.spot not in PROFILES:
+            raise InputError(f"spot {self.spot!r} cannot be fitted; known: {', '.join(PROFILES)}")
+        for name in ("fwhm", "speed", "width_error", "depth_error"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise InputError(f"{name} is {value:g}, but must be above 0")
+        if self.fwhm is not None and self.elliptical:
+            raise InputError("the fwhm is given, so that no elliptical spot can be fitted; give one of both")
+
+    @property
+    def known(self) -> dict[str, float]:
+        """Standard deviations by group."""
+        plane = {} if self.width_error is None else dict.fromkeys(("width", "diameter"), self.width_error)
+        return plane | ({} if self.depth_error is None else {"depth": self.depth_error})
+
+
+def fit(measurements: Measurements, options: Options | None = None) -> Fit:
+    """Spot, critical dose, reciprocity and working curve of what was measured, as far as it tells of them."""
+    options = options or Options()
+    data = Data.of(measurements, options.spot)
+    if not data.size.size and not data.seen.size:
+        raise InputError("nothing is filled in: neither a size nor whether an item is visible")
+    given = Physics(_given_widths(options), 1.0, speed=_speed(data, options))
+    plan, notes = _plan(data, options)
+    if not plan:
+        if options.fwhm is None:
+            raise InputError(_no_widths(data))
+        return _only_seen(data, measurements, options, given, notes)
+    data = data if "critical_dose" in plan else data.unseen()
+    solution = _solved(data, Unknowns(plan, given), options)
+    if LINEAR in plan and solution.half[plan.index(LINEAR)] > _VAGUE_POWER:
+        notes.append(
+            "reciprocity cannot be told, and is taken for granted: measure items of one line energy at "
+            "speeds that are far apart"
+        )
+        solution = _solved(data, Unknowns(tuple(n for n in plan if n != LINEAR), given), options)
+    _check_vague(solution)
+    return _fit(data, measurements, solution, options, notes)
+
+
+def _solved(data: Data, unknowns: Unknowns, options: Options) -> Solution:
+    return solve(data, unknowns, first_guess(data, unknowns), options.known, options.robust)
+
+
+def _given_widths(options: Options) -> tuple[float, float]:
+    return (options.fwhm or 1.0, options.fwhm or 1.0)
+
+
+def _speed(data: Data, options: Options) -> float:
+    """That the doses are for: the geometric mean of what was measured, rounded to three digits."""
+    if options.speed is not None:
+        return options.speed
+    items = data.item if data.item.size else data.seen
+    lines = items[~data.model.dot[items]]
+    mean = float(np.exp(np.log(data.model.speed[lines if lines.size else items]).mean()))
+    return float(f"{mean:.3g}")
+
+
+# What can be told
+
+
+def _plan(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]:
+    """Names of the unknowns, and what cannot be told."""
+    names, notes = [], []
+    plane, depths = ~data.deep, int(data.deep.sum())
+    if plane.any():
+        names = [*([] if options.fwhm is not None else ["fwhm"]), "critical_dose"]
+        if options.fwhm is None:
+            _check_energies(data)
+        if options.elliptical:
+            _check_directions(data)
+            names.append("aspect")
+    known = plane.any() or options.fwhm is not None
+    if depths and not known:
+        raise InputError(_no_widths(data))
+    if depths >= 3 and _energies(data, data.deep) >= 2:
+        names += ["penetration_depth", "e_c"]
+    elif depths:
+        notes.append(
+            f"no penetration depth: it needs 3 depths at 2 line energies or more, and there are {depths} at "
+            f"{_energies(data, data.deep)}"
+        )
+    else:
+        notes.append("no penetration depth: no depth is filled in")
+    if names and np.ptp(np.log(data.model.speed[data.item])) > _SAME:
+        names.append(LINEAR)
+    elif names:
+        notes.append("reciprocity cannot be told: all that was measured has one speed")
+    return tuple(names), notes
+
+
+def _no_widths(data: Data) -> str:
+    what = "only depths are filled in" if data.size.size else "no size is filled in"
+    return (
+        f"the FWHM cannot be told, since {what}: measure the widths of lines of several line energies, or "
+        "give the FWHM"
+    )
+
+
+def _energies(data: Data, which: np.ndarray) -> int:
+    """How many different doses there are among the sizes of `which`."""
+    sizes = data.model.sizes(Physics((1.0, 1.0), 1.0))
+    return len(np.unique(np.rint(sizes.excess[data.item[which]] / _SAME)))
+
+
+def _check_energies(data: Data) -> None:
+    plane = ~data.deep
+    count, found = int(plane.sum()), _energies(data, plane)
+    if found < 2:
+        raise InputError(
+            f"the FWHM cannot be told, since all {count} widths are of one line energy; measure lines of at "
+            "least two more, or give the FWHM"
+        )
+    if count < 3:
+        raise InputError(f"the FWHM cannot be told from {count} widths; measure at least 3, or give the FWHM")
+
+
+def _check_directions(data: Data) -> None:
+    upright = data.model.upright[data.item[~data.deep]]
+    if upright.all() or not upright.any():
+        raise InputError(
+            f"an elliptical spot cannot be told, since all widths are of lines along "
+            f"{'y' if upright.all() else 'x'}; measure lines along the other axis too"
+        )
+
+
+def _check_vague(solution: Solution) -> None:
+    """A sentence on what is hardly known."""
+    for name, half in zip(solution.unknowns.names, solution.half, strict=True):
+        if name != LINEAR and not half < _VAGUE:
+            value = float(np.exp(solution.theta[solution.unknowns.names.index(name)]))
+            what = {
+                "fwhm": f"the FWHM, {value * 1000:.3g} µm,", "critical_dose": "the critical dose",
+                "aspect": "the spot's aspect", "e_c": "E_c", "penetration_depth": "the penetration depth",
+            }[name]  # fmt: skip
+            more = "depths" if name in ("e_c", "penetration_depth") else "widths"
+            reach = (
+                f"its 95 % interval goes to {np.exp(half):.3g} times it" if half < 20 else "all is possible"
+            )
+            raise InputError(
+                f"{what} cannot be told: {reach}; measure more {more}, of line energies further apart"
+            )
+
+
+# Only visible or not
+
+
+def _only_seen(
+    data: Data, measurements: Measurements, options: Options, given: Physics, notes: list[str]
+) -> Fit:
+    """The critical dose between the strongest item that is not visible and the weakest that is."""
+    dose = _peaks(data, given)[data.seen]
+    shown, hidden = dose[data.sign > 0], dose[data.sign < 0]
+    if not shown.size or not hidden.size:
+        what = "visible" if shown.size else "invisible"
+        raise InputError(
+            f"the critical dose cannot be told, since all items are {what}; expose a chart of other line "
+            "energies"
+        )
+    low, high = sorted((float(shown.min()), float(hidden.max())))
+    value = float(np.sqrt(low * high))
+    notes = [
+        "the critical dose is only known to lie between the strongest item that is not visible and the "
+        "weakest that is; widths would tell it better, and reciprocity, which is taken for granted", *notes,
+    ]  # fmt: skip
+    return Fit(
+        (Estimate("critical_dose", value, low, high),), replace(given, critical_dose=value), options.spot,
+        measurements.order, (), {}, None, 0.0, tuple(notes),
+    )  # fmt: skip
+
+
+def _peaks(data: Data, physics: Physics) -> Floats:
+    """(N,) dose in the middle of each item, of a wedge at its tip; critical doses."""
+    return np.exp(np.minimum(data.model.sizes(physics).excess, 500))
+
+
+# What is strange
+
+
+def _fit(
+    data: Data, measurements: Measurements, solution: Solution, options: Options, notes: list[str]
+) -> Fit:
+    ids = [row.item.id for row in measurements.rows]
+    limit = float(norm.isf(_FALSE_ALARM / (2 * max(int(solution.used.sum()), 1))))
+    residuals = tuple(residuals_of(data, solution, ids, limit))
+    sure = [r for r in residuals if r.used and r.what in options.known]
+    result = Fit(
+        estimates=tuple(estimates_of(solution)),
+        physics=solution.physics,
+        profile=options.spot,
+        order=measurements.order,
+        residuals=residuals,
+        noise={name: s for name, s in solution.noise.items() if any(r.what == name for r in residuals)},
+        chi2=sum(((r.measured - r.fitted) / r.sigma) ** 2 for r in sure) if sure else None,
+        freedom=float(len(sure) - _of(solution, data, options)),
+    )
+    strange = [
+        *_outliers(result), *_contradictions(data, solution, ids), *_reciprocity(result), *_doubtful(result),
+        *_other_shapes(data, measurements, solution, options),
+    ]  # fmt: skip
+    return replace(result, notes=(*notes, *_too_strong(result), *_layer(result)), warnings=tuple(strange))
+
+
+def _of(solution: Solution, data: Data, options: Options) -> float:
+    """Parameters that the sizes of known standard deviation took."""
+    known = np.array([name in options.known for name in ("width", "diameter", "merged", "depth")])
+    return float(solution.leverage[known[data.group]].sum())
+
+
+def _names(ids: list[str]) -> str:
+    some = ", ".join(ids[:_LISTED])
+    return some if len(ids) <= _LISTED else f"{some} and {len(ids) - _LISTED} more"
+
+
+def _too_strong(result: Fit) -> Iterator[str]:
+    out = list(dict.fromkeys(r.id for r in result.residuals if not r.used))
+    if out:
+        yield (
+            f"{len(out)} items have more than {TRUSTED:g} critical doses, and their widths are not used, "
+            f"since rings, scattered light and diffusion make them: {_names(out)}"
+        )
+
+
+def _outliers(result: Fit) -> Iterator[str]:
+    for r in (r for r in result.residuals if r.outlier):
+        yield (
+            f"item {r.id} is an outlier: its {_SIZE[r.what]} is {r.measured * 1000:.4g} µm, where the fit "
+            f"has {r.fitted * 1000:.4g} µm; measure it again, empty its cell, or fit with --robust"
+        )
+
+
+def _contradictions(data: Data, solution: Solution, ids: list[str]) -> Iterator[str]:
+    dose = _peaks(data, solution.physics)[data.seen]
+    for sign, what, wrong in ((1, "visible", dose < 0.8), (-1, "not visible", dose > 1.25)):
+        found = [ids[k] for k in data.seen[wrong & (data.sign == sign)]]
+        if found:
+            yield (
+                f"said to be {what}, but by the fit {'below' if sign > 0 else 'above'} the critical dose: "
+                f"{_names(found)}"
+            )
+
+
+def _reciprocity(result: Fit) -> Iterator[str]:
+    if not result.lasting:
+        m = result[LINEAR]
+        yield (
+            f"reciprocity fails: the dose counts as time to the power {1 + m.value:.3f} ({1 + m.low:.3f} to "
+            f"{1 + m.high:.3f}), so that the critical dose holds for lines at {result.physics.speed:g} mm/s "
+            "only; give the speed that you will write with"
+        )
+
+
+def _doubtful(result: Fit) -> Iterator[str]:
+    p = result.p_value
+    if p is not None and p < _FALSE_ALARM:
+        yield (
+            f"the sizes scatter more than was said: chi² is {result.chi2:.4g} with {result.freedom:.3g} "
+            "degrees of freedom; the model or the measuring error is wrong"
+        )
+
+
+def _layer(result: Fit) -> Iterator[str]:
+    """Where between the surface and the bottom the edges were measured."""
+    if not {"e_c", "critical_dose"} <= set(result.names):
+        return
+    ratio = result["critical_dose"].value / result["e_c"].value
+    depth = result["penetration_depth"].value * np.log(ratio)
+    if depth >= 0:
+        yield f"the critical dose of the edges cures to a depth of {depth * 1000:.3g} µm"
+    else:
+        yield (
+            f"edges are seen at {ratio:.2f} times the dose at which depths begin, E_c: something weaker than "
+            "what was measured in depth counts as an edge"
+        )
+
+
+def _other_shapes(
+    data: Data, measurements: Measurements, solution: Solution, options: Options
+) -> Iterator[str]:
+    """Whether another spot would fit better."""
+    if not options.compare or "fwhm" not in solution.unknowns.names:
+        return
+    own = _misfit(data, solution)
+    for profile in PROFILES:
+        if profile != options.spot:
+            other = Data.of(measurements, profile)
+            if _misfit(other, _solved(other, solution.unknowns, options)) < own - _BETTER:
+                yield f"a spot {profile!r} fits the sizes better than {options.spot!r}"
+    upright = data.model.upright[data.item[~data.deep]]
+    if not options.elliptical and upright.any() and not upright.all():
+        names = ("fwhm", "aspect", *solution.unknowns.names[1:])
+        found = _solved(data, Unknowns(names, solution.unknowns.given), options)
+        if abs(found.theta[1]) > found.half[1]:
+            yield (
+                f"the spot is not round: it is {np.exp(found.theta[1]):.3f} times as wide along x as along "
+                "y; fit with --elliptical"
+            )
+
+
+def _misfit(data: Data, solution: Solution) -> float:
+    """−2 ln of the likelihood of the sizes in the plane, but for a constant."""
+    plane = solution.used & (data.group != DEPTH)
+    off = (data.predicted(data.model.sizes(solution.physics)) - data.size)[plane]
+    return float(plane.sum() * np.log((off**2).mean()))

@@ -1,0 +1,168 @@
+"""Which powers and speeds a chart has.
+
+Powers rise and speeds fall by one ratio r, P_i ∝ r^(i/N) and v_j ∝ r^(−j), so that the line energies of the
+matrix, P_i^N/v_j ∝ r^(i+j), are the same along each diagonal: that tells reciprocity from energy. Powers are
+on the controller's levels; each speed takes up what that rounding leaves, and is one that the dialect can
+say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+import gcode
+from laserpath import convert
+from laserpath.arrays import Floats
+from laserpath.calibration.model import line_of, shape_of
+from laserpath.errors import InputError
+from laserpath.resin import line_energy, power_for
+from laserpath.types import Machine, Process, Spot
+
+RUN_SHARE = 0.1
+"""Of the shorter side of the machine, that the way to full speed may take at each end of a line."""
+_RUN = 1.25
+_MOVES = 2.0
+"""Times that the link needs for a move, which a short one should take."""
+_FEED_FREE = 1e-3
+"""Room in the speed for the rounding of feeds."""
+_LATE = 6.0
+"""Time constants; `gcode.motion.compensated` takes 5 and the way itself."""
+_FAR = 1.5
+_SWITCHED = 2e-3
+"""s"""
+_DIGITS = 5
+"""Steps of the feed in the slowest speed. What is written is what is said, but the diagonals drift apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """power: (I,) mW, rising.  speed: (J,) mm/s, falling, before rounding.  energy: (I + J − 1,) rising.
+
+    energy is the line energy of each diagonal, in the unit of `resin.line_energy`.
+    """
+
+    power: Floats
+    speed: Floats
+    energy: Floats
+
+
+def threshold_energy(dose: float, spot: Spot) -> float:
+    """The line energy whose line has `dose` along its middle."""
+    light = line_of(shape_of(spot), spot.photons)
+    return dose * spot.fwhm / light.peak
+
+
+def matrix(
+    process: Process, low: float, high: float, powers: int, speeds: int
+) -> tuple[Matrix, tuple[str, ...]]:
+    """From line energy `low` to `high`, or as near as the machine comes; sentences where that is far off."""
+    machine, spot = process.machine, process.spot
+    if not 0 < low < high:
+        raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are no range")
+    limit = speed_limit(machine)
+    weakest, strongest = (float(line_energy(p, 1.0, spot)) for p in (machine.power_min, machine.power_max))
+    least = max(low, weakest / limit)
+    if least >= high:
+        raise InputError(
+            f"even the weakest line, {machine.power_min:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
+            "times the highest line energy asked for; put a filter into the beam, or ask for more"
+        )
+    # As many powers as there is room for between the weakest and the strongest.
+    rows = powers
+    while rows > 2 and (high / least) ** ((rows - 1) / (rows + speeds - 2)) > strongest / weakest:
+        rows -= 1
+    steps = np.arange(rows + speeds - 1)
+    energy = least * (high / least) ** (steps / steps[-1])
+    # The highest power must not be above the machine's: then all is slower.
+    fastest = min(limit, strongest / float(energy[rows - 1]))
+    wanted = power_for(energy[:rows], np.full(rows, fastest), spot) / machine.power_step
+    level = np.unique(np.clip(np.rint(wanted), machine.level_min, machine.power_levels))
+    power = level * machine.power_step
+    own = energy[: len(power)]
+    # What rounding has added to a power must not be added to the speed.
+    energy = energy * max(1.0, float((line_energy(power, limit, spot) / own).max()) * (1 + _FEED_FREE))
+    matrix = Matrix(
+        power, line_energy(power[0], 1.0, spot) / energy[:speeds], energy[: len(power) + speeds - 1]
+    )
+    _check_slowest(matrix, process)
+    return matrix, tuple(_notes(matrix, machine, low, powers))
+
+
+def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterator[str]:
+    if matrix.energy[0] > _FAR * low:
+        yield (
+            f"the weakest line has {matrix.energy[0] / low:.3g} times the line energy asked for: the lowest "
+            f"power, {matrix.power[0]:.3g} mW, at the highest speed, {matrix.speed[0]:.3g} mm/s"
+        )
+    if len(matrix.power) < powers:
+        yield (
+            f"{len(matrix.power)} powers instead of {powers}: the machine has no more between "
+            f"{machine.power_min:.3g} and {machine.power_max:.3g} mW, in steps of {machine.power_step:.3g} mW"
+        )
+
+
+def _check_slowest(matrix: Matrix, process: Process) -> None:
+    least = slowest_told(process.machine)
+    slowest = float(line_energy(matrix.power[0], 1.0, process.spot) / matrix.energy[len(matrix.speed) - 1])
+    if slowest < least:
+        raise InputError(
+            f"the slowest line would be written at {slowest:.2g} mm/s, below the {least:.2g} mm/s that the "
+            "feed's digits can still tell; ask for less line energy or fewer speeds"
+        )
+
+
+def slowest_told(machine: Machine) -> float:
+    """The speed in mm/s, below which the rounding of feeds is coarse."""
+    dialect = gcode.dialect(machine.dialect)
+    return _DIGITS * 0.1**dialect.feed_decimals * dialect.unit / 60
+
+
+def speed_of(power: float, energy: float, process: Process) -> float:
+    """mm/s at which a power has a line energy, rounded to what the dialect says."""
+    exact = float(line_energy(power, 1.0, process.spot)) / energy
+    machine, dialect = process.machine, gcode.dialect(process.machine.dialect)
+    unit = dialect.unit / 60 * 0.1**dialect.feed_decimals
+    if machine.steps is None or dialect.controller != "marlin":
+        return round(exact / unit) * unit
+    # Marlin rounds up to whole steps a second, which at low speeds is much: a feed just below such a speed.
+    whole = max(round(exact * min(machine.steps)), 1) / min(machine.steps)
+    return int(whole / unit + 1e-9) * unit
+
+
+def run_up(speed: float, machine: Machine) -> float:
+    """Dark way in mm in which the head comes to a speed, and which the link has the time to send."""
+    way = _RUN * speed**2 / (2 * _ramp(machine))
+    return max(way, _MOVES * speed / machine.segment_rate, 2 * shortest(machine), run_in(speed, machine))
+
+
+def run_in(speed: float, machine: Machine) -> float:
+    """Way in mm that mirrors and lasers which come late are sent ahead."""
+    return _LATE * max(machine.lag, machine.laser_on_delay, machine.laser_off_delay) * speed
+
+
+def shortest(machine: Machine) -> float:
+    """The shortest move in mm that the controller does not leave out: a few motor steps."""
+    controller = convert.controller(machine)
+    if isinstance(controller, gcode.motion.Marlin):
+        return float(controller.shortest_move)
+    return 2 / min(machine.steps) if machine.steps is not None else 0.0
+
+
+def shortest_time(machine: Machine) -> float:
+    """Seconds that a lit stroke should take; what is shorter comes late, and the laser switches badly."""
+    return max(_SWITCHED, _MOVES / machine.segment_rate)
+
+
+def speed_limit(machine: Machine) -> float:
+    """mm/s that the machine reaches within its share of the work area."""
+    room = RUN_SHARE * min(machine.size)
+    return min(*machine.speed_max, float(np.sqrt(2 * _ramp(machine) * room / _RUN)))
+
+
+def _ramp(machine: Machine) -> float:
+    """The acceleration to reckon with, mm/s². Klipper keeps a part of each way for cruising."""
+    klipper = gcode.dialect(machine.dialect).controller == "klipper"
+    return min(machine.acceleration) * (1 - machine.minimum_cruise_ratio if klipper else 1)

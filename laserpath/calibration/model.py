@@ -1,0 +1,194 @@
+"""How wide and how deep a stroke becomes, as a function of what is to be found.
+
+A stroke of power P and speed v has the line energy q = E_N P^N/v (`resin`), in mJ/mm. Across it, at the
+distance y from its middle, it leaves the dose
+
+    D(y) = q L(y/F)/F,   L(u) = ∫ h(s, u) ds,   h the spot of FWHM 1,
+
+over −∞…∞ for a line, over the stroke for a dot. By the projection theorem the L of a line is
+2 ∫₀^∞ H(f) cos(2πfu) df. With the peak D(0), and the critical dose D_c:
+
+    width, diameter    w = 2 F L⁻¹(L(0)/ρ),   ρ = D(0)/D_c, 0 for ρ < 1
+    depth              C_d = D_p ln(D(0)/E_c)                     Jacobs, see `resin`
+    wedge              two lines, g apart, are one where 2 D(g/2) > D_c: g is the width of a line of 2 q
+
+Reciprocity: exposed for the time t, the resin acts as if the dose were D (t/t₀)^m, which is Schwarzschild's
+law I t^p with p = 1 + m; m = 0 where reciprocity holds. A line exposes each place for t = (L(0)/h(0)) F/v, so
+that it counts as D (v/v₀)^(−m); a stroke of length l much shorter than the spot for l/v.
+
+Near ρ = 1 the width rises as a root, with an infinite slope. Below ln ρ = 0.01, w ≈ 0.1 F, which nobody can
+measure, it goes on as its tangent, into negative widths, so that least squares find their way. An Airy spot
+has rings: L(u) rises again beyond u = 1.13, where ρ = 31, and the width is no function of the energy there.
+It goes on as u^(−2), the envelope of the rings; `fitting` uses no widths of items beyond `TRUSTED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.interpolate import RectBivariateSpline, make_interp_spline
+
+from laserpath import optics
+from laserpath.arrays import Floats
+from laserpath.calibration.items import Item
+from laserpath.resin import line_energy
+from laserpath.types import Spot
+
+TRUSTED = 20.0
+"""Peak dose, in critical doses, up to which a width tells of the spot and not of its rings, of scattered
+light or of diffusion."""
+
+_TANGENT = 0.01
+_REACH = 3.0
+_POINTS = 600
+_NODES = 24
+_FAINT = 1e-7
+_LENGTHS = np.linspace(0.0, 4.0, 41)
+_DROPS = np.linspace(0.0, 4.0, 81)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Across a line of a spot of FWHM 1: peak L(0), and u² over ln(L(0)/L(u)), both rising."""
+
+    peak: float
+    drop: Floats
+    square: Floats
+
+    def squared(self, drop: Floats) -> Floats:
+        """u² where the dose has fallen by exp(drop)."""
+        beyond = np.maximum(drop - self.drop[-1], 0)
+        return np.interp(drop, self.drop, self.square) * np.exp(np.minimum(beyond, 50))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strokes:
+    """Across the middle of strokes of up to 4 FWHM: the same over their length, too."""
+
+    peaks: Callable[[Floats], Floats]
+    squares: RectBivariateSpline
+
+    def squared(self, drop: Floats, length: Floats) -> Floats:
+        """u² where the dose of strokes of some lengths, in FWHM, has fallen by exp(drop)."""
+        beyond = np.maximum(drop - _DROPS[-1], 0)
+        return self.squares.ev(length, np.minimum(drop, _DROPS[-1])) * np.exp(np.minimum(beyond, 50))
+
+
+@lru_cache(maxsize=8)
+def line_of(profile: str, photons: int) -> Line:
+    """The table of a profile."""
+    spot = Spot(1.0, profile, photons=photons)
+    end = optics.cutoff(spot, _FAINT)
+    node, weight = np.polynomial.legendre.leggauss(64 + int(4 * np.pi * end * _REACH))
+    f = (node + 1) / 2 * end
+    spectrum = optics.transfer(spot, f) * weight * end  # both halves of it
+    u = np.linspace(0.0, _REACH, _POINTS)
+    return Line(*_inverted(u, np.cos(2 * np.pi * u[:, None] * f) @ spectrum))
+
+
+@lru_cache(maxsize=8)
+def strokes_of(profile: str, photons: int) -> Strokes:
+    """The table of a profile."""
+    spot = Spot(1.0, profile, photons=photons)
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    u = np.linspace(0.0, _REACH, _POINTS)
+    peaks, squares = [], []
+    for length in _LENGTHS:
+        radius = np.hypot(u[:, None], length / 4 * (node + 1))
+        # The mean over the stroke: of a stroke of length 0 too.
+        mean = optics.profile(spot, radius.ravel()).reshape(radius.shape) @ weight / 2
+        table = Line(*_inverted(u, mean))
+        peaks.append(table.peak)
+        squares.append(table.squared(_DROPS))
+    squares = RectBivariateSpline(_LENGTHS, _DROPS, np.array(squares), kx=3, ky=1)
+    return Strokes(make_interp_spline(_LENGTHS, np.array(peaks), k=3), squares)
+
+
+def shape_of(spot: Spot) -> str:
+    """The profile that the sizes of a spot are those of; a measured one is taken for Gaussian."""
+    return "airy" if spot.profile == "airy" else "gaussian"
+
+
+def _inverted(u: Floats, dose: Floats) -> tuple[float, Floats, Floats]:
+    """Down to where the dose rises again, or is nearly nothing."""
+    ends = np.flatnonzero((np.diff(dose) >= 0) | (dose[1:] < _FAINT * 10 * dose[0]))
+    last = int(ends[0]) if ends.size else len(u) - 1
+    return float(dose[0]), np.log(dose[0] / dose[: last + 1]), u[: last + 1] ** 2
+
+
+def width(squared: Callable[[Floats], Floats], excess: Floats) -> Floats:
+    """Full width, in FWHM, for ln ρ; negative below the threshold."""
+    root = np.sqrt(squared(np.maximum(excess, _TANGENT)))
+    # The width goes as √ln ρ near 0, and so does its tangent.
+    return 2 * root * (1 + np.minimum(excess - _TANGENT, 0) / (2 * _TANGENT))
+
+
+@dataclass(frozen=True, slots=True)
+class Physics:
+    """What is to be found. fwhm: of the light along x and along y, mm.
+
+    critical_dose, e_c: mJ/mm², at `speed`, v₀ in mm/s, of a line along x.  penetration_depth: mm.
+    reciprocity: m.
+    """
+
+    fwhm: tuple[float, float]
+    critical_dose: float
+    penetration_depth: float = 0.1
+    e_c: float = 0.1
+    reciprocity: float = 0.0
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """(N,) of each item. excess: ln ρ, of a wedge for both lines.  depth: mm, negative below E_c.
+
+    size: mm, the width, the diameter, or how far apart the lines of a wedge become one.
+    """
+
+    excess: Floats
+    size: Floats
+    depth: Floats
+
+
+class Model:
+    """The sizes of some items, of an Airy or a Gaussian spot. order: photons that the resin takes at once."""
+
+    def __init__(self, items: Sequence[Item], profile: str = "airy", order: int = 1) -> None:
+        self.profile, self.order = profile, order
+        self._line, self._strokes = line_of(profile, order), strokes_of(profile, order)
+        self._h0 = float(self._strokes.peaks(np.zeros(1))[0])
+        self.power, self.speed, self.length = (
+            np.array([getattr(item, name) for item in items], dtype=np.float64)
+            for name in ("power", "speed", "length")
+        )
+        self._unit_energy = line_energy(self.power, self.speed, Spot(1.0, profile, photons=order))
+        self.upright = np.array([item.along == "y" for item in items], dtype=bool)
+        self.dot = np.array([item.kind == "dot" for item in items], dtype=bool)
+        self.wedge = np.array([item.kind == "wedge" for item in items], dtype=bool)
+
+    def sizes(self, physics: Physics) -> Sizes:
+        """Of all items."""
+        fx, fy = physics.fwhm
+        along, across = np.where(self.upright, fy, fx), np.where(self.upright, fx, fy)
+        short = self.dot & (self.length <= _LENGTHS[-1] * along)
+        length = np.where(short, self.length / along, 0.0)
+        # ∫ h over the stroke, for a spot of FWHM 1.
+        reach = np.where(short, length * self._strokes.peaks(length), self._line.peak)
+        dose = np.log(self._energy(fx, fy) * reach / across)
+        time = np.log(reach / self._line.peak * along / fx * physics.speed / self.speed)
+        dose += physics.reciprocity * time
+        excess = dose - np.log(physics.critical_dose) + np.where(self.wedge, np.log(2), 0.0)
+        depth = physics.penetration_depth * (dose - np.log(physics.e_c))
+        size = width(self._line.squared, excess)
+        if short.any():
+            k = np.flatnonzero(short)
+            size[k] = width(lambda drop: self._strokes.squared(drop, length[k]), excess[k])
+        return Sizes(excess, size * across, depth)
+
+    def _energy(self, fx: float, fy: float) -> Floats:
+        """Line energies of the items: E_N goes as F^(2 − 2N)."""
+        return self._unit_energy * (fx * fy) ** (1 - self.order)

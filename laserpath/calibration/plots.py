@@ -1,0 +1,124 @@
+"""A fit against what was measured: sizes and depths over the peak dose, and what is left, as one SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from laserpath.arrays import Floats
+from laserpath.calibration.estimates import Fit, Residual
+from laserpath.calibration.items import Item
+from laserpath.calibration.model import TRUSTED, Model
+from laserpath.calibration.words import sentence
+
+_INK, _FAINT, _BAD = "#222222", "#8a949c", "#c23b4e"
+_MARKS = {
+    "width": ("o", "#86216b", "widths of lines"), "diameter": ("s", "#dd7a1f", "diameters of dots"),
+    "merged": ("^", "#4a86b8", "gaps of wedges"), "depth": ("o", "#00876c", "depths"),
+}  # fmt: skip
+_PLANE = ("width", "diameter", "merged")
+
+
+def fit_svg(fit: Fit, items: Sequence[Item]) -> str:
+    """The text of an SVG file; items: that were measured, for the dots' lengths."""
+    # The same figure is the same file; words stay words.
+    with rc_context({"svg.hashsalt": "laserpath", "svg.fonttype": "none", "font.family": "sans-serif"}):
+        figure = _figure(fit, items)
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Title": "Calibration fit"})
+    return text.getvalue()
+
+
+def _figure(fit: Fit, items: Sequence[Item]) -> Figure:
+    groups = [names for names in (_PLANE, ("depth",)) if any(r.what in names for r in fit.residuals)]
+    figure = Figure(figsize=(5.2 * max(len(groups), 1) + 0.6, 6.4), layout="constrained", facecolor="white")
+    lines = [sentence(e, fit.order) for e in fit.estimates]
+    figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=9.5, color=_INK)
+    grid = figure.add_gridspec(2, max(len(groups), 1), height_ratios=(2.4, 1))
+    for column, names in enumerate(groups):
+        top = figure.add_subplot(grid[0, column])
+        below = figure.add_subplot(grid[1, column], sharex=top)
+        _add_sizes(top, fit, items, names)
+        _add_rest(below, fit, names)
+        top.tick_params(labelbottom=False)
+    return figure
+
+
+def _dress(ax: Axes, label: str) -> None:
+    ax.set_ylabel(label, fontsize=10, color=_INK)
+    ax.tick_params(labelsize=9, colors=_INK, length=3)
+    for side in ax.spines.values():
+        side.set_color(_FAINT)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _add_sizes(ax: Axes, fit: Fit, items: Sequence[Item], names: Sequence[str]) -> None:
+    deep = names == ("depth",)
+    _dress(ax, "depth, µm" if deep else "width, diameter, gap, µm")
+    for name in names:
+        rows = [r for r in fit.residuals if r.what == name]
+        if not rows:
+            continue
+        mark, colour, label = _MARKS[name]
+        style: dict[str, Any] = {"marker": mark, "ls": "", "ms": 5, "color": colour}
+        for used in (True, False):
+            some = [r for r in rows if r.used == used]
+            ax.plot(
+                [r.excess for r in some], [r.measured * 1000 for r in some],
+                mfc=colour if used else "none", label=label if used else None, **style,
+            )  # fmt: skip
+        _add_outliers(ax, [r for r in rows if r.outlier], lambda r: r.measured * 1000)
+        if name != "merged" or not any(r.what == "width" for r in fit.residuals):
+            x, y = _curve(fit, items, name, rows)
+            ax.plot(x, y, color=colour, lw=1.2, alpha=0.8)
+    ax.set_ylim(bottom=0)
+    if not deep:
+        ax.axvline(1, color=_FAINT, lw=0.8, ls=(0, (4, 3)))
+    ax.legend(fontsize=9, frameon=False, labelcolor=_INK)
+
+
+def _add_rest(ax: Axes, fit: Fit, names: Sequence[str]) -> None:
+    _dress(ax, "measured − fit, µm")
+    ax.set_xlabel("peak dose, in critical doses", fontsize=10, color=_INK)
+    rows = [r for r in fit.residuals if r.what in names and r.used]
+    for name in names:
+        mark, colour, _ = _MARKS[name]
+        some = [r for r in rows if r.what == name]
+        rest = [(r.measured - r.fitted) * 1000 for r in some]
+        ax.plot([r.excess for r in some], rest, marker=mark, ls="", ms=5, color=colour)
+    ax.axhline(0, color=_FAINT, lw=0.8)
+    if rows:
+        sigma = max(r.sigma for r in rows) * 1000
+        ax.axhspan(-sigma, sigma, color="#eef1f3", lw=0, zorder=0)
+    _add_outliers(ax, [r for r in rows if r.outlier], lambda r: (r.measured - r.fitted) * 1000)
+
+
+def _add_outliers(ax: Axes, rows: Sequence[Residual], height: Any) -> None:
+    for r in rows:
+        ax.plot(r.excess, height(r), "o", ms=11, mfc="none", color=_BAD)
+        ax.annotate(r.id, (r.excess, height(r)), (8, 0), textcoords="offset points", fontsize=9, color=_BAD)
+
+
+def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[Residual]) -> tuple[Floats, Floats]:
+    """Peak dose, in critical doses, and µm, of strokes of the dots' length or of lines."""
+    doses = [r.excess for r in rows]
+    # Beyond `TRUSTED` the model is not meant for widths.
+    last = max(doses) if name == "depth" else min(max(doses), TRUSTED)
+    wanted = np.geomspace(min(*doses, 1.0) if name == "depth" else 1.0, 1.1 * last, 200)
+    like = next((i for i in items if (i.kind == "dot") == (name == "diameter")), items[0])
+    like = replace(like, kind="dot" if name == "diameter" else "line", power=1.0, speed=fit.physics.speed)
+    unit = np.exp(Model([like], fit.profile, fit.order).sizes(fit.physics).excess[0])
+    powers = (wanted / unit) ** (1 / fit.order)
+    sizes = Model([replace(like, power=float(p)) for p in powers], fit.profile, fit.order).sizes(fit.physics)
+    return np.exp(sizes.excess), 1000 * (sizes.depth if name == "depth" else sizes.size)

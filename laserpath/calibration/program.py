@@ -1,0 +1,81 @@
+"""The strokes of a chart as G-code that a machine executes as told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import gcode
+from laserpath import convert
+from laserpath.arrays import Floats
+from laserpath.calibration.matrix import run_up
+from laserpath.program import EYE_SAFETY
+from laserpath.types import Machine, Process
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stroke:
+    """xy: (K, 2) mm, written at one power, mW, and speed, mm/s. of: the item's id, '' of labels and marks."""
+
+    xy: Floats
+    power: float
+    speed: float
+    of: str = ""
+
+    def moved(self, dx: float, dy: float) -> Stroke:
+        """The same elsewhere."""
+        return Stroke(self.xy + (dx, dy), self.power, self.speed, self.of)
+
+    def ends(self, machine: Machine) -> Floats:
+        """(2, 2) where the head begins and ends: of an item, a dark head start before and behind."""
+        if not self.of:
+            return self.xy[[0, -1]]
+        way = self.xy[-1] - self.xy[0]
+        room = way / np.hypot(*way) * run_up(self.speed, machine)
+        return np.array([self.xy[0] - room, self.xy[-1] + room])
+
+
+def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
+    """Rapids between strokes, dark lines before and behind those of items, whose ids are comments."""
+    xy: list[Floats] = [np.zeros(2)]
+    power: list[float] = []
+    speed: list[float] = []
+    kind: list[int] = []
+    comments: list[tuple[int, str]] = []
+
+    def go(to: Floats, lit: float, fast: float, how: gcode.Kind) -> None:
+        if not np.array_equal(to, xy[-1]):
+            xy.append(to)
+            power.append(min(lit / machine.power_max, 1.0))
+            speed.append(fast)
+            kind.append(how)
+
+    told = ""
+    for stroke in strokes:
+        before, behind = stroke.ends(machine)
+        go(before, 0.0, min(machine.rapid_speed), gcode.Kind.RAPID)
+        if stroke.of != told:
+            told = stroke.of
+            comments.append((len(power), told or "labels"))
+        go(stroke.xy[0], 0.0, stroke.speed, gcode.Kind.LINE)
+        for point in stroke.xy[1:]:
+            go(point, stroke.power, stroke.speed, gcode.Kind.LINE)
+        go(behind, 0.0, stroke.speed, gcode.Kind.LINE)
+    dynamic = np.full(len(power), gcode.dialect(machine.dialect).dynamic_power)
+    moves = gcode.Moves(
+        np.array(xy), np.array(power), np.array(speed), np.array(kind, dtype=np.int8), dynamic=dynamic,
+        comments=tuple(comments),
+    )  # fmt: skip
+    return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
+
+
+def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> tuple[str, float]:
+    """The program, and the seconds that it takes."""
+    machine = process.machine
+    dialect = gcode.dialect(machine.dialect)
+    moves = moves_of(strokes, machine)
+    seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
+    head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
+    return gcode.write(moves, dialect, machine.s_max, head), seconds

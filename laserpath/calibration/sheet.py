@@ -1,0 +1,245 @@
+"""The sheet of a chart: a CSV to fill in, and to read again however a spreadsheet has saved it.
+
+A column is named by what it holds and its unit, `width_um` or `width_mm`. Columns may be separated by commas,
+semicolons or tabs. Between semicolons or tabs a decimal comma is one; between commas only in quotes, and
+where it could part thousands (`"1,234"`) it is refused. Lines that begin with # are not data, but
+`# absorption_order = 2` is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from laserpath.calibration.items import SIZES, Item, Measured, Measurements
+from laserpath.errors import InputError
+from laserpath.profiles import hint
+from laserpath.quantities import LENGTH, POWER, SPEED, Units, convert, parse
+
+ROWS_MAX = 10_000
+_LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}
+_QUANTITIES: Mapping[str, Units] = {
+    "x": _LENGTHS, "y": _LENGTHS, "length": _LENGTHS, "gap": _LENGTHS, "power": POWER, "speed": SPEED,
+    **dict.fromkeys((*SIZES, "height"), _LENGTHS),
+}  # fmt: skip
+_WORDS = ("id", "kind", "along", "visible", "note")
+_TOLD = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
+"""Columns that help to find one's way; the fit does not read them."""
+_YES, _NO = ("yes", "y", "1", "true", "x", "ja", "oui", "si"), ("no", "n", "0", "false", "nein", "non")
+_BLANK = ("", "-", "–", "—", "n/a", "na")
+_ORDER = re.compile(r"#\s*absorption_order\s*[=:]\s*(\S+)")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}")
+
+COLUMNS = (
+    "id", "kind", "along", "x_mm", "y_mm", "power_mW", "speed_mm_per_s", "length_um", "gap_um", *_TOLD,
+    "visible", "width_um", "depth_um", "diameter_um", "merged_um", "note",
+)  # fmt: skip
+
+# To fill in
+
+
+def write_sheet(
+    items: Sequence[Item],
+    head: Sequence[str],
+    planned: Mapping[str, float],
+    order: int,
+    decimal: str = "point",
+) -> str:
+    """The CSV text. head: sentences before it.  planned: mm by id.  decimal: 'point' or 'comma'."""
+    if decimal not in ("point", "comma"):
+        raise InputError(f"decimal is {decimal!r}, but must be point or comma")
+    text = io.StringIO()
+    for line in (*head, f"absorption_order = {order}"):
+        text.write(f"# {line}\n")
+    writer = csv.writer(text, delimiter="," if decimal == "point" else ";", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for item in items:
+        row = [str(value) for value in _row(item, planned.get(item.id))]
+        writer.writerow(row if decimal == "point" else [row[0], *(v.replace(".", ",") for v in row[1:])])
+    return text.getvalue()
+
+
+def _row(item: Item, planned: float | None) -> list[object]:
+    dot, wedge = item.kind == "dot", item.kind == "wedge"
+    # What the machine is told, to more digits than it takes.
+    return [
+        item.id, item.kind, item.along, _short(item.x), _short(item.y), f"{item.power:.8g}",
+        f"{item.speed:.8g}", _short(item.length * 1000), _short(item.gap * 1000) if wedge else "",
+        f"{item.line_energy:.4g}", f"{item.line_energy * item.length:.4g}" if dot else "",
+        f"{item.time * 1000:.4g}" if dot else "", "" if planned is None else f"{planned * 1000:.3g}",
+        "", "", "", "", "", "",
+    ]  # fmt: skip
+
+
+def _short(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+# Filled in
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How the file has its numbers. decimal: whether any has a decimal comma."""
+
+    delimiter: str
+    decimal: bool
+
+
+def read_sheet(data: str | bytes, name: str = "measurements") -> Measurements:
+    """What was filled in. A bad cell is named by its row, counted as a spreadsheet does, and its column."""
+    try:
+        return _read(_text(data))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _text(data: str | bytes) -> str:
+    if isinstance(data, str):
+        return data.removeprefix("\ufeff")
+    if data[:4] == b"PK\x03\x04":
+        raise InputError("it is a spreadsheet, but must be a CSV; save it as CSV")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace").removeprefix("\ufeff")
+    if b"\0" in data:
+        raise InputError("it is not a text file, but must be a CSV")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")  # what older spreadsheets write
+
+
+def _read(text: str) -> Measurements:
+    order = _ORDER.search(text)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first = next((line for line in lines if line.strip(' \t,;"') and not _comment(line)), None)
+    if first is None:
+        raise InputError("it is empty")
+    delimiter = max(",;\t", key=first.count)
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise InputError(f"it is no CSV: {error}") from error
+    # csv.reader keeps blank lines as empty rows; a quoted cell may not go over several lines here.
+    table = [
+        (n, row) for n, row in enumerate(rows, start=1) if any(map(str.strip, row)) and not _comment(row[0])
+    ]
+    if not table:
+        raise InputError("it is empty")
+    (_, head), body = table[0], table[1:]
+    columns = [name.strip() for name in head]
+    known = _known()
+    _check_columns(columns, known)
+    if not body:
+        raise InputError("it has no rows below the names of its columns")
+    if len(body) > ROWS_MAX:
+        raise InputError(f"it has {len(body)} rows, above {ROWS_MAX}")
+    style = _Style(delimiter, any(re.fullmatch(r"\s*\d+,\d+\s*", cell) for _, row in body for cell in row))
+    measured = [_measured(number, row, columns, known, style) for number, row in body]
+    return Measurements(tuple(measured), order=_order(order[1] if order else "1"))
+
+
+def _comment(text: str) -> bool:
+    return text.lstrip(' "').startswith("#")
+
+
+def _order(said: str) -> int:
+    said = said.strip(' ",;')
+    if said not in [str(n) for n in range(1, 9)]:
+        raise InputError(f"absorption_order is {said!r}, but must be a whole number from 1 to 8")
+    return int(said)
+
+
+def _known() -> dict[str, tuple[str, str]]:
+    """Column → what it holds, and its unit."""
+    quantities = {
+        f"{name}_{unit.replace('/', '_per_')}": (name, unit)
+        for name, units in _QUANTITIES.items()
+        for unit in units
+    }
+    return {**quantities, **{name: (name, "") for name in (*_WORDS, *_TOLD)}}
+
+
+def _check_columns(columns: Sequence[str], known: Mapping[str, tuple[str, str]]) -> None:
+    holds: dict[str, str] = {}
+    for column in filter(None, columns):
+        if column not in known:
+            raise InputError(
+                f"column {column!r} is unknown{hint(column, known) or '; known: ' + ', '.join(COLUMNS)}"
+            )
+        what = {"height": "depth"}.get(known[column][0], known[column][0])
+        if what in holds:
+            raise InputError(f"columns {holds[what]!r} and {column!r} say the same; leave one of them out")
+        holds[what] = column
+    for what, column in (("power", "power_mW"), ("speed", "speed_mm_per_s")):
+        if what not in holds:
+            raise InputError(f"column {column!r} is missing")
+
+
+def _measured(
+    number: int,
+    row: Sequence[str],
+    columns: Sequence[str],
+    known: Mapping[str, tuple[str, str]],
+    style: _Style,
+) -> Measured:
+    """One row."""
+    if len(row) > len(columns) and any(cell.strip() for cell in row[len(columns) :]):
+        raise InputError(
+            f"row {number} has {len(row)} cells, but there are {len(columns)} columns; a decimal comma must "
+            "be in quotes, or the columns separated by semicolons"
+        )
+    values: dict[str, Any] = {}
+    for column, cell in zip(columns, row, strict=False):
+        if not column or column in _TOLD or cell.strip().lower() in _BLANK:
+            continue
+        what, unit = known[column]
+        try:
+            values[what] = _number(cell.strip(), unit, _QUANTITIES[what], style) if unit else cell.strip()
+        except InputError as error:
+            raise InputError(f"row {number}, column {column!r}: {error}") from error
+    try:
+        return _row_of(number, values)
+    except InputError as error:
+        raise InputError(f"row {number}: {error}") from error
+
+
+def _row_of(number: int, values: dict[str, Any]) -> Measured:
+    values.pop("note", None)
+    for name in ("power", "speed"):
+        if name not in values:
+            raise InputError(f"the {name} is missing")
+    if "height" in values:
+        values["depth"] = values.pop("height")
+    visible = _visible(values.pop("visible", ""))
+    sizes = {name: values.pop(name) for name in SIZES if name in values}
+    kind = values.pop("kind", "line").lower()
+    item = Item(values.pop("id", str(number)), kind, **values)
+    return Measured(item, visible=visible, **sizes)
+
+
+def _number(cell: str, unit: str, units: Units, style: _Style) -> float:
+    """A cell in our units; it may name a unit of its own."""
+    digits = cell.split()[0] if cell.split() else cell
+    ambiguous = _THOUSANDS.fullmatch(digits)
+    if ambiguous and (
+        (ambiguous[1] == "," and style.delimiter == ",") or (ambiguous[1] == "." and style.decimal)
+    ):
+        raise InputError(
+            f"{cell!r} may be a thousand or a decimal number; write it without, or as {digits + '0'!r}"
+        )
+    if digits.count(",") > 1 or ("," in digits and "." in digits):
+        raise InputError(f"{cell!r} has several points or commas, but may have one")
+    number, said = parse(cell.replace(",", ".", 1), units, unit)
+    return convert(number, said, units)
+
+
+def _visible(said: str) -> bool | None:
+    said = said.lower()
+    if said in (*_YES, *_NO, ""):
+        return None if not said else said in _YES
+    raise InputError(f"visible is {said!r}, but must be yes or no")

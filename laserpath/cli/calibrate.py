@@ -1,0 +1,124 @@
+"""`laserpath calibrate`: parse, lay out, say, write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath import request
+from laserpath.cli import amounts, show
+from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.options import OUTPUT, PROCESS
+from laserpath.errors import InputError
+
+if TYPE_CHECKING:
+    from laserpath.calibration import Chart
+
+_CHART: Options = {
+    "Chart": {
+        "--around": {
+            "type": amounts.dose(),
+            "metavar": "DOSE",
+            "help": "A narrow chart around a critical dose that is known roughly, mJ/cm2  [a wide one]",
+        },
+        "--from": {
+            "type": amounts.line_energy(),
+            "metavar": "ENERGY",
+            "help": "Line energy (power/speed) of the weakest line, mJ/mm; with --to",
+        },
+        "--to": {"type": amounts.line_energy(), "metavar": "ENERGY", "help": "Of the strongest line, mJ/mm"},
+        "--powers": {
+            "type": click.IntRange(2, 12),
+            "default": 6,
+            "metavar": "N",
+            "help": "Rows of lines  [6]",
+        },
+        "--speeds": {"type": click.IntRange(2, 12), "default": 8, "metavar": "N", "help": "Columns  [8]"},
+        "--name": {"metavar": "NAME", "default": "chart", "help": "Of the files  [chart]"},
+        "--decimal": {
+            "type": click.Choice(["point", "comma"]),
+            "default": "point",
+            "help": "How your spreadsheet writes numbers; with a comma, columns are separated by semicolons  "
+            "[point]",
+        },
+    },
+}
+
+_EPILOG = """\b
+Examples:
+  laserpath calibrate --machine my-laser.toml -o chart
+  laserpath calibrate --machine my-laser.toml --spot-fwhm 80um --around 35
+  laserpath calibrate --from 0.002 --to 2mJ/mm --powers 4
+
+\b
+The chart is wide: from 1/16 to 256 times what a line needs by the resin's profile. Fill in
+NAME.csv, then `laserpath fit NAME.csv`.
+
+\b
+CAUTION: a laser that cures resin blinds before you blink. Enclose the beam or wear goggles
+rated for its wavelength; never leave the machine running alone."""
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@options(OUTPUT, _CHART, PROCESS)
+def calibrate(**said: Any) -> None:
+    """Write a test chart, to find out spot, critical dose, penetration depth and reciprocity.
+
+    Lines of many powers and speeds, dots and wedges: NAME.gcode for the machine, NAME.svg, which shows what
+    is where, and NAME.csv to fill in.
+    """
+    from laserpath import calibration
+    from laserpath.files import check_folder
+
+    folder = Path(said["output"])
+    check_folder(folder)
+    name = plain_name(said["name"])
+    low, high = said["from"], said["to"]
+    if (low is None) != (high is None):
+        raise click.UsageError(
+            f"--{'from' if high is None else 'to'} needs --{'to' if high is None else 'from'}."
+        )
+    chart = calibration.chart(
+        request.process_of(said), around=said["around"], energies=None if low is None else (low, high),
+        powers=said["powers"], speeds=said["speeds"],
+    )  # fmt: skip
+    talk = show.Talk(quiet=said["quiet"] or said["json"], verbose=said["verbose"])
+    talk.tell(_in_short(chart))
+    warnings = (*chart.notes, *chart.findings())
+    for sentence in warnings:
+        talk.warn(sentence)
+    written = chart.write(folder, name=name, decimal=said["decimal"])
+    if said["json"]:
+        click.echo(_as_json(chart, written, warnings))
+    elif not said["quiet"]:
+        click.echo("wrote " + ", ".join(map(str, written)))
+
+
+def plain_name(name: str) -> str:
+    """`name`, if a file in a folder can be called so."""
+    if not name.strip() or name != Path(name).name:
+        raise InputError(f"name {name!r} is not a plain file name")
+    return name
+
+
+def _in_short(chart: Chart) -> str:
+    width, height = chart.size
+    return (
+        f"chart: {width:.4g} × {height:.4g} mm, {len(chart.items)} items, {chart.write_time:.0f} s to write"
+    )
+
+
+def _as_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:
+    low, high = chart.energies
+    content = {
+        "files": [str(path) for path in written],
+        "size_mm": chart.size,
+        "items": len(chart.items),
+        "write_time_s": chart.write_time,
+        "line_energy_mJ_per_mm" if chart.process.resin.order == 1 else "line_energy": [low, high],
+        "warnings": warnings,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

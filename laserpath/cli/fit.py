@@ -1,0 +1,166 @@
+"""`laserpath fit`: read, fit, say, write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath.cli import amounts, show
+from laserpath.cli.calibrate import plain_name
+from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.options import OUTPUT
+from laserpath.errors import InputError
+
+if TYPE_CHECKING:
+    from laserpath.calibration import Fit
+
+_FIT: Options = {
+    "What to fit": {
+        "--spot": {
+            "type": click.Choice(["airy", "gaussian"]),
+            "default": "airy",
+            "help": "Shape of the spot  [airy]",
+        },
+        "--spot-fwhm": {"type": amounts.length("mm"), "metavar": "LENGTH", "help": "Where it is known: 80um"},
+        "--elliptical": {
+            "is_flag": True,
+            "help": "A width along x and one along y, of lines of both directions",
+        },
+        "--robust": {"is_flag": True, "help": "What is far off counts less"},
+        "--speed": {
+            "type": amounts.speed(),
+            "metavar": "SPEED",
+            "help": "That you will write with: 20, 1200mm/min. The doses are for it, which matters where "
+            "reciprocity fails  [the mean of what was measured]",
+        },
+        "--width-error": {
+            "type": amounts.length(),
+            "metavar": "LENGTH",
+            "help": "Standard deviation of a measured width, if known, um; then chi2 is told  [from the "
+            "scatter]",
+        },
+        "--depth-error": {"type": amounts.length(), "metavar": "LENGTH", "help": "The same of a depth, um"},
+    },
+    "Profiles": {
+        "--name": {"metavar": "NAME", "help": "Of the profiles and of the resin  [that of FILE]"},
+        "--layer": {
+            "type": amounts.length(),
+            "metavar": "LENGTH",
+            "help": "Thickness to cure through, um: the critical dose is that of the working curve  [of the "
+            "edges]",
+        },
+        "--resin": {
+            "metavar": "NAME|FILE",
+            "help": "Profile that tone, contrast and over_dose are taken from  [generic-405]",
+        },
+    },
+}
+
+_EPILOG = """\b
+Examples:
+  laserpath fit chart.csv
+  laserpath fit chart.csv --spot gaussian --name my-resin -o profiles
+  laserpath fit chart.csv --layer 50um --speed 20mm/s
+  laserpath plan design.svg --resin my-resin.resin.toml --spot my-resin.spot.toml
+
+\b
+FILE is the sheet that `laserpath calibrate` wrote, filled in; or any CSV with at least power_mW,
+speed_mm_per_s and width_um."""
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@options(OUTPUT, _FIT)
+def fit(file: Path, **said: Any) -> None:
+    """Fit spot and resin to what was measured of a chart, FILE.
+
+    Writes NAME.spot.toml and NAME.resin.toml, which `plan` takes, and NAME.fit.svg, the fit against the data.
+    """
+    from laserpath import calibration, profiles
+    from laserpath.files import check_folder, write_all
+
+    folder = Path(said["output"])
+    check_folder(folder)
+    measured = calibration.read_sheet(_bytes(file), name=f"measurements {str(file)!r}")
+    name = plain_name(file.stem if said["name"] is None else said["name"])
+    base = profiles.resin(said["resin"] or profiles.DEFAULTS["resin"])
+    keys = ("spot", "elliptical", "robust", "speed", "width_error", "depth_error")
+    wanted = calibration.Options(fwhm=said["spot_fwhm"], **{key: said[key] for key in keys})
+    found = calibration.fit(measured, wanted)
+    texts = calibration.files_of(
+        found, measured, name=name, source=file.name, base=base, layer=said["layer"]
+    )  # fmt: skip
+    written = write_all({folder / place: text for place, text in texts.items()})
+    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    if said["json"]:
+        click.echo(_as_json(found, written))
+    elif not said["quiet"]:
+        click.echo(_table(found))
+        for sentence in found.notes:
+            click.echo(f"- {sentence}")
+        click.echo("wrote " + ", ".join(map(str, written)))
+    for sentence in found.warnings:
+        talk.warn(sentence)
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"measurements {str(file)!r} are missing") from None
+    except OSError as error:
+        raise InputError(f"measurements {str(file)!r} cannot be read: {error.strerror}") from error
+
+
+def _words(found: Fit) -> list[tuple[str, float, float, float, str]]:
+    from laserpath.calibration import in_words
+
+    return [in_words(estimate, found.order) for estimate in found.estimates]
+
+
+def _table(found: Fit) -> str:
+    """A line for each estimate, and how the sizes scatter."""
+    from laserpath.calibration import PLURAL, shown
+
+    rows = [["", "value", "95 % from", "to", ""]]
+    for name, value, low, high, unit in _words(found):
+        rows.append([name, *map(shown, (value, low, high)), unit])
+    widths = [max(len(row[k]) for row in rows) for k in range(5)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3)), row[4]]).rstrip()
+        for row in rows
+    ]
+    scatter = ", ".join(f"{s * 1000:.3g} µm of {PLURAL[name]}" for name, s in found.noise.items())
+    if scatter:
+        lines.append(f"one measurement scatters by {scatter}")
+    if found.chi2 is not None:
+        lines.append(
+            f"chi² {found.chi2:.4g} with {found.freedom:.3g} degrees of freedom, p = {found.p_value:.2g}"
+        )
+    return "\n".join(lines)
+
+
+def _as_json(found: Fit, written: tuple[Path, ...]) -> str:
+    content = {
+        "files": [str(path) for path in written],
+        "estimates": [
+            {"name": e.name, "unit": words[4], "value": words[1], "low": words[2], "high": words[3]}
+            for e, words in zip(found.estimates, _words(found), strict=True)
+        ],
+        "speed_mm_per_s": found.physics.speed,
+        "scatter_um": {name: sigma * 1000 for name, sigma in found.noise.items()},
+        "chi2": found.chi2,
+        "degrees_of_freedom": found.freedom if found.chi2 is not None else None,
+        "outliers": found.outliers,
+        "sizes": [
+            {"id": r.id, "what": r.what, "measured_um": r.measured * 1000, "fitted_um": r.fitted * 1000,
+             "critical_doses": r.excess, "used": r.used}
+            for r in found.residuals
+        ],
+        "notes": found.notes,
+        "warnings": found.warnings,
+    }  # fmt: skip
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

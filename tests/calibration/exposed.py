@@ -1,0 +1,87 @@
+"""A chart as the machine would expose it: its G-code read, executed, spread to a dose, and measured there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import gcode
+from laserpath import convert
+from laserpath.arrays import Floats
+from laserpath.calibration import Chart, Item, Measured
+from laserpath.dose import DoseModel
+from laserpath.edges import sampling_matrix
+from laserpath.resin import cure_depth
+from laserpath.types import Grid, Process, Toolpath
+
+STEPS = 1600
+
+
+def as_executed(chart: Chart) -> Toolpath:
+    """What the controller shines where, by the text of the program."""
+    machine = chart.process.machine
+    said = gcode.read(
+        chart.program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
+    )
+    run = gcode.motion.execute(
+        said.moves, convert.controller(machine), characters=said.characters,
+        power_levels=machine.power_levels, longest=chart.process.spot.fwhm,
+    )  # fmt: skip
+    return convert.from_moves(run.moves(), machine)
+
+
+def dose_of(path: Toolpath, process: Process, pixels_per_fwhm: float = 4.0) -> tuple[Grid, Floats]:
+    """The dose, mJ/mm², on a grid around all that is lit."""
+    fwhm = process.spot.fwhm
+    lit = np.concatenate([path.xy[:-1][path.on], path.xy[1:][path.on]])
+    low, high = lit.min(axis=0) - 6 * fwhm, lit.max(axis=0) + 6 * fwhm
+    pitch = fwhm / pixels_per_fwhm
+    columns, rows = np.ceil((high - low) / pitch).astype(int)
+    grid = Grid((float(low[0]), float(low[1])), pitch, (int(rows), int(columns)))
+    # What is dark need not be on the grid.
+    return grid, DoseModel(grid, process.spot, precision="f64", tolerance=1e-5).dose(path)
+
+
+def measured(chart: Chart, truth: Process, e_c: float, depth: float) -> list[Measured]:
+    """What a microscope without error would see of all items, in a process that is not the chart's own."""
+    grid, dose = dose_of(as_executed(chart), truth)
+    return [_look(item, grid, dose, truth, e_c, depth) for item in chart.items]
+
+
+def _look(item: Item, grid: Grid, dose: Floats, truth: Process, e_c: float, depth: float) -> Measured:
+    critical, fwhm = truth.resin.critical_dose, truth.spot.fwhm
+    if item.kind == "wedge":
+        return _wedge(item, grid, dose, critical)
+    across = np.array([0.0, 1.0] if item.along == "x" else [1.0, 0.0])
+    at = np.linspace(-4, 4, STEPS + 1) * fwhm
+    seen = sampling_matrix(grid, (item.x, item.y) + at[:, None] * across) @ dose.ravel()
+    peak = float(seen[STEPS // 2])
+    if peak <= critical:
+        return Measured(item, visible=False)
+    # The part about the middle that is above the threshold.
+    below = np.flatnonzero(seen <= critical)
+    before, behind = below[below < STEPS // 2], below[below > STEPS // 2]
+    if not before.size or not behind.size:
+        return Measured(item, visible=True)  # it has run into its neighbours
+    left, right = before.max(), behind.min()
+    size = _crossing(at, seen, critical, right - 1) - _crossing(at, seen, critical, left)
+    deep = float(cure_depth(peak, e_c, depth))
+    if item.kind == "dot":
+        return Measured(item, diameter=size, depth=deep, visible=True)
+    return Measured(item, width=size, depth=deep, visible=True)
+
+
+def _wedge(item: Item, grid: Grid, dose: Floats, critical: float) -> Measured:
+    """From the tip along the middle to where a gap opens."""
+    at = np.linspace(0.02, 0.98, STEPS) * item.length
+    seen = (
+        sampling_matrix(grid, np.stack([item.x + item.length / 2 - at, np.full(STEPS, item.y)], 1))
+        @ dose.ravel()
+    )
+    open_ = np.flatnonzero(seen <= critical)
+    if seen[0] <= critical or not len(open_):
+        return Measured(item)
+    return Measured(item, merged=_crossing(at, seen, critical, open_[0] - 1), visible=True)
+
+
+def _crossing(at: Floats, seen: Floats, level: float, k: int) -> float:
+    return float(np.interp(level, *zip(*sorted([(seen[k], at[k]), (seen[k + 1], at[k + 1])]), strict=True)))
