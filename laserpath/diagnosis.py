@@ -48,7 +48,7 @@ class Check:
     @property
     def good(self) -> bool:
         """Whether it is as it must be."""
-        return self.error <= self.limit
+        return bool(self.error <= self.limit)
 
 
 @dataclass(frozen=True, slots=True)

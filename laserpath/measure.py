@@ -65,9 +65,9 @@ def execute(path: Toolpath, process: Process, sent: Sent | None = None) -> gcode
     )
 
 
-def as_executed(path: Toolpath, process: Process) -> Toolpath:
+def as_executed(path: Toolpath, process: Process, sent: Sent | None = None) -> Toolpath:
     """The toolpath in pieces of the speed and power that the controller really gives."""
-    return _shone(execute(path, process), process)
+    return _shone(execute(path, process, sent), process)
 
 
 def _shone(run: gcode.motion.Executed, process: Process) -> Toolpath:

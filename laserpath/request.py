@@ -23,7 +23,7 @@ from laserpath.quantities import ANGLE, DOSE, LENGTH, NUMBER, Length, Units, con
 
 if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.design.arrange import Arrangement, Repeat
-    from laserpath.design.reading import Reading
+    from laserpath.design.reading import Black, Reading
     from laserpath.types import Process, Resin, Settings, Spot
 
 Said = Mapping[str, Any]
@@ -148,12 +148,25 @@ def repeat(value: Any) -> Repeat:
     return Repeat(int(found[1]), int(found[2]), (x, y or x))
 
 
+def grey(value: Any) -> Black:
+    """`60um`: black is a height; `80mJ/cm2`: black is a dose."""
+    from laserpath.design.reading import Black
+
+    number, unit = parse(_text(value), {**LENGTH, **DOSE}, "")
+    if unit in LENGTH:
+        return Black(height=convert(number, unit, LENGTH))
+    if unit in DOSE:
+        return Black(dose=convert(number, unit, DOSE))
+    raise InputError(f"{_text(value)!r} has no unit; give a height, such as 60um, or a dose: 80mJ/cm2")
+
+
 KEYS: dict[str, Callable[[Any], Any]] = {
     "layer": layers,
     "cell": _name,
     "unit": _one_of(*LENGTH),
     "pixel": quantity(LENGTH, "mm"),
     "threshold": quantity(NUMBER, ""),
+    "grey": grey,
     "mirror": _one_of(*MIRRORS),
     "rotate": quantity(ANGLE, "deg", low=None),
     "scale": quantity(NUMBER, ""),
@@ -254,7 +267,7 @@ def reading_of(said: Said, tolerance: float) -> Reading:
     """What of the design's file counts. tolerance: of flattened curves, mm."""
     from laserpath.design.reading import Reading
 
-    plain = ("cell", "unit", "pixel", "threshold")
+    plain = ("cell", "unit", "pixel", "threshold", "grey")
     values = {name: said[name] for name in plain if said.get(name) is not None}
     return Reading(tolerance, layers=tuple(said.get("layer") or ()), **values)
 

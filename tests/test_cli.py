@@ -547,7 +547,7 @@ def test_the_help_of_plan_has_every_option_exit_code_and_example(capsys: pytest.
         "130",
         "CAUTION",
         f"[{'|'.join(QUALITIES)}]",
-        ", ".join(INITIAL_CURVES),
+        *INITIAL_CURVES,
     ):
         assert words in text
 

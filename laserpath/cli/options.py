@@ -78,6 +78,12 @@ DESIGN: Options = {
             "metavar": "NUMBER",
             "help": "Of an image: the ink that counts, from 0, paper, to 1, black  [0.5]",
         },
+        "--grey": {
+            "type": Said("grey"),
+            "metavar": "BLACK",
+            "help": "The greys of an image are wanted as they are, and black is so high, or so much dose: "
+            "60um, 80mJ/cm2",
+        },
         "--mirror": {"type": click.Choice(MIRRORS), "help": "x: left becomes right; y: top becomes bottom"},
         "--rotate": {"type": Said("rotate"), "metavar": "DEGREES", "help": "Counter-clockwise  [0]"},
         "--scale": {"type": Said("scale"), "metavar": "NUMBER", "help": "Factor of all lengths  [1]"},

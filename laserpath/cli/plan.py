@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,14 @@ import click
 
 from laserpath import project, request
 from laserpath.cli import show
+from laserpath.cli.grey import plan_grey
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.interrupt import Interrupts
+from laserpath.cli.job import Job, Made
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
 
 if TYPE_CHECKING:
-    from laserpath.types import Design
+    from laserpath import Progress
 
 TOLERANCE_MISSED = 3
 
@@ -50,7 +53,6 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
     what it will cure. A laserpath.toml beside the design says what the options do not.
     """
     with Interrupts() as interrupts:
-        import laserpath
         from laserpath import optics
         from laserpath.files import check_folder
 
@@ -60,29 +62,54 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
         process = request.process_of(asked)
         fwhm = optics.fwhm(process.spot)
         settings = request.settings_of(asked, fwhm)
-        drawn = _read(file, asked, fwhm)
         talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
-        talk.tell(show.in_short(drawn))
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
+        job = Job(file, asked, process, settings, folder, talk)
         with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
 
-            def listen(progress: laserpath.Progress) -> None:
+            def listen(progress: Progress) -> None:
                 bar(progress)
                 interrupts.on_progress()
 
-            planned = laserpath.plan(drawn, process, settings, progress=listen)
-            talk.more(f"the optimiser {planned.solution.result}")
-            written = planned.write(folder, frame=said["frame"], project=said["save_project"])
-    warnings = tuple(show.warnings(planned, frame=said["frame"]))
-    for sentence in warnings:
+            if asked.get("grey"):
+                made = plan_grey(job, listen)
+            else:
+                made = _plan(job, listen, frame=said["frame"], save_project=said["save_project"])
+    for sentence in made.warnings:
         talk.warn(sentence)
     if said["json"]:
-        click.echo(show.as_json(planned, written, warnings))
+        click.echo(made.as_json())
     elif not said["quiet"]:
-        show.summary(planned, written)
-    if not planned.within_tolerance:
-        click.echo(f"laserpath: {show.tolerance_missed(planned)}", err=True)
+        made.summary()
+    if made.missed:
+        click.echo(f"laserpath: {made.missed}", err=True)
         context.exit(TOLERANCE_MISSED)
+
+
+def _plan(job: Job, listen: Callable[[Progress], None], *, frame: bool, save_project: bool) -> Made:
+    """Plan a drawing and write its files."""
+    import laserpath
+    from laserpath import optics
+    from laserpath._plan import FLATTEN_FWHM
+
+    tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
+    drawn = laserpath.load(
+        job.file,
+        tolerance=tolerance,
+        reading=request.reading_of(job.asked, tolerance),
+        arrangement=request.arrangement_of(job.asked),
+    )
+    job.talk.tell(show.in_short(drawn))
+    planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
+    job.talk.more(f"the optimiser {planned.solution.result}")
+    written = planned.write(job.folder, frame=frame, project=save_project)
+    warnings = tuple(show.warnings(planned, frame=frame))
+    return Made(
+        warnings,
+        as_json=lambda: show.as_json(planned, written, warnings),
+        summary=lambda: show.summary(planned, written),
+        missed="" if planned.within_tolerance else show.tolerance_missed(planned),
+    )
 
 
 def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -98,17 +125,3 @@ def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any
     if not said["quiet"]:
         click.echo(f"laserpath: with the settings of {found.path}", err=True)
     return file, request.over(found.said, given)
-
-
-def _read(file: str, asked: dict[str, Any], fwhm: float) -> Design:
-    """The design as it is asked for."""
-    import laserpath
-    from laserpath._plan import FLATTEN_FWHM
-
-    tolerance = FLATTEN_FWHM * fwhm
-    return laserpath.load(
-        file,
-        tolerance=tolerance,
-        reading=request.reading_of(asked, tolerance),
-        arrangement=request.arrangement_of(asked),
-    )

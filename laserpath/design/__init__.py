@@ -66,7 +66,7 @@ def load(
     tolerance: of flattened curves, mm, as arranged; it stands for that of `reading`, which says what counts.
     """
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
-    data, reader = _bytes(path), _reader(path)
+    data, reader = content(path), _reader(path)
     try:
         design = reader(data, path.stem, reading)
         if arrangement and (larger := enlargement(design, arrangement)) > 1:
@@ -92,7 +92,7 @@ def _reader(path: Path) -> Reader:
     return read
 
 
-def _bytes(path: Path) -> bytes:
+def content(path: Path) -> bytes:
     """The content of a plain file."""
     try:
         if not path.exists():

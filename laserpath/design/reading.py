@@ -13,6 +13,19 @@ from laserpath.quantities import quoted
 
 
 @dataclass(frozen=True, slots=True)
+class Black:
+    """What black stands for: a dose, mJ/mm², or a height, mm."""
+
+    dose: float | None = None
+    height: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.dose is None) == (self.height is None):
+            raise InputError("black stands for a dose or for a height; give one of them")
+        positive(self, "dose" if self.height is None else "height")
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What a reader is told.
 
@@ -21,7 +34,7 @@ class Reading:
     cell: of GDSII and OASIS, the one to read; None: the only one that no other places.
     unit: a key of `quantities.LENGTH`, of a file that names none; None: what its format takes for granted.
     pixel: mm, of an image; None: what it says itself.  threshold: ink from which a pixel counts, 0 paper to
-    1 black.
+    1 black.  grey: what black stands for, where the greys of an image are wanted as they are.
     """
 
     tolerance: float
@@ -30,6 +43,7 @@ class Reading:
     unit: str | None = None
     pixel: float | None = None
     threshold: float = 0.5
+    grey: Black | None = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
@@ -49,3 +63,7 @@ class Reading:
             yield f"pixel = {self.pixel:.12g}"
         if self.threshold != 0.5:
             yield f"threshold = {self.threshold:.12g}"
+        if self.grey is not None and self.grey.height is not None:
+            yield f'grey = "{self.grey.height:.12g}mm"'
+        elif self.grey is not None:
+            yield f'grey = "{self.grey.dose:.12g}mJ/mm2"'

@@ -253,7 +253,8 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
     if curve and lacking:
         raise InputError(f"key {lacking[0]} is missing: a working curve needs {', '.join(_CURVE)}")
     if curve:
-        values["critical_dose"] = critical_dose(**curve)
+        values |= {"critical_dose": critical_dose(**curve), **curve}
+        del values["layer"]
     if "critical_dose" not in values:
         instead = f" (or {', '.join(lacking)})" if order == 1 else ""
         raise InputError(f"key {keys['critical_dose']!r} is missing{instead}")

@@ -10,6 +10,7 @@ from typing import Any
 from laserpath.errors import InputError
 from laserpath.profiles import fields
 from laserpath.quantities import quoted
+from laserpath.resin import cure_depth
 from laserpath.types import Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
@@ -31,6 +32,9 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
         values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
         if noun.order > 1:
             values["absorption_order"] = noun.order
+        if noun.e_c is not None and noun.penetration_depth is not None:
+            del values["critical_dose"]
+            values["layer"] = float(cure_depth(noun.critical_dose, noun.e_c, noun.penetration_depth))
         return _written(known, values)
     return _written(fields.SPOT, _spot(noun))
 

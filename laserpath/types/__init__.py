@@ -8,7 +8,7 @@ multiples of the spot's full width at half maximum.
 """
 
 from laserpath.types.beam import SPOT_PROFILES, BeamImage, BeamTable, Spot
-from laserpath.types.drawing import Design, Grid, Point, Target
+from laserpath.types.drawing import Design, Grid, Point, Relief, Target
 from laserpath.types.path import Toolpath
 from laserpath.types.process import Machine, Process, Resin
 from laserpath.types.settings import Settings
@@ -21,6 +21,7 @@ __all__ = [
     "Machine",
     "Point",
     "Process",
+    "Relief",
     "Resin",
     "SPOT_PROFILES",
     "Settings",

@@ -114,3 +114,38 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coverage", frozen_array(self.coverage, "coverage", self.grid.shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relief:
+    """What dose each place shall get, where a design would only say yes or no.
+
+    dose: (rows, columns) mJ/mm² at the surface, on `grid`, 0 where nothing shall be.
+    height: (rows, columns) mm that it shall cure down to, where that is what is wanted; else None.
+    """
+
+    grid: Grid
+    dose: Floats
+    height: Floats | None = None
+    name: str = "relief"
+    warnings: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    recipe: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dose", frozen_array(self.dose, "relief dose", self.grid.shape))
+        if self.dose.min() < 0 or not self.dose.max() > 0:
+            raise InputError(
+                f"relief {self.name!r} must have a dose of at least 0 everywhere, and above 0 somewhere"
+            )
+        if self.height is not None:
+            height = frozen_array(self.height, "relief height", self.grid.shape)
+            object.__setattr__(self, "height", height)
+            if height.min() < 0:
+                raise InputError(f"relief {self.name!r} has a height of {height.min():g} mm, below 0")
+
+    @property
+    def size(self) -> Point:
+        """(width, height) of the picture, mm."""
+        rows, columns = self.grid.shape
+        return columns * self.grid.pitch, rows * self.grid.pitch

@@ -19,6 +19,7 @@ class Resin:
     contrast: steepness of the logistic in D/D_c that stands for the threshold in the loss.
     over_dose: largest dose wanted, in D_c.
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
+    e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, where they are known: both or neither.
     """
 
     name: str = "generic 405 nm resin"
@@ -27,9 +28,21 @@ class Resin:
     contrast: float = 10.0
     over_dose: float = 3.0
     order: int = 1
+    e_c: float | None = None
+    penetration_depth: float | None = None
 
     def __post_init__(self) -> None:
         positive(self, "critical_dose", "contrast", "over_dose")
+        if (self.e_c is None) != (self.penetration_depth is None):
+            raise InputError(
+                "resin e_c and penetration_depth are of one working curve; give both, or neither"
+            )
+        if self.e_c is not None:
+            positive(self, "e_c", "penetration_depth")
+            if self.e_c > self.critical_dose:
+                raise InputError(
+                    f"resin e_c is {self.e_c:g} mJ/mm², above the critical dose {self.critical_dose:g} mJ/mm²"
+                )
         whole(self, "order")
         between(self, order=(1, 8))
         if self.over_dose <= 1:

@@ -1,0 +1,64 @@
+"""What `laserpath plan --grey` does: the same walk for an image whose greys are wanted as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from laserpath import request
+from laserpath.cli.job import Job, Made
+
+if TYPE_CHECKING:
+    from laserpath.optimise import Progress
+    from laserpath.relief import ReliefFigures, ReliefPlan
+
+_NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
+
+
+def plan_grey(job: Job, listen: Callable[[Progress], None]) -> Made:
+    """Plan the image and write its files."""
+    from laserpath.errors import InputError
+    from laserpath.relief import load_relief, plan_relief
+
+    given = [name for name in _NO if job.asked.get(name)]
+    if given:
+        raise InputError(f"{given[0]} is for drawings; turn and size a grey image before, or give its pixel")
+    relief = load_relief(job.file, request.reading_of(job.asked, tolerance=1.0), job.process.resin)
+    width, height = relief.size
+    job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
+    plan = plan_relief(relief, job.process, job.settings, progress=listen)
+    written = plan.write(job.folder)
+    return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))
+
+
+def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
+    """What came of it, and the files, on stdout."""
+    from laserpath.relief.page import in_words
+
+    executed = plan.executed
+    click.echo(in_words(plan))
+    click.echo(f"{executed.write_time:.4g} s to write; largest dose {100 * executed.dose_max:.4g} mJ/cm²")
+    click.echo("Written:")
+    for path in written:
+        click.echo(f"  {path}")
+
+
+def as_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
+    """Figures and files; errors are relative to what black stands for."""
+
+    def plain(figures: ReliefFigures) -> dict[str, float]:
+        return {name: float(getattr(figures, name)) for name in figures.__slots__}
+
+    content = {
+        "design": plan.relief.name,
+        "files": [str(path) for path in written],
+        "warnings": list(plan.warnings),
+        "wanted": "dose" if plan.relief.height is None else "height",
+        "commanded": plain(plan.commanded),
+        "executed": plain(plan.executed),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,34 @@
+"""What a planning command does, and what it has to say of it, for drawings and for grey images alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from laserpath.cli.show import Talk
+    from laserpath.types import Process, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """file: to plan.  asked: of it, for `request`.  folder: for what is written."""
+
+    file: str
+    asked: Mapping[str, Any]
+    process: Process
+    settings: Settings
+    folder: Path
+    talk: Talk
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of a job. missed: how far it is from the tolerance, or nothing."""
+
+    warnings: tuple[str, ...]
+    as_json: Callable[[], str]
+    summary: Callable[[], None]
+    missed: str = ""

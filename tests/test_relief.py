@@ -1,0 +1,258 @@
+"""Greyscale: the dose, or the height, comes out as the image wants it, in the G-code that is written."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gcode
+from laserpath import convert, optics, project, request
+from laserpath.arrays import Floats
+from laserpath.cli import main
+from laserpath.design.reading import Black, Reading
+from laserpath.dose import DoseModel, accurate_model
+from laserpath.errors import InputError
+from laserpath.relief import from_image, load_relief, plan_relief
+from laserpath.relief.lines import PITCH_FWHM, raster, with_runs
+from laserpath.relief.solve import Residual
+from laserpath.resin import cure_depth
+from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
+
+CURVE = Resin(critical_dose=0.134, e_c=0.085, penetration_depth=0.11)
+FINE = Machine(power_max=1.0)
+PIXEL = 0.02
+
+
+def png(ink: Floats) -> bytes:
+    """An image of 8 bits; ink: row 0 lowest y."""
+    buffer = io.BytesIO()
+    Image.fromarray(np.rint(255 * (1 - ink[::-1])).astype(np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def lens(pixels: int = 90) -> Floats:
+    """A paraboloid, 1 in the middle and 0 at three quarters of the half width."""
+    x, y = np.meshgrid(*[(np.arange(pixels) - (pixels - 1) / 2) / (0.375 * pixels)] * 2)
+    return np.clip(1 - x**2 - y**2, 0, 1)
+
+
+def reading(grey: Black) -> Reading:
+    return Reading(0.002, pixel=PIXEL, grey=grey)
+
+
+def settings(iterations: int) -> Settings:
+    """With room for the head to come up to speed."""
+    return Settings(iterations=iterations, offset=(1, 1))
+
+
+def wanted(ink: Floats, grey: Black, resin: Resin = CURVE) -> Relief:
+    return from_image(png(ink), "lens", reading(grey), resin)
+
+
+@pytest.fixture(params=[Black(dose=0.2), Black(height=0.06)], ids=["dose", "height"])
+def grey(request: pytest.FixtureRequest) -> Black:
+    black: Black = request.param
+    return black
+
+
+def test_black_is_what_is_said(grey: Black) -> None:
+    ink = lens()
+    relief = wanted(ink, grey)
+    top = float(np.rint(255 * ink.max()) / 255)
+    if grey.height is None:
+        assert relief.height is None
+        assert relief.dose.max() == pytest.approx(top * 0.2)
+        assert np.allclose(relief.dose, ink * 0.2, atol=0.2 / 500)
+    else:
+        assert relief.height is not None
+        assert relief.height.max() == pytest.approx(top * 0.06)
+        cured = cure_depth(relief.dose, 0.085, 0.11)
+        assert np.allclose(cured, relief.height, atol=1e-12), "the dose cures as deep as is wanted"
+
+
+def test_lines_lie_at_the_pitch_and_shine_where_something_is_wanted() -> None:
+    grid = Grid((0.0, 0.0), 0.01, (100, 150))
+    dose = np.zeros(grid.shape)
+    dose[20:80, 30:70] = 1
+    xy, lit = raster(dose, grid, 0.1, 0.05)
+    rows = np.unique(xy[:, 1])
+    assert np.diff(rows) == pytest.approx(PITCH_FWHM * 0.1, rel=0.15)
+    assert rows[0] == pytest.approx(0.2, abs=0.06)
+    assert rows[-1] == pytest.approx(0.79, abs=0.06)
+    middle = (xy[1:, 0] + xy[:-1, 0])[lit] / 2
+    assert middle.min() > 0.3 - 0.11
+    assert middle.max() < 0.69 + 0.11
+    assert np.abs(np.diff(xy, axis=0)[lit][:, 1]).max() == 0, "only level lines shine"
+
+
+def test_the_residual_has_the_slope_of_its_differences(grey: Black) -> None:
+    rng = np.random.default_rng(3)
+    shape = (20, 30)
+    height = None if grey.height is None else np.where(rng.random(shape) < 0.3, 0, rng.random(shape) * 0.06)
+    residual = Residual(rng.random(shape), height, CURVE)
+    dose = rng.uniform(0.01, 0.3, shape)
+    step = 1e-7
+    slope = (residual(dose + step)[0] - residual(dose - step)[0]) / (2 * step)
+    assert np.allclose(slope, residual(dose)[1], rtol=1e-5, atol=1e-6)
+
+
+def test_a_flat_area_gets_its_dose() -> None:
+    """Lines a pitch below the spot's cut-off leave no ripple: q = D · pitch."""
+    ink = np.zeros((100, 100))
+    ink[20:80, 20:80] = 1
+    process = Process(machine=replace(FINE, power_levels=100_000))
+    plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(60))
+    x, y = np.meshgrid(plan.grid.x(), plan.grid.y())
+    inside = (abs(x - 2) < 0.4) & (abs(y - 2) < 0.4)
+    assert plan.dose[inside] == pytest.approx(0.2, rel=0.03)
+    q = plan.toolpath.line_energy[plan.toolpath.on]
+    assert np.median(q) == pytest.approx(0.2 * PITCH_FWHM * 0.1, rel=0.1)
+
+
+def test_it_comes_out_as_wanted(grey: Black) -> None:
+    plan = plan_relief(wanted(lens(), grey), Process(resin=CURVE, machine=FINE), settings(80))
+    limit = 0.01 if grey.height is None else 0.05
+    assert plan.commanded.rmse < limit
+    assert plan.executed.rmse < 1.5 * limit
+    assert plan.loss[-1] < 0.2 * plan.loss[0] or plan.loss[0] < 1e-3
+    assert not plan.warnings
+
+
+def test_what_is_told_is_what_the_file_says(grey: Black) -> None:
+    process = Process(resin=CURVE, machine=FINE)
+    plan = plan_relief(wanted(lens(50), grey), process, settings(30))
+    moves = gcode.parse(plan.program, gcode.dialect("grbl"), process.machine.s_max)
+    dose = accurate_model(plan.grid, process.spot).dose(convert.from_moves(moves, process.machine))
+    wrong = plan.wanted(dose)[0]
+    black = plan.wanted.dose.max() if grey.height is None else plan.wanted.height.max()  # type: ignore[union-attr]
+    assert np.sqrt(np.mean(wrong**2)) / black == pytest.approx(plan.commanded.rmse)
+
+
+def test_ends_of_lines_are_as_their_middles() -> None:
+    """The head is at speed where the light begins: without the dark runs it would not be."""
+    ink = np.zeros((60, 100))
+    ink[20:40, 20:80] = 1
+    process = Process(machine=replace(FINE, power_levels=100_000))
+    plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(40))
+    dose = accurate_model(plan.grid, process.spot).dose(plan.toolpath)
+    assert np.abs(plan.dose - dose).max() < 0.03 * dose.max()
+
+
+def test_runs_end_where_the_machine_ends() -> None:
+    path = Toolpath(np.array([[0.1, 1.0], [2.0, 1.0]]), np.ones(1), np.full(1, 10.0))
+    longer, roomy = with_runs(path, 0.5, 0.0, 10.0)
+    assert not roomy
+    assert longer.xy[:, 0].tolist() == pytest.approx([0.0, 0.1, 2.0, 2.5])
+    assert longer.power.tolist() == [0, 1, 0]
+    longer, roomy = with_runs(path, 0.05, 0.0, 10.0)
+    assert roomy
+    assert longer.xy[0, 0] == pytest.approx(0.05)
+
+
+def test_two_photons_too() -> None:
+    resin = Resin(critical_dose=1e9, order=2)
+    spot = Spot(0.0005)
+    relief = from_image(png(lens(40)), "lens", Reading(1e-5, pixel=1e-4, grey=Black(dose=2e9)), resin)
+    machine = Machine(power_max=0.6, speed_max=(0.05, 0.05), segment_rate=1000)
+    plan = plan_relief(relief, Process(spot, resin, machine), settings(40))
+    assert plan.commanded.rmse < 0.03
+
+
+def test_what_is_unwise_is_said() -> None:
+    plan = plan_relief(wanted(lens(40), Black(dose=2.0)), Process(), Settings(iterations=3))
+    said = " ".join(plan.warnings)
+    assert re.search(r"9\.9\d critical doses, above the 3", said)
+    assert "off the machine" in said
+    coarse = plan_relief(wanted(lens(40), Black(dose=0.05)), Process(), settings(3))
+    assert "power levels" in " ".join(coarse.warnings)
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no working curve"):
+        wanted(lens(40), Black(height=0.06), Resin())
+    with pytest.raises(InputError, match="is blank"):
+        wanted(np.zeros((9, 9)), Black(dose=0.1))
+    with pytest.raises(InputError, match="how large its pixels are"):
+        from_image(png(lens(40)), "lens", Reading(0.1, grey=Black(dose=0.1)), CURVE)
+    with pytest.raises(InputError, match="give one of them"):
+        Black()
+    with pytest.raises(InputError, match="above 0"):
+        Black(dose=-1.0)
+    (tmp_path / "a.svg").write_text("<svg/>")
+    with pytest.raises(InputError, match="is no PNG or TIFF"):
+        load_relief(tmp_path / "a.svg", reading(Black(dose=1.0)), CURVE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lens.png").write_bytes(png(lens(40)))
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--pixel 20um --grey 60um --resin working-curve --offset 1,1 --iterations 20"
+    assert run("plan", "lens.png", *options.split(), "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["wanted"] == "height"
+    assert sorted(Path(f).name for f in said["files"]) == [
+        "lens.gcode",
+        "lens.report.html",
+        "lens.toolpath.svg",
+    ]
+    text = (folder / "lens.report.html").read_text()
+    assert "root mean square" in text
+    head = [line.lstrip("; ") for line in Path("lens.gcode").read_text().splitlines() if line[:1] == ";"]
+    Path(project.NAME).write_text("\n".join(head[head.index(f"{project.NAME}, to plan this again:") + 1 :]))
+    again = project.load(project.NAME).said
+    assert again["grey"] == Black(height=0.06)
+    assert request.settings_of(again, 0.1).offset == (1, 1)
+    assert run("plan", "-o", "again", "-q") == 0
+    assert (folder / "again" / "lens.gcode").read_text() == (folder / "lens.gcode").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--grey 60", "has no unit; give a height"),
+        ("--grey 60um", "has no working curve"),
+        ("--grey 80mJ/cm2 --rotate 90", "rotate is for drawings"),
+    ],
+)
+def test_what_is_refused(folder: Path, options: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "lens.png", "--pixel", "20um", *options.split()) == 2
+    assert words in capsys.readouterr().err
+    assert [p.name for p in folder.iterdir()] == ["lens.png"]
+
+
+def test_the_adjoint_is_that_of_the_loss() -> None:
+    """The gradient that L-BFGS-B is given, against differences, through the whole dose."""
+    spot = Spot()
+    grid = Grid((0.0, 0.0), optics.fwhm(spot) / 6, (40, 60))
+    model = DoseModel(grid, spot, precision="f64", tolerance=1e-6)
+    xy = np.stack([np.linspace(0.3, 0.7, 9), np.full(9, 0.3)], axis=1)
+    residual = Residual(np.full(grid.shape, 0.05), np.full(grid.shape, 0.02), CURVE)
+    energy = np.full(8, 0.01)
+
+    def loss(q: Floats) -> float:
+        return 0.5 * float(np.mean(residual(model.line_dose(xy, q))[0] ** 2))
+
+    wrong, slope = residual(model.line_dose(xy, energy))
+    found = model.line_gradient(xy, energy, wrong * slope / wrong.size).line_energy
+    for k in (0, 4):
+        step = np.zeros(8)
+        step[k] = 1e-6
+        assert found[k] == pytest.approx((loss(energy + step) - loss(energy - step)) / 2e-6, rel=1e-4)
