@@ -14,7 +14,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-lower test-parity readers firmware bench compare lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-lower test-parity tools docs readers firmware bench compare lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -22,6 +22,8 @@ help:
 	@echo 'make test-slow   the slow ones;  make test-all  both'
 	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
+	@echo 'make tools       install Chromium, Inkscape and PrusaSlicer by apt, for the tests that drive them (as root)'
+	@echo 'make docs        the site, into build/site; warnings are errors'
 	@echo 'make readers     fetch other readers of G-code (LinuxCNC, printrun, CNCjs …), for the tests that compare with them'
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
@@ -76,6 +78,20 @@ $(VENV)-bench/bench.stamp: pyproject.toml | python
 # Every design of tests/data/designs, planned and printed in ten ways: some minutes.
 compare: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python tests/compare $(DESIGNS)
+
+# From Debian's packages. Who has them already, from wherever, needs no root.
+tools:
+	@missing=; for p in chromium inkscape prusa-slicer; do command -v $$p >/dev/null || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+		apt-get -q=2 update && DEBIAN_FRONTEND=noninteractive apt-get -q=2 install -y --no-install-recommends $$missing; \
+	fi
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+$(VENV)/docs.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	@touch $@
 
 readers: $(VENV)/dev.stamp
 	PYTHON=$(BIN)/python tests/gcode/readers/fetch $(READERS)

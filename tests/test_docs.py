@@ -1,15 +1,27 @@
-"""The examples in docs/ run as they stand, one page from top to bottom; pages link to what there is."""
+"""What the docs say works: their Python runs, their commands run, they link to what there is.
+
+Commands stand in blocks marked `sh`. They run one page from top to bottom, in a folder with files of the names that
+the pages use, and with a laserpath.toml that makes planning short: that is a setting like any other.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
+
+from laserpath import profiles
+from laserpath.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 BY_NAME = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+DRAWINGS = ROOT / "tests" / "data" / "docs"
 
 
 @BY_NAME
@@ -17,6 +29,8 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     if any("torch" in example for example in examples):
         pytest.importorskip("torch")
+    if page.stem == "README":
+        pytest.skip("test_readme.py runs them")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     names: dict[str, object] = {}
@@ -29,3 +43,55 @@ def test_links_and_pictures_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def commands(page: Path) -> list[str]:
+    """Every command of a page's `sh` blocks, comments and continued lines resolved."""
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder: designs of all kinds, other tools' programs, and a short way to plan."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LASERPATH_PROFILES", str(tmp_path / "profiles"))
+    for file in [*(ROOT / "samples").glob("*.svg"), *DRAWINGS.glob("*")]:
+        shutil.copy(file, tmp_path / file.name)
+    shutil.copy(ROOT / "samples" / "holes.svg", "design.svg")
+    ink = np.add.outer(np.linspace(-1, 1, 40) ** 2, np.linspace(-1, 1, 60) ** 2)
+    Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save("lens.png", dpi=(1270, 1270))
+    Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))
+    Path("laserpath.toml").write_text('design = "design.svg"\niterations = 2\ninitial = "contour"\n')
+    return tmp_path
+
+
+@BY_NAME
+def test_the_commands_of_a_page_run(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in commands(page):
+        words, _, target = command.partition(">")
+        name, *arguments = shlex.split(words, comments=True)
+        assert name == "laserpath", f"{command!r} is not run by this test; give it another kind of block"
+        if arguments[:2] == ["profiles", "new"] and "-o" in arguments:
+            Path(arguments[arguments.index("-o") + 1], f"{arguments[3]}.toml").unlink(missing_ok=True)
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        said = capsys.readouterr()
+        assert caught.value.code in (0, None, 3), f"{command}: {said.err}"
+        if target:
+            Path(target.lstrip("> ").strip()).write_text(said.out)
+
+
+def test_every_command_is_in_the_docs() -> None:
+    from laserpath.cli import COMMANDS
+
+    said = {words[1] for page in PAGES for c in commands(page) if len(words := c.split()) > 1}
+    assert set(COMMANDS) <= said
+
+
+def test_the_pages_are_in_the_site() -> None:
+    listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "README.md")
