@@ -16,7 +16,7 @@ import gcode
 from laserpath import convert, files, framing, optics, project, report, toolpath_svg
 from laserpath.design import load
 from laserpath.dose import DoseModel
-from laserpath.measure import Sent, as_executed, lost_in_motion, measure, measure_executed, missing
+from laserpath.measure import Sent, as_executed, execute, lost_in_motion, measure, measure_executed, missing
 from laserpath.metrics import Limit, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
@@ -78,6 +78,8 @@ class Plan:
             self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
             process=self.process, settings=self.settings, loss=self.solution.loss,
             program_header=header(self.design, self.process, self.settings, self.report.warnings),
+            run=execute(self.toolpath, self.process, _read(self.program, self.process.machine)[1]),
+            project=self.project,
         )  # fmt: skip
         texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
         if frame:

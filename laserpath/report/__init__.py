@@ -1,14 +1,24 @@
-"""The report: one HTML file that says what will cure, where it will miss and why."""
+"""The report: one HTML file that says what will cure, where it will miss and why.
+
+`render` is for a plan, `render_exposure` for whatever program is exposed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import gcode
 from laserpath.arrays import Floats
-from laserpath.results import Report
+from laserpath.results import Figures, Measurement, Report
 from laserpath.types import Design, Process, Settings, Toolpath
 
-__all__ = ["render"]
+if TYPE_CHECKING:
+    from laserpath.report.payload import Exposed
+
+__all__ = ["render", "render_exposure"]
+
+# matplotlib takes half a second to import; who plans without a report does not wait for it.
 
 
 def render(
@@ -21,13 +31,64 @@ def render(
     settings: Settings,
     loss: Floats,
     program_header: Sequence[str] = (),
+    run: gcode.motion.Executed | None = None,
+    project: str = "",
 ) -> str:
-    """The report as the text of one HTML file without outside references.
+    """The report of a plan as the text of one HTML file without outside references.
 
     design: the area as exposed.  target_name: what to call it.  toolpath: as shipped, commanded.
     loss: (iterations,) history.  program_header: comment lines of the program, shown at the end.
+    run: what the controller does with the program; None: with lines of usual length (`measure.execute`).
+    project: text of the laserpath.toml that plans it again.
     """
-    # matplotlib takes half a second to import; who plans without a report does not wait for it.
-    from laserpath.report.page import page
+    from laserpath.measure import execute
+    from laserpath.report.page import Told, facts_of, planned_page
+    from laserpath.report.payload import Exposed
 
-    return page(report, design, target_name, toolpath, process, settings, loss, program_header)
+    run = execute(toolpath, process) if run is None else run
+    executed = report.executed
+    exposed = Exposed(toolpath, run, executed.grid, executed.dose, process, design, executed.edges)
+    width, height = design.size
+    told = Told(
+        name=target_name,
+        subtitle=f"laserpath report · {width:.4g} × {height:.4g} mm · spot {exposed.fwhm:g} mm · "
+        f"{settings.quality} quality",
+        warnings=report.warnings,
+        header=program_header,
+        project=project,
+    )
+    return planned_page(exposed, facts_of(exposed, design, report, settings, loss), told)
+
+
+def render_exposure(
+    exposed: Exposed,
+    *,
+    name: str,
+    commanded: Measurement | None = None,
+    executed: Measurement | None = None,
+    warnings: Sequence[str] = (),
+    answers: Sequence[tuple[str, str]] = (),
+    columns: Sequence[tuple[str, str, Figures]] = (),
+    extra: Sequence[tuple[str, bytes, str, str]] = (),
+    program_header: Sequence[str] = (),
+    project: str = "",
+) -> str:
+    """The page of any program, exposed; with what was measured if there is a design to measure against.
+
+    answers: further (question, sentences).  columns: further (title, note, figures) of the table.
+    extra: further pictures (title, PNG, text for who cannot see it, text below it), before ours.
+    project: text of the laserpath.toml that makes the program again, if one does.
+    """
+    from laserpath.report.exposure import exposure_page
+    from laserpath.report.page import Column, Told
+
+    told = Told(
+        name=name,
+        warnings=warnings,
+        answers=answers,
+        columns=tuple(Column(*column) for column in columns),
+        extra=tuple(extra),
+        header=program_header,
+        project=project,
+    )
+    return exposure_page(exposed, commanded, executed, told)

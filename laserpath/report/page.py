@@ -1,41 +1,60 @@
-"""The page: pictures, verdict and tables put into the template.
+"""The page: verdict, viewer, pictures and tables put into the template.
 
-The file needs nothing else: pictures are PNG in base64, there is no script, and everything that comes
-from the user's files is escaped by the template engine.
+The file needs nothing else and asks for nothing: pictures are PNG in base64, the viewer's script and its
+numbers stand in it, and a content security policy forbids the rest. Everything that comes from the
+user's files is escaped by the template engine, or is JSON without a '<'.
 """
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
-import gcode
-from laserpath import optics
 from laserpath.arrays import Floats
-from laserpath.report import pictures, plots, reach
+from laserpath.report import album, reach
+from laserpath.report.payload import Exposed, payload
+from laserpath.report.records import records, versions
 from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row
 from laserpath.report.verdict import Facts, Verdict, judge
-from laserpath.report.worst import patches, worst_places
+from laserpath.report.worst import Place, patches, worst_places
 from laserpath.results import Figures, Limit, Report
 from laserpath.toolpath_svg import printable
-from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types import Design, Settings
+
+SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
+"""Of the viewer, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """title: above it.  source: data URI.  text: below it; `alt` for who cannot see it."""
+class Column:
+    """One column of the table of figures."""
 
     title: str
-    source: str
-    alt: str
-    text: str
+    note: str
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said beside the pictures. subtitle: under the name.  project: text of a laserpath.toml.
+
+    answers: (question, answer) after those of the verdict.  extra: pictures: title, PNG, alt, text.
+    """
+
+    name: str
+    subtitle: str = ""
+    warnings: Sequence[str] = ()
+    answers: Sequence[tuple[str, str]] = ()
+    columns: Sequence[Column] = ()
+    extra: Sequence[tuple[str, bytes, str, str]] = ()
+    header: Sequence[str] = ()
+    project: str = ""
 
 
 def _bound(text: str) -> str:
@@ -47,57 +66,87 @@ def _bound(text: str) -> str:
     )
 
 
+def _file(name: str) -> str:
+    return files("laserpath.report").joinpath(name).read_text(encoding="utf-8")
+
+
 @cache
 def _template() -> Template:
-    text = files("laserpath.report").joinpath("template.html").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["bound"] = _bound
-    return environment.from_string(text)
+    return environment.from_string(_file("template.html"))
 
 
-def page(
-    report: Report,
-    design: Design,
-    target_name: str,
-    toolpath: Toolpath,
-    process: Process,
-    settings: Settings,
-    loss: Floats,
-    program_header: Sequence[str],
-) -> str:
-    """The whole report as HTML."""
-    executed, fwhm = report.executed, optics.fwhm(process.spot)
-    places = worst_places(executed.edges, design, fwhm, report.planned.edges)
-    inside, outside = patches(executed, design, fwhm, process.resin.critical_dose)
-    facts = Facts(report, design, toolpath, process, settings, loss, places, inside, outside)
-    verdict: Verdict = judge(facts)
-    html = _template().render(
-        name=printable(target_name),
-        size=design.size,
-        warnings=[printable(w) for w in report.warnings],
-        verdict=verdict,
-        pictures=list(_pictures(facts)),
-        places=places,
-        limit=_limit(facts, report.limit) if report.limit else None,
-        not_computed=reach.NOT_COMPUTED,
-        fwhm=fwhm,
-        quality=settings.quality,
-        scored_as=report.scored_as,
-        groups=[(title, [_cells(row, report, fwhm) for row in rows]) for title, rows in GROUPS],
-        glossary=GLOSSARY,
-        records=_records(process, settings),
-        header="\n".join(printable(line) for line in program_header),
-        tolerance=_tolerance(report, settings),
+def facts_of(
+    exposed: Exposed, design: Design, report: Report, settings: Settings | None, loss: Floats
+) -> Facts:
+    """What the sentences are made of. settings: None where nothing was planned."""
+    process, executed = exposed.process, report.executed
+    places = worst_places(executed.edges, design, exposed.fwhm, report.planned.edges)
+    inside, outside = patches(executed, design, exposed.fwhm, process.resin.critical_dose)
+    return Facts(report, design, exposed.toolpath, process, settings, loss, places, inside, outside)
+
+
+def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) -> str:
+    """The whole page as HTML; without facts there is no design to compare with."""
+    places: Sequence[Place] = facts.places if facts else ()
+    done = "cure" if exposed.process.resin.tone == "negative" else "clear"
+    numbers = payload(exposed, places)
+    report = facts.report if facts else None
+    charts = [
+        *(album.picture(*one) for one in told.extra),
+        *album.enlarged(exposed, places, done),
+        *(album.errors(facts) if facts else ()),
+        *album.distributions(exposed),
+        *album.courses(exposed, facts),
+    ]
+    return str(_template().render(
+        name=printable(told.name), subtitle=printable(told.subtitle),
+        warnings=[printable(w) for w in told.warnings], verdict=_with(verdict, told.answers),
+        maps=list(album.maps(exposed, places, done)), charts=charts,
+        places=places, compared=facts is not None, planned=facts is not None and facts.planned, done=done,
+        limit=_limit(facts, report.limit) if facts and report and report.limit else None,
+        not_computed=reach.NOT_COMPUTED, scored_as=report.scored_as if report else "",
+        columns=told.columns, groups=_groups(told.columns, facts), glossary=GLOSSARY,
+        records=records(exposed.process, facts.settings if facts else None, exposed.design),
+        versions=versions(), header="\n".join(printable(line) for line in told.header),
+        project="\n".join(map(printable, told.project.splitlines())),
+        tolerance=_tolerance(facts) if facts else "",
+        payload=numbers.text, notes=numbers.notes,
+        styles=_file("page.css") + _file("viewer.css"),
+        script="\n".join(_file(f"viewer/{name}.js") for name in SCRIPTS),
+    ))  # fmt: skip
+
+
+def planned_page(exposed: Exposed, facts: Facts, told: Told) -> str:
+    """The page of a plan, next to the curve that it started from."""
+    report = facts.report
+    columns = (
+        Column("starting curve", "best single power", report.start.figures),
+        Column("planned", "as commanded", report.commanded.figures),
+        Column("planned", "as executed", report.executed.figures),
     )
-    return str(html)
+    return page(exposed, facts, judge(facts), replace(told, columns=columns))
 
 
-def _cells(row: Row, report: Report, fwhm: float) -> dict[str, Any]:
+def _with(verdict: Verdict, answers: Sequence[tuple[str, str]]) -> Verdict:
+    further = tuple((printable(question), printable(answer)) for question, answer in answers)
+    return Verdict(verdict.level, verdict.headline, (*verdict.answers, *further), verdict.advice)
+
+
+def _groups(columns: Sequence[Column], facts: Facts | None) -> list[tuple[str, list[dict[str, Any]]]]:
+    if not facts or not columns:
+        return []
+    return [(title, [_cells(row, columns, facts) for row in rows]) for title, rows in GROUPS]
+
+
+def _cells(row: Row, columns: Sequence[Column], facts: Facts) -> dict[str, Any]:
     """One row of the table of figures."""
-    columns = [report.start.figures, report.commanded.figures, report.executed.figures]
-    return {"row": row, "cells": _texts(row, columns, fwhm), "trend": _trend(row, report)}
+    figures = [column.figures for column in columns]
+    trend = _trend(row, facts.report) if facts.planned else ""
+    return {"row": row, "cells": _texts(row, figures, facts.fwhm), "trend": trend}
 
 
 def _texts(row: Row, columns: Sequence[Figures], fwhm: float) -> list[tuple[str, str]]:
@@ -107,19 +156,11 @@ def _texts(row: Row, columns: Sequence[Figures], fwhm: float) -> list[tuple[str,
 
 def _limit(facts: Facts, limit: Limit) -> dict[str, Any]:
     """The section about what no path could print: sentences, figures, and a picture if there is a place."""
-    fwhm, places = optics.fwhm(facts.process.spot), len(limit.unprintable)
     columns = [limit.figures, facts.report.scored.figures]
-    picture = places and _picture(
-        f"What light without a path would {facts.done}",
-        pictures.limit_map(limit, facts.design, facts.process, facts.done),
-        f"The best that this spot can do against the design, with marks at {places} "
-        f"place{'s' * (places > 1)} that cannot be printed as drawn.",
-        "The black line is the design. Marked is what even the best light misses.",
-    )
     return {
         "sentences": reach.unprintable_in_words(limit),
-        "rows": [(ROWS[key], _texts(ROWS[key], columns, fwhm)) for key in reach.ROWS_OF_LIMIT],
-        "picture": picture,
+        "rows": [(ROWS[key], _texts(ROWS[key], columns, facts.fwhm)) for key in reach.ROWS_OF_LIMIT],
+        "picture": album.unprintable(facts, limit),
     }
 
 
@@ -131,112 +172,13 @@ def _trend(row: Row, report: Report) -> str:
     return "better" if (after < before) == (row.better == "low") else "worse"
 
 
-def _tolerance(report: Report, settings: Settings) -> str:
-    if settings.max_epe_fwhm is None:
+def _tolerance(facts: Facts) -> str:
+    report, asked = facts.report, facts.settings and facts.settings.max_epe_fwhm
+    if not asked:
         return ""
-    met = report.epe_p95 <= settings.max_epe_fwhm
+    met = report.epe_p95 <= asked
     return (
-        f"Tolerance asked for: 95 % of the edge within {settings.max_epe_fwhm:g} FWHM. "
+        f"Tolerance asked for: 95 % of the edge within {asked:g} FWHM. "
         f"As commanded it is {report.commanded.figures.epe_p95:.3g} FWHM, as executed "
         f"{report.executed.figures.epe_p95:.3g} FWHM: {'met' if met else 'missed'}."
     )
-
-
-def _records(process: Process, settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(title, [(name, value)]) of all that is needed to plan the same again."""
-    named: list[tuple[str, Any]] = [
-        ("Settings", settings),
-        ("Spot", process.spot),
-        ("Resin", process.resin),
-        ("Machine", process.machine),
-    ]
-    klipper = gcode.dialect(process.machine.dialect).controller == "klipper"
-    idle = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
-    return [
-        (t, [(f.name, _value(getattr(r, f.name))) for f in fields(r) if f.name not in idle]) for t, r in named
-    ]
-
-
-def _value(value: object) -> str:
-    if isinstance(value, tuple):
-        return " × ".join(_value(v) for v in value)
-    if isinstance(value, float):
-        return f"{value:.10g}"
-    return "none" if value is None else printable(str(value))
-
-
-def _pictures(facts: Facts) -> Iterator[Picture]:
-    report, design, path, process = facts.report, facts.design, facts.toolpath, facts.process
-    executed, fwhm = report.executed, optics.fwhm(process.spot)
-    yield _picture(
-        "Design and toolpath",
-        pictures.toolpath_map(path, design, process),
-        "The moves of the laser over the design.",
-        "Grey is the design. The laser's moves are coloured by power.",
-    )
-    yield _picture(
-        f"What will {facts.done}",
-        pictures.cure_map(executed, design, process, facts.done),
-        "The predicted cure against the design.",
-        "As executed by the controller. Vermilion is outside the drawing, blue is lacking.",
-    )
-    yield _picture(
-        "Dose",
-        pictures.dose_map(executed, design, process),
-        "Map of the dose in critical doses.",
-        "The white line is the critical dose: the printed edge. The black one is the design.",
-    )
-    yield _picture(
-        "Edge error along the contour",
-        pictures.epe_map(executed.edges, design, process, facts.places),
-        "Map of the edge placement error, worst places numbered.",
-        "The numbers are those of the list of worst places.",
-    )
-    if facts.places:
-        yield _picture(
-            "The worst places, enlarged",
-            pictures.zooms(executed, design, path, process, facts.places, facts.done),
-            "The worst places enlarged.",
-            f"Each is {2 * pictures.ZOOM_FWHM:g} spots wide; axes in mm.",
-        )
-    yield _picture(
-        "Edge errors",
-        plots.epe_histogram(executed, report.start, fwhm),
-        "Histogram of the edge errors.",
-        "As executed; larger errors are counted in the outermost bars.",
-    )
-    if report.window:
-        yield _picture(
-            "Edge errors if dose or focus is off",
-            plots.process_window(report.window, facts.tolerance, fwhm),
-            "Edge error against dose, in focus and with a wider spot.",
-            _window_caption(facts),
-        )
-    yield _picture(
-        "Power and speed along the path",
-        plots.power_along(path, process.machine),
-        "Power and speed against the length exposed.",
-        "As commanded, without the travels.",
-    )
-    if len(facts.loss):
-        yield _picture(
-            "Loss of the optimiser",
-            plots.loss_history(facts.loss),
-            "Loss against iteration.",
-            "Jumps are where the optimiser goes to its next stage.",
-        )
-
-
-def _window_caption(facts: Facts) -> str:
-    given = facts.settings.max_epe_fwhm is not None
-    order = facts.process.resin.order
-    return (
-        "As executed, with all of the dose off alike, and with a spot that is wider at the same power. "
-        f"Dashed: {facts.tolerance:g} FWHM, {'the tolerance asked for' if given else 'what counts as good'}; "
-        "shaded: the doses that keep it in focus, if any."
-        + (f" The dose goes with the power to the {order}." if order > 1 else "")
-    )
-
-
-def _picture(title: str, png: bytes, alt: str, text: str) -> Picture:
-    return Picture(title, "data:image/png;base64," + base64.b64encode(png).decode("ascii"), alt, text)

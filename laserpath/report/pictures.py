@@ -34,9 +34,10 @@ from laserpath.report.canvas import (
     png,
     sheet,
 )
+from laserpath.report.payload import Exposed
 from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
 from laserpath.report.worst import Place
-from laserpath.results import Edges, Limit, Measurement, Unprintable
+from laserpath.results import Edges, Limit, Unprintable
 from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.types import Design, Machine, Process, Toolpath
 
@@ -58,17 +59,19 @@ _RINGS: dict[str, dict[str, Any]] = {
 """Marks of what cannot be printed, the worst first; they differ in shape, not in colour."""
 
 
-def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
-    """The moves over the design, coloured by power; travels dashed."""
-    path = near(toolpath, design)
-    points = np.concatenate([np.array(design.bounds).reshape(2, 2), path.xy])
-    box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * optics.fwhm(process.spot))
+def toolpath_map(exposed: Exposed) -> bytes:
+    """The moves over the design, if there is one, coloured by power; travels dashed."""
+    design, machine = exposed.design, exposed.process.machine
+    path = near(exposed.toolpath, design) if design else _lit(exposed.toolpath)
+    points = np.concatenate([np.array(exposed.box).reshape(2, 2), path.xy])
+    box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * exposed.fwhm)
     figure, ax, key = map_sheet(box, below=0.88)
-    add_design(ax, design, facecolor=DESIGN_FILL, edgecolor="none")
-    norm = _power_range(path, process.machine)
+    if design:
+        add_design(ax, design, facecolor=DESIGN_FILL, edgecolor="none")
+    norm = _power_range(path, machine)
     _add_moves(ax, path, norm, _line_width(path, box))
-    ax.plot(*path.xy[0], "o", color="#00c08b", mec=INK, ms=6)
-    ax.plot(*path.xy[-1], "s", color="white", mec=INK, ms=5)
+    ax.plot(*path.xy[:1].T, "o", color="#00c08b", mec=INK, ms=6)
+    ax.plot(*path.xy[-1:].T, "s", color="white", mec=INK, ms=5)
     _colour_key(figure, key, ScalarMappable(norm, POWER_MAP), "laser power, mW")
     marks = [
         Line2D([], [], ls="", marker="o", color="#00c08b", mec=INK, label="start"),
@@ -79,41 +82,47 @@ def toolpath_map(toolpath: Toolpath, design: Design, process: Process) -> bytes:
     return png(figure)
 
 
-def dose_map(exposure: Measurement, design: Design, process: Process) -> bytes:
+def dose_map(exposed: Exposed) -> bytes:
     """Dose ÷ critical dose, with the critical contour, the design's edge and what is above the limit."""
-    resin, fwhm = process.resin, optics.fwhm(process.spot)
-    box = grown(design.bounds, _RIM_FWHM * fwhm)
-    field = window(exposure, box, resin.critical_dose, _PIXELS // 2)
+    resin, design = exposed.process.resin, exposed.design
+    box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
+    field = window(exposed, box, resin.critical_dose, _PIXELS // 2)
     figure, ax, key = map_sheet(box, below=0.88)
     scale = colormaps["cividis"].with_extremes(over=OVER)
     norm = Normalize(0, resin.over_dose)
     image = ax.imshow(field.dose, origin="lower", extent=field.extent, cmap=scale, norm=norm, aspect="auto")
     ax.set_facecolor(scale(0.0))
     x, y = field.grid.x(), field.grid.y()
-    ax.contour(x, y, field.dose, levels=[1.0], colors="white", linewidths=0.9)
-    add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
+    if field.dose.min() < 1 < field.dose.max():
+        ax.contour(x, y, field.dose, levels=[1.0], colors="white", linewidths=0.9)
     _colour_key(figure, key, image, "dose ÷ critical dose", extend="max")
-    marks = [
+    marks: list[object] = [
         _swatch(OVER, f"above {resin.over_dose:g} ×"),
-        Line2D([], [], color="black", lw=1, label="design"),
         Swatch(facecolor="#666666", edgecolor="white", label="critical dose (white)"),
     ]
+    if design:
+        add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
+        marks.insert(1, Line2D([], [], color="black", lw=1, label="design"))
     legend(figure, marks)
     return png(figure)
 
 
-def cure_map(exposure: Measurement, design: Design, process: Process, done: str = "cure") -> bytes:
-    """What will cure, against the design: right, too much, too little."""
-    figure, _ = _cure_sheet(exposure, design, process, below=0.35)
+def cure_map(exposed: Exposed, done: str = "cure") -> bytes:
+    """What will cure; against the design, if there is one: right, too much, too little."""
+    if exposed.design is None:
+        figure, _ = _cure_sheet(exposed, None, exposed.box, exposed.process, below=0.35)
+        legend(figure, [_swatch(RIGHT, f"{done}s")])
+        return png(figure)
+    figure, _ = _cure_sheet(exposed, exposed.design, exposed.box, exposed.process, below=0.35)
     legend(figure, _cure_marks(done))
     return png(figure)
 
 
 def _cure_sheet(
-    exposure: Measurement | Limit, design: Design, process: Process, below: float
+    exposure: Exposed | Limit, design: Design | None, around: Box, process: Process, below: float
 ) -> tuple[Figure, Axes]:
-    """The cured area on the design's surroundings, with room for a legend of `below` inches."""
-    box = grown(design.bounds, _RIM_FWHM * optics.fwhm(process.spot))
+    """The cured area in a box and its surroundings, with room for a legend of `below` inches."""
+    box = grown(around, _RIM_FWHM * optics.fwhm(process.spot))
     field = window(exposure, box, process.resin.critical_dose, _PIXELS)
     figure, ax, key = map_sheet(box, below=below)
     key.remove()
@@ -123,7 +132,7 @@ def _cure_sheet(
 
 def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
     """What the best light would cure, against the design, with rings around what it cannot print."""
-    figure, ax = _cure_sheet(limit, design, process, below=0.55)
+    figure, ax = _cure_sheet(limit, design, design.bounds, process, below=0.55)
     add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
     marks: list[object] = list(_cure_marks(done))
     for label, style in _RINGS.items():
@@ -135,27 +144,20 @@ def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure"
     return png(figure)
 
 
-def zooms(
-    exposure: Measurement,
-    design: Design,
-    toolpath: Toolpath,
-    process: Process,
-    places: Sequence[Place],
-    done: str = "cure",
-) -> bytes:
+def zooms(exposed: Exposed, design: Design, places: Sequence[Place], done: str = "cure") -> bytes:
     """The worst places enlarged: what cures, the design's edge and the lines of the toolpath."""
-    shown, fwhm = places[:ZOOMED], optics.fwhm(process.spot)
+    shown, fwhm, critical = places[:ZOOMED], exposed.fwhm, exposed.process.resin.critical_dose
     side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2
     figure = sheet(WIDTH, rows * (side + 0.62) + 0.35)
     for i, place in enumerate(shown):
         column, row = i % 2, rows - 1 - i // 2
         ax = axes(figure, 0.55 + column * (side + 0.65), 0.72 + row * (side + 0.62), side, side)
         box = grown((*place.xy, *place.xy), ZOOM_FWHM * fwhm)
-        field = window(exposure, box, process.resin.critical_dose, _PIXELS // 3)
+        field = window(exposed, box, critical, _PIXELS // 3)
         ax.set(xlim=(box[0], box[2]), ylim=(box[1], box[3]))
         ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
         add_design(ax, design, fill=False, edgecolor="black", linewidth=0.9)
-        _add_lines(ax, toolpath, box)
+        _add_lines(ax, exposed.toolpath, box)
         ax.locator_params(nbins=4)
         title = f"{i + 1}:  " + (
             "no edge" if place.missing else f"{1000 * place.epe:+.0f} µm".replace("-", "−")
@@ -188,6 +190,15 @@ def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Pla
     label += "; black: no edge)" if edges.missing.any() else ")"
     _colour_key(figure, key, dots, label, extend="both")
     return png(figure)
+
+
+def _lit(path: Toolpath) -> Toolpath:
+    """From the first light to the last."""
+    lit = np.flatnonzero(path.on)
+    if not len(lit):
+        return path
+    first, last = int(lit[0]), int(lit[-1]) + 1
+    return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
 def _power_range(path: Toolpath, machine: Machine) -> Normalize:

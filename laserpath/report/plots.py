@@ -21,34 +21,27 @@ _LINES = ((INK, "o"), ("#86216b", "s"), ("#e69f00", "^"))
 _KEPT = "#e2f3ec"
 
 
-def epe_histogram(exposure: Measurement, start: Measurement, fwhm: float) -> bytes:
-    """How many contour points have which edge error, next to the starting curve's."""
+def epe_histogram(exposure: Measurement, start: Measurement | None, fwhm: float) -> bytes:
+    """How many contour points have which edge error, next to the starting curve's if there is one."""
     figure = sheet(WIDTH, 2.95)
     ax = labelled(axes(figure, 0.62, 0.72, WIDTH - 0.9, 1.65), "edge error, FWHM", "share of points, %")
     edges, error = exposure.edges, exposure.edges.epe / fwhm
-    before = start.edges.epe / fwhm
-    found = np.concatenate([error[~edges.missing], before[~start.edges.missing], [0.0]])
+    before = start.edges.epe / fwhm if start else np.zeros(0)
+    drawn = before[~start.edges.missing] if start else before
+    found = np.concatenate([error[~edges.missing], drawn, [0.0]])
     limit = float(np.clip(np.percentile(np.abs(found), 98) * 1.2, 0.1, 2.05))
     bins = np.linspace(-limit, limit, 62).tolist()
     groups = [np.clip(error[~edges.corner], -limit, limit), np.clip(error[edges.corner], -limit, limit)]
-    share = [np.full(len(g), 100 / max(len(error), 1)) for g in groups]
     ax.hist(
         groups,
         bins,
-        weights=share,
+        weights=[np.full(len(g), 100 / max(len(error), 1)) for g in groups],
         stacked=True,
         color=["#5b7f95", "#e69f00"],
         label=["away from corners", "near corners"],
     )
-    ax.hist(
-        np.clip(before, -limit, limit),
-        bins,
-        weights=np.full(len(before), 100 / max(len(before), 1)),
-        histtype="step",
-        color=INK,
-        linewidth=1,
-        label="starting curve",
-    )
+    if start:
+        _add_outline(ax, np.clip(before, -limit, limit), bins)
     ax.axvline(0, color=FAINT, lw=0.8)
     ax.set_xlim(-limit, limit)
     micrometres = _micrometres(ax.secondary_xaxis("top", functions=_scaled(fwhm)))
@@ -56,6 +49,12 @@ def epe_histogram(exposure: Measurement, start: Measurement, fwhm: float) -> byt
     handles, _ = ax.get_legend_handles_labels()
     legend(figure, handles)
     return png(figure)
+
+
+def _add_outline(ax: Axes, before: Floats, bins: list[float]) -> None:
+    """The starting curve's errors, as a line."""
+    weights = np.full(len(before), 100 / max(len(before), 1))
+    ax.hist(before, bins, weights=weights, histtype="step", color=INK, linewidth=1, label="starting curve")
 
 
 def process_window(window: ProcessWindow, limit: float, fwhm: float) -> bytes:

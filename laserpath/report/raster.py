@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import shapely
@@ -18,7 +19,6 @@ from scipy import ndimage
 
 from laserpath.arrays import Floats
 from laserpath.metrics import cured_fraction
-from laserpath.results import Limit, Measurement
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid
 
@@ -50,7 +50,19 @@ def grown(box: Box, by: float) -> Box:
     return box[0] - by, box[1] - by, box[2] + by, box[3] + by
 
 
-def window(exposure: Measurement | Limit, box: Box, critical_dose: float, pixels: int) -> Field:
+class Dosed(Protocol):
+    """What has a dose: a measurement, a limit, an exposure."""
+
+    @property
+    def grid(self) -> Grid:
+        """Of the dose."""
+
+    @property
+    def dose(self) -> Floats:
+        """(rows, columns) mJ/mm²."""
+
+
+def window(exposure: Dosed, box: Box, critical_dose: float, pixels: int) -> Field:
     """The part of an exposure in `box`, with at least about `pixels` along its longer side."""
     grid, p = exposure.grid, exposure.grid.pitch
     rows, columns = grid.shape
@@ -82,9 +94,13 @@ def coverage(design: Design, grid: Grid) -> Floats:
     return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
 
 
-def cure_picture(field: Field, design: Design) -> NDArray[np.uint8]:
-    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel."""
-    cured, drawn = cured_fraction(field.dose, 1.0), coverage(design, field.grid)
+def cure_picture(field: Field, design: Design | None) -> NDArray[np.uint8]:
+    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
+
+    Without a design whatever cures is right.
+    """
+    cured = cured_fraction(field.dose, 1.0)
+    drawn = cured if design is None else coverage(design, field.grid)
     right = np.minimum(cured, drawn)
     image = np.zeros((*field.grid.shape, 3))
     for share, colour in (

@@ -28,19 +28,24 @@ _FEW = 20
 _COARSE_FWHM = 0.05
 """A motor step that moves edges visibly."""
 
+NOTHING = "Nothing stands out that would need a change."
+
 _LONG, _VERY_LONG = 5.0, 60.0
 """s. What takes less need not be faster; what takes more might well be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the sentences are made of. inside, outside: area wrong away from the edges, if any."""
+    """All that the sentences are made of. inside, outside: area wrong away from the edges, if any.
+
+    settings: None where the program is another tool's, and only what it does is told.
+    """
 
     report: Report
     design: Design
     toolpath: Toolpath
     process: Process
-    settings: Settings
+    settings: Settings | None
     loss: Floats
     places: Sequence[Place]
     inside: Patch | None
@@ -54,7 +59,17 @@ class Facts:
     @property
     def tolerance(self) -> float:
         """What 95 % of the edge shall keep, FWHM: as asked for, or what counts as good."""
-        return self.settings.max_epe_fwhm or _GOOD_FWHM
+        return (self.settings and self.settings.max_epe_fwhm) or _GOOD_FWHM
+
+    @property
+    def planned(self) -> bool:
+        """Whether it was planned here."""
+        return self.settings is not None
+
+    @property
+    def fwhm(self) -> float:
+        """mm, of the spot that the dose is spread with."""
+        return optics.fwhm(self.process.spot)
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -66,7 +81,7 @@ class Facts:
 
     def micrometres(self, fwhms: float) -> str:
         """A length in FWHM, in words."""
-        return f"{number(fwhms * optics.fwhm(self.process.spot) * 1000, 2)} µm"
+        return f"{number(fwhms * self.fwhm * 1000, 2)} µm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +113,7 @@ def judge(facts: Facts) -> Verdict:
     if facts.report.limit:
         near = reach.in_words(facts.report, facts.report.limit, facts.micrometres)
         answers.append(("What could be done at best", near))
-    return Verdict(
-        level, headline, tuple(answers), advice or ("Nothing stands out that would need a change.",)
-    )
+    return Verdict(level, headline, tuple(answers), advice or (NOTHING,))
 
 
 def _level(facts: Facts) -> str:
@@ -191,10 +204,11 @@ def _at(xy: tuple[float, float]) -> str:
 
 def _how_long(facts: Facts) -> str:
     figures, start = facts.report.executed.figures, facts.report.start.figures
-    passes = facts.settings.passes
     text = f"{duration(figures.write_time)}"
-    text += f" for {passes} passes" if passes > 1 else ""
-    text += f" at {facts.settings.quality} quality"
+    if facts.settings:
+        passes = facts.settings.passes
+        text += f" for {passes} passes" if passes > 1 else ""
+        text += f" at {facts.settings.quality} quality"
     text += (
         f": {number(figures.write_length)} mm with the laser on, {number(figures.travel_length)} mm of travel"
     )
@@ -212,10 +226,8 @@ def _advice(facts: Facts) -> Iterator[str]:
         yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in facts.lost)
         return
     if facts.inside:
-        yield (
-            "Lines are too far apart or too weak inside the design: take a smaller --pitch than "
-            f"{facts.settings.pitch_fwhm:g}fwhm."
-        )
+        instead = f": take a smaller --pitch than {facts.settings.pitch_fwhm:g}fwhm" if facts.settings else ""
+        yield f"Lines are too far apart or too weak inside the design{instead}."
     yield from _advice_on_design(facts)
     yield from _advice_on_dose(facts)
     yield from _advice_on_motion(facts)
@@ -240,7 +252,7 @@ def _advice_on_dose(facts: Facts) -> Iterator[str]:
     resin, machine = facts.process.resin, facts.process.machine
     planned = facts.report.scored.figures.dose_max
     if planned > 1.05 * resin.over_dose:
-        spread = "" if facts.inside else "; a larger --pitch spreads them"
+        spread = "" if facts.inside or not facts.planned else "; a larger --pitch spreads them"
         yield (
             f"The largest dose as {facts.report.scored_as} is {number(planned)} × critical, above the "
             f"resin's limit of {resin.over_dose:g} ×: lines lie too close there{spread}."
@@ -259,7 +271,7 @@ def _advice_on_dose(facts: Facts) -> Iterator[str]:
         if strong > 0.5:
             yield f"{100 * strong:.0f} % of the path runs at full power: a stronger laser would write faster."
     gain = _late_gain(facts.loss)
-    if gain > 0.02:
+    if facts.settings and gain > 0.02:
         yield (
             f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth): "
             f"more --iterations than {facts.settings.iterations} would help."
@@ -301,8 +313,8 @@ def _advice_on_motion(facts: Facts) -> Iterator[str]:
     if executed.segment_rate > 1.001 * machine.segment_rate:
         yield (
             f"The program has up to {executed.segment_rate:.0f} moves/s, above the "
-            f"{machine.segment_rate:g} that the link keeps up with: a lower speed_max needs "
-            "fewer, and a larger simplify_fwhm (of Settings, in Python) makes longer ones."
+            f"{machine.segment_rate:g} that the link keeps up with: a lower speed needs "
+            f"fewer{', and a larger simplify_fwhm makes longer ones' if facts.planned else ''}."
         )
     if executed.write_time > 2 * executed.ideal_time and executed.write_time > _LONG:
         yield (
@@ -314,6 +326,8 @@ def _advice_on_motion(facts: Facts) -> Iterator[str]:
 
 def _or_draft(facts: Facts) -> str:
     """That a quality saves time too, where one is left and the edge can spare it."""
+    if facts.settings is None:
+        return ""
     at = QUALITIES.index(facts.settings.quality)
     if at == 0 or facts.settings.max_epe_fwhm is not None or _level(facts) == "fair":
         return ""
@@ -322,7 +336,7 @@ def _or_draft(facts: Facts) -> str:
 
 def _advice_on_quality(facts: Facts) -> Iterator[str]:
     """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
-    if facts.settings.max_epe_fwhm is not None:
+    if facts.settings is None or facts.settings.max_epe_fwhm is not None:
         return
     at = QUALITIES.index(facts.settings.quality)
     figures, level = facts.report.executed.figures, _level(facts)

@@ -140,6 +140,7 @@ def test_times_the_limit(close: Job, plan: float, best: float, times: float) -> 
     assert reach.times_the_limit(report) == times
 
 
+@pytest.mark.usefixtures("unillustrated")
 def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> None:
     fair: Figures = exposure(bars(3 * FWHM), Process()).figures
     fair = replace(fair, epe_mean=0.1, epe_p95=0.2, missing_edges=0)
@@ -163,6 +164,7 @@ def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     assert "<img" not in told
 
 
+@pytest.mark.usefixtures("unillustrated")
 def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job) -> None:
     html = html_of(replace(close, report=replace(close.report, limit=None)))
     assert section(html).strip() == f"<p>{reach.NOT_COMPUTED}</p>"

@@ -1,0 +1,67 @@
+"""All that made a page: the nouns of the job field by field, the file that was read, the versions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import metadata
+from typing import Any
+
+import gcode
+from laserpath.toolpath_svg import printable
+from laserpath.types import Design, Process, Settings
+
+Record = tuple[str, list[tuple[str, str]]]
+"""A title, and (name, value) of each thing under it."""
+
+
+def records(process: Process, settings: Settings | None, design: Design | None) -> list[Record]:
+    """What is needed to plan, or to expose, the same again."""
+    named: list[tuple[str, Any]] = [
+        ("Settings", settings),
+        ("Spot", process.spot),
+        ("Resin", process.resin),
+        ("Machine", process.machine),
+    ]
+    klipper = gcode.dialect(process.machine.dialect).controller == "klipper"
+    idle = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
+    return [
+        *_design(design),
+        *(
+            (title, [(f.name, _value(getattr(noun, f.name))) for f in fields(noun) if f.name not in idle])
+            for title, noun in named
+            if noun is not None
+        ),
+    ]
+
+
+def versions() -> str:
+    """Of what computed it."""
+    from laserpath import __version__
+
+    parts = [f"laserpath {__version__}", f"Python {platform.python_version()}"]
+    parts += [f"{name} {metadata.version(name)}" for name in ("numpy", "shapely", "taichi")]
+    return ", ".join(parts)
+
+
+def _design(design: Design | None) -> Iterator[Record]:
+    if design is None:
+        return
+    x0, y0, x1, y1 = design.bounds
+    shapes = len(design.area.geoms)
+    said = [
+        ("name", printable(design.name)),
+        ("place", f"x {x0:.3f} to {x1:.3f}, y {y0:.3f} to {y1:.3f}"),
+        ("area", f"{design.area.area:.4g} mm² in {shapes} part{'s' * (shapes != 1)}"),
+        *([("source", "; ".join(map(printable, design.source)))] if design.source else []),
+    ]
+    yield "Design", said
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return " × ".join(_value(v) for v in value)
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return "none" if value is None else printable(str(value))

@@ -1,0 +1,381 @@
+// The viewer: what people do to it, and what it shows then. `window.laserpath` says where it stands.
+
+class Viewer {
+  constructor(data) {
+    this.data = data;
+    this.section = document.getElementById("viewer");
+    this.canvas = this.part("canvas");
+    this.view = new View(data.box, data.fwhm);
+    this.ground = new Ground(data);
+    this.lines = new Lines(data.track, this.ground.powers);
+    this.shown = { layer: "cure", outline: true, error: false, path: false, travel: true, places: true };
+    this.time = data.track.total;
+    this.playing = this.busy = false;
+    this.place = this.pinned = this.probe = null;
+    this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+    this.wireLayers();
+    this.wireClock();
+    this.wirePlaces();
+    this.wireZoom();
+    wireCanvas(this);
+    new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
+    this.resize();
+    this.key();
+    this.tell();
+  }
+
+  part(selector) {
+    return this.section.querySelector(selector);
+  }
+
+  parts(selector) {
+    return [...this.section.querySelectorAll(selector)];
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.canvas.parentElement;
+    if (!clientWidth || !clientHeight) return;
+    const dense = Math.min(devicePixelRatio || 1, 2);
+    this.view.resize(clientWidth, clientHeight, dense);
+    this.canvas.width = Math.round(clientWidth * dense);
+    this.canvas.height = Math.round(clientHeight * dense);
+    this.draw(performance.now());
+  }
+
+  // Layers
+
+  wireLayers() {
+    for (const input of this.parts("[name=layer]")) {
+      input.addEventListener("change", () => this.show({ layer: input.value }));
+    }
+    for (const input of this.parts("[data-show]")) {
+      input.addEventListener("change", () => this.show({ [input.dataset.show]: input.checked }));
+    }
+    for (const input of this.parts("input")) input.autocomplete = "off";
+    this.show(this.shown);
+  }
+
+  show(changes) {
+    Object.assign(this.shown, changes);
+    for (const input of this.parts("[name=layer]")) input.checked = input.value === this.shown.layer;
+    for (const input of this.parts("[data-show]")) input.checked = this.shown[input.dataset.show];
+    this.key();
+    this.change();
+  }
+
+  // What the colours mean.
+  key() {
+    const { colours, design, edges, done, over, stops, track } = this.data, { layer, error, path, travel } = this.shown;
+    const items = [], swatch = (colour, text) => items.push(keyItem("swatch", colour, text));
+    const bar = (table, low, text) => items.push(keyBar(table, low, text));
+    if (layer === "cure") {
+      swatch(colours.right, design ? `${done}s as drawn` : `${done}s`);
+      if (design) swatch(colours.over, "too much"), swatch(colours.under, "missing");
+    }
+    if (layer === "dose") {
+      bar(stops.dose, "0", `${over} × critical dose`);
+      swatch(colours.over, `above ${over} ×`);
+      items.push(keyItem("line light", "#ffffff", `edge of what ${done}s`));
+    }
+    if (layer === "design") swatch(colours.design, "design");
+    if (error && edges) {
+      bar([colours.under, "#c9c9c9", colours.over], signed(`−${length(edges.limit)}`), `+${length(edges.limit)} edge error`);
+      if (edges.missing.some((m) => m)) swatch("#000000", "no edge near");
+    }
+    if (path) bar(stops.power, digits(track.low, 2), `${digits(track.high, 2)} mW`);
+    if (path && travel) items.push(keyItem("line dashed", TRAVEL, "travel"));
+    this.part(".key").replaceChildren(...items);
+  }
+
+  // The clock
+
+  wireClock() {
+    const { total } = this.data.track, slider = this.part("[name=time]");
+    slider.max = total;
+    slider.step = total / 1000 || 1;
+    slider.addEventListener("input", () => this.setTime(Number(slider.value) >= total * 0.9995 ? total : Number(slider.value)));
+    this.part(".play").addEventListener("click", () => this.play(!this.playing));
+    const rates = this.part("[name=rate]"), slow = [...rates.options].map((o) => Number(o.value));
+    rates.value = slow.find((rate) => total / rate <= 45) || slow.at(-1);
+    this.clock();
+  }
+
+  setTime(time) {
+    this.time = Math.max(0, Math.min(this.data.track.total, time));
+    if (!this.shown.path) this.show({ path: true });
+    this.clock();
+    this.change();
+  }
+
+  play(playing) {
+    if (playing && this.time >= this.data.track.total) this.setTime(0);
+    this.playing = playing;
+    this.last = null;
+    const button = this.part(".play");
+    button.textContent = playing ? "❚❚" : "▶";
+    button.setAttribute("aria-label", playing ? "Pause" : "Play");
+    this.change();
+  }
+
+  clock() {
+    const { track } = this.data, now = laserAt(track, this.time), slider = this.part("[name=time]");
+    const words = `${clock(this.time, track.total)} of ${clock(track.total, track.total)}`;
+    const lit = now.power > 0 ? `${digits(now.power)} mW` : "laser off";
+    slider.value = this.time;
+    slider.setAttribute("aria-valuetext", `${words}, ${lit}`);
+    this.part(".elapsed").textContent = words;
+    this.part(".doing").textContent = this.time < track.total ? `${lit} at ${digits(now.speed)} mm/s` : "";
+  }
+
+  // Places
+
+  wirePlaces() {
+    for (const button of document.querySelectorAll("[data-place]")) {
+      button.addEventListener("click", () => this.goTo(Number(button.dataset.place)));
+    }
+  }
+
+  goTo(index) {
+    const place = this.data.places[index];
+    if (!place) return;
+    this.select(index);
+    const frame = this.canvas.parentElement, seen = frame.getBoundingClientRect();
+    if (seen.top < 0 || seen.bottom > innerHeight) {
+      frame.scrollIntoView({ block: "center", behavior: this.calm.matches ? "auto" : "smooth" });
+    }
+    this.pinned = [place.x, place.y];
+    this.probe = null;
+    this.tell();
+    this.fly(place.x, place.y, Math.min(this.view.width, this.view.height) / (4 * this.data.fwhm));
+  }
+
+  select(index) {
+    this.place = index;
+    for (const button of document.querySelectorAll("[data-place]")) {
+      button.setAttribute("aria-current", String(Number(button.dataset.place) === index));
+    }
+  }
+
+  // Where one looks
+
+  wireZoom() {
+    const { view } = this, middle = (times) => () => this.move(() => view.zoomAt(view.width / 2, view.height / 2, times));
+    this.part(".in").addEventListener("click", middle(1.6));
+    this.part(".out").addEventListener("click", middle(1 / 1.6));
+    this.part(".fit").addEventListener("click", () => {
+      const { box } = view;
+      this.fly((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, view.whole, () => view.fit());
+    });
+  }
+
+  // A change of the view by hand: drawn coarser until it rests, where a fine picture takes long.
+  move(change) {
+    this.flight = null;
+    change();
+    this.rest();
+    this.change();
+  }
+
+  rest() {
+    this.busy = true;
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.busy = false;
+      this.change();
+    }, 150);
+  }
+
+  fly(x, y, zoom, arrived = () => {}) {
+    const { view } = this, from = [view.x, view.y, Math.log(view.zoom)], to = [x, y, Math.log(zoom)];
+    const land = () => (view.go(x, y, zoom), arrived(), this.change());
+    if (this.calm.matches) return land();
+    this.flight = { from, to, land, start: performance.now() };
+    this.change();
+  }
+
+  flown(now) {
+    const { from, to, start, land } = this.flight, part = Math.min(1, (now - start) / 500);
+    if (part === 1) {
+      this.flight = null;
+      return land();
+    }
+    const eased = part * part * (3 - 2 * part), [x, y, zoom] = from.map((v, k) => v + (to[k] - v) * eased);
+    // What is flown to comes to the middle as the zoom goes, not before.
+    const share = Math.abs(to[2] - from[2]) < 1e-3 ? eased : (Math.exp(-from[2]) - Math.exp(-zoom)) / (Math.exp(-from[2]) - Math.exp(-to[2]));
+    this.view.go(from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share, Math.exp(zoom));
+    this.rest();
+    this.change();
+    return x + y;
+  }
+
+  // What is there
+
+  pin(x, y) {
+    this.pinned = [x, y];
+    this.probe = null;
+    this.select(null);
+    this.tell();
+    this.change();
+  }
+
+  tell(at = this.probe || this.pinned) {
+    const { data } = this, set = (name, text) => (this.part(`[data-tell=${name}]`).textContent = text);
+    if (!at) {
+      for (const item of this.parts("dd[data-tell]")) item.textContent = "–";
+      return set("place", "point at the map, or tap it");
+    }
+    const told = tellAt(data, at[0], at[1]);
+    for (const item of this.parts("[data-tell]")) item.textContent = told[item.dataset.tell];
+  }
+
+  // Drawing
+
+  change() {
+    this.asked ||= requestAnimationFrame((now) => {
+      this.asked = null;
+      if (this.flight) this.flown(now);
+      if (this.playing) this.advance(now);
+      this.draw(now);
+    });
+  }
+
+  advance(now) {
+    const passed = this.last === null ? 0 : Math.min(0.1, (now - this.last) / 1000);
+    this.last = now;
+    this.setTime(this.time + passed * Number(this.part("[name=rate]").value));
+    if (this.time >= this.data.track.total) this.play(false);
+    this.change();
+  }
+
+  draw() {
+    const { view, shown, ground, lines } = this, context = this.canvas.getContext("2d");
+    const started = performance.now(), fine = this.canvas.width * this.canvas.height > 1.6e6 ? 2 : 1;
+    const before = ground.key;
+    ground.draw(view, shown, this.busy && this.slow ? 3 : fine);
+    if (ground.key !== before && !this.busy) this.slow = performance.now() - started > 25;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(ground.canvas, 0, 0);
+    if (shown.path) {
+      const now = laserAt(this.data.track, this.time), done = this.time >= this.data.track.total;
+      lines.draw(view, done ? this.data.track.pieces : now.piece, shown.travel);
+      context.drawImage(lines.canvas, 0, 0);
+      if (!done) lines.head(context, view, now, shown.travel);
+    }
+    context.setTransform(view.dense, 0, 0, view.dense, 0, 0);
+    if (shown.places) drawPlaces(context, view, this.data.places, this.place);
+    if (this.pinned && this.place === null) drawCross(context, view, ...this.pinned);
+    this.rule();
+    // One finger scrolls the page past the whole map, and moves a map that is zoomed in.
+    this.canvas.style.touchAction = view.zoom <= 1.02 * view.whole ? "pan-y" : "none";
+  }
+
+  rule() {
+    const long = roundLength(Math.min(150, 0.35 * this.view.width) / this.view.zoom), rule = this.part(".rule");
+    rule.style.width = `${long * this.view.zoom}px`;
+    rule.textContent = roundWords(long);
+  }
+}
+
+function keyItem(kind, colour, text) {
+  const item = document.createElement("span"), mark = document.createElement("i");
+  mark.className = kind;
+  mark.style.setProperty("--colour", colour);
+  item.append(mark, text);
+  return item;
+}
+
+function keyBar(stops, low, text) {
+  const item = keyItem("scale", "none", text);
+  item.firstChild.style.background = `linear-gradient(to right, ${stops.join()})`;
+  item.prepend(low);
+  return item;
+}
+
+function tellAt(data, x, y) {
+  const { origin, fwhm, critical, order, dose, design, edges, track } = data;
+  const places = Math.max(3, 2 - Math.floor(Math.log10(fwhm))), d = doseAt(dose, x, y);
+  const edge = edges && nearestEdge(edges, x, y), line = nearestLine(track, x, y);
+  const energy = order === 1 ? `${digits(d * critical * 100)} mJ/cm²` : `${digits(d * critical)} mW^${order} s/mm^${2 * order}`;
+  const wanted = !design ? "no design" : isInside(design, x, y) ? "yes, drawn" : "no, outside the drawing";
+  const away = (at) => (at > fwhm / 4 ? `, ${length(at)} away` : "");
+  return {
+    place: signed(`${(x + origin[0]).toFixed(places)}, ${(y + origin[1]).toFixed(places)} mm`),
+    dose: `${digits(Math.max(0, d))} × critical, ${energy}`,
+    state: d >= 1 ? `${data.done}s` : `does not ${data.done}`,
+    wanted,
+    error: !edge ? "–" : (edge.missing ? "no edge prints" : `${edge.error > 0 ? "+" : ""}${length(edge.error)}`) + away(edge.away),
+    line: !line ? "none" : `${digits(line.power)} mW at ${digits(line.speed)} mm/s${away(line.away)}`,
+    when: !line ? "–" : `at ${clock(line.time, track.total)}`,
+  };
+}
+
+const flat = makeCanvas(1, 1).getContext("2d");
+
+function isInside(design, x, y) {
+  return flat.isPointInPath(design.path, x, y, "evenodd");
+}
+
+const RING = 7, LABEL = 9;
+
+// Rings around the places, as wide as the miss where that can be seen, and their numbers beside them.
+function drawPlaces(context, view, places, current) {
+  const rings = places.map((place) => {
+    const [x, y] = view.px(place.x, place.y);
+    const miss = Math.min(Math.abs(place.error), 0.3 * view.fwhm) * view.zoom;
+    return { x, y, radius: Math.max(RING, Math.min(40, 1.4 * miss)) };
+  });
+  const taken = rings.map((ring) => ({ ...ring }));
+  places.forEach((place, k) => {
+    const label = freePlace(rings[k], place, taken);
+    taken.push({ ...label, radius: LABEL });
+    place.label = label;
+    drawPlace(context, rings[k], label, k + 1, k === current);
+  });
+}
+
+// Outside the design if it can be, on no other ring or number.
+function freePlace(ring, place, taken) {
+  const away = ring.radius + 14, base = Math.atan2(-place.v, place.u);
+  const spots = [0, 0.8, -0.8, 1.6, -1.6, 2.4, -2.4, Math.PI].map((turn) => {
+    return { x: ring.x + away * Math.cos(base + turn), y: ring.y + away * Math.sin(base + turn) };
+  });
+  const room = (spot) => Math.min(...taken.map((one) => Math.hypot(one.x - spot.x, one.y - spot.y) - one.radius - LABEL));
+  return spots.find((spot) => room(spot) > 0) || spots[0];
+}
+
+function drawPlace(context, ring, label, number, current) {
+  const long = Math.hypot(label.x - ring.x, label.y - ring.y), [u, v] = [(label.x - ring.x) / long, (label.y - ring.y) / long];
+  const path = new Path2D();
+  path.arc(ring.x, ring.y, ring.radius, 0, 2 * Math.PI);
+  path.moveTo(ring.x + ring.radius * u, ring.y + ring.radius * v);
+  path.lineTo(label.x, label.y);
+  for (const [width, colour] of [[3, "#ffffffb0"], [1.2, INK]]) {
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.stroke(path);
+  }
+  context.beginPath();
+  context.arc(label.x, label.y, LABEL, 0, 2 * Math.PI);
+  context.fillStyle = current ? INK : "#ffffff";
+  context.fill();
+  context.stroke();
+  context.fillStyle = current ? "#ffffff" : INK;
+  context.font = "600 11px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(String(number), label.x, label.y + 0.5);
+}
+
+function drawCross(context, view, px, py) {
+  const [x, y] = view.px(px, py);
+  for (const [width, colour] of [[3, "#ffffff"], [1.2, "#c2185b"]]) {
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.beginPath();
+    context.moveTo(x - 10, y);
+    context.lineTo(x + 10, y);
+    context.moveTo(x, y - 10);
+    context.lineTo(x, y + 10);
+    context.stroke();
+  }
+}

@@ -1,0 +1,67 @@
+"""The page of a program that was not planned here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from exposures import exposure, rings
+
+from laserpath.measure import execute
+from laserpath.report import render_exposure
+from laserpath.report.payload import Exposed
+from laserpath.results import Measurement
+from laserpath.types import Design, Process
+
+PROCESS = Process()
+DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40)]), "disc")
+
+
+def shown(made: Measurement, design: Design | None = DISC) -> Exposed:
+    path = rings(DISC, PROCESS.machine)
+    edges = made.edges if design else None
+    return Exposed(path, execute(path, PROCESS), made.grid, made.dose, PROCESS, design, edges)
+
+
+@pytest.mark.usefixtures("unillustrated")
+@pytest.mark.parametrize("level", [1.3, 2.0, 3.4])
+def test_it_says_what_power_would_print_the_edges_where_they_are(level: float) -> None:
+    """A blurred edge is right at twice the critical dose inside."""
+    made = exposure(DISC, PROCESS, level)
+    html = render_exposure(shown(made), name="disc.gcode", commanded=made, executed=made)
+    told = re.findall(r"truest with ([\d.]+)\W× the power at the same speed, or with ([\d.]+)\W× the", html)
+    if level == 2.0:
+        assert told == []
+        return
+    ((power, speed),) = told
+    assert float(power) == pytest.approx(2 / level, rel=0.06)
+    assert float(power) * float(speed) == pytest.approx(1, rel=0.06)
+
+
+def test_without_a_design_it_says_what_cures_and_how_long_it_takes() -> None:
+    made = exposure(DISC, PROCESS, 2.0)
+    png = b"\x89PNG\r\n"
+    html = render_exposure(
+        shown(made, None), name="disc.gcode", extra=[("Another", png, "another picture", "below")],
+        answers=[("Who wrote it", "A <tool>.")], program_header=("; head",), project="quality = 'fine'",
+    )  # fmt: skip
+    text = html.replace("\u00a0", " ")
+    (cured,) = re.findall(r"<p>Cures ([\d.]+) mm² in", text)
+    assert float(cured) == pytest.approx(DISC.area.area, rel=0.01)
+    assert "--design" in text
+    assert "Who wrote it</h3><p>A &lt;tool&gt;." in text
+    assert text.index("Another</h3>") < text.index("Doses</h3>")
+    assert 'alt="another picture"' in text
+    assert "; head" in text
+    assert "quality = &#39;fine&#39;" in text
+    assert 'id="places"' not in text
+    assert 'id="figures"' not in text
+
+
+def test_a_dark_program_has_a_page_too() -> None:
+    made = exposure(DISC, PROCESS, 2.0)
+    dark = replace(shown(made, None), dose=np.zeros(made.grid.shape))
+    assert "Cures 0 mm²" in render_exposure(dark, name="dark.gcode").replace("\u00a0", " ")

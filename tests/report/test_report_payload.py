@@ -1,0 +1,200 @@
+"""What the viewer is given: numbers that can be read back; the laser is where the controller has it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from exposures import Job, make_job
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.ndimage import map_coordinates
+
+import gcode
+from laserpath.measure import as_executed, execute
+from laserpath.report import payload as told
+from laserpath.report.packing import packed, packed_curve, packed_raster
+from laserpath.report.payload import Exposed, payload
+from laserpath.report.track import Track, thinned, track
+from laserpath.report.worst import worst_places
+from laserpath.types import Design, Machine, Process
+
+
+def unpacked(text: str) -> np.ndarray:
+    """The integers of a list, read byte by byte."""
+    values, number, place = [], 0, 0
+    for byte in zlib.decompress(base64.b64decode(text)):
+        number, place = number + ((byte & 127) << place), place + 7
+        if byte < 128:
+            values.append(-(number + 1) // 2 if number % 2 else number // 2)
+            number = place = 0
+    return np.array(values, dtype=np.int64)
+
+
+def exposed_of(job: Job) -> Exposed:
+    made = job.report.executed
+    run = execute(job.toolpath, job.process)
+    return Exposed(job.toolpath, run, made.grid, made.dose, job.process, job.design, made.edges)
+
+
+@pytest.fixture(scope="module")
+def exposed(job: Job) -> Exposed:
+    return exposed_of(job)
+
+
+@pytest.fixture(scope="module")
+def numbers(exposed: Exposed) -> dict[str, Any]:
+    return dict(json.loads(payload(exposed).text))
+
+
+# Packing
+
+
+@given(st.lists(st.integers(-(2**60), 2**60)))
+def test_integers_come_back(values: list[int]) -> None:
+    assert unpacked(packed(values)).tolist() == values
+    assert np.cumsum(unpacked(packed_curve(np.array(values[:50]) // 64))).tolist() == [
+        v // 64 for v in values[:50]
+    ]
+
+
+def test_a_raster_comes_back() -> None:
+    values = np.random.default_rng(1).integers(-300, 70_000, (13, 17))
+    rows = np.cumsum(unpacked(packed_raster(values)).reshape(13, 17), axis=1)
+    assert (np.cumsum(rows, axis=0) == values).all()
+
+
+# The dose and the outlines
+
+
+def test_the_dose_between_the_pixels_is_the_dose_within_half_a_step(
+    exposed: Exposed, numbers: dict[str, Any]
+) -> None:
+    said = numbers["dose"]
+    rows = np.cumsum(unpacked(said["values"]).reshape(said["rows"], said["columns"]), axis=1)
+    wave = np.cumsum(rows, axis=0) * said["step"]
+    at = np.random.default_rng(2).uniform(5, 20, (2, 500))
+    relative = exposed.dose / exposed.process.resin.critical_dose
+    shown = map_coordinates(wave, at, order=3, prefilter=False, mode="mirror")
+    assert shown == pytest.approx(map_coordinates(relative, at, order=3, mode="mirror"), abs=said["step"] / 2)
+
+
+def points(said: dict[str, str], numbers: dict[str, Any]) -> np.ndarray:
+    whole = np.stack([np.cumsum(unpacked(said[axis])) for axis in "xy"], axis=1)
+    return whole * numbers["quantum"] + numbers["origin"]
+
+
+def test_outline_and_edges_are_within_a_quantum(exposed: Exposed, numbers: dict[str, Any]) -> None:
+    assert exposed.design
+    assert exposed.edges
+    rings = [r for p in exposed.design.area.geoms for r in (p.exterior, *p.interiors)]
+    assert unpacked(numbers["design"]["counts"]).tolist() == [len(r.coords) - 1 for r in rings]
+    drawn = np.concatenate([shapely.get_coordinates(r)[:-1] for r in rings])
+    assert np.abs(points(numbers["design"], numbers) - drawn).max() <= 0.51 * numbers["quantum"]
+    edges = numbers["edges"]
+    assert np.abs(points(edges, numbers) - exposed.edges.xy).max() <= 0.51 * numbers["quantum"]
+    error = np.cumsum(unpacked(edges["error"])) * numbers["quantum"]
+    assert np.abs(error - exposed.edges.epe).max() <= 0.51 * numbers["quantum"]
+    assert (unpacked(edges["missing"]).astype(bool) == exposed.edges.missing).all()
+
+
+def test_without_a_design_there_is_nothing_to_compare(exposed: Exposed) -> None:
+    alone = replace(exposed, design=None, edges=None)
+    said = json.loads(payload(alone).text)
+    assert said["design"] is said["edges"] is None
+    on = exposed.toolpath.on
+    assert said["box"][0] == pytest.approx(exposed.toolpath.xy[1:][on][:, 0].min(), abs=0.2)
+
+
+def test_names_cannot_end_the_script(exposed: Exposed) -> None:
+    assert "<" not in payload(exposed).text
+
+
+# The laser
+
+
+def test_the_laser_is_where_the_controller_has_it(exposed: Exposed, numbers: dict[str, Any]) -> None:
+    said = numbers["track"]
+    xy, t = points(said, numbers), np.cumsum(unpacked(said["t"])) * said["tick"]
+    assert t[-1] == pytest.approx(exposed.run.write_time, abs=said["tick"])
+    assert said["total"] == pytest.approx(exposed.run.write_time)
+    assert (np.diff(t) >= 0).all()
+    at = exposed.run.at(t)[:, :2]
+    fastest = np.hypot(*exposed.process.machine.rapid_speed)
+    assert np.abs(xy - at).max() <= numbers["quantum"] + fastest * said["tick"]
+    energy = np.cumsum(unpacked(said["power"])) * said["level"] @ np.diff(t)
+    assert energy == pytest.approx(exposed.run.exposure * exposed.process.machine.power_max, rel=2e-3)
+
+
+def test_lagging_mirrors_are_shown_where_they_shine() -> None:
+    process = Process(machine=Machine(lag=0.002))
+    job = make_job(Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "square"), process)
+    run = execute(job.toolpath, process)
+    shown, shines = track(run, process.machine), as_executed(job.toolpath, process)
+    assert shown.xy[shown.power.argmax()] == pytest.approx(shines.xy[shines.power.argmax()])
+    assert shown.t[-1] > run.write_time
+
+
+def wavy(pieces: int) -> Track:
+    """A circle in many pieces, of which some are dark."""
+    turn = np.linspace(0, 20, pieces + 1)
+    power = np.where(np.arange(pieces) % 500 < 20, 0.0, 3.0 + np.arange(pieces) // 300 % 2)
+    return Track(turn / 7, np.stack([np.cos(turn), np.sin(turn)], axis=1), power)
+
+
+def test_a_thinned_track_keeps_times_places_light_and_darkness() -> None:
+    whole = wavy(50_000)
+    thin = thinned(whole, 3000, 0.1, 10.0)
+    assert len(thin) <= 3000
+    assert (thin.t[0], thin.t[-1]) == (whole.t[0], whole.t[-1])
+    kept = np.searchsorted(whole.t, thin.t)
+    assert (whole.t[kept] == thin.t).all()
+    assert (whole.xy[kept] == thin.xy).all()
+    between = np.stack([np.interp(whole.t, thin.t, axis) for axis in thin.xy.T], axis=1)
+    assert np.hypot(*(between - whole.xy).T).max() <= thin.off < 0.1
+    assert thin.power @ np.diff(thin.t) == pytest.approx(whole.power @ np.diff(whole.t))
+    lit = np.diff(thin.t)[thin.on].sum()
+    assert lit == pytest.approx(np.diff(whole.t)[whole.on].sum())
+
+
+def test_a_short_track_stays_as_it_is() -> None:
+    whole = wavy(200)
+    assert thinned(whole, 200, 0.1, 10.0) is whole
+
+
+def test_a_program_that_does_nothing_has_a_clock_that_stands() -> None:
+    still = gcode.Moves.straight(np.zeros((1, 2)), [], [], [])
+    run = gcode.motion.execute(still, gcode.Limits())
+    assert track(run, Machine()).t.tolist() == [0.0]
+
+
+# Sizes
+
+
+def test_what_is_too_much_is_thinned_and_said(exposed: Exposed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert payload(exposed).notes == ()
+    for name, most in (("PIXELS", 20_000), ("PIECES", 400), ("SAMPLES", 100), ("VERTICES", 60)):
+        monkeypatch.setattr(told, name, most)
+    small = payload(exposed)
+    assert len(small.notes) == 3
+    said = json.loads(small.text)
+    assert said["dose"]["rows"] * said["dose"]["columns"] <= 20_000
+    assert exposed.edges
+    errors = np.cumsum(unpacked(said["edges"]["error"])) * said["quantum"]
+    assert len(errors) <= 100
+    assert np.abs(errors).max() == pytest.approx(np.abs(exposed.edges.epe).max(), abs=said["quantum"])
+    assert unpacked(said["design"]["counts"]).sum() <= 60
+
+
+def test_places_go_along(exposed: Exposed) -> None:
+    assert exposed.design
+    assert exposed.edges
+    places = worst_places(exposed.edges, exposed.design, exposed.fwhm)
+    said = json.loads(payload(exposed, places).text)["places"]
+    assert [tuple(place[:2]) for place in said] == [place.xy for place in places]
