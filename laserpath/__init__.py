@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from laserpath._plan import Plan, plan
+    from laserpath.comparison import Comparison, compare
     from laserpath.design import load
     from laserpath.errors import InputError
     from laserpath.framing import frame
     from laserpath.optimise import Progress
     from laserpath.results import Edges, Figures, Measurement, ProcessWindow, Report, Solution
+    from laserpath.simulation import Simulation, simulate
     from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "Design",
     "Edges",
     "Figures",
@@ -39,13 +42,16 @@ __all__ = [
     "Report",
     "Resin",
     "Settings",
+    "Simulation",
     "Solution",
     "Spot",
     "Target",
     "Toolpath",
+    "compare",
     "frame",
     "load",
     "plan",
+    "simulate",
 ]
 
 _ELSEWHERE = {
@@ -53,6 +59,8 @@ _ELSEWHERE = {
     "Plan": "_plan",
     "Progress": "optimise",
     **dict.fromkeys(("Edges", "Figures", "Measurement", "ProcessWindow", "Report", "Solution"), "results"),
+    **dict.fromkeys(("Comparison", "compare"), "comparison"),
+    **dict.fromkeys(("Simulation", "simulate"), "simulation"),
     "frame": "framing",
     "load": "design",
     "plan": "_plan",

@@ -19,7 +19,7 @@ from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
 from laserpath.results import Edges, Figures, Measurement
 from laserpath.types import Design, Machine, Process, Target, Toolpath
 
-_EXECUTED_PIECE_FWHM = 0.5
+EXECUTED_PIECE_FWHM = 0.5
 _LAG_STEP = 1e-3
 """s; a lag is followed in steps of a quarter of its time constant, or of this."""
 _LISTED = 3
@@ -41,7 +41,7 @@ def measure(
     path: Toolpath, design: Design, target: Target, process: Process, *, sent: Sent | None = None
 ) -> Measurement:
     """The figures of a toolpath as commanded; what is sent for it sets the time on a slow line."""
-    return _expose(path, execute(path, process, sent), path, design, target, process, sent)
+    return expose(path, execute(path, process, sent), path, design, target, process, sent)
 
 
 def measure_executed(
@@ -49,7 +49,7 @@ def measure_executed(
 ) -> Measurement:
     """The figures of a toolpath with the speeds and powers that the controller really gives."""
     run = execute(path, process, sent)
-    return _expose(_shone(run, process), run, path, design, target, process, sent)
+    return expose(shone(run, process), run, path, design, target, process, sent)
 
 
 def execute(path: Toolpath, process: Process, sent: Sent | None = None) -> gcode.motion.Executed:
@@ -61,22 +61,22 @@ def execute(path: Toolpath, process: Process, sent: Sent | None = None) -> gcode
         convert.controller(machine),
         characters=np.concatenate([[0], characters]),
         power_levels=machine.power_levels,
-        longest=_EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
+        longest=EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
     )
 
 
 def as_executed(path: Toolpath, process: Process, sent: Sent | None = None) -> Toolpath:
     """The toolpath in pieces of the speed and power that the controller really gives."""
-    return _shone(execute(path, process, sent), process)
+    return shone(execute(path, process, sent), process)
 
 
-def _shone(run: gcode.motion.Executed, process: Process) -> Toolpath:
+def shone(run: gcode.motion.Executed, process: Process) -> Toolpath:
     """Where the spot really shines, with the lag of its mirrors and its laser."""
     moves = gcode.motion.lagged(run.moves(), convert.lag(process.machine), _LAG_STEP)
     return convert.from_moves(moves, process.machine)
 
 
-def _expose(
+def expose(
     exposed: Toolpath,
     run: gcode.motion.Executed,
     path: Toolpath,
@@ -94,7 +94,7 @@ def _expose(
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
     figures = cure_figures(dose, blurred, edges, target, design, spot, critical)
-    return Measurement(_with_motion(figures, path, run, process, sent), grid, dose, edges)
+    return Measurement(with_motion(figures, path, run, process, sent), grid, dose, edges)
 
 
 def missing(edges: Edges) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def run_rates(duration: Floats, window: int) -> Floats:
     return window / np.maximum(ends[window:] - ends[:-window], 1e-12)
 
 
-def _with_motion(
+def with_motion(
     figures: Figures, path: Toolpath, run: gcode.motion.Executed, process: Process, sent: Sent | None
 ) -> Figures:
     """The figures of the path, the approach from the work zero included."""

@@ -81,8 +81,7 @@ def test_a_slip_is_mended(wrong: tuple[str, ...], capsys: pytest.CaptureFixture[
 
 
 def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "laserpath", "doctor"], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
+    doctor = [sys.executable, "-m", "laserpath", "doctor"]
+    result = subprocess.run(doctor, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "\x1b" not in result.stdout + result.stderr
     assert "good" in result.stdout

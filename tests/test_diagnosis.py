@@ -44,7 +44,9 @@ def test_a_dose_that_is_off_is_found(
     assert "dose" in line
 
 
-def test_what_fails_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fails_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no device\nat all")
 

@@ -1,7 +1,7 @@
 """What the docs say works: their Python runs, their commands run, they link to what there is.
 
-Commands stand in blocks marked `sh`. They run one page from top to bottom, in a folder with files of the names that
-the pages use, and with a laserpath.toml that makes planning short: that is a setting like any other.
+Commands stand in blocks marked `sh`. They run one page from top to bottom, in a folder with files of the
+names that the pages use, and with a laserpath.toml that makes planning short, a setting like any other.
 """
 
 from __future__ import annotations

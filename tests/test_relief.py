@@ -104,7 +104,7 @@ def test_the_residual_has_the_slope_of_its_differences(grey: Black) -> None:
 
 
 def test_a_flat_area_gets_its_dose() -> None:
-    """Lines a pitch below the spot's cut-off leave no ripple: q = D · pitch."""
+    """Lines a pitch below the spot's cut-off leave no ripple, and the energy is the dose times the area."""
     ink = np.zeros((100, 100))
     ink[20:80, 20:80] = 1
     process = Process(machine=replace(FINE, power_levels=100_000))
@@ -112,8 +112,9 @@ def test_a_flat_area_gets_its_dose() -> None:
     x, y = np.meshgrid(plan.grid.x(), plan.grid.y())
     inside = (abs(x - 2) < 0.4) & (abs(y - 2) < 0.4)
     assert plan.dose[inside] == pytest.approx(0.2, rel=0.03)
-    q = plan.toolpath.line_energy[plan.toolpath.on]
-    assert np.median(q) == pytest.approx(0.2 * PITCH_FWHM * 0.1, rel=0.1)
+    lit = plan.toolpath.on
+    energy = float((plan.toolpath.line_energy * plan.toolpath.length)[lit].sum())
+    assert energy == pytest.approx(0.2 * 1.2**2, rel=0.05), "mJ: dose times area"
 
 
 def test_it_comes_out_as_wanted(grey: Black) -> None:

@@ -1,6 +1,6 @@
 """Programs that some tests drive: a browser, Inkscape, a slicer. Who has them runs those tests.
 
-Where the environment says TOOLS_REQUIRED=1, as the CI does after it installed them, a missing one is a failure.
+Where the environment says TOOLS_REQUIRED=1, as the CI does after installing them, a missing one fails.
 """
 
 from __future__ import annotations

@@ -1,0 +1,108 @@
+"""`laserpath compare`: read, expose each, set side by side, write, say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath.cli import exposures, show
+from laserpath.cli.exposures import PROGRAM, PROJECT, WANTED
+from laserpath.cli.grouped import GroupedCommand, options
+from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
+
+if TYPE_CHECKING:
+    from laserpath.comparison import Comparison, Line
+
+_DRAWN = {"Design": {"--design": WANTED["Design"]["--design"]}}
+
+_EPILOG = """\b
+Examples:
+  laserpath compare lightburn.gc design.gcode --design design.svg
+  laserpath compare hatch.nc outline.nc design.gcode --design design.svg --align
+  laserpath compare a.gcode b.gcode --design design.svg --json
+
+\b
+Exit codes: 0 done; 2 bad input, nothing written."""
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.argument("programs", metavar="FILE FILE …", type=click.Path(), nargs=-1, required=True)
+@options(OUTPUT, PROJECT, PROGRAM, _DRAWN, DESIGN, PROCESS)
+def compare(programs: tuple[str, ...], **said: Any) -> None:
+    """Expose two or more G-code programs on one machine and resin, and set their figures side by side.
+
+    Writes DESIGN.comparison.html: figures, what cures, doses, and where they differ.
+    """
+    from laserpath.files import check_folder
+
+    if len(programs) < 2:
+        raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
+    folder = Path(said["output"])
+    check_folder(folder)
+    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    wanted = exposures.asked({"max_epe": None, **said})
+    if wanted.design is not None:
+        talk.tell(show.in_short(wanted.design))
+    count = len(programs) * (len(exposures.STAGES) - 1) + 1
+    with exposures.stages(count, hidden=said["quiet"]) as stage:
+        from laserpath import comparison
+
+        def tell(what: str) -> None:
+            stage(what)
+            talk.more(what)
+
+        found = comparison.compare(
+            [Path(file) for file in programs], wanted.process, wanted.design, wanted.settings, wanted.choices,
+            names=programs, progress=tell,
+        )  # fmt: skip
+        tell("drawing")
+        written = found.write(folder)
+    for simulation in found.simulations:
+        for sentence in simulation.warnings:
+            talk.warn(f"{simulation.name}: {sentence}")
+    if said["json"]:
+        click.echo(exposures.as_json(found.as_dict(), written))
+    elif not said["quiet"]:
+        summary(found, written)
+
+
+def summary(found: Comparison, written: Iterable[Path]) -> None:
+    """The figures side by side and the files, on stdout."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from laserpath import optics
+    from laserpath.comparison.page import headline
+    from laserpath.simulation.words import LABELS
+
+    fwhm = optics.fwhm(found.process.spot)
+    caption = f"(as executed; ✓ the best; × relative to {found.names[0]}"
+    caption += f"; in brackets: in FWHM of the spot, {fwhm:g} mm)" if found.design else ")"
+    table = Table(caption=caption, caption_justify="left")
+    table.add_column()
+    for name in found.names:
+        table.add_column(name, justify="right")
+    for line in found.lines:
+        table.add_row(LABELS[line.key], *(_cell(line, k, fwhm) for k in range(len(found.names))))
+    console = Console(highlight=False, markup=False)
+    for sentence in headline(found):
+        console.print(sentence, soft_wrap=True)
+    console.print(table)
+    console.print("Written:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)
+
+
+def _cell(line: Line, k: int, fwhm: float) -> str:
+    """`✓ 2.9 µm (0.029) × 0.1`"""
+    import math
+
+    from laserpath.report.rows import number
+    from laserpath.simulation.words import cell
+
+    ratio = line.ratios[k]
+    times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""
+    return f"{'✓ ' if k in line.best else ''}{cell(line.key, {line.key: line.values[k]}, fwhm)}{times}"

@@ -1,0 +1,193 @@
+"""What `simulate` and `compare` share: options, what they ask for, progress, tables, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath import project, request
+from laserpath.cli.grouped import Options, Said
+from laserpath.cli.options import DESIGN
+
+if TYPE_CHECKING:
+    from laserpath.simulation import Choices, Simulation
+    from laserpath.types import Design, Process, Settings
+
+TOLERANCE_MISSED = 3
+STAGES = ("reading", "executing", "exposing", "measuring", "drawing")
+STDIN = "-"
+
+PROGRAM: Options = {
+    "Program": {
+        "--dialect": {"metavar": "NAME|FILE", "help": "Of the program: name or TOML file  [the machine's]"},
+        "--s-max": {
+            "type": click.FloatRange(min=0, min_open=True),
+            "metavar": "S",
+            "help": "The number of full power  [the machine's; of another dialect: that dialect's]",
+        },
+        "--z": {
+            "metavar": "Z|all",
+            "help": "Of a program with several heights: the layer at Z mm, or all added up  [the first]",
+        },
+        "--align": {
+            "is_flag": True,
+            "help": "Find out how far the program lies from its design, and move it there",
+        },
+    },
+}
+
+WANTED: Options = {
+    "Design": {
+        "--design": {"metavar": "FILE", "help": "What should come out: SVG, DXF, Gerber …  [none]"},
+        "--max-epe": {
+            "type": Said("max_epe"),
+            "metavar": "LENGTH",
+            "help": "Tolerance on the edge (95 % of it): 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
+        },
+    },
+}
+
+PROJECT: Options = {
+    "Output": {
+        "--project": {
+            "metavar": "FILE",
+            "help": f"Machine, resin, spot, design's place  [{project.NAME} beside the design, or here]",
+        },
+    },
+}
+
+
+# What is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The physics, the choices, and what should come out, if that is known."""
+
+    process: Process
+    settings: Settings
+    design: Design | None
+    choices: Choices
+
+
+def asked(said: Mapping[str, Any]) -> Asked:
+    """What the options say, over what the project says."""
+    from laserpath import optics
+    from laserpath.simulation import FLATTEN_FWHM, Choices
+
+    if said["design"] is None:
+        _only_with_a_design(said)
+    given = {name: value for name, value in said.items() if value is not None and value != ()}
+    found = project.load(said["project"]) if said["project"] else project.beside(said["design"])
+    every = request.over(found.said, given) if found else given
+    if found and not said["quiet"]:
+        click.echo(f"laserpath: with the settings of {found.path}", err=True)
+    process = request.process_of(every)
+    settings = request.settings_of(every, optics.fwhm(process.spot))
+    design = None
+    if said["design"] is not None:
+        from laserpath.design import load
+
+        tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+        design = load(
+            said["design"],
+            tolerance=tolerance,
+            reading=request.reading_of(every, tolerance),
+            arrangement=request.arrangement_of(every),
+        )
+    return Asked(
+        process, settings, design, Choices(said["dialect"], said["s_max"], _height(said), said["align"])
+    )
+
+
+def _height(said: Mapping[str, Any]) -> float | str | None:
+    height = said["z"]
+    if height in (None, "all"):
+        return height
+    try:
+        return float(height)
+    except ValueError:
+        raise click.UsageError(f"--z {height!r} is neither a number of mm nor 'all'.") from None
+
+
+def _only_with_a_design(said: Mapping[str, Any]) -> None:
+    """Refuse what says something of a design when there is none."""
+    for name in ("--align", "--max-epe", *(names.split()[0] for names in DESIGN["Design"])):
+        if said[name.removeprefix("--").replace("-", "_")]:
+            raise click.UsageError(f"{name} needs a design; say which with --design FILE.")
+
+
+def program(file: str) -> tuple[Path | bytes, str]:
+    """(a file, or what stdin says, its name)."""
+    if file == STDIN:
+        return sys.stdin.buffer.read(), "stdin"
+    return Path(file), Path(file).name
+
+
+# What is seen meanwhile
+
+
+@contextmanager
+def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
+    """A bar over `count` stages on stderr with the time left; nothing where stderr is no terminal."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield lambda stage: None
+        return
+    columns = (
+        rich.TextColumn("{task.description:<10}"), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(), rich.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=count)
+        begun = -1
+
+        def tell(stage: str) -> None:
+            nonlocal begun
+            begun += 1
+            bar.update(task, description=stage, completed=begun)
+
+        yield tell
+
+
+# What is said
+
+
+def plain(content: Any) -> Any:
+    """Python's own numbers, null for what is not finite, all the way down."""
+    if isinstance(content, Mapping):
+        return {key: plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    if isinstance(content, bool) or content is None or isinstance(content, str):
+        return content
+    number = int(content) if isinstance(content, int) else float(content)
+    return number if math.isfinite(number) else None
+
+
+def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
+    """Figures and files. Lengths of edge errors are in FWHM."""
+    full = {**content, "files": [str(path) for path in written]}
+    return json.dumps(plain(full), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def tolerance_missed(found: Simulation) -> str:
+    """How far from what was asked for."""
+    from laserpath import optics
+
+    fwhm = 1000 * optics.fwhm(found.process.spot)
+    return (
+        f"tolerance missed by {found.name}: 95 % of the edge is within {found.epe_p95 * fwhm:.3g} µm, "
+        f"above the {(found.within or 0) * fwhm:.3g} µm asked for"
+    )

@@ -1,0 +1,107 @@
+"""What an exposure does, as far as it can be said without a design: areas, doses, times, lengths.
+
+Areas are measured to sub-pixel, as in `metrics`. Over-dosed is what gets more than the resin's `over_dose`
+critical doses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+import shapely
+from contourpy import FillType, contour_generator
+from scipy import ndimage
+
+from laserpath.arrays import Floats
+from laserpath.metrics import cured_fraction
+from laserpath.results import Figures, Measurement
+from laserpath.types import Grid, Point, Resin
+
+OF_PATH = (
+    "write_time", "ideal_time", "write_length", "travel_length", "toggles", "lines", "segment_rate"
+)  # fmt: skip
+"""Figures that do not depend on the light."""
+
+_FINER, _FINEST = 4, 1 << 24
+"""Of an outline: how many times finer than the grid, and how many pixels at most."""
+
+NONE = Figures(**{f.name: math.nan for f in fields(Figures)})  # type: ignore[arg-type]
+"""What is known before anything is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """The figures of one exposure without a design.
+
+    dose_max: in critical doses, at (x, y) mm `brightest`.  cured, over_dosed: mm².  Times s, lengths mm.
+    toggles: how often the laser goes on or off.  lines: of the program.  segment_rate: densest moves/s.
+    """
+
+    dose_max: float
+    brightest: Point
+    cured: float
+    over_dosed: float
+    write_time: float
+    ideal_time: float
+    write_length: float
+    travel_length: float
+    toggles: int
+    lines: int
+    segment_rate: float
+
+    def as_dict(self) -> dict[str, float | Point]:
+        """Plain numbers by name, for JSON."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """One exposure. dose: (rows, columns) mJ/mm² on `grid`.  measured: against the design, if any."""
+
+    grid: Grid
+    dose: Floats
+    light: Light
+    measured: Measurement | None = None
+
+
+def light(dose: Floats, grid: Grid, resin: Resin, along: Figures) -> Light:
+    """The figures of a dose; along: those of the path that leads to it."""
+    row, column = np.unravel_index(int(np.argmax(dose)), dose.shape)
+    area, critical = grid.pixel_area, resin.critical_dose
+    return Light(
+        dose_max=float(dose[row, column] / critical),
+        brightest=(
+            float(grid.origin[0] + column * grid.pitch),
+            float(grid.origin[1] + row * grid.pitch),
+        ),
+        cured=float(cured_fraction(dose, critical).sum() * area),
+        over_dosed=float(cured_fraction(dose, resin.over_dose * critical).sum() * area),
+        **{name: getattr(along, name) for name in OF_PATH},
+    )
+
+
+def outline(dose: Floats, grid: Grid, critical_dose: float) -> shapely.MultiPolygon:
+    """What gets the critical dose or more, as polygons in mm.
+
+    Between pixels the dose is a cubic spline, cut into straight pieces on a finer grid: much too high a dose
+    falls off too steeply at its edge for straight lines from pixel to pixel.
+    """
+    times = max(1, min(_FINER, int((_FINEST / dose.size) ** 0.5)))
+    rows, columns = ((n - 1) * times + 1 for n in dose.shape)
+    fine = (
+        dose if times == 1 else ndimage.zoom(dose, (rows / dose.shape[0], columns / dose.shape[1]), order=3)
+    )
+    x, y = (o + grid.pitch / times * np.arange(n) for o, n in zip(grid.origin, (columns, rows), strict=True))
+    points, offsets = contour_generator(x, y, fine, fill_type=FillType.OuterOffset).filled(  # type: ignore[misc]
+        critical_dose, np.inf
+    )
+    polygons = []
+    for xy, ends in zip(points, offsets, strict=True):
+        rings = [xy[a:b] for a, b in pairwise(ends.tolist())]
+        polygons.append(shapely.Polygon(rings[0], rings[1:]))
+    whole = shapely.make_valid(shapely.MultiPolygon(polygons))
+    parts = [p for g in shapely.get_parts(whole) for p in shapely.get_parts(g) if p.geom_type == "Polygon"]
+    return shapely.MultiPolygon(parts)

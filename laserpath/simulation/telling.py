@@ -1,0 +1,77 @@
+"""What a user has to know of an exposure, in sentences, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from laserpath import optics
+from laserpath.arrays import Floats
+from laserpath.measure import missing
+from laserpath.report.rows import area, number
+from laserpath.simulation.exposing import Exposed, Found
+from laserpath.simulation.view import COARSEST, Box, lit_box
+from laserpath.types import Design, Point, Process
+
+_OVER, _FAR_OVER = 1.05, 1.5
+"""Of the resin's limit: what is commanded above it is told, and what is executed far above it."""
+
+_NEAR_FWHM, _APART = 1.0, 0.7
+"""Of the middles of what is lit and what is drawn; IoU: beyond both, it is told that they lie apart."""
+
+
+def of_light(found: Found, process: Process) -> Iterator[str]:
+    """Too little or too much of it."""
+    dose, resin = found.executed.light, process.resin
+    done = "cures" if resin.tone == "negative" else "is cleared"
+    if dose.cured == 0:
+        yield (
+            f"nothing {done}: the largest dose executed is {number(dose.dose_max, 2)} of the critical one; "
+            f"it would take more than {number(1 / max(dose.dose_max, 1e-12), 2)} times the dose"
+        )
+    told = found.commanded.light.dose_max
+    if told > _OVER * resin.over_dose or dose.dose_max > _FAR_OVER * resin.over_dose:
+        x, y = dose.brightest
+        yield (
+            f"the largest dose as executed is {number(dose.dose_max)} critical doses, at ({x:.3f}, {y:.3f}) "
+            f"mm: {area(dose.over_dosed, 2)} of the {area(dose.cured, 2)} that {done} get more than the "
+            f"resin's limit of {resin.over_dose:g}"
+        )
+    if found.overflow:
+        yield f"what {done} reaches beyond the area that is simulated: the dose is far too high"
+
+
+def of_shift(shift: Point) -> Iterator[str]:
+    """That the program was moved onto its design."""
+    if shift != (0.0, 0.0):
+        yield (
+            f"the program was moved by ({shift[0]:.3f}, {shift[1]:.3f}) mm onto the design; where the file "
+            "has it, it is that far off"
+        )
+
+
+def of_place(
+    found: Found, exposed: Exposed, design: Design | None, process: Process, aligned: bool
+) -> Iterator[str]:
+    """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
+    fwhm, grid = optics.fwhm(process.spot), found.executed.grid
+    if fwhm / grid.pitch < 1.5 * COARSEST:
+        yield (
+            f"with so many spots to expose the dose was computed with {number(fwhm / grid.pitch, 2)} pixels "
+            "across one: areas and edges are less exact"
+        )
+    if design is None or found.executed.measured is None:
+        return
+    measured = found.executed.measured
+    x, y = (_middle(design.bounds) - _middle(lit_box(exposed.executed))).tolist()
+    if not aligned and measured.figures.iou < _APART and max(abs(x), abs(y)) > _NEAR_FWHM * fwhm:
+        yield (
+            f"what is exposed lies elsewhere than the design: its middle would have to move by ({x:.3f}, "
+            f"{y:.3f}) mm; if the program has another work zero: --align"
+        )
+    yield from missing(measured.edges)
+
+
+def _middle(box: Box) -> Floats:
+    return np.array([box[0] + box[2], box[1] + box[3]]) / 2

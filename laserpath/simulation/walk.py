@@ -1,0 +1,125 @@
+"""The walk: program → moves → executed → exposed → measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import gcode
+from gcode.move import Kind
+from laserpath import convert, measure, optics
+from laserpath.design import load
+from laserpath.measure import Sent
+from laserpath.placement import place
+from laserpath.simulation import source
+from laserpath.simulation.exposing import Exposed, expose, shift_onto, tuned
+from laserpath.simulation.plane import Height, Layer, darkened, flat, layer
+from laserpath.simulation.result import Simulation
+from laserpath.simulation.source import Program, Source
+from laserpath.simulation.telling import of_light, of_place, of_shift
+from laserpath.types import Design, Machine, Process, Settings
+
+FLATTEN_FWHM = 1 / 50
+"""As in a plan: how far a flattened curve of the design may be from the true one."""
+
+Listener = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is said of the program.
+
+    dialect: that it is written in; None: the machine's.  s_max: the number of full power; None: the
+    machine's.  height: Z of the layer, mm; 'all': all at once; None: the first.
+    align: find out where the design lies.
+    """
+
+    dialect: str | None = None
+    s_max: float | None = None
+    height: Height = None
+    align: bool = False
+
+
+def simulate(
+    program: Program,
+    process: Process | None = None,
+    design: Design | str | None = None,
+    settings: Settings | None = None,
+    choices: Choices | None = None,
+    *,
+    name: str = "",
+    progress: Listener | None = None,
+) -> Simulation:
+    """Expose a program, a file's (a Path, or a str without line ends) or a text, on a machine and a resin.
+
+    design: a file, or a `Design` in mm; it is placed by the `origin` and `offset` of the settings.
+    progress: is told what is done now. Raises InputError for what cannot be simulated.
+    """
+    process, settings, choices = process or Process(), settings or Settings(), choices or Choices()
+    tell = progress or (lambda stage: None)
+    tell("reading")
+    read = source.read(program, process.machine, choices.dialect, choices.s_max, name)
+    process = replace(process, machine=read.machine)
+    chosen = layer(read.moves, choices.height)
+    drawn = None if design is None else _placed(design, process, settings)
+    tell("executing")
+    exposed = _execute(read, chosen, process)
+    tell("exposing")
+    shift = (0.0, 0.0)
+    if drawn is not None and choices.align:
+        shift = shift_onto(drawn, exposed, process, settings, read.name)
+        exposed = exposed.moved(shift)
+    found = expose(exposed, drawn, process, settings, read.name)
+    tell("measuring")
+    return Simulation(
+        name=read.name, process=process, design=drawn, toolpath=exposed.commanded, run=exposed.run,
+        commanded=found.commanded, executed=found.executed, shift=shift,
+        best=None if drawn is None else tuned(found.executed, drawn, process),
+        within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
+        warnings=(
+            *of_light(found, process), *of_shift(shift), *read.remarks, *chosen.remarks,
+            *(drawn.warnings if drawn else ()), *of_place(found, exposed, drawn, process, choices.align),
+        ),
+    )  # fmt: skip
+
+
+def _placed(design: Design | str, process: Process, settings: Settings) -> Design:
+    """The design where a plan has it."""
+    spot = process.spot
+    if not isinstance(design, Design):
+        design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
+    return place(design, process.resin, process.machine, spot, settings.origin, settings.offset)
+
+
+def _execute(read: Source, chosen: Layer, process: Process) -> Exposed:
+    """The moves of the chosen layer as commanded, and as the controller executes the whole file."""
+    machine, moves = process.machine, read.moves
+    chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
+    path, at = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
+    of = row[at]
+    first = np.diff(of, prepend=-1) > 0
+    sent = Sent(np.where(first, read.said.characters[of], 0), read.said.lines)
+    run = gcode.motion.execute(
+        _from_zero(moves, machine),
+        convert.controller(machine),
+        characters=np.concatenate([[0], read.said.characters]),
+        power_levels=machine.power_levels,
+        longest=measure.EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
+    )
+    kept = np.concatenate([[False], chosen.rows])[run.row]
+    run = replace(run, power=np.where(kept, run.power, 0.0))
+    # From above: where the head climbs, the spot stays in the plane.
+    above = replace(run, xyz=run.xyz * (1.0, 1.0, 0.0))
+    return Exposed(path, measure.shone(above, process), path, run, sent)
+
+
+def _from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
+    """The moves with the way from the work zero, where the head stands when the program starts."""
+    return gcode.Moves(
+        np.vstack([np.zeros((1, 2)), moves.xy]), np.append(0.0, moves.power),
+        np.append(min(machine.rapid_speed), moves.speed), np.append(np.int8(Kind.RAPID), moves.kind),
+        z=np.append(moves.z[0], moves.z), centre=np.vstack([np.zeros((1, 2)), moves.centre]),
+        dwell=np.append(0.0, moves.dwell), dynamic=np.append(np.False_, moves.dynamic),
+    )  # fmt: skip
