@@ -22,6 +22,8 @@ from svgwrite.container import Group
 from laserpath.arrays import Floats
 from laserpath.types import Design, Machine, Toolpath
 
+Page = tuple[float, float, float, float]
+
 CLASSES = 12
 """Classes of power at most: more cannot be told apart by eye."""
 
@@ -148,7 +150,7 @@ def draw(toolpath: Toolpath, design: Design, machine: Machine) -> str:
     drawing.embed_stylesheet(_ON_SCREEN)
     drawing.add(drawing.rect((0, 0), ("100%", "100%"), fill="#ffffff"))
     drawing.add(drawing.path(_area(design, sheet), fill=DESIGN_FILL, fill_rule="evenodd", id="design"))
-    _add_moves(drawing, toolpath, sheet, scale)
+    _add_moves(drawing, toolpath, sheet, scale, design.page)
     _add_ends(drawing, toolpath, sheet)
     _add_legend(drawing, sheet, scale, "start" if toolpath is whole else "first exposure")
     _add_scale_bar(drawing, sheet)
@@ -193,9 +195,14 @@ def _runs(classes: np.ndarray) -> Iterator[tuple[int, int, int]]:
             yield int(classes[first]), first, last
 
 
-def _add_moves(drawing: svgwrite.Drawing, toolpath: Toolpath, sheet: _Sheet, scale: _Scale) -> None:
+def _add_moves(
+    drawing: svgwrite.Drawing, toolpath: Toolpath, sheet: _Sheet, scale: _Scale, page: Page | None
+) -> None:
     stroke = sheet.unit / 12
     group: Group = drawing.g(fill="none", stroke_linecap="round", stroke_linejoin="round", id="path")
+    if page:
+        x0, y0, x1, y1 = page
+        group["data-page"] = " ".join(f"{v:.4f}" for v in sheet.flip(np.array([[x0, y1], [x1, y0]])).ravel())
     styles = {
         k: {
             "class_": "lit",

@@ -245,7 +245,7 @@ def optional() -> set[str]:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    return {re.match(r"[\w-]+", line)[0] for line in extras["torch"]}  # type: ignore[index]
+    return {re.match(r"[\w-]+", line)[0] for name in ("torch", "vpype") for line in extras[name]}  # type: ignore[index]
 
 
 def dependencies() -> dict[str, str]:

@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-PACKAGES = {"chromium": "chromium", "inkscape": "inkscape", "prusa-slicer": "prusa-slicer"}
+PACKAGES = {"chromium": "chromium", "inkscape": "inkscape", "prusa-slicer": "prusa-slicer", "broadwayd": "libgtk-3-bin"}
 """Program → the Debian package that brings it."""
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and to measure"),
     "fit": ("laserpath.cli.fit:fit", "Spot and resin from what was measured"),
     "profiles": ("laserpath.cli.profiles:profiles", "Machines, resins and spots: list, show, new, check"),
+    "slicer": ("laserpath.cli.slicer:slicer", "A slicer's G-code, layer by layer, for the laser"),
     "plugins": ("laserpath.cli.plugins:plugins", "For Inkscape, slicers, vpype; and what is installed"),
     "doctor": ("laserpath.cli.doctor:doctor", "Whether laserpath works here, with numbers"),
     "completion": ("laserpath.cli.completion:completion", "Completion of commands and options in a shell"),

@@ -1,17 +1,19 @@
 """Initial curves: Design → Toolpath of constant line energy. One curve a file.
 
-`initial_curve` chooses by name, orders the strokes and joins them by travels.
+`initial_curve` chooses by name, among the curves of installed packages too (`entry_points`), orders the
+strokes and joins them by travels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import shapely
 from shapely.geometry import MultiPolygon
 
-from laserpath import optics
+from laserpath import entry_points, optics
 from laserpath.arrays import Floats
 from laserpath.curve.contour import contour
 from laserpath.curve.hatch import hatch
@@ -87,12 +89,36 @@ CURVES: dict[str, _Curve] = {
 }
 
 
+def _named(name: str) -> _Curve:
+    """The curve of that name, one of ours or of an installed package."""
+    plugin = entry_points.find(entry_points.CURVES, name, CURVES)
+    if plugin is None:
+        return CURVES[name]
+    return lambda design, process, settings: _strokes(plugin, plugin(design, process, settings))
+
+
+def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
+    """What another package's curve gave, if it is a list of strokes."""
+    try:
+        strokes: list[Floats] = [np.array(stroke, dtype=np.float64) for stroke in made]
+    except (TypeError, ValueError):
+        raise InputError(f"{plugin.title} gave no strokes, but must give a list of arrays (K, 2)") from None
+    for n, stroke in enumerate(strokes):
+        if stroke.ndim != 2 or stroke.shape[1] != 2 or len(stroke) < 2:
+            raise InputError(
+                f"{plugin.title}: stroke {n} has the shape {stroke.shape}, but must be (K, 2) with K above 1"
+            )
+        if not np.isfinite(stroke).all():
+            raise InputError(f"{plugin.title}: stroke {n} has coordinates that are not finite")
+    return strokes
+
+
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
     """The curve that the settings name, all exposing moves at one line energy.
 
     'auto' is 'contour' here; `tryout` tries several.
     """
-    strokes = CURVES["contour" if settings.initial == "auto" else settings.initial](design, process, settings)
+    strokes = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
     if not strokes:
         fwhm = optics.fwhm(process.spot)
         raise InputError(

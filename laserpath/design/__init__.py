@@ -13,6 +13,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+from laserpath import entry_points
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.reading import Reading
 from laserpath.errors import InputError
@@ -84,10 +85,16 @@ def load(
 
 def _reader(path: Path) -> Reader:
     """The reader of a file by its suffix."""
-    module = _MODULES.get(path.suffix.lower())
+    suffix = path.suffix.lower()
+    ours = [known.removeprefix(".") for known in _MODULES]
+    plugin = entry_points.find(entry_points.DESIGNS, suffix.removeprefix("."), ours)
+    if plugin:
+        return lambda data, name, reading: plugin.make(Design, data, name, reading)
+    module = _MODULES.get(suffix)
     if module is None:
+        known = (*_MODULES, *(f".{name}" for name in entry_points.found(entry_points.DESIGNS)))
         ending = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise InputError(f"{path} {ending}, but the designs that can be read end in {', '.join(suffixes())}")
+        raise InputError(f"{path} {ending}, but the designs that can be read end in {', '.join(known)}")
     read: Reader = import_module(f"{__name__}.{module}").read
     return read
 

@@ -22,6 +22,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from laserpath import entry_points
 from laserpath.errors import InputError
 
 if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and Shapely
@@ -83,6 +84,10 @@ def spot(profile: Profile = DEFAULTS["spot"]) -> Spot:
     from laserpath.profiles import fields
     from laserpath.types import Spot
 
+    plugin = isinstance(profile, str) and entry_points.find(entry_points.SPOTS, profile, names("spot"))
+    if plugin:
+        spot: Spot = plugin.make(Spot)
+        return spot
     return fields.build(Spot, fields.SPOT, *_load("spot", profile))
 
 
@@ -109,9 +114,8 @@ def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
         return resources.files(__name__) / FOLDERS[kind] / f"{name}.toml"
     if Path(name).is_file():
         raise InputError(f"{kind} profile {name!r} is a file, but a profile file ends in .toml")
-    raise InputError(
-        f"{kind} profile {name!r} is unknown; known: {', '.join(names(kind))}{hint(name, names(kind))}"
-    )
+    known = entry_points.names(entry_points.SPOTS, names(kind)) if kind == "spot" else names(kind)
+    raise InputError(f"{kind} profile {name!r} is unknown; known: {', '.join(known)}{hint(name, known)}")
 
 
 def in_short(kind: str, name_or_path: str | Path) -> str:

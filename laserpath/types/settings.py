@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.checks import between, positive, whole
-from laserpath.choices import INITIAL_CURVES, QUALITIES
+from laserpath.choices import QUALITIES, initial_curves, is_initial_curve
 from laserpath.errors import InputError
 from laserpath.types.drawing import Point
 
@@ -50,8 +50,10 @@ class Settings:
         whole(self, "iterations", "passes", "seed")
         if self.quality not in QUALITIES:
             raise InputError(f"quality {self.quality!r} is unknown; known: {', '.join(QUALITIES)}")
-        if self.initial not in INITIAL_CURVES:
-            raise InputError(f"initial curve {self.initial!r} is unknown; known: {', '.join(INITIAL_CURVES)}")
+        if not is_initial_curve(self.initial):
+            raise InputError(
+                f"initial curve {self.initial!r} is unknown; known: {', '.join(initial_curves())}"
+            )
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
         between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
         between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))

@@ -1,0 +1,125 @@
+"""`laserpath slicer`, and `laserpath-slicer` that slicers call: parse, read, plan, write, exit code."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from laserpath import project, request
+from laserpath.cli import show
+from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.interrupt import Interrupts
+from laserpath.cli.options import DESIGN, PLAN, PROCESS
+from laserpath.errors import InputError
+
+ARGUMENTS = "LASERPATH_ARGS"
+"""Of the environment: options of `laserpath-slicer`, before those that it is called with."""
+
+TOLERANCE_MISSED = 3
+
+_PLACE: Options = {
+    "Place": {
+        "--origin": {
+            **DESIGN["Design"]["--origin"],
+            "help": "Work zero: the slicer's (page), or the lower left corner or the centre of all that is "
+            "printed  [page]",
+        },
+        "--offset": DESIGN["Design"]["--offset"],
+    }
+}
+_LAYERS: Options = {
+    "Layers": {
+        "--settle": {
+            "type": click.FloatRange(0, 86400),
+            "metavar": "SECONDS",
+            "default": 0.0,
+            "help": "Dark wait at each height, for the resin to come to rest  [0]",
+        },
+        "--project": {"metavar": "FILE", "help": "A laserpath.toml with the settings  [none]"},
+        "-q --quiet": {"is_flag": True, "help": "Say nothing but errors and warnings"},
+    },
+}
+
+_EPILOG = """\b
+As a post-processing script of PrusaSlicer or OrcaSlicer, where FILE is added by itself:
+  laserpath-slicer --machine my-laser.toml --resin my-resin.toml --quality draft;
+By hand:
+  laserpath slicer --machine my-laser.toml --initial contour --iterations 100 part.gcode
+
+\b
+Options may stand in the environment variable LASERPATH_ARGS too.
+
+\b
+Exit codes: 0 done; 2 bad input, FILE is as it was; 3 FILE is changed, but --max-epe is missed;
+130 stopped by Ctrl-C, FILE is as it was.
+
+\b
+CAUTION: FILE becomes a program for a laser. It blinds before you blink: enclose the beam."""
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@options(PROCESS, PLAN, _PLACE, _LAYERS)
+@click.pass_context
+def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
+    """Turn FILE, the G-code of a slicer, into a program for the laser, in its place.
+
+    The outer walls of each layer are that layer's design. Equal layers are planned once. The work
+    zero is that of the slicer's bed.
+    """
+    with Interrupts() as interrupts:
+        text = _read(file)
+        from laserpath import optics
+        from laserpath.files import write_all
+        from laserpath.plugins.slicer import relaid
+
+        given = {name: value for name, value in said.items() if value is not None}
+        asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
+        process = request.process_of(asked)
+        settings = request.settings_of(asked, optics.fwhm(process.spot))
+        with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
+
+            def listen(layer: int, of: int, progress: Any) -> None:
+                bar(progress)
+                interrupts.on_progress()
+
+            done = relaid(text, process, settings, name=_name(file), settle=said["settle"], progress=listen)
+        write_all({file: done.program})
+    for sentence in done.warnings:
+        click.echo(f"laserpath: warning: {sentence}", err=True)
+    if not said["quiet"]:
+        click.echo(f"{done.layers} layers, {done.planned} of them planned: {file}")
+    if done.missed:
+        places = ", ".join(f"{z:g}" for z in done.missed[:5])
+        click.echo(f"laserpath: tolerance missed in {len(done.missed)} layers, at z {places} mm", err=True)
+        context.exit(TOLERANCE_MISSED)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"sliced file {str(file)!r} cannot be read: {error.strerror}") from error
+
+
+def _name(file: Path) -> str:
+    """What it is called: slicers hand over a copy, and say its final name in the environment."""
+    final = os.environ.get("SLIC3R_PP_OUTPUT_NAME") or str(file)
+    return Path(final.replace("\\", "/")).stem or "sliced"
+
+
+def main() -> None:
+    """The command that slicers call."""
+    from laserpath.cli import main as laserpath
+
+    try:
+        first = shlex.split(os.environ.get(ARGUMENTS, ""))
+    except ValueError as error:
+        click.echo(f"laserpath: {ARGUMENTS} cannot be read: {error}", err=True)
+        sys.exit(2)
+    laserpath(["slicer", *first, *sys.argv[1:]])

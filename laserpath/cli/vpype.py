@@ -1,0 +1,120 @@
+"""`vpype read drawing.svg laserpath …`: a command of vpype, found by the entry point `vpype.plugins`.
+
+Only vpype imports this module: laserpath works without vpype.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import vpype
+import vpype_cli
+
+from laserpath import request
+from laserpath.cli import show
+from laserpath.cli.grouped import GroupedCommand, Options, Said, options
+from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
+from laserpath.errors import InputError
+
+if TYPE_CHECKING:
+    from laserpath.types import Design
+
+_LINES: Options = {
+    "Line work": {
+        "-l --layer": {
+            "type": vpype_cli.LayerType(accept_multiple=True),
+            "default": "all",
+            "help": "Layers that count  [all]",
+        },
+        "--stroke": {
+            "type": Said("spot_fwhm"),
+            "metavar": "LENGTH",
+            "help": "Width of the lines: 0.2mm, 150um  [the layer's pen width, or the spot's FWHM]",
+        },
+        "--fill": {
+            "is_flag": True,
+            "help": "Fill the closed lines, holes even-odd; lines are drawn only if --stroke says how wide",
+        },
+    },
+}
+_PLACE: Options = {"Place": {name: DESIGN["Design"][name] for name in ("--origin", "--offset")}}
+_FRAME: Options = {"Output": {"--frame": FILES["Output"]["--frame"]}}
+
+_EPILOG = """\b
+Examples:
+  vpype read drawing.svg laserpath -o out --machine my-laser.toml
+  vpype read drawing.svg linemerge linesort penwidth 0.2mm laserpath
+  vpype read logo.svg laserpath --fill --quality fine"""
+
+
+class _BadInput(click.ClickException):
+    """One sentence, and laserpath's exit code for it."""
+
+    exit_code = 2
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@options(OUTPUT, _FRAME, PROCESS, _LINES, _PLACE, PLAN)
+@vpype_cli.global_processor
+def laserpath(document: vpype.Document, **said: Any) -> vpype.Document:
+    """Plan a laser that cures resin over the line work, and write G-code, a drawing and a report.
+
+    The line work itself stays as it is, for the commands that follow.
+    """
+    import gcode
+
+    try:
+        _plan(document, said)
+    except (InputError, gcode.GcodeError) as error:
+        raise _BadInput(" ".join(str(error).split())) from error
+    return document
+
+
+laserpath.help_group = "Output"  # type: ignore[attr-defined]  # under which vpype's own help lists it
+
+
+def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
+    from laserpath import optics, plan
+    from laserpath.files import check_folder
+
+    folder = Path(said["output"])
+    check_folder(folder)
+    process = request.process_of(said)
+    fwhm = optics.fwhm(process.spot)
+    settings = request.settings_of(said, fwhm)
+    drawn = _design(document, said, fwhm)
+    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    talk.tell(show.in_short(drawn))
+    with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
+        planned = plan(drawn, process, settings, progress=bar)
+        written = planned.write(folder, frame=said["frame"])
+    warnings = tuple(show.warnings(planned, frame=said["frame"]))
+    for sentence in warnings:
+        talk.warn(sentence)
+    if said["json"]:
+        click.echo(show.as_json(planned, written, warnings))
+    elif not said["quiet"]:
+        show.summary(planned, written)
+    if not planned.within_tolerance:
+        talk.warn(show.tolerance_missed(planned))
+
+
+def _design(document: vpype.Document, said: dict[str, Any], fwhm: float) -> Design:
+    """What of the document shall be solid."""
+    from laserpath._plan import FLATTEN_FWHM
+    from laserpath.plugins.linework import PX, Layer, design
+
+    layers = []
+    for number in vpype_cli.multiple_to_layer_ids(said["layer"], document):
+        collection = document.layers[number]
+        own = collection.property(vpype.METADATA_FIELD_PEN_WIDTH)
+        pen = said["stroke"] or (None if said["fill"] else PX * own if own else fwhm)
+        layers.append(Layer([line.copy() for line in collection], pen, said["fill"]))
+    size = document.page_size
+    page = (float(size[0]), float(size[1])) if size and math.prod(size) > 0 else None
+    source = document.property(vpype.METADATA_FIELD_SOURCE)
+    name = Path(str(source)).stem if source else "vpype"
+    return design(layers, page, name or "vpype", FLATTEN_FWHM * fwhm)

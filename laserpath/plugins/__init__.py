@@ -1,0 +1,1 @@
+"""laserpath in other programs: Inkscape, slicers. Their commands are in `cli`, vpype's too."""

@@ -1,0 +1,94 @@
+"""The line work of a plotter's program, such as vpype → `Design`.
+
+vpype has lines of complex numbers x + iy in px, 96 to the inch, y down from the page's upper left corner. A
+pen's line is an area as wide as the pen, with round ends and joins. Filled instead, the closed lines of a
+layer are by turns edges of solids and of holes in them (even-odd). What lies off the page is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from laserpath.arrays import Floats
+from laserpath.design.fill import EVENODD, fill
+from laserpath.design.joined import joined, reached
+from laserpath.design.shapes import Shapes
+from laserpath.errors import InputError
+from laserpath.types import Design, Point
+
+PX = 25.4 / 96
+"""mm."""
+
+_CLOSED = 0.05
+"""px, between the ends of a line that counts as closed: vpype's own limit is as small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """lines: (n,) complex each, px, y down.  pen: mm, how wide they are; None: not drawn.
+
+    filled: whether the closed ones are filled.
+    """
+
+    lines: Sequence[NDArray[np.complex128]]
+    pen: float | None = None
+    filled: bool = False
+
+
+def design(layers: Sequence[Layer], page: Point | None, name: str, tolerance: float) -> Design:
+    """The area of all layers. page: its width and height in px.  tolerance: mm, of round ends."""
+    height = page[1] if page else 0.0
+    areas = [area for layer in layers for area in _areas(layer, height, tolerance)]
+    area = joined(areas)
+    sheet = (0.0, 0.0, page[0] * PX, page[1] * PX) if page else None
+    if sheet:
+        area = shapely.intersection(area, shapely.box(*sheet))
+    solid = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and part.area > 0]
+    if not solid:
+        on = " on the page" if page else ""
+        raise InputError(
+            f"the line work has no area{on}: no line is drawn with a pen, no closed one is filled"
+        )
+    return Design(shapely.MultiPolygon(solid), name, sheet, tuple(_warnings(layers)))
+
+
+def _areas(layer: Layer, height: float, tolerance: float) -> list[shapely.Geometry]:
+    lines = [_flipped(line, height) for line in layer.lines if len(line)]
+    for line in lines:
+        reached("the line work", line)
+    found: list[shapely.Geometry] = []
+    if layer.pen is not None:
+        shapes = Shapes(1.0, tolerance)
+        for line in lines:
+            shapes.line(line, layer.pen, "the line work")
+        found += list(shapes.polygons())
+    if layer.filled:
+        found.append(fill([line for line in lines if _is_closed(line)], EVENODD))
+    return found
+
+
+def _flipped(line: NDArray[np.complex128], height: float) -> Floats:
+    """(n, 2) mm, y up."""
+    return PX * np.column_stack([line.real, height - line.imag])
+
+
+def _is_closed(line: Floats) -> bool:
+    return len(line) > 2 and bool(np.hypot(*(line[-1] - line[0])) <= _CLOSED * PX)
+
+
+def _warnings(layers: Sequence[Layer]) -> list[str]:
+    """A sentence if lines were left out."""
+    lost = sum(
+        not _is_closed(_flipped(line, 0.0))
+        for layer in layers
+        if layer.filled and layer.pen is None
+        for line in layer.lines
+    )
+    if not lost:
+        return []
+    return [f"open lines cannot be filled and are left out: {lost}; draw them with a pen width"]

@@ -1,0 +1,12 @@
+"""Sliced G-code → one program for the laser: the outer walls of each layer are that layer's design.
+
+    relaid(text, process, settings).program
+
+`walls` reads the way of the nozzle, `areas` makes layers of it, `program` plans them.
+"""
+
+from laserpath.plugins.slicer.areas import Layer, layers
+from laserpath.plugins.slicer.program import Relaid, relaid
+from laserpath.plugins.slicer.walls import Wall, read
+
+__all__ = ["Layer", "Relaid", "Wall", "layers", "read", "relaid"]

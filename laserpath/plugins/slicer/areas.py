@@ -1,0 +1,147 @@
+"""Outer walls → the layers' areas.
+
+A wall of the width w was laid w/2 inside the model's edge, with sharp corners. So a closed wall P bounds
+
+    P ⊕ w/2 (mitred)   where it is an outside,   P ⊖ w/2   where it is a hole,
+
+and which it is says even-odd: how many other closed walls of its layer it lies in. Where w changes along a
+wall, P is widened or narrowed by its pieces instead, each with its own w and round ends. An open wall is one
+line of plastic: its pieces alone.
+
+A closed wall ends a little before its start, so that no blob is left at the seam: a gap of at most its width
+is closed, with the corner that lies in it where its ends are not in line. Areas are simplified by 1 µm, the
+last digit that slicers write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+
+from laserpath.arrays import Floats
+from laserpath.errors import InputError
+from laserpath.plugins.slicer.walls import Wall
+
+_LAST_DIGIT = 1e-3
+"""mm."""
+_SPECK = 3 * _LAST_DIGIT
+_SURE = 5 * _LAST_DIGIT
+"""mm, of a piece whose direction its rounding changes by a tenth of a radian at most."""
+_IN_LINE = 0.05
+"""rad, between pieces that need no corner."""
+_SAME_WIDTH = 0.01
+"""Of the width: slicers round it."""
+_MITRE = 3.0
+"""Of corners, in half widths, as Slic3r has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What shall be solid at one height. z: mm."""
+
+    z: float
+    area: shapely.MultiPolygon
+
+
+def layers(walls: Sequence[Wall]) -> list[Layer]:
+    """One layer for each height, from the lowest up; objects that were printed one by one are joined."""
+    heights = np.array([wall.z for wall in walls])
+    order = np.argsort(heights, kind="stable")
+    cuts = np.flatnonzero(np.diff(heights[order]) > _LAST_DIGIT) + 1
+    return [_layer([walls[k] for k in group]) for group in np.split(order, cuts)]
+
+
+def _layer(walls: list[Wall]) -> Layer:
+    closed = [wall for wall in walls if _is_closed(wall)]
+    area = _filled(closed)
+    lines = [_bars(wall) for wall in walls if not _is_closed(wall)]
+    whole = shapely.simplify(shapely.union_all([area, *lines]), _LAST_DIGIT)
+    parts = [part for part in shapely.get_parts(whole) if part.geom_type == "Polygon" and part.area > 0]
+    if not parts:
+        raise InputError(f"the walls at z {walls[0].z:g} mm bound no area")
+    return Layer(walls[0].z, shapely.MultiPolygon(parts))
+
+
+def _is_closed(wall: Wall) -> bool:
+    gap = float(np.hypot(*(wall.xy[-1] - wall.xy[0])))
+    return len(wall.xy) > 3 and gap <= wall.width.max() and _middle(wall).area > wall.width.max() ** 2 / 4
+
+
+def _middle(wall: Wall) -> shapely.Geometry:
+    """What the middle of a closed wall encloses."""
+    # A piece of a micrometre has the direction of its rounding, and a mitre there would be a bevel.
+    way = shapely.LineString(np.vstack([wall.xy, _corner_at_seam(wall.xy)]))
+    points = shapely.get_coordinates(shapely.remove_repeated_points(way, _SPECK))
+    # What a speck leaves of an arc of no size is no ring.
+    return shapely.make_valid(shapely.Polygon(points)) if len(points) > 3 else shapely.Polygon()
+
+
+def _corner_at_seam(xy: Floats) -> Floats:
+    """(0 or 1, 2): where the last piece of a closed wall, carried on, meets the first, carried back.
+
+    p + a u = s − b v, with a and b at least 0.
+    """
+    last, first, gap = xy[-1] - xy[-2], xy[1] - xy[0], xy[0] - xy[-1]
+    lengths = np.hypot(*last), np.hypot(*first)
+    if min(lengths) < _SURE:
+        return np.empty((0, 2))
+    u, v = last / lengths[0], first / lengths[1]
+    turn = u[0] * v[1] - u[1] * v[0]
+    if abs(turn) < _IN_LINE:
+        return np.empty((0, 2))
+    a, b = (gap[0] * v[1] - gap[1] * v[0]) / turn, (u[0] * gap[1] - u[1] * gap[0]) / turn
+    near = min(a, b) >= 0 and max(a, b) <= 2 * np.hypot(*gap)
+    return xy[-1:] + a * u if near else np.empty((0, 2))
+
+
+def _filled(walls: list[Wall]) -> shapely.Geometry:
+    """The area of closed walls: outsides and holes by turns, from the outside in."""
+    middles = [_middle(wall) for wall in walls]
+    depths = _depths(middles)
+    area: shapely.Geometry = shapely.Polygon()
+    for k in np.argsort(depths, kind="stable"):
+        if depths[k] % 2:
+            area = shapely.difference(area, _offset(walls[k], middles[k], -1))
+        else:
+            area = shapely.union(area, _offset(walls[k], middles[k], 1))
+    return area
+
+
+def _depths(middles: list[shapely.Geometry]) -> list[int]:
+    """How many others each lies in."""
+    tree = shapely.STRtree(middles)
+    inside = [shapely.point_on_surface(middle.boundary) for middle in middles]
+    return [int((tree.query(point, predicate="within") != k).sum()) for k, point in enumerate(inside)]
+
+
+def _offset(wall: Wall, middle: shapely.Geometry, sign: int) -> shapely.Geometry:
+    """The enclosed area, half a width larger or smaller."""
+    width = wall.width
+    if np.ptp(width) <= _SAME_WIDTH * width.max():
+        return middle.buffer(sign * width.mean() / 2, join_style="mitre", mitre_limit=_MITRE)
+    bars = _bars(wall)
+    return shapely.union(middle, bars) if sign > 0 else shapely.difference(middle, bars)
+
+
+def _bars(wall: Wall) -> shapely.Geometry:
+    """What the plastic of a wall covers."""
+    pieces = shapely.linestrings(np.stack([wall.xy[:-1], wall.xy[1:]], axis=1))
+    return shapely.union_all(shapely.buffer(pieces, wall.width / 2))
+
+
+def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bool:
+    """Whether two areas differ by strips narrower than twice the tolerance only."""
+    far = np.abs(np.subtract(one.bounds, other.bounds)).max() > 2 * tolerance
+    if far or abs(one.area - other.area) > 2 * tolerance * min(one.length, other.length):
+        return False
+    return bool(shapely.symmetric_difference(one, other).buffer(-tolerance).is_empty)
+
+
+def corner(area: shapely.Geometry, origin: str) -> Floats:
+    """(2,) mm, the place of an area that `origin` makes the work zero: the bed's, or its own."""
+    x0, y0, x1, y1 = area.bounds
+    places = {"page": (0.0, 0.0), "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}
+    return np.array(places[origin])

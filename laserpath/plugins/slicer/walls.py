@@ -1,0 +1,197 @@
+"""The outer walls in the G-code of PrusaSlicer, OrcaSlicer, SuperSlicer and Bambu Studio.
+
+What the nozzle extrudes is told by the comments before it:
+
+    ;TYPE:External perimeter   ;TYPE:Outer wall   ; FEATURE: Outer wall     an outer wall
+    ;TYPE:Overhang perimeter   ;TYPE:Overhang wall                          part of any wall, in the air
+    ;WIDTH:0.45                ; LINE_WIDTH: 0.45                           of the line, mm
+
+A way is a run of moves that extrude (E rises) without a travel between them. It is an outer wall from its
+first to its last piece of one; pieces in the air belong to the way that they lie in. A way that is in the air
+as a whole may be an outer wall or an inner one, and nothing tells which: it is refused.
+
+Sources: PrusaSlicer's and OrcaSlicer's libslic3r/GCode/GCodeProcessor.cpp (reserved tags), and files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from gcode import arcs
+from laserpath.arrays import Floats, frozen_array
+from laserpath.errors import InputError
+
+OUTER = frozenset({"external perimeter", "outer wall"})
+OVERHANG = frozenset({"overhang perimeter", "overhang wall"})
+
+_CHORD = 0.002
+"""mm, of a chord from its arc: what a slicer's own resolution is at its finest."""
+_FLAT = 1e-4
+"""mm, of Z along a wall."""
+
+_COMMENT = re.compile(r"\s*;\s*(TYPE|FEATURE|WIDTH|LINE_WIDTH)\s*:\s*(.*?)\s*")
+_COMMAND = re.compile(r"\s*(?:N\d+\s*)?([GM])0*(\d+)(?![\d.])", re.I)
+_WORD = re.compile(r"([XYZEIJR])\s*([-+]?(?:\d+\.?\d*|\.\d+))", re.I)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wall:
+    """One way along an outer wall. xy: (K, 2) mm, of the line's middle.  width: (K−1,) mm.  z: mm."""
+
+    xy: Floats
+    width: Floats
+    z: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "xy", frozen_array(self.xy, "wall xy", (None, 2)))
+        object.__setattr__(self, "width", frozen_array(self.width, "wall width", (len(self.xy) - 1,)))
+
+
+def read(text: str) -> list[Wall]:
+    """All outer walls, in the order of the file."""
+    nozzle = _Nozzle()
+    walls = [wall for line in text.splitlines() for wall in nozzle.obey(line)]
+    walls += nozzle.ended()
+    if not walls:
+        raise InputError(
+            "no outer wall is in it: where one is, PrusaSlicer says ';TYPE:External perimeter', "
+            "OrcaSlicer ';TYPE:Outer wall'"
+        )
+    return walls
+
+
+@dataclass(slots=True)
+class _Way:
+    """What was extruded since the last travel. points: one more than kinds and widths."""
+
+    points: list[tuple[float, float, float]]
+    kinds: list[str] = field(default_factory=list)
+    widths: list[float] = field(default_factory=list)
+
+    def walls(self) -> Iterator[Wall]:
+        """The outer walls in it."""
+        if self.kinds and OVERHANG.issuperset(self.kinds):
+            x, y, z = self.points[0]
+            raise InputError(
+                f"a wall at z {z:g} mm, near ({x:g}, {y:g}) mm, is all in the air, and nothing says whether "
+                "it is an outer one; in the slicer, switch off 'Detect bridging perimeters' (OrcaSlicer: "
+                "'Detect overhang walls')"
+            )
+        of_walls = [kind in OUTER or kind in OVERHANG for kind in self.kinds]
+        for is_wall, run in groupby(range(len(self.kinds)), of_walls.__getitem__):
+            pieces = list(run)
+            if is_wall and any(self.kinds[k] in OUTER for k in pieces):
+                yield self._wall(pieces[0], pieces[-1] + 1)
+
+    def _wall(self, first: int, end: int) -> Wall:
+        points = np.array(self.points[first : end + 1])
+        if np.ptp(points[:, 2]) > _FLAT:
+            low, high = points[:, 2].min(), points[:, 2].max()
+            raise InputError(f"a wall climbs from z {low:g} to {high:g} mm; a spiral vase has no layers")
+        # In the air a line is as wide as the nozzle, and says nothing of where the wall's edge is.
+        outer = [kind in OUTER for kind in self.kinds[first:end]]
+        widths = np.array(self.widths[first:end])
+        return Wall(points[:, :2], np.where(outer, widths, widths[outer].mean()), float(points[0, 2]))
+
+
+class _Nozzle:
+    """Where it is, and what it was told."""
+
+    def __init__(self) -> None:
+        self._at = {"X": 0.0, "Y": 0.0, "Z": 0.0, "E": 0.0}
+        self._absolute = {"X": True, "Y": True, "Z": True, "E": True}
+        self._kind, self._width = "", 0.0
+        self._way = _Way([(0.0, 0.0, 0.0)])
+
+    def obey(self, line: str) -> Iterator[Wall]:
+        """What a line says; the walls that end with it."""
+        said, _, comment = line.partition(";")
+        if not said.strip():
+            if comment:
+                self._heed(line)
+            return
+        found = _COMMAND.match(said)
+        if found is None:
+            return
+        command = found[1].upper() + found[2]
+        words = {letter.upper(): float(number) for letter, number in _WORD.findall(said[found.end() :])}
+        if command in ("G0", "G1", "G2", "G3"):
+            yield from self._move(command, words)
+        elif command == "G92":
+            self._at.update({name: value for name, value in words.items() if name in self._at})
+        elif command in ("G90", "G91"):
+            # E has its own mode: slicers say M83 once, and G90 again after every lift.
+            self._absolute.update(dict.fromkeys("XYZ", command == "G90"))
+        elif command in ("M82", "M83"):
+            self._absolute["E"] = command == "M82"
+        elif command == "G20":
+            raise InputError("it is in inches (G20), which is not read")
+
+    def ended(self) -> list[Wall]:
+        """The walls of the last way."""
+        return list(self._way.walls())
+
+    def _heed(self, line: str) -> None:
+        """A comment about what is extruded from here on."""
+        found = _COMMENT.fullmatch(line)
+        if found is None:
+            return
+        if found[1] in ("TYPE", "FEATURE"):
+            self._kind = found[2].lower()
+            return
+        try:
+            self._width = float(found[2])
+        except ValueError:
+            raise InputError(f"comment {line.strip()!r} gives no width") from None
+
+    def _move(self, command: str, words: dict[str, float]) -> Iterator[Wall]:
+        start = dict(self._at)
+        for name in self._at.keys() & words.keys():
+            self._at[name] = words[name] + (0.0 if self._absolute[name] else start[name])
+        place = (self._at["X"], self._at["Y"], self._at["Z"])
+        before = (start["X"], start["Y"], start["Z"])
+        turns = command in ("G2", "G3")
+        if place == before and not turns:
+            return
+        if self._at["E"] <= start["E"]:
+            yield from self._way.walls()
+            self._way = _Way([place])
+            return
+        chords = _arc(before, place, command == "G2", words) if turns else [place]
+        self._extrude(chords)
+
+    def _extrude(self, places: list[tuple[float, float, float]]) -> None:
+        if self._kind in OUTER and not 0 < self._width < np.inf:
+            x, y, z = places[0]
+            raise InputError(
+                f"the wall at z {z:g} mm, near ({x:g}, {y:g}) mm, has no comment ';WIDTH:' before it"
+            )
+        self._way.points += places
+        self._way.kinds += [self._kind] * len(places)
+        self._way.widths += [self._width] * len(places)
+
+
+def _arc(
+    start: tuple[float, float, float],
+    end: tuple[float, float, float],
+    clockwise: bool,
+    words: dict[str, float],
+) -> list[tuple[float, float, float]]:
+    """The ends of an arc's chords."""
+    if "R" in words:
+        raise InputError(f"an arc near ({start[0]:g}, {start[1]:g}) mm is given by R, but must be by I and J")
+    first, last = np.array([start[:2]]), np.array([end[:2]])
+    centre = first + (words.get("I", 0.0), words.get("J", 0.0))
+    sweep = arcs.sweep(first, last, centre, np.array([clockwise]))
+    count = int(arcs.pieces(np.hypot(*(first - centre).T), sweep, _CHORD)[0])
+    part = np.arange(1, count) / count
+    first, last, centre, sweep = (
+        np.repeat(column, count - 1, axis=0) for column in (first, last, centre, sweep)
+    )
+    middle = arcs.at(first, last, centre, sweep, part)
+    return [(float(x), float(y), end[2]) for x, y in middle] + [end]

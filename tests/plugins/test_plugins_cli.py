@@ -1,0 +1,51 @@
+"""`laserpath plugins`: what is installed, and what cannot be used."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from distributions import install, install_example
+
+from laserpath.cli.plugins import plugins
+from laserpath.plugins.inkscape import FILES
+
+
+def run(*words: str) -> str:
+    done = CliRunner().invoke(plugins, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_where_nothing_is_installed_it_says_so() -> None:
+    assert run() == run("list") == "No installed package adds anything to laserpath.\n"
+    assert json.loads(run("list", "--json")) == []
+
+
+def test_what_packages_add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(install_example(tmp_path))
+    rows = json.loads(run("list", "--json"))
+    assert {(row["kind"], row["name"]) for row in rows} == {
+        ("design reader", "hpgl"), ("starting curve", "diagonals"), ("spot", "ring"), ("dialect", "shop"),
+    }  # fmt: skip
+    assert {row["package"] for row in rows} == {"laserpath-example 1.0"}
+    assert not any(row["trouble"] for row in rows)
+    assert run().count("laserpath-example 1.0") == 4
+
+
+def test_names_that_are_taken_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "one", {"laserpath.designs": {"svg": "one:x", "odd": "one:x"}})
+    install(tmp_path, "two", {"laserpath.designs": {"odd": "two:x"}, "gcode.dialects": {"grbl": "two:x"}})
+    monkeypatch.syspath_prepend(tmp_path)
+    said = run()
+    assert said.count("cannot be used: one of laserpath's own has this name") == 2
+    assert said.count("cannot be used: several packages have this name") == 2
+
+
+def test_the_extension_goes_where_it_is_told(tmp_path: Path) -> None:
+    there = tmp_path / "a" / "folder"
+    assert run("install", "inkscape", "--to", str(there)).split() == [str(there / name) for name in FILES]
+    assert sorted(os.listdir(there)) == sorted(FILES)
