@@ -11,7 +11,10 @@ process = Process(fit.spot(), fit.resin(), machine)
 from laserpath.calibration.charts import Chart, chart
 from laserpath.calibration.estimates import Estimate, Fit, Residual
 from laserpath.calibration.fits import Options, fit
+from laserpath.calibration.heights import HeightModel, fit_heights
 from laserpath.calibration.items import Item, Measured, Measurements
+from laserpath.calibration.printed import print_profiles
+from laserpath.calibration.prints import PrintFit, fit_print
 from laserpath.calibration.sheet import read_sheet
 from laserpath.calibration.words import PLURAL, in_words, shown
 from laserpath.calibration.written import files_of
@@ -21,15 +24,20 @@ __all__ = [
     "Chart",
     "Estimate",
     "Fit",
+    "HeightModel",
     "Item",
     "Measured",
     "Measurements",
     "Options",
+    "PrintFit",
     "Residual",
     "chart",
     "files_of",
     "fit",
+    "fit_heights",
+    "fit_print",
     "in_words",
+    "print_profiles",
     "read_sheet",
     "shown",
 ]

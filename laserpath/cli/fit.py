@@ -12,6 +12,7 @@ from laserpath.cli import amounts, show
 from laserpath.cli.calibrate import plain_name
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import OUTPUT
+from laserpath.cli.printed import fit_printed
 from laserpath.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,11 +60,29 @@ _FIT: Options = {
     },
 }
 
+_PRINTED: Options = {
+    "A photograph instead of FILE": {
+        "--printed": {"metavar": "IMAGE", "help": "A photograph of a print: PNG or TIFF"},
+        "--commanded": {"metavar": "IMAGE", "help": "What was commanded: black is full dose"},
+        "--pixel": {
+            "type": amounts.length("mm"),
+            "metavar": "LENGTH",
+            "help": "Of the commanded image: 0.1um, 10um",
+        },
+        "--printed-pixel": {
+            "type": amounts.length("mm"),
+            "metavar": "LENGTH",
+            "help": "Of the photograph, roughly  [that of the commanded image]",
+        },
+    },
+}
+
 _EPILOG = """\b
 Examples:
   laserpath fit chart.csv
   laserpath fit chart.csv --spot gaussian --name my-resin -o profiles
   laserpath fit chart.csv --layer 50um --speed 20mm/s
+  laserpath fit --printed photo.png --commanded mask.png --pixel 10um --name my-resin
   laserpath plan design.svg --resin my-resin.resin.toml --spot my-resin.spot.toml
 
 \b
@@ -72,13 +91,29 @@ speed_mm_per_s and width_um."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@options(OUTPUT, _FIT)
-def fit(file: Path, **said: Any) -> None:
-    """Fit spot and resin to what was measured of a chart, FILE.
+@click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
+@options(OUTPUT, _FIT, _PRINTED)
+def fit(file: Path | None, **said: Any) -> None:
+    """Fit spot and resin to what was measured of a chart, FILE; or blur and contrast to a photograph.
 
-    Writes NAME.spot.toml and NAME.resin.toml, which `plan` takes, and NAME.fit.svg, the fit against the data.
+    Writes NAME.spot.toml and NAME.resin.toml, which `plan` takes; and NAME.fit.svg, the fit against the data
+    of a chart.
     """
+    if (file is None) == (said["printed"] is None):
+        raise click.UsageError("Give the FILE of a chart, or a photograph by --printed.")
+    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    if file is None:
+        from laserpath.files import check_folder
+
+        folder = Path(said["output"])
+        check_folder(folder)
+        name = plain_name(Path(said["printed"]).stem if said["name"] is None else said["name"])
+        fit_printed(folder, name, said, talk)
+        return
+    _fit_chart(file, said, talk)
+
+
+def _fit_chart(file: Path, said: dict[str, Any], talk: show.Talk) -> None:
     from laserpath import calibration, profiles
     from laserpath.files import check_folder, write_all
 
@@ -94,7 +129,6 @@ def fit(file: Path, **said: Any) -> None:
         found, measured, name=name, source=file.name, base=base, layer=said["layer"]
     )  # fmt: skip
     written = write_all({folder / place: text for place, text in texts.items()})
-    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
     if said["json"]:
         click.echo(_as_json(found, written))
     elif not said["quiet"]:

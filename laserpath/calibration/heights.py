@@ -1,0 +1,223 @@
+"""Commanded height map → printed height map, fitted to measured prints.
+
+    h(x) = ℓ + y(x),      y = g (z*(x) − z₀) + q (z*(x) − z₀)² − e B(x),      ℓ = ℓ₀ + κ (T − T₀)
+
+z*: surface of equal dose of the commanded relief m (`isodose`: spot s, tail S with share f, depth d,
+threshold t), mm.  z₀: mean of m over all prints.  g, q (1/mm): shrinkage, which may grow with height.
+B = 1 − G(r) ∗ 1_field: share of a Gaussian of rms width r that lies outside the printed field, where nothing
+was exposed; e, mm: what its lack costs.  ℓ: the level of a whole print. A profilometer knows no absolute
+height, so each print has a level of its own; what is known of it before printing is T = rms(y)/rms(m), both
+about their means: the share of the commanded relief that survives. κ = 0 without that term.
+
+Fit. Shape: least squares of h − measured over all pixels, each print about its own mean, so that a print's
+level cannot pull the shape; g, q, e come in closed form at each trial of the five numbers of z* (variable
+projection, Golub & Pereyra 1973), which move by the trust-region method of scipy. Level: ℓ₀ and κ by linear
+regression over the prints. Standard errors of the five count prints, not pixels, as independent: the
+sandwich (JᵀJ)⁻¹ (Σ_p J_pᵀ r_p r_pᵀ J_p) (JᵀJ)⁻¹ (Liang & Zeger 1986), on the logarithmic scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import OptimizeResult, least_squares
+
+from laserpath import checks
+from laserpath.arrays import Floats, frozen_array
+from laserpath.calibration.isodose import IsoDose, blurred, transfer
+from laserpath.errors import InputError
+
+Pair = tuple[Floats, Floats]
+"""Commanded and measured height of one whole print, (H, W) mm each."""
+
+EDGE_REACH = 60.0
+"""r, pixels; between 20 and 100 the fit hardly cares."""
+
+STRIDE = 4
+"""The shape is fitted to every fourth pixel of every fourth row: neighbours know no more."""
+
+RIDGE = 1e-6
+"""Relative to the features' variance: keeps the closed form solvable, changes nothing else."""
+
+STEP = 0.01
+"""Of the differences that the slopes are taken from: well above the noise of single precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeightModel:
+    """The numbers of the module's first equation. pixel: mm, of the maps that it was fitted to.
+
+    centre: z₀.  gain: g.  curve: q.  edge: e.  level: ℓ₀.  survival: T₀.  survival_slope: κ.
+    """
+
+    dose: IsoDose
+    pixel: float
+    centre: float
+    gain: float
+    curve: float
+    edge: float
+    level: float = 0.0
+    survival: float = 0.0
+    survival_slope: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.positive(self, "pixel")
+
+    def predict(self, commanded: Floats) -> Floats:
+        """Printed height of one whole print, (H, W) mm, from its commanded height, (H, W) mm."""
+        commanded = frozen_array(commanded, "commanded height", (None, None))
+        terms = features(self.dose.surface(commanded, self.pixel), self.centre)
+        shape = np.tensordot(np.array([self.gain, self.curve, self.edge]), terms, 1)
+        return shape + self.level + self.survival_slope * (survival(shape, commanded) - self.survival)
+
+
+@dataclass(frozen=True, slots=True)
+class HeightFit:
+    """A fitted model and how well it holds the prints that it was fitted to. Lengths in mm.
+
+    shape_rms: of the residual about each print's mean.  level_rms: of the prints' means.
+    errors: relative standard errors of width, tail_width, depth; those of the log odds of tail_share,
+    threshold: all on the scale that was fitted.
+    """
+
+    model: HeightModel
+    shape_rms: float
+    level_rms: float
+    errors: dict[str, float]
+
+
+def features(surface: Floats, centre: float) -> Floats:
+    """What g, q and e multiply in y: (3, H, W)."""
+    about = surface - centre
+    return np.stack([about, about**2, -outside(surface.shape, EDGE_REACH)])
+
+
+def outside(shape: tuple[int, int], reach: float) -> Floats:
+    """B: share of a Gaussian of rms width `reach`, pixels, that lies outside the field of that shape."""
+    margin = int(np.ceil(5 * reach))
+    inside = []
+    for n in shape:
+        line = np.zeros((n + 2 * margin, 1))
+        line[margin : margin + n] = 1
+        inside.append(blurred(line, transfer(reach, line.shape))[margin : margin + n, 0])
+    return 1 - np.outer(*inside)
+
+
+def survival(shape: Floats, commanded: Floats) -> float:
+    """T: rms of the shape y over rms of what was commanded, both about their means; 0 without relief."""
+    rms = float(np.std(commanded))
+    return float(np.std(shape)) / rms if rms > 0 else 0.0
+
+
+# The fit
+
+_NAMES = ("width", "tail_width", "tail_share", "depth", "threshold")
+_START = (1.5, 8.0, 0.2, 1.0, 0.8)  # widths in pixels, depth in twelfths of the highest relief
+
+
+def fit_heights(pairs: Sequence[Pair], pixel: float, *, with_survival: bool = True) -> HeightFit:
+    """Fit to whole prints. with_survival: also the level's dependence on T; needs prints that differ."""
+    pairs = _checked(pairs, pixel)
+    centre = float(np.mean([m.mean() for m, _ in pairs]))
+    relief = max(float(np.ptp(m)) for m, _ in pairs)
+    scale = np.array([pixel, pixel, 1.0, relief / 12, 1.0])
+
+    def residual(theta: Floats) -> Floats:
+        dose = _dose(theta, scale)
+        terms, wanted = _centred(pairs, dose, pixel, centre)
+        return (wanted - terms @ _ridge(terms, wanted)) / pixel
+
+    def jacobian(theta: Floats) -> Floats:
+        here = residual(theta)
+        return np.stack(
+            [(residual(theta + step) - here) / STEP for step in STEP * np.eye(len(theta))], axis=1
+        )
+
+    found = least_squares(
+        residual, _theta(_START), jacobian, _BOUNDS, x_scale=0.3, ftol=3e-4, xtol=1e-3, max_nfev=12
+    )
+    dose = _dose(found.x, scale)
+    terms, wanted = _centred(pairs, dose, pixel, centre)
+    weights = _ridge(terms, wanted)
+    shape = HeightModel(dose, pixel, centre, *map(float, weights))
+    model, level_rms = _levelled(shape, pairs, with_survival)
+    shape_rms = float(np.sqrt(np.mean((wanted - terms @ weights) ** 2)))
+    return HeightFit(model, shape_rms, level_rms, _errors(found, pairs))
+
+
+def _checked(pairs: Sequence[Pair], pixel: float) -> list[Pair]:
+    if len(pairs) < 2:
+        raise InputError(f"{len(pairs)} prints are given, but a fit needs 2")
+    if not (np.isfinite(pixel) and pixel > 0):
+        raise InputError(f"pixel is {pixel}, but must be above 0")
+    checked = []
+    for commanded, measured in pairs:
+        shape = np.shape(commanded)
+        command = frozen_array(commanded, "commanded height", (None, None))
+        checked.append((command, frozen_array(measured, "measured height", shape)))
+        if min(shape) < 4 * STRIDE or np.ptp(command) == 0:
+            raise InputError(f"a commanded height of {shape} pixels has no relief to fit to")
+    return checked
+
+
+def _logit(p: float) -> float:
+    return float(np.log(p / (1 - p)))
+
+
+def _theta(values: Sequence[float]) -> Floats:
+    """Numbers of z* → logarithms, and log odds of shares."""
+    s, tail, share, depth, threshold = values
+    return np.array([np.log(s), np.log(tail), _logit(share), np.log(depth), _logit(threshold)])
+
+
+_BOUNDS = (_theta((0.3, 4.0, 0.001, 0.3, 0.05)), _theta((8.0, 60.0, 0.9, 6.0, 0.95)))
+
+
+def _dose(theta: Floats, scale: Floats) -> IsoDose:
+    s, tail, share, depth, threshold = theta
+    odds = 1 / (1 + np.exp(-np.array([share, threshold])))
+    values = np.array([np.exp(s), np.exp(tail), odds[0], np.exp(depth), odds[1]]) * scale
+    return IsoDose(**dict(zip(_NAMES, map(float, values), strict=True)))
+
+
+def _centred(pairs: Sequence[Pair], dose: IsoDose, pixel: float, centre: float) -> tuple[Floats, Floats]:
+    """Features (N, 3) and measured heights (N,) of every fourth pixel, each print about its mean."""
+    terms, wanted = [], []
+    for commanded, measured in pairs:
+        some = features(dose.surface(commanded, pixel), centre)[:, ::STRIDE, ::STRIDE]
+        some = some.reshape(len(some), -1).T
+        terms.append(some - some.mean(axis=0))
+        wanted.append((measured[::STRIDE, ::STRIDE] - measured[::STRIDE, ::STRIDE].mean()).ravel())
+    return np.concatenate(terms), np.concatenate(wanted)
+
+
+def _ridge(terms: Floats, wanted: Floats) -> Floats:
+    gram = terms.T @ terms
+    size = np.sqrt(np.diag(gram))
+    normal = gram / np.outer(size, size) + RIDGE * np.eye(len(size))
+    return np.linalg.solve(normal, terms.T @ wanted / size) / size
+
+
+def _levelled(shape: HeightModel, pairs: Sequence[Pair], with_survival: bool) -> tuple[HeightModel, float]:
+    """The shape with ℓ₀ and κ, and the rms of what they leave of the prints' levels."""
+    shapes = [shape.predict(commanded) for commanded, _ in pairs]
+    known = np.array([survival(y, m) for y, (m, _) in zip(shapes, pairs, strict=True)])
+    level = np.array([a.mean() - y.mean() for y, (_, a) in zip(shapes, pairs, strict=True)])
+    about = known - known.mean()
+    slope = float(about @ level / (about @ about)) if with_survival and about @ about > 0 else 0.0
+    mean, survived = float(level.mean()), float(known.mean())
+    model = replace(shape, level=mean, survival=survived, survival_slope=slope)
+    return model, float(np.std(level - slope * about))
+
+
+def _errors(found: OptimizeResult, pairs: Sequence[Pair]) -> dict[str, float]:
+    """Standard errors on the scale of `_theta`, prints independent."""
+    jacobian, residual = found.jac, found.fun
+    bread = np.linalg.pinv(jacobian.T @ jacobian)
+    counts = [m[::STRIDE, ::STRIDE].size for m, _ in pairs]
+    ends = np.cumsum(counts)
+    scores = [jacobian[e - n : e].T @ residual[e - n : e] for n, e in zip(counts, ends, strict=True)]
+    filling = np.array(scores).T @ np.array(scores)
+    return dict(zip(_NAMES, np.sqrt(np.diag(bread @ filling @ bread)).tolist(), strict=True))

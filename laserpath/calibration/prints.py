@@ -1,0 +1,291 @@
+"""The spot's blur and the resist's contrast, from an image of a printed pattern and what was commanded.
+
+    I(x) = a + b σ(D(T x)),      D = G(s) ∗ m,      σ(D) = 1/(1 + exp(−β (D/D_c − 1)))
+
+I: the image, in any unit.  m: commanded dose, 1 where fully exposed.  G(s): Gaussian of rms width s, ∫ = 1;
+FWHM = 2 √(2 ln 2) s.  σ: development, with the contrast β and the critical dose D_c (on m's scale) of
+`resin`.  T: the pose, `registration`.  b < 0 where what was exposed is darker.
+
+Fit. Phase correlation says where the print lies to a pixel. Least squares over the pixels then find ln s,
+ln β, ln D_c, shift, turn and ln scale together, by scipy's trust-region method; a and b in closed form each
+time. m is read between its pixels as a cubic spline, which is blurred as a whole; beyond its border is its
+mirror image, and what lies there is not counted.
+
+Intervals. Neighbouring pixels err together, so the image is cut into 8 × 8 tiles, and those count as
+independent: covariance (JᵀJ)⁻¹ (Σ_k J_kᵀ r_k r_kᵀ J_k) (JᵀJ)⁻¹ (Liang & Zeger 1986), Student's t with 63
+degrees of freedom, 95 %.
+
+What it cannot tell apart: the blur of a microscope widens the edges as a low contrast does; and without
+features near the spot's size (gaps, tips, corners) blur and contrast make the same edges. The intervals grow
+then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.fft import dctn, idctn
+from scipy.ndimage import map_coordinates, spline_filter
+from scipy.optimize import OptimizeResult, least_squares
+from scipy.special import expit
+from scipy.stats import t as student
+
+from laserpath.arrays import Floats, frozen_array
+from laserpath.calibration.estimates import Estimate
+from laserpath.calibration.isodose import transfer
+from laserpath.calibration.registration import Pose, pose_of
+from laserpath.errors import InputError
+from laserpath.resin import gamma_of
+
+FWHM = 2 * np.sqrt(2 * np.log(2))
+SMALLEST = 16
+MOST_PIXELS = 120_000
+"""Counted; of a larger image, every k-th row and column."""
+MOST_APART = 20.0
+"""A printed pixel is not larger than so many commanded ones."""
+TILES = 8
+STEP = 1e-3
+CONFIDENCE = 0.95
+UNLIKE = 0.3
+"""Share of the image's variance below which the images are said not to belong together."""
+
+_WIDTHS = (0.6, 1.2, 2.5, 5.0, 10.0)
+"""s to start from, pixels."""
+_LOW = np.log([0.2, 0.5, 0.02])
+_HIGH = np.log([60.0, 300.0, 5.0])
+"""Bounds of s in pixels, β, D_c."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrintFit:
+    """What the image tells.
+
+    fwhm: of the spot's blur, mm.  contrast: β of `resin`.  critical_dose: D_c, 1 = the dose of a wide area
+    that is fully exposed.  shift: of the print against the image's middle, (x, y) mm, y up.  turn: degrees,
+    counterclockwise.  scale: of the print, relative to what was commanded.  darker: what was exposed is.
+    explained: share of the image's variance, 0 … 1.  registered, predicted: (H, W) the print on the commanded
+    image's pixels, and what the fit says; in the image's unit, nan where the image does not reach.
+    warnings: sentences on what the image cannot tell.
+    """
+
+    fwhm: Estimate
+    contrast: Estimate
+    critical_dose: Estimate
+    shift: tuple[float, float]
+    turn: float
+    scale: float
+    darker: bool
+    explained: float
+    registered: Floats
+    predicted: Floats
+    warnings: tuple[str, ...]
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """All with an interval."""
+        return self.fwhm, self.contrast, self.gamma, self.critical_dose
+
+    @property
+    def gamma(self) -> Estimate:
+        """The contrast as resists are told by: the slope over log₁₀ of the dose."""
+        value, low, high = (gamma_of(b) for b in (self.contrast.value, self.contrast.low, self.contrast.high))
+        return Estimate("gamma", value, low, high)
+
+
+def fit_print(
+    printed: Floats,
+    commanded: Floats,
+    pixel: float,
+    *,
+    printed_pixel: float | None = None,
+    turned: bool = True,
+) -> PrintFit:
+    """Fit blur and contrast to a printed image (H, W) of what was commanded (h, w), 0 … 1.
+
+    pixel: mm, of the commanded image, and of the printed one if that has no `printed_pixel`.  turned: the
+    print may also be turned and scaled a little, not only shifted.
+    """
+    printed, commanded = _checked(printed, "printed"), _checked(commanded, "commanded")
+    for name, size in (
+        ("pixel", pixel),
+        ("printed pixel", pixel if printed_pixel is None else printed_pixel),
+    ):
+        if not (np.isfinite(size) and size > 0):
+            raise InputError(f"{name} is {size}, but must be above 0")
+    if commanded.min() < 0 or commanded.max() > 1:
+        raise InputError(
+            f"the commanded image is {commanded.min():g} to {commanded.max():g}, but must be within 0 and 1"
+        )
+    ratio = 1.0 if printed_pixel is None else pixel / printed_pixel
+    if not min(printed.shape) / SMALLEST >= ratio >= 1 / MOST_APART:
+        raise InputError(f"a printed pixel of {printed_pixel} mm does not fit a commanded one of {pixel} mm")
+    model = _Model.of(printed, commanded, pose_of(printed, commanded, ratio, turned=turned), turned)
+    start = min(map(model.start, _WIDTHS), key=lambda theta: float(np.sum(model.residual(theta) ** 2)))
+    found = least_squares(
+        model.residual,
+        start,
+        model.slopes,
+        model.bounds(start),
+        x_scale=model.sizes(),
+        xtol=1e-5,
+        ftol=1e-6,
+        max_nfev=60,
+    )
+    return _result(model, found, pixel, ratio)
+
+
+def _checked(image: Floats, name: str) -> Floats:
+    array = frozen_array(image, f"the {name} image", (None, None))
+    if min(array.shape) < SMALLEST:
+        raise InputError(f"the {name} image is {array.shape} pixels, but must be {SMALLEST} each way")
+    if np.ptp(array) == 0:
+        raise InputError(f"the {name} image is {array.flat[0]:g} everywhere, there is nothing to compare")
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Model:
+    """The image as a function of θ = (ln s, ln β, ln D_c, row, column, turn, ln scale), lengths in pixels.
+
+    spectrum: of the spline's coefficients of m.  points: (2, N) counted pixels.  values: (N,) there.
+    """
+
+    printed: Floats
+    commanded: Floats
+    spectrum: Floats
+    points: Floats
+    values: Floats
+    pose: Pose
+    turned: bool
+
+    @classmethod
+    def of(cls, printed: Floats, commanded: Floats, pose: Pose, turned: bool) -> _Model:
+        stride = int(np.ceil(np.sqrt(printed.size / MOST_PIXELS)))
+        points = np.indices(printed.shape)[:, ::stride, ::stride].reshape(2, -1)
+        at = pose.commanded(points.astype(float), printed.shape, commanded.shape)
+        room = np.array(commanded.shape)[:, None] - 1
+        points = points[:, np.all((at >= 0) & (at <= room), axis=0)]
+        if points.shape[1] < 16 * TILES**2:
+            raise InputError("the printed image shows too little of what was commanded: no overlap was found")
+        coefficients = spline_filter(commanded, order=3, mode="reflect")
+        return cls(
+            printed,
+            commanded,
+            dctn(coefficients, norm="ortho"),
+            points.astype(float),
+            printed[points[0], points[1]],
+            pose,
+            turned,
+        )
+
+    def start(self, s: float) -> Floats:
+        """s: pixels."""
+        place = [*self.pose.shift, self.pose.turn, np.log(self.pose.scale)]
+        return np.array([np.log(s), np.log(6.0), np.log(0.5), *place[: 4 if self.turned else 2]])
+
+    def bounds(self, start: Floats) -> tuple[Floats, Floats]:
+        """Of θ: the pose stays within 5 of the larger pixels, 3°, 5 % of where it was found."""
+        pixels = 5 * max(1.0, self.pose.scale)
+        room = np.array([pixels, pixels, 0.05, 0.05])[: len(start) - 3]
+        return np.r_[_LOW, start[3:] - room], np.r_[_HIGH, start[3:] + room]
+
+    def sizes(self) -> Floats:
+        """What is a small step, by parameter."""
+        across = 1 / max(self.printed.shape)
+        return np.array([0.3, 0.5, 0.2, 0.5, 0.5, across, across])[: len(self.start(1.0))]
+
+    def pose_at(self, theta: Floats) -> Pose:
+        turn, log_scale = theta[5:] if self.turned else (0.0, np.log(self.pose.scale))
+        return Pose((float(theta[3]), float(theta[4])), float(turn), float(np.exp(log_scale)))
+
+    def developed(self, theta: Floats, at: Floats) -> Floats:
+        """σ(D) at x_commanded `at` (2, N)."""
+        s, contrast, critical = np.exp(theta[:3])
+        spread = idctn(self.spectrum * transfer(s, self.commanded.shape), norm="ortho")
+        dose = map_coordinates(spread, at, order=3, mode="reflect", prefilter=False)
+        return expit(contrast * (dose / critical - 1))
+
+    def columns(self, theta: Floats) -> Floats:
+        """(N, 2): 1 and σ(D(T x)), which a and b multiply."""
+        at = self.pose_at(theta).commanded(self.points, self.printed.shape, self.commanded.shape)
+        return np.stack([np.ones(at.shape[1]), self.developed(theta, at)], axis=1)
+
+    def levels(self, theta: Floats) -> Floats:
+        """(a, b)."""
+        return np.linalg.lstsq(self.columns(theta), self.values, rcond=None)[0]
+
+    def residual(self, theta: Floats) -> Floats:
+        columns = self.columns(theta)
+        return (self.values - columns @ self.levels(theta)) / np.std(self.values)
+
+    def slopes(self, theta: Floats) -> Floats:
+        """∂residual/∂θ by central differences, (N, P)."""
+        steps = STEP * np.diag(self.sizes())
+        return np.stack(
+            [(self.residual(theta + h) - self.residual(theta - h)) / (2 * h.sum()) for h in steps], axis=1
+        )
+
+
+def _covariance(model: _Model, found: OptimizeResult) -> Floats:
+    """Of θ, tiles of the image independent."""
+    rows, columns = model.points
+    edges = [np.linspace(x.min(), x.max() + 1, TILES + 1) for x in (rows, columns)]
+    tile = (np.digitize(rows, edges[0]) - 1) * TILES + np.digitize(columns, edges[1]) - 1
+    slopes = found.jac
+    bread = np.linalg.pinv(slopes.T @ slopes)
+    scores = np.zeros((TILES**2, slopes.shape[1]))
+    np.add.at(scores, tile, slopes * found.fun[:, None])
+    filling = scores.T @ scores * TILES**2 / (TILES**2 - 1)
+    return bread @ filling @ bread
+
+
+def _result(model: _Model, found: OptimizeResult, pixel: float, ratio: float) -> PrintFit:
+    theta = found.x
+    error = np.sqrt(np.diag(_covariance(model, found))) * student.ppf((1 + CONFIDENCE) / 2, TILES**2 - 1)
+    a, b = model.levels(theta)
+    pose = model.pose_at(theta)
+    estimate = partial(_estimate, theta, error)
+    grid = np.indices(model.commanded.shape).reshape(2, -1).astype(float)
+    at = pose.printed(grid, model.printed.shape, model.commanded.shape)
+    seen = map_coordinates(model.printed, at, order=1, mode="constant", cval=np.nan)
+    predicted = a + b * model.developed(theta, grid)
+    predicted[np.isnan(seen)] = np.nan
+    explained = 1 - float(np.mean(found.fun**2))
+    return PrintFit(
+        fwhm=estimate("fwhm", 0, FWHM * pixel),
+        contrast=estimate("contrast", 1, 1.0),
+        critical_dose=estimate("critical_dose", 2, 1.0),
+        shift=(pose.shift[1] * pixel / ratio, -pose.shift[0] * pixel / ratio),
+        turn=float(np.degrees(pose.turn)),
+        scale=pose.scale / ratio,
+        darker=bool(b < 0),
+        explained=explained,
+        registered=seen.reshape(model.commanded.shape),
+        predicted=predicted.reshape(model.commanded.shape),
+        warnings=_warnings(theta, error, explained),
+    )
+
+
+def _estimate(theta: Floats, error: Floats, name: str, k: int, unit: float) -> Estimate:
+    low, value, high = (
+        float(unit * np.exp(np.clip(v, -50, 50))) for v in theta[k] + error[k] * np.array([-1, 0, 1])
+    )
+    return Estimate(name, value, low, high)
+
+
+def _warnings(theta: Floats, error: Floats, explained: float) -> tuple[str, ...]:
+    said = []
+    if explained < UNLIKE:
+        said.append(
+            f"the fit explains {explained:.0%} of the printed image: it may not show what was commanded"
+        )
+    for k, name in enumerate(("blur", "contrast", "critical dose")):
+        if min(theta[k] - _LOW[k], _HIGH[k] - theta[k]) < 0.01:
+            said.append(f"the {name} ran into the limit of what is tried: this image does not tell it")
+        elif error[k] > np.log(2):
+            said.append(
+                f"the {name} is known to less than a factor of 2: print features near the spot's size"
+            )
+    return tuple(said)
