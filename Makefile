@@ -81,7 +81,7 @@ compare: $(VENV)/dev.stamp
 
 # From Debian's packages. Who has them already, from wherever, needs no root.
 tools:
-	@missing=; for p in chromium inkscape prusa-slicer; do command -v $$p >/dev/null || missing="$$missing $$p"; done; \
+	@missing=; for p in chromium inkscape prusa-slicer gerbv; do command -v $$p >/dev/null || missing="$$missing $$p"; done; \
 	command -v broadwayd >/dev/null || missing="$$missing libgtk-3-bin"; \
 	if [ -n "$$missing" ]; then \
 		apt-get -q=2 update && DEBIAN_FRONTEND=noninteractive apt-get -q=2 install -y --no-install-recommends $$missing; \

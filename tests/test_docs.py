@@ -21,6 +21,10 @@ from laserpath.cli import main
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 BY_NAME = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+DRAWING = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="5mm" viewBox="0 0 6 5">'
+    '<path d="M1 1h3v2h-1v-1h-2z"/><circle cx="4.5" cy="3.5" r="0.6"/></svg>'
+)
 DRAWINGS = ROOT / "tests" / "data" / "docs"
 
 
@@ -57,9 +61,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's folder: designs of all kinds, other tools' programs, and a short way to plan."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LASERPATH_PROFILES", str(tmp_path / "profiles"))
-    for file in [*(ROOT / "samples").glob("*.svg"), *DRAWINGS.glob("*")]:
+    for file in DRAWINGS.glob("*"):
         shutil.copy(file, tmp_path / file.name)
-    shutil.copy(ROOT / "samples" / "holes.svg", "design.svg")
+    # The commands are what is tested; a small drawing will do under every name.
+    for name in ("design", *(file.stem for file in (ROOT / "samples").glob("*.svg"))):
+        Path(f"{name}.svg").write_text(DRAWING)
     ink = np.add.outer(np.linspace(-1, 1, 40) ** 2, np.linspace(-1, 1, 60) ** 2)
     Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save("lens.png", dpi=(1270, 1270))
     Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))

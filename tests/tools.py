@@ -10,7 +10,13 @@ import shutil
 
 import pytest
 
-PACKAGES = {"chromium": "chromium", "inkscape": "inkscape", "prusa-slicer": "prusa-slicer", "broadwayd": "libgtk-3-bin"}
+PACKAGES = {
+    "gerbv": "gerbv",
+    "chromium": "chromium",
+    "inkscape": "inkscape",
+    "prusa-slicer": "prusa-slicer",
+    "broadwayd": "libgtk-3-bin",
+}
 """Program → the Debian package that brings it."""
 
 

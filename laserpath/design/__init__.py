@@ -49,6 +49,9 @@ _MODULES = {
 }
 """Suffix → module of this room, each with a function `read`."""
 
+IMAGES = (".png", ".tif", ".tiff")
+_FINE = 0.1
+
 
 def suffixes() -> tuple[str, ...]:
     """The endings of the files that can be read."""
@@ -69,9 +72,11 @@ def load(
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
     data, reader = content(path), _reader(path)
     try:
+        if arrangement and arrangement.size and path.suffix.lower() in IMAGES and reading.pixel is None:
+            reading = replace(reading, pixel=1.0)  # however large: it will have the size that is wanted
         design = reader(data, path.stem, reading)
-        if arrangement and (larger := enlargement(design, arrangement)) > 1:
-            # Curves are to be as fine as they were asked for after they have grown.
+        if arrangement and not _FINE < (larger := enlargement(design, arrangement)) <= 1:
+            # Curves are to be as fine as they were asked for after they have grown, and no finer by far.
             design = reader(data, path.stem, replace(reading, tolerance=tolerance / larger))
         design = replace(
             design,

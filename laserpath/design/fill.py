@@ -20,6 +20,8 @@ from laserpath.arrays import Floats
 from laserpath.design.overlay import EMPTY, GRID, areas
 
 NONZERO, EVENODD = "nonzero", "evenodd"
+FEW = 20  # rings that are not worth sorting
+RAYS = 2000  # cast together: what they may hit is gone through in memory
 
 
 def fill(rings: Sequence[Floats], rule: str) -> BaseGeometry:
@@ -28,6 +30,28 @@ def fill(rings: Sequence[Floats], rule: str) -> BaseGeometry:
     rings = [r for r in rings if len(r) >= 3]
     if not rings:
         return EMPTY
+    groups = _groups(rings)
+    if len(groups) == 1:
+        return _filled(rings, rule)
+    parts = shapely.get_parts([_filled(group, rule) for group in groups])
+    return shapely.multipolygons(parts) if len(parts) else EMPTY
+
+
+def _groups(rings: Sequence[Floats]) -> list[list[Floats]]:
+    """Rings whose boxes meet, directly or through others: what lies apart does not cost each other time."""
+    if len(rings) < FEW:
+        return [list(rings)]
+    low, high = np.array([r.min(axis=0) for r in rings]), np.array([r.max(axis=0) for r in rings])
+    boxes = shapely.box(*(low - GRID).T, *(high + GRID).T)
+    whole = shapely.get_parts(shapely.disjoint_subset_union_all(boxes))
+    owner = shapely.STRtree(whole).query(shapely.points(low), predicate="intersects")[1]
+    order = np.argsort(owner, kind="stable")
+    cuts = np.flatnonzero(np.diff(owner[order])) + 1
+    return [[rings[k] for k in group] for group in np.split(order, cuts)]
+
+
+def _filled(rings: Sequence[Floats], rule: str) -> BaseGeometry:
+    """The same of rings with at least three vertices, open."""
     if len(rings) == 1:
         polygon = shapely.polygons(rings[0])
         if shapely.is_valid(polygon):
@@ -63,7 +87,13 @@ def _winding(rings: Sequence[Floats], points: Floats) -> NDArray[np.int64]:
     b = np.concatenate([np.roll(r, -1, axis=0) for r in rings])
     low, high = np.minimum(a, b), np.maximum(a, b)
     tree = shapely.STRtree(shapely.box(*low.T, *high.T))
-    far = np.stack([np.full(len(points), high[:, 0].max() + 1), points[:, 1]], axis=1)
+    some = np.array_split(points, len(points) // RAYS + 1)
+    return np.concatenate([_crossings(tree, a, b, p, high[:, 0].max() + 1) for p in some])
+
+
+def _crossings(tree: shapely.STRtree, a: Floats, b: Floats, points: Floats, end: float) -> NDArray[np.int64]:
+    """The same of edges a → b, whose boxes are in the tree; no edge reaches x = end."""
+    far = np.stack([np.full(len(points), end), points[:, 1]], axis=1)
     ray, edge = tree.query(shapely.linestrings(np.stack([points, far], axis=1)))
     p, a, b = points[ray], a[edge], b[edge]
     side = (b[:, 0] - a[:, 0]) * (p[:, 1] - a[:, 1]) - (p[:, 0] - a[:, 0]) * (b[:, 1] - a[:, 1])

@@ -9,7 +9,7 @@ import numpy as np
 
 from laserpath.checks import between, positive
 from laserpath.errors import InputError
-from laserpath.quantities import quoted
+from laserpath.quantities import LENGTH, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Reading:
         if self.pixel is not None:
             positive(self, "pixel")
         between(self, threshold=(0.01, 0.99))
+        if self.unit is not None and self.unit not in LENGTH:
+            raise InputError(f"unit {self.unit!r} is unknown; known: {', '.join(LENGTH)}")
 
     def recipe(self) -> Iterator[str]:
         """The lines of a project file that say the same."""

@@ -25,6 +25,8 @@ from laserpath.design.curves import Polyline
 
 RUN = 128  # segments merged into one polygon at most: a shorter one more often does not cross itself
 
+ROUNDING = 1e-9  # share of a line's length by which its dashes may be off
+
 FINEST = 3e-3  # radians between vertices at least: half a tolerance of 2 µm up to widths of 1.8 m
 
 
@@ -87,23 +89,37 @@ def stroke(line: Polyline, closed: bool, pen: Pen) -> list[BaseGeometry]:
     return pieces if closed else pieces + _caps(points, u, normal, pen)
 
 
-def dashes(line: Polyline, pattern: Floats, offset: float) -> list[Polyline]:
-    """The polylines that a dash pattern (on, off, on, off, ... lengths) leaves of one polyline."""
+def dashes(line: Polyline, closed: bool, pattern: Floats, offset: float) -> list[tuple[Polyline, bool]]:
+    """What a dash pattern (on, off, on, off, ... lengths) leaves of one polyline; and whether it is closed.
+
+    A dash that ends where a closed line begins, and one that begins there, are one dash with a join.
+    """
     points = line.points
     at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    period = pattern.sum()
+    period, least = pattern.sum(), ROUNDING * at[-1]
     shift = offset % period
     repeats = np.arange(np.ceil((at[-1] + shift) / period) + 1)
     ends = np.concatenate([[0.0], np.cumsum(pattern)])
     start, stop = ((repeats[:, None] * period + e[::2]).ravel() - shift for e in (ends[:-1], ends[1:]))
-    keep = (stop > 0) & (start < at[-1])
+    dot = (start == stop) & (start >= 0)  # a dash without length has caps, the first one too
+    keep = (dot | (stop > least)) & (start < at[-1] - least)
     out = []
     for a, b in zip(np.maximum(start[keep], 0), np.minimum(stop[keep], at[-1]), strict=True):
-        inner = slice(np.searchsorted(at, a, "right"), np.searchsorted(at, b, "left"))
+        # A vertex beside an end would give it a direction made of rounding errors.
+        inner = slice(np.searchsorted(at, a + least, "right"), np.searchsorted(at, b - least, "left"))
         ends_xy = [[np.interp(s, at, points[:, k]) for k in (0, 1)] for s in (a, b)]
         joint = np.concatenate([[True], line.joint[inner], [True]])
         out.append(Polyline(np.vstack([ends_xy[:1], points[inner], ends_xy[1:]]), joint))
-    return out
+    meets = closed and keep.any() and start[keep][0] <= least and stop[keep][-1] >= at[-1] - least
+    if meets and len(out) == 1:
+        return [(line, True)]
+    if meets:
+        first, last = out.pop(0), out.pop()
+        seam = Polyline(
+            np.vstack([last.points, first.points[1:]]), np.concatenate([last.joint, first.joint[1:]])
+        )
+        out.append(seam)
+    return [(dash, False) for dash in out]
 
 
 def _neighbours(n: int, closed: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -152,7 +168,8 @@ def _joins(p: Floats, n0: Floats, n1: Floats, cross: Floats, dot: Floats, pen: P
     outer = np.where(cross > 0, -1.0, 1.0)[:, None]
     a, b = outer * n0, outer * n1
     if pen.join == "round":
-        angle = np.arctan2(cross, dot)
+        # On the outer side; straight back, the sign of the cross product is a rounding error.
+        angle = -outer[:, 0] * np.abs(np.arctan2(cross, dot))
         steps = np.maximum(1, np.ceil(np.abs(angle) / pen.turn)).astype(int)
         groups = [(k, steps == k) for k in np.unique(steps)]
         return [fan for k, at in groups for fan in _fans(p[at], a[at], b[at], angle[at], k)]

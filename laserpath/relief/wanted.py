@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from laserpath.arrays import Floats
-from laserpath.design import content
+from laserpath.design import IMAGES, content
 from laserpath.design.image import ink
 from laserpath.design.reading import Black, Reading
 from laserpath.errors import InputError
@@ -24,7 +24,6 @@ from laserpath.quantities import quoted
 from laserpath.resin import dose_for_depth
 from laserpath.types import Grid, Relief, Resin
 
-_IMAGES = (".png", ".tif", ".tiff")
 _NOTHING = 1 / 512
 """Ink that is paper: half a level of an image of 8 bits."""
 
@@ -32,7 +31,7 @@ _NOTHING = 1 / 512
 def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
     """The relief in a PNG or TIFF file; `reading.grey` says what black stands for."""
     path = Path(path)
-    if path.suffix.lower() not in _IMAGES:
+    if path.suffix.lower() not in IMAGES:
         raise InputError(f"{path} is no PNG or TIFF, so that it has no greys")
     try:
         return from_image(content(path), path.stem, reading, resin, path.name)

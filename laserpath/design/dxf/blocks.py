@@ -1,0 +1,261 @@
+"""The walk over the entities, and what INSERT places: curves in the coordinates of the model space.
+
+A block is drawn once for every scale that it is used at (in powers of 2, which the tolerance of strokes and
+splines depends on), and then placed wherever INSERT says, arrays at once.  places: (K, 2, 3), x' = A x + t.
+What is on layer 0 of a block is on the layer of its INSERT.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from ezdxf.xclip import XClip
+from numpy.typing import NDArray
+
+from laserpath.arrays import Floats
+from laserpath.design.dxf import fills, shapes
+from laserpath.design.dxf.document import DAMAGE, Document
+from laserpath.errors import InputError
+
+OPEN, CLOSED, FILLED = 0, 1, 2
+LARGEST = 1e5  # mm from the origin
+DEPTH = 100  # blocks in each other
+MOST = 1_000_000  # curves, all copies counted
+MOST_CUBICS = 6_000_000
+
+TEXT = frozenset({"TEXT", "MTEXT", "ATTRIB", "ARC_DIALIGNED_TEXT", "RTEXT"})
+_CURVES = {
+    "LINE": shapes.line,
+    "ARC": shapes.circle,
+    "CIRCLE": shapes.circle,
+    "ELLIPSE": shapes.ellipse,
+}
+
+Ints = NDArray[np.int64]
+Other = tuple[str, str, int]
+"""What was met that is no curve (unread, text, missing, pattern, reference, clipped), its name, its layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """Curves. cubics: (n, 4, 2).  size: (m,) cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
+
+    layer: (m,) numbers.  group: (m,) rings with the same number are filled together, by the even-odd rule.
+    other: what was met that is no curve, and how often.
+    """
+
+    cubics: Floats
+    size: Ints
+    role: Ints
+    layer: Ints
+    group: Ints
+    other: Counter[Other]
+
+
+@dataclass(slots=True)
+class _Pot:
+    """Ink being gathered."""
+
+    cubics: list[Floats] = field(default_factory=lambda: [np.zeros((0, 4, 2))])
+    columns: list[Ints] = field(default_factory=lambda: [np.zeros((4, 0), dtype=np.int64)])
+    other: Counter[Other] = field(default_factory=Counter)
+    groups: int = 0
+
+    def add(self, cubics: Floats, role: int, layer: int) -> None:
+        """One curve; it is filled with the others of the present group."""
+        if len(cubics):
+            self.cubics.append(cubics)
+            self.columns.append(np.array([[len(cubics)], [role], [layer], [self.groups]], dtype=np.int64))
+
+    def fill(self, rings: Iterable[Floats], layer: int) -> None:
+        """Rings that are filled together."""
+        for ring in rings:
+            self.add(ring, FILLED, layer)
+        self.groups += 1
+
+    def pour(self, ink: Ink) -> None:
+        """All of another."""
+        self.cubics.append(ink.cubics)
+        self.columns.append(np.stack([ink.size, ink.role, ink.layer, ink.group + self.groups]))
+        self.groups += int(ink.group.max(initial=-1)) + 1
+        self.other.update(ink.other)
+
+    def ink(self) -> Ink:
+        """What was gathered."""
+        size, role, layer, group = np.concatenate(self.columns, axis=1)
+        return Ink(np.concatenate(self.cubics), size, role, layer, group, self.other)
+
+
+class Walk:
+    """The walk over a drawing. tolerance: mm."""
+
+    def __init__(self, document: Document, tolerance: float) -> None:
+        self._layers, self._blocks = document.layers, document.drawing.blocks
+        self._model, self._unit = document.drawing.modelspace(), document.unit
+        self._tolerance = tolerance / document.unit
+        self._drawn: dict[tuple[str, int], Ink] = {}
+
+    def ink(self) -> Ink:
+        """All that the model space shows."""
+        return self._ink(self._model, 0, ())
+
+    def _ink(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Ink:
+        """What the entities of one block draw, which is enlarged by up to 2^scale."""
+        pot = _Pot()
+        for entity in entities:
+            try:
+                self._draw(entity, scale, within, pot)
+            except InputError:
+                raise
+            except DAMAGE as error:
+                raise InputError(
+                    f"{_name(entity)} is damaged: {' '.join(str(error).split())[:200]}"
+                ) from None
+        return pot.ink()
+
+    def _draw(self, entity: Any, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
+        if entity.dxf.get("invisible", 0):
+            return
+        kind, layer = entity.dxftype(), self._layers.number(entity.dxf.get("layer", "0"))
+        tolerance = self._tolerance / 2.0**scale
+        if kind == "INSERT":
+            self._place(entity, layer, scale, within, pot)
+        elif kind in _CURVES:
+            self._pen(_CURVES[kind](entity), layer, pot)
+        elif kind == "SPLINE":
+            self._pen(shapes.spline(entity, tolerance), layer, pot)
+        elif kind == "LWPOLYLINE" or (kind == "POLYLINE" and not _is_mesh(entity)):
+            drawn = shapes.polyline(entity)
+            if isinstance(drawn, shapes.Wide):
+                self._check_reach(drawn, scale, entity)
+                for piece in fills.wide(drawn, entity, tolerance):
+                    pot.fill(_finite(piece, entity), layer)
+            else:
+                self._pen(drawn, layer, pot)
+        elif kind in ("SOLID", "TRACE"):
+            pot.fill(_finite(fills.solid(entity), entity), layer)
+        elif kind == "HATCH":
+            pot.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
+            if not entity.dxf.solid_fill and not entity.has_gradient_data:
+                pot.other["pattern", entity.dxf.pattern_name, layer] += 1
+        elif kind in TEXT:
+            pot.other["text", kind, layer] += 1
+        elif kind != "ATTDEF" and kind != "VIEWPORT":  # a template of text, a window: neither is drawn
+            pot.other["unread", kind, layer] += 1
+
+    def _check_reach(self, line: shapes.Wide, scale: int, entity: Any) -> None:
+        """Before it is made polygons. What is off by less is refused when it is in its place."""
+        size = np.ptp(line.cubics, axis=(0, 1)).max() if len(line.cubics) else 0.0
+        if not max(size, line.width.max()) * 2.0**scale <= 8 * LARGEST / self._unit:
+            raise InputError(f"{_name(entity)} is longer than {LARGEST / 1000:g} m")
+
+    def _pen(self, curve: shapes.Curve, layer: int, pot: _Pot) -> None:
+        pot.add(curve.cubics, CLOSED if curve.closed else OPEN, layer)
+
+    def _place(self, insert: Any, layer: int, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
+        """What a block draws where INSERT puts it."""
+        for attribute in insert.attribs:
+            if not attribute.is_invisible:
+                pot.other["text", "ATTRIB", self._own(attribute, layer)] += 1
+        name = insert.dxf.get("name", "")
+        block = self._blocks.get(name)
+        if block is None:
+            pot.other["missing", name, layer] += 1
+            return
+        if block.block.is_xref or block.block.is_xref_overlay:
+            pot.other["reference", str(block.block.dxf.get("xref_path", name)), layer] += 1
+            return
+        key = name.lower()
+        if key in within:
+            raise InputError(f"block {name!r} contains itself")
+        if len(within) >= DEPTH:
+            raise InputError(f"blocks are nested more than {DEPTH} deep")
+        if self._layers.hides_blocks(layer):
+            return
+        if insert.has_extension_dict and _is_clipped(insert):
+            pot.other["clipped", name, layer] += 1
+        places = _places(insert)
+        deeper = scale + _octave(places[0])
+        if (key, deeper) not in self._drawn:
+            self._drawn[key, deeper] = self._ink(block, deeper, (*within, key))
+        pot.pour(_placed(self._drawn[key, deeper], places, layer))
+
+    def _own(self, entity: Any, host: int) -> int:
+        return self._layers.number(entity.dxf.get("layer", "0")) or host
+
+
+def _is_clipped(insert: Any) -> bool:
+    clip = XClip(insert)
+    return bool(clip.has_clipping_path and clip.is_clipping_enabled)
+
+
+def _is_mesh(entity: Any) -> bool:
+    return bool(entity.is_polygon_mesh or entity.is_poly_face_mesh)
+
+
+def _finite(rings: list[Floats], entity: Any) -> list[Floats]:
+    for ring in rings:
+        if not np.isfinite(ring).all():
+            raise InputError(f"{_name(entity)} has coordinates that are not finite")
+    return rings
+
+
+def _places(insert: Any) -> Floats:
+    """(K, 2, 3), one for each row and column of an INSERT."""
+    m, dxf = insert.matrix44(), insert.dxf
+    x, y, t = (np.array(v.xyz[:2]) for v in (*(m.transform_direction(a) for a in _AXES), m.origin))
+    columns, rows = (max(int(dxf.column_count), 1), max(int(dxf.row_count), 1))
+    columns, rows = columns if dxf.column_spacing else 1, rows if dxf.row_spacing else 1
+    if columns * rows > MOST:
+        raise InputError(f"{_name(insert)} repeats a block {columns * rows} times, above {MOST}")
+    turn = np.radians(dxf.rotation)
+    along = shapes.plane(insert).axes @ np.array(
+        [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    )
+    i, j = np.meshgrid(np.arange(columns) * dxf.column_spacing, np.arange(rows) * dxf.row_spacing)
+    shifts = np.stack([i.ravel(), j.ravel()], axis=1) @ along.T
+    places = np.repeat(np.column_stack([x, y, t])[None], len(shifts), axis=0)
+    places[:, :, 2] += shifts
+    if not np.isfinite(places).all():
+        raise InputError(f"{_name(insert)} has coordinates that are not finite")
+    return places
+
+
+_AXES = ((1, 0, 0), (0, 1, 0))
+
+
+def _octave(place: Floats) -> int:
+    """How many times a block is doubled there at most."""
+    largest = float(np.linalg.norm(place[:, :2], 2))
+    return int(np.ceil(np.log2(max(min(largest, 1e12), 1e-12)) - 1e-9))
+
+
+def _placed(ink: Ink, places: Floats, layer: int) -> Ink:
+    """Copies of a block's ink."""
+    k = len(places)
+    if k * len(ink.size) > MOST or k * len(ink.cubics) > MOST_CUBICS:
+        raise InputError(f"blocks are repeated too often: there would be more than {MOST} curves")
+    cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], ink.cubics) + places[:, None, None, :, 2]
+    groups = int(ink.group.max(initial=-1)) + 1
+    own = np.where(ink.layer == 0, layer, ink.layer)
+    other: Counter[Other] = Counter()
+    for (what, name, at), n in ink.other.items():
+        other[what, name, at or layer] += n * k
+    return Ink(
+        cubics.reshape(-1, 4, 2),
+        np.tile(ink.size, k),
+        np.tile(ink.role, k),
+        np.tile(own, k),
+        (ink.group + groups * np.arange(k)[:, None]).ravel(),
+        other,
+    )
+
+
+def _name(entity: Any) -> str:
+    """How to call an entity in a sentence: what it is, and its handle."""
+    handle = entity.dxf.get("handle")
+    return f"{entity.dxftype()} #{handle}" if handle else str(entity.dxftype())

@@ -1,0 +1,221 @@
+"""The bytes of a DXF file → ezdxf's drawing, its unit, and which of its layers show.
+
+Nothing outside the file is opened: ezdxf loads no external reference and no picture.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+import struct
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ezdxf import recover
+from ezdxf.filemanagement import readfile
+from ezdxf.lldxf.const import DXFError
+
+from laserpath.design.reading import Reading
+from laserpath.errors import InputError
+from laserpath.quantities import LENGTH
+
+MOST = 500_000  # entities: ezdxf takes about 0.1 ms and 4 kB for each
+LARGEST_FILE = 512 << 20  # bytes
+LISTED = 12  # names in a sentence
+FROZEN = "frozen"
+NAMED = 3  # repairs that are told
+
+DAMAGE = (DXFError, ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RecursionError,
+          RuntimeError, StopIteration, TypeError, ValueError, struct.error)  # fmt: skip
+"""What ezdxf raises at files that are not as they should be: it trusts most of what it reads."""
+
+_INCH = Fraction(254, 10)
+_UNITS = {
+    1: ("inches", _INCH),
+    2: ("feet", 12 * _INCH),
+    3: ("miles", 63360 * _INCH),
+    4: ("millimetres", Fraction(1)),
+    5: ("centimetres", Fraction(10)),
+    6: ("metres", Fraction(1000)),
+    7: ("kilometres", Fraction(10**6)),
+    8: ("microinches", _INCH / 10**6),
+    9: ("mils", _INCH / 1000),
+    10: ("yards", 36 * _INCH),
+    11: ("ångströms", Fraction(1, 10**7)),
+    12: ("nanometres", Fraction(1, 10**6)),
+    13: ("microns", Fraction(1, 1000)),
+    14: ("decimetres", Fraction(100)),
+}
+"""$INSUNITS → its name, and how many mm."""
+
+_BINARY = b"AutoCAD Binary DXF\r\n\x1a\x00"
+_ENTITY = re.compile(rb"^[ \t]*0[ \t]*\r?\n[ \t]*[A-Z]", re.MULTILINE)
+_END = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*EOF\s*\Z")
+
+logging.getLogger("ezdxf").addHandler(logging.NullHandler())  # it talks to stderr if nobody listens
+
+
+class Document:
+    """One DXF file. warnings: sentences about it.  source: phrases about how it was read."""
+
+    def __init__(self, data: bytes, reading: Reading) -> None:
+        _sniff(data)
+        self.warnings: list[str] = []
+        self.source: list[str] = []
+        self.drawing = self._loaded(data)
+        self.unit = self._unit(b"$INSUNITS" in data, reading.unit)
+        self.layers = Layers(self.drawing, reading.layers)
+        self._warn_of_paper()
+
+    def _loaded(self, data: bytes) -> Any:
+        # Only by a path does ezdxf find out the encoding, and whether the file is binary.
+        try:
+            with TemporaryDirectory(prefix="laserpath-") as folder:
+                path = Path(folder, "drawing.dxf")
+                path.write_bytes(data)
+                try:
+                    return readfile(path)
+                except DAMAGE as error:
+                    return self._recovered(path, error)
+        except OSError as error:
+            reason = error.strerror or _plain(error)
+            raise InputError(f"no temporary folder can be used to read the file: {reason}") from None
+
+    def _recovered(self, path: Path, error: Exception) -> Any:
+        """What is left of a damaged file, if nothing is missing."""
+        try:
+            drawing, audit = recover.readfile(path)
+        except DAMAGE:
+            raise InputError(f"the DXF is damaged: {_plain(error)}") from None
+        if audit.errors:
+            raise InputError(f"the DXF is damaged: {_plain(audit.errors[0].message)}")
+        told = [_plain(fix.message) for fix in audit.fixes]
+        more = f" and {len(told) - NAMED} more" if len(told) > NAMED else ""
+        self.warnings.append(
+            f"the DXF is damaged ({_plain(error)}) and was repaired, look at the result"
+            + (f": {'; '.join(told[:NAMED])}{more}" if told else "")
+        )
+        return drawing
+
+    def _warn_of_paper(self) -> None:
+        """Paper space holds frames and views, at a scale of its own."""
+        for layout in self.drawing.layouts:
+            n = 0 if layout.is_modelspace else sum(one.dxftype() != "VIEWPORT" for one in layout)
+            if n:
+                self.warnings.append(
+                    f"paper space {layout.name!r} holds {n} entit{'ies' if n > 1 else 'y'}: "
+                    "only the model space is read"
+                )
+
+    def _unit(self, stated: bool, wanted: str | None) -> float:
+        """A unit of the drawing, mm."""
+        # Where the file has no header, ezdxf's own says metres.
+        number = self.drawing.header.get("$INSUNITS", 0) if stated else 0
+        if number:
+            if number not in _UNITS:
+                raise InputError(f"the header's unit ($INSUNITS) is {number}, which is no unit of drawings")
+            name, size = _UNITS[number]
+            self.source.append(f"drawn in {name}, as its header says")
+            if wanted is not None and LENGTH[wanted] != size:
+                self.warnings.append(
+                    f"the header says that the unit is {name}: {wanted} is for files that name none"
+                )
+            return float(size)
+        if wanted is not None:
+            self.source.append(f"drawn in {wanted}, as asked for")
+            return float(LENGTH[wanted])
+        self.warnings.append("the header names no unit, and mm are taken: give the unit if it is another")
+        self.source.append("taken to be drawn in mm")
+        return 1.0
+
+
+class Layers:
+    """The layers by number, without regard to case, and which of them count.
+
+    chosen: names of those that do, hidden or not; none: all that show.
+    """
+
+    def __init__(self, drawing: Any, chosen: Iterable[str]) -> None:
+        self.names = ["0"]
+        self._number = {"0": 0}
+        self._chosen = {name.lower(): name for name in chosen}
+        self._hidden: dict[int, str] = {}
+        for layer in drawing.layers:
+            number = self.number(layer.dxf.name)
+            if layer.is_frozen():
+                self._hidden[number] = FROZEN
+            elif layer.is_off():
+                self._hidden[number] = "off"
+            elif layer.dxf.get("plot", 1) == 0:
+                self._hidden[number] = "not printed"
+
+    def number(self, name: str) -> int:
+        """Of a layer, which need not be in the file's table."""
+        key = name.lower()
+        if key not in self._number:
+            self._number[key] = len(self.names)
+            self.names.append(name)
+        return self._number[key]
+
+    def check(self) -> None:
+        """Raise if one was chosen that nothing is on, once all names are known."""
+        for key, name in self._chosen.items():
+            if key not in self._number:
+                near = difflib.get_close_matches(key, self._number, 1)
+                hint = f"; did you mean {self.names[self._number[near[0]]]!r}?" if near else ""
+                raise InputError(f"there is no layer {name!r}; there are {listed(self.names)}{hint}")
+
+    def counts(self, layer: int) -> bool:
+        """Whether what is on the layer belongs to the design."""
+        if self._chosen:
+            return self.names[layer].lower() in self._chosen
+        return layer not in self._hidden
+
+    def hides_blocks(self, layer: int) -> bool:
+        """Whether a block placed on it does not show, whatever the layers of its parts."""
+        return self._hidden.get(layer) == FROZEN and self.names[layer].lower() not in self._chosen
+
+    def why_not(self, layer: int) -> str:
+        """Why a layer does not count; '': it was not chosen."""
+        return "" if self._chosen else self._hidden.get(layer, "")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Some names for a sentence."""
+    names = list(names)
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(repr(name) for name in names[:LISTED]) + more
+
+
+def _sniff(data: bytes) -> None:
+    """Refuse what is plainly something else, what is cut off, and what takes too long."""
+    if not data.strip():
+        raise InputError("the file is empty")
+    if re.match(rb"AC10\d\d", data) or data.startswith(b"AC1."):
+        raise InputError("the file is DWG, which only its maker documents: save it as DXF in the CAD program")
+    if len(data) > LARGEST_FILE:
+        raise InputError(
+            f"the DXF has {len(data) >> 20} MiB, above the {LARGEST_FILE >> 20} that can be read"
+        )
+    if data.startswith(_BINARY):
+        if not data.rstrip(b"\0\r\n").endswith(b"EOF"):
+            raise InputError("the DXF is cut off: it does not finish with EOF")
+        return
+    head = data[:4096].removeprefix(b"\xef\xbb\xbf")
+    if not re.match(rb"\s*(999\r?\n[^\n]*\n\s*)*0[ \t]*\r?\n[ \t]*SECTION", head):
+        raise InputError("the file is not DXF: it does not begin with a SECTION")
+    if not _END.search(data[-4096:]):
+        raise InputError("the DXF is cut off: it does not finish with EOF")
+    entities = sum(1 for _ in _ENTITY.finditer(data))
+    if entities > MOST:
+        raise InputError(f"the DXF has {entities} entities, above the {MOST} that can be read")
+
+
+def _plain(error: object) -> str:
+    """One line of a message."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text.encode("utf-8", "replace").decode()[:200]

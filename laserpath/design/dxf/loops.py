@@ -1,0 +1,115 @@
+"""Open curves whose ends meet → closed ones.
+
+Ends no farther apart than the tolerance are one node. Curves that lead nowhere are taken off, one after the
+other. Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
+to go round them gives the same even-odd area. Where three meet, say a line that divides a rectangle, it is
+not said what is inside: such curves are left open.
+
+ends: (n, 2, 2), of n curves the first and the last point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from laserpath.arrays import Bools, Floats
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """loops: of each the curves in order, and whether each is run backwards.  open, branching: (n,) the rest.
+
+    gap: smallest distance between two ends that meet nothing; inf: there are none.
+    """
+
+    loops: list[list[tuple[int, bool]]]
+    open: Bools
+    branching: Bools
+    gap: float
+
+
+def joined(ends: Floats, tolerance: float) -> Loops:
+    """Which curves close with which."""
+    if len(ends) == 0:
+        none = np.zeros(0, dtype=bool)
+        return Loops([], none, none, np.inf)
+    nodes = _nodes(ends.reshape(-1, 2), tolerance).reshape(-1, 2)
+    live = _without_loose(nodes)
+    degree = np.bincount(nodes[live].ravel(), minlength=nodes.max() + 1)
+    links = (np.ones(live.sum()), (nodes[live, 0], nodes[live, 1]))
+    graph = coo_array(links, shape=(len(degree), len(degree)))
+    island = connected_components(graph, directed=False)[1]
+    odd = np.isin(island, island[degree % 2 == 1])
+    branching = live & odd[nodes[:, 0]]
+    return Loops(_trails(nodes, live & ~branching), ~live, branching, _gap(ends, nodes))
+
+
+def _nodes(points: Floats, tolerance: float) -> Ints:
+    """(m,) the same number for points that are within the tolerance of each other, in chains too."""
+    pairs = cKDTree(points).query_pairs(tolerance, output_type="ndarray")
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
+    nodes: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
+    return nodes
+
+
+def _without_loose(nodes: Ints) -> Bools:
+    """(n,) curves that remain when those with a loose end are taken off again and again."""
+    touching: dict[int, list[int]] = {}
+    for curve, pair in enumerate(nodes.tolist()):
+        for node in pair:
+            touching.setdefault(node, []).append(curve)
+    degree = np.bincount(nodes.ravel())
+    live = np.ones(len(nodes), dtype=bool)
+    loose = np.flatnonzero(degree == 1).tolist()
+    while loose:
+        node = loose.pop()
+        for curve in touching[node]:
+            if live[curve] and degree[node] == 1:
+                live[curve] = False
+                for end in nodes[curve].tolist():
+                    degree[end] -= 1
+                    if degree[end] == 1:
+                        loose.append(end)
+    return live
+
+
+def _trails(nodes: Ints, live: Bools) -> list[list[tuple[int, bool]]]:
+    """Closed ways over the live curves, each curve once. Every node has an even number of ends."""
+    leaving: dict[int, list[tuple[int, bool]]] = {}
+    for curve in np.flatnonzero(live).tolist():
+        a, b = nodes[curve].tolist()
+        leaving.setdefault(a, []).append((curve, False))
+        leaving.setdefault(b, []).append((curve, True))
+    used = ~live
+    loops = []
+    for first in np.flatnonzero(live).tolist():
+        if used[first]:
+            continue
+        used[first] = True
+        start, at = nodes[first].tolist()
+        loop = [(first, False)]
+        while at != start:
+            curve, back = leaving[at].pop()
+            if used[curve]:
+                continue
+            used[curve] = True
+            loop.append((curve, back))
+            at = int(nodes[curve, 0 if back else 1])
+        loops.append(loop)
+    return loops
+
+
+def _gap(ends: Floats, nodes: Ints) -> float:
+    """The smallest distance between loose ends, where something may have been meant to close."""
+    loose = ends[np.bincount(nodes.ravel())[nodes] == 1]
+    if len(loose) < 2:
+        return float("inf")
+    return float(cKDTree(loose).query(loose, k=2)[0][:, 1].min())

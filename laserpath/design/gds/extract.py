@@ -1,0 +1,143 @@
+"""A GDSII or OASIS file → a table of its cells, made by gdstk in a process of its own.
+
+gdstk is C++ and trusts the file: a few changed bytes end the process that reads it. So this file is run
+by itself, not imported: `python extract.py FILE OUT TOLERANCE`. It needs gdstk and NumPy only, and writes
+OUT, an npz file. Lengths are in mm.
+
+names, dbu (mm), notes · points (P, 2), ring (R+1,) where each begins, layer (R, 2), ring_cell (R,)
+ref_cell (K,), ref_name (K,), matrix (K, 2, 3), offsets (O, 2), shift (K+1,) where those of each begin
+labels, hairlines (C,): of each cell, labels and paths without width, which have no area.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import gdstk
+import numpy as np
+
+MM = 1e-3  # m
+MEMORY = 8 << 30  # bytes
+MOST = 4_000_000  # polygons before any cell is placed in another
+
+
+class TooMuchError(ValueError):
+    """A file that is sound, but larger than what is read."""
+
+
+def main(file: str, out: str, tolerance: str) -> None:
+    """Read the file and write the table; or `error`, a sentence."""
+    _limit_memory()
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            library = _library(file, float(tolerance))
+            table = _table(library)
+        table["notes"] = np.array([str(one.message).rstrip(".") for one in said], dtype=np.str_)
+        table["dbu"] = np.array(library.precision / MM)
+    except TooMuchError as error:
+        table = {"error": np.array(str(error))}
+    except MemoryError:
+        table = {"error": np.array(f"reading the file takes more than {MEMORY >> 30} GiB of memory")}
+    except (OSError, RuntimeError, ValueError, TypeError, OverflowError) as error:
+        table = {"error": np.array(f"the file is damaged: {str(error) or type(error).__name__}")}
+    np.savez(out, **table)
+
+
+def _limit_memory() -> None:
+    """A short file can ask for any amount: rather fail than let the machine swap."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def _library(file: str, tolerance: float) -> Any:
+    with open(file, "rb") as stream:
+        oasis = stream.read(5) == b"%SEMI"
+    read = gdstk.read_oas if oasis else gdstk.read_gds
+    return read(file, unit=MM, tolerance=tolerance)
+
+
+def _table(library: Any) -> dict[str, Any]:
+    """The cells as plain arrays."""
+    cells = [cell for cell in library.cells if isinstance(cell, gdstk.Cell)]
+    number = {cell.name: k for k, cell in enumerate(cells)}
+    rings, layers, owner = [], [], []
+    hairlines = np.zeros(len(cells), dtype=np.int64)
+    for k, cell in enumerate(cells):
+        for shape, hair in _shapes(cell):
+            hairlines[k] += hair
+            for ring in _copies(shape):
+                rings.append(ring)
+                layers.append((shape.layer, shape.datatype))
+                owner.append(k)
+            if len(rings) > MOST:
+                raise TooMuchError(f"there are more than the {MOST} polygons that can be read")
+    return {
+        "names": np.array([cell.name for cell in cells], dtype=np.str_),
+        "points": np.concatenate(rings) if rings else np.zeros((0, 2)),
+        "ring": np.concatenate([[0], np.cumsum([len(ring) for ring in rings], dtype=np.int64)]),
+        "layer": np.array(layers, dtype=np.int64).reshape(-1, 2),
+        "ring_cell": np.array(owner, dtype=np.int64),
+        "labels": np.array([len(cell.labels) for cell in cells], dtype=np.int64),
+        "hairlines": hairlines,
+        **_references([(k, r) for k, cell in enumerate(cells) for r in cell.references], number),
+    }
+
+
+def _shapes(cell: Any) -> Any:
+    """Each polygon of a cell, those of its paths too, and how many paths without width went by."""
+    for polygon in cell.polygons:
+        yield polygon, 0
+    for path in cell.paths:
+        made = path.to_polygons()
+        for polygon in made:
+            hair = int(abs(polygon.area()) == 0)
+            polygon.repetition = path.repetition
+            yield polygon, hair
+
+
+def _copies(shape: Any) -> Any:
+    """The rings of a polygon and of its repetitions."""
+    points = shape.points
+    if _size(shape.repetition) == 0:
+        return [points]
+    offsets = shape.repetition.get_offsets()
+    return list(points + offsets[:, None])
+
+
+def _size(repetition: Any) -> int:
+    """How many there are, 0 for one alone; asked before they are made."""
+    columns, rows = repetition.columns, repetition.rows
+    size = int(repetition.size) if columns is None or rows is None else int(columns) * int(rows)
+    if size > MOST:
+        raise TooMuchError(f"a shape is repeated {size} times, above the {MOST} that can be read")
+    return size
+
+
+def _references(references: list[tuple[int, Any]], number: dict[str, int]) -> dict[str, Any]:
+    """Where cells place others: x' = matrix · (x, 1) + offset."""
+    matrix, offsets, names = [], [], []
+    for _, one in references:
+        c, s = (round(float(f(one.rotation)), 15) for f in (np.cos, np.sin))  # right angles exactly
+        m, flip = one.magnification, -1 if one.x_reflection else 1
+        matrix.append([[m * c, -m * s * flip, one.origin[0]], [m * s, m * c * flip, one.origin[1]]])
+        single = _size(one.repetition) == 0
+        offsets.append(np.zeros((1, 2)) if single else one.repetition.get_offsets())
+        names.append(one.cell_name)
+    return {
+        "ref_cell": np.array([k for k, _ in references], dtype=np.int64),
+        "ref_name": np.array(names, dtype=np.str_),
+        "ref_target": np.array([number.get(name, -1) for name in names], dtype=np.int64),
+        "matrix": np.array(matrix, dtype=np.float64).reshape(-1, 2, 3),
+        "offsets": np.concatenate(offsets) if offsets else np.zeros((0, 2)),
+        "shift": np.concatenate([[0], np.cumsum([len(one) for one in offsets], dtype=np.int64)]),
+    }
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

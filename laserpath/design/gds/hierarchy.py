@@ -1,0 +1,177 @@
+"""Cells that place cells → where each cell stands in the top one, and the polygons there.
+
+Parents come first: T(child) = T(parent) · reference · array, all of a cell's places at once, so that no
+polygon is made before it is known how many there will be.  places: (K, 2, 3), x' = A x + t, mm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from laserpath.arrays import Bools, Floats
+from laserpath.design.gds.isolate import Table
+from laserpath.errors import InputError
+
+MOST = 2_000_000  # polygons, or cells, in all places
+MOST_POINTS = 40_000_000
+DIGITS = 9  # of mm: far below any database unit
+
+Ints = NDArray[np.int64]
+Rings = tuple[Floats, Ints]
+"""(P, 2) points, mm, and (R+1,) where each ring begins in them."""
+
+
+class Cells:
+    """A table of cells, and which places which."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.names = [str(name) for name in table["names"]]
+        self.drawn = frozenset(table["ring_cell"].tolist())
+
+    @cached_property
+    def children(self) -> Mapping[int, list[tuple[int, Ints]]]:
+        """Cell → the cells that it places, each with the numbers of those references."""
+        cell, target = self.table["ref_cell"], self.table["ref_target"]
+        order = np.lexsort((target, cell))
+        steps = np.flatnonzero(np.diff(cell[order]) | np.diff(target[order])) + 1
+        out: dict[int, list[tuple[int, Ints]]] = {}
+        for group in np.split(order, steps) if len(order) else []:
+            out.setdefault(int(cell[group[0]]), []).append((int(target[group[0]]), group))
+        return out
+
+    def placing(self, references: Ints) -> Floats:
+        """(J, 2, 3), the maps of some references with all their copies."""
+        table = self.table
+        begin, end = table["shift"][references], table["shift"][references + 1]
+        own = np.repeat(table["matrix"][references], end - begin, axis=0)
+        which = np.repeat(end - np.cumsum(end - begin), end - begin) + np.arange(len(own))
+        own[:, :, 2] += table["offsets"][which]
+        maps: Floats = own
+        return maps
+
+    def copies(self, references: Ints) -> int:
+        """How many maps those are."""
+        return int((self.table["shift"][references + 1] - self.table["shift"][references]).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """One cell and those below it, each before those that it places."""
+
+    cells: Cells
+    order: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the cell on top."""
+        return self.cells.names[self.order[0]]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is a polygon in any of the cells."""
+        return any(cell in self.cells.drawn for cell in self.order)
+
+    def rings(self) -> Bools:
+        """(R,) which rings of the table are in these cells."""
+        return np.isin(self.cells.table["ring_cell"], self.order)
+
+    def count(self, per_cell: str) -> int:
+        """The sum of a column of the table over these cells."""
+        return int(self.cells.table[per_cell][list(self.order)].sum())
+
+    def stretch(self) -> float:
+        """The largest magnification of a cell."""
+        largest = dict.fromkeys(self.order, 0.0)
+        largest[self.order[0]] = 1.0
+        for cell in self.order:
+            for child, references in self.cells.children.get(cell, []):
+                factor = np.hypot(*self.cells.table["matrix"][references][:, :, 0].T).max()
+                largest[child] = max(largest[child], largest[cell] * float(factor))
+        return max(largest.values())
+
+    def check_size(self) -> None:
+        """Raise if there would be too much, all copies counted."""
+        table, cells = self.cells.table, len(self.cells.names)
+        times = dict.fromkeys(self.order, 0)
+        times[self.order[0]] = 1
+        for cell in self.order:
+            for child, references in self.cells.children.get(cell, []):
+                times[child] += times[cell] * self.cells.copies(references)
+        rings = np.bincount(table["ring_cell"], minlength=cells).tolist()
+        weights = np.diff(table["ring"])
+        points = np.bincount(table["ring_cell"], weights=weights, minlength=cells).tolist()
+        shapes = max(sum(times.values()) - 1, sum(n * rings[cell] for cell, n in times.items()))
+        if shapes > MOST:
+            raise InputError(f"cell {self.name!r} holds {shapes} shapes, above the {MOST} that can be read")
+        vertices = sum(n * int(points[cell]) for cell, n in times.items())
+        if vertices > MOST_POINTS:
+            raise InputError(
+                f"cell {self.name!r} has {vertices} vertices, above the {MOST_POINTS} that can be read"
+            )
+
+    def polygons(self, wanted: Bools) -> Rings:
+        """The wanted rings (R,) of the table wherever their cells stand in the top one."""
+        table, places = self.cells.table, self._places()
+        points, sizes = [np.zeros((0, 2))], [np.zeros(1, dtype=np.int64)]
+        begin, size = table["ring"][:-1], np.diff(table["ring"])
+        numbers = np.flatnonzero(wanted)
+        owner = table["ring_cell"][numbers]
+        for cell in self.order:
+            rings = numbers[np.searchsorted(owner, cell) : np.searchsorted(owner, cell, "right")]
+            length = size[rings]
+            which = np.repeat(begin[rings] + length - np.cumsum(length), length) + np.arange(length.sum())
+            at = places[cell]
+            moved = np.einsum("kij,pj->kpi", at[:, :, :2], table["points"][which]) + at[:, None, :, 2]
+            points.append(moved.reshape(-1, 2))
+            sizes.append(np.tile(length, len(at)))
+        # The two sides of a cut line to a hole must stay the same to the last bit, or they leave a slit.
+        return np.round(np.concatenate(points), DIGITS), np.cumsum(np.concatenate(sizes))
+
+    def _places(self) -> dict[int, Floats]:
+        """Cell → (K, 2, 3), all its places in the top cell."""
+        gathered: dict[int, list[Floats]] = {cell: [] for cell in self.order}
+        gathered[self.order[0]].append(np.eye(2, 3)[None])
+        places = {}
+        for cell in self.order:
+            places[cell] = np.concatenate(gathered.pop(cell))
+            for child, references in self.cells.children.get(cell, []):
+                gathered[child].append(_product(places[cell], self.cells.placing(references)))
+        return places
+
+
+def below(cells: Cells, top: int) -> Hierarchy:
+    """A cell with all that it needs; raises if that is not there, or if cells contain each other."""
+    needs: dict[int, list[int]] = {}
+    left = [top]
+    while left:
+        cell = left.pop()
+        if cell in needs:
+            continue
+        placed = cells.children.get(cell, [])
+        for child, references in placed:
+            if child < 0:
+                lost = str(cells.table["ref_name"][references[0]])
+                raise InputError(f"cell {cells.names[cell]!r} places a cell {lost!r} that is not in the file")
+        needs[cell] = [child for child, _ in placed]
+        left += needs[cell]
+    try:
+        order = tuple(TopologicalSorter(needs).static_order())[::-1]
+    except CycleError as error:
+        chain = " in ".join(repr(cells.names[cell]) for cell in error.args[1])
+        raise InputError(f"cells contain each other in a circle: {chain}") from None
+    return Hierarchy(cells, order)
+
+
+def _product(outer: Floats, inner: Floats) -> Floats:
+    """(K, 2, 3), (J, 2, 3) → (K·J, 2, 3): first the inner map, then the outer."""
+    both = np.einsum("kab,jbc->kjac", outer[:, :, :2], inner)
+    both[..., 2] += outer[:, None, :, 2]
+    product: Floats = both.reshape(-1, 2, 3)
+    return product

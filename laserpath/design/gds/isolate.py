@@ -1,0 +1,73 @@
+"""The process in which gdstk reads a file, and what it leaves: a table of the cells.
+
+The file's bytes go to a folder of our own, which is removed; no name in them is followed. See `extract`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from laserpath.errors import InputError
+
+SECONDS = 600.0  # what gdstk may take: it reads 10⁶ polygons in a few
+_EXTRACT = Path(__file__).with_name("extract.py")
+
+Table = Mapping[str, NDArray[Any]]
+
+
+def table(data: bytes, tolerance: float) -> Table:
+    """The cells of a GDSII or OASIS file, mm. tolerance: of round ends and circles, mm."""
+    try:
+        with TemporaryDirectory(prefix="laserpath-") as folder:
+            file, out = Path(folder, "design"), Path(folder, "cells.npz")
+            file.write_bytes(data)
+            _run([str(file), str(out), repr(tolerance)])
+            with np.load(out, allow_pickle=False) as made:
+                found = {name: made[name] for name in made.files}
+    except OSError as error:
+        raise InputError(f"no temporary folder can be used to read the file: {error.strerror}") from None
+    except (EOFError, zipfile.BadZipFile):
+        raise InputError("the file is damaged: gdstk cannot read it") from None
+    if "error" in found:
+        raise InputError(_plain(str(found["error"])))
+    return found
+
+
+def _run(arguments: list[str]) -> None:
+    # The same packages as here, wherever this Python found them; one thread is enough for it.
+    path = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-P", str(_EXTRACT), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"gdstk did not finish reading the file within {SECONDS:g} s") from None
+    except OSError as error:
+        raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
+    if done.returncode < 0:
+        raise InputError(f"the file is damaged: gdstk stopped at it with signal {-done.returncode}")
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InputError(f"the file is damaged: gdstk stopped at it ({_plain(last)})")
+
+
+def _plain(text: str) -> str:
+    """One line of a message, without its full stop."""
+    return " ".join(text.split()).rstrip(".")[:200]

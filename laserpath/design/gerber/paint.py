@@ -1,0 +1,184 @@
+"""Gerber's objects in their order: flashes, strokes and regions of one polarity are one layer.
+
+Inside a layer the order does not matter, so that 10⁶ flashes of an aperture are made at once. Copies of a
+block (step and repeat, block apertures) are one layer too, where the block has one polarity, or where the
+copies lie apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from laserpath.arrays import Floats
+from laserpath.design.curves import Polyline
+from laserpath.design.gerber.apertures import Aperture
+from laserpath.design.gerber.shapes import Point, stadiums
+from laserpath.design.joined import Polygons, joined, reached
+from laserpath.design.stroke import Pen, stroke
+from laserpath.design.svg.paint import Layer, compose
+from laserpath.errors import InputError
+
+MOST = 3_000_000  # polygons
+
+Path = list[Point]
+
+
+@dataclass(slots=True)
+class _Coat:
+    """Objects of one polarity."""
+
+    solid: bool
+    flashes: dict[Aperture, list[Point]] = field(default_factory=lambda: defaultdict(list))
+    paths: dict[Aperture, list[Path]] = field(default_factory=lambda: defaultdict(list))
+    contours: list[Path] = field(default_factory=list)
+    pieces: list[Polygons] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Painting:
+    """What is drawn, the lowest first. tolerance: mm."""
+
+    tolerance: float
+    objects: int = 0
+    coats: list[_Coat] = field(default_factory=list)
+
+    def flash(self, aperture: Aperture, at: Point, solid: bool) -> None:
+        """One aperture, or one block."""
+        if not aperture.layers:
+            self._coat(solid).flashes[aperture].append(at)
+            return
+        for layer in aperture.layers:
+            self.add(layer.solid == solid, _moved(np.array(layer.pieces, dtype=object), np.array([at])))
+
+    def draw(self, aperture: Aperture, path: Path, solid: bool) -> None:
+        """One stroke through at least two points."""
+        self._coat(solid).paths[aperture].append(path)
+
+    def fill(self, contour: Path, solid: bool) -> None:
+        """One contour of a region."""
+        self._coat(solid).contours.append(contour)
+
+    def add(self, solid: bool, pieces: Polygons) -> None:
+        """Polygons as they are."""
+        self._coat(solid, len(pieces)).pieces.append(pieces)
+
+    def layers(self) -> list[Layer]:
+        """All of it."""
+        areas = ((coat.solid, joined(_pieces(coat, self.tolerance))) for coat in self.coats)
+        return [Layer(solid, None, [area]) for solid, area in areas if not area.is_empty]
+
+    def _coat(self, solid: bool, objects: int = 1) -> _Coat:
+        """The coat that takes the next objects."""
+        self.objects += objects
+        if self.objects > MOST:
+            raise InputError(f"the file draws more than {MOST} polygons, which is the limit; split it")
+        if not self.coats or self.coats[-1].solid != solid:
+            self.coats.append(_Coat(solid))
+        return self.coats[-1]
+
+
+def area(layers: Sequence[Layer]) -> BaseGeometry:
+    """What is solid in the end."""
+    return compose(layers)
+
+
+def repeat(layers: Sequence[Layer], shifts: Floats, into: Painting) -> None:
+    """Copies of a block, (n, 2) mm apart from it, each over those before."""
+    if not layers:
+        return
+    parts = [shapely.get_parts(np.array(layer.pieces, dtype=object)) for layer in layers]
+    if sum(map(len, parts)) * len(shifts) > MOST:
+        raise InputError(
+            f"step and repeat makes more than {MOST} polygons, which is the limit; split the file"
+        )
+    if len(layers) == 1 or _apart(layers, shifts):
+        for layer, pieces in zip(layers, parts, strict=True):
+            into.add(layer.solid, _moved(pieces, shifts))
+        return
+    for shift in shifts:
+        for layer, pieces in zip(layers, parts, strict=True):
+            into.add(layer.solid, _moved(pieces, shift[None]))
+
+
+def _apart(layers: Sequence[Layer], shifts: Floats) -> bool:
+    """Whether no copy's box meets another's."""
+    bounds = np.array([piece.bounds for layer in layers for piece in layer.pieces])
+    low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
+    boxes = shapely.box(*(low + shifts).T, *(high + shifts).T)
+    return shapely.STRtree(boxes).query(boxes, predicate="intersects").shape[1] == len(boxes)
+
+
+def _moved(pieces: Polygons, shifts: Floats) -> Polygons:
+    """Each piece at each of the shifts (n, 2), as polygons."""
+    parts = shapely.get_parts(pieces)
+    if len(parts) == 0:
+        return parts
+    _, xy, (rings, polygons) = shapely.to_ragged_array(parts)
+    n = len(shifts)
+    many = (xy[None, :, :2] + shifts[:, None]).reshape(-1, 2)
+    # Not by from_ragged_array: shapely 2.1.0 writes past its memory for polygons with five holes.
+    made = shapely.linearrings(many, indices=_owners(rings, n))
+    moved: Polygons = shapely.polygons(made, indices=_owners(polygons, n))
+    return moved
+
+
+def _owners(offsets: NDArray[np.integer], n: int) -> NDArray[np.intp]:
+    """Which ring each vertex, or which polygon each ring is of, in n copies one after the other."""
+    return np.repeat(np.arange(n * (len(offsets) - 1)), np.tile(np.diff(offsets), n))
+
+
+def _pieces(coat: _Coat, tolerance: float) -> Polygons:
+    """All polygons of a coat, valid or not."""
+    out = list(coat.pieces)
+    for aperture, points in coat.flashes.items():
+        at = np.array(points)
+        reached("a flash", at)
+        out.append(_moved(np.array([aperture.area], dtype=object), at))
+    for aperture, paths in coat.paths.items():
+        out.append(_strokes(aperture, paths, tolerance))
+    if coat.contours:
+        xy = np.array([point for contour in coat.contours for point in contour])
+        reached("a region", xy)
+        sizes = [len(contour) for contour in coat.contours]
+        out.append(shapely.polygons(shapely.linearrings(xy, indices=np.repeat(np.arange(len(sizes)), sizes))))
+    return np.concatenate(out) if out else np.empty(0, dtype=object)
+
+
+def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygons:
+    """Polygons that cover the strokes."""
+    reached("a line", np.array([point for path in paths for point in path]))
+    if aperture.round is None:
+        return _hulls(aperture.pen, paths)
+    single = np.array([path for path in paths if len(path) == 2]).reshape(-1, 2, 2)
+    straight = stadiums(single[:, 0], single[:, 1], aperture.round, tolerance)
+    pen = Pen(aperture.round, "round", "round", 4.0, tolerance)
+    longer = [piece for path in paths if len(path) > 2 for piece in _chain(np.array(path), pen)]
+    return np.concatenate([straight, np.array(longer, dtype=object)])
+
+
+def _chain(points: Floats, pen: Pen) -> list[BaseGeometry]:
+    """A stroke through several points; closed, if it ends where it began."""
+    closed = bool((points[0] == points[-1]).all()) and len(points) > 3
+    return stroke(Polyline(points, np.ones(len(points), dtype=bool)), closed, pen)
+
+
+def _hulls(pen: BaseGeometry | None, paths: list[Path]) -> Polygons:
+    """The tracks of a convex pen along straight lines."""
+    segments = np.array([pair for path in paths for pair in pairwise(path)])
+    rim = shapely.get_coordinates(pen)
+    if len(rim) == 0:
+        return np.empty(0, dtype=object)
+    xy = (segments[:, :, None] + rim).reshape(len(segments), -1, 2)
+    clouds = shapely.multipoints(
+        shapely.points(xy.reshape(-1, 2)), indices=np.repeat(np.arange(len(xy)), xy.shape[1])
+    )
+    hulls: Polygons = shapely.convex_hull(clouds)
+    return hulls

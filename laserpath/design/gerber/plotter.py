@@ -1,0 +1,349 @@
+"""Gerber's modal state, and what each command does to it.
+
+A stroke goes on until the aperture, the polarity or a move without light ends it, so that its joins are seen
+as such. Blocks (step and repeat, block apertures) are paintings of their own until they are closed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from laserpath.design.gerber import arcs, macros
+from laserpath.design.gerber.apertures import Aperture, Turn, define, of_area
+from laserpath.design.gerber.numbers import MM, Format, decimal, whole
+from laserpath.design.gerber.paint import Painting, Path, repeat
+from laserpath.design.gerber.shapes import Point, step
+from laserpath.design.gerber.words import Fields
+from laserpath.design.overlay import EMPTY
+from laserpath.errors import InputError
+
+OFF = (
+    0.02  # share of the radius, and of the distance of its ends, by which an arc may miss its end in silence
+)
+_NEUTRAL = {
+    "OF": (r"(A[+-]?[0.]+)?(B[+-]?[0.]+)?", "moves the image: take --offset"),
+    "SF": (r"(A\+?1(\.0*)?)?(B\+?1(\.0*)?)?", "scales the image: take --scale"),
+    "MI": (r"(A0)?(B0)?", "mirrors the image: take --mirror"),
+    "IR": (r"0*", "turns the image: take --rotate"),
+    "AS": (r"(AXBY)?", "swaps the axes"),
+    "IP": (r"POS", "makes the image negative, on a sheet whose size Gerber does not say: take --negative"),
+}
+"""Commands that are no longer in the specification → what they may say, and what they do else."""
+_SILENT = ("TF", "TA", "TO", "TD", "IN", "LN", "IC")
+
+
+@dataclass(slots=True)
+class _Block:
+    """A painting inside the image. number: of the block aperture; None: step and repeat, at `shifts`."""
+
+    painting: Painting
+    number: int | None
+    shifts: list[Point] = field(default_factory=list)
+
+
+class Plotter:
+    """The state between commands. scale: mm of the file's unit, if it is known.  tolerance: mm."""
+
+    def __init__(self, tolerance: float, scale: float | None) -> None:
+        self.tolerance = tolerance
+        self._format = Format(scale)
+        self.painting = Painting(tolerance)
+        self.warnings: dict[str, None] = {}
+        self.ended = False
+        self._stack: list[_Block] = []
+        self._macros: dict[str, macros.Macro] = {}
+        self._apertures: dict[int, Aperture] = {}
+        self._number: int | None = None
+        self._aperture: Aperture | None = None  # the current one, turned
+        self._turn, self._solid = Turn(), True
+        self._mode, self._quadrant, self._last = 1, "", 0
+        self._at: Point = (0.0, 0.0)
+        self._path: Path = []
+        self._contour: Path | None = None  # None: not in a region
+
+    def word(self, fields: Fields) -> None:
+        """A word command."""
+        said = {}
+        operation = -1
+        for letter, number in fields:
+            if letter == "G":
+                if whole(number) == 4:
+                    return
+                self._g(whole(number))
+            elif letter == "D":
+                operation = whole(number)
+            elif letter == "M":
+                self._m(whole(number))
+            elif letter in "XYIJ":
+                said[letter] = number
+            elif letter != "N":
+                raise InputError(f"{letter + number!r} is not a command of Gerber")
+        if operation >= 10:
+            self._select(operation)
+        elif operation >= 0 or said:
+            self._operate(operation, said)
+
+    def extended(self, text: str) -> None:
+        """An extended command, or several."""
+        if text.startswith("AM"):
+            macro = macros.parse(text[2:])
+            self._macros[macro.name] = macro
+            return
+        for part in text.split("*"):
+            if part := part.strip():
+                self._extended(part)
+
+    @property
+    def scale(self) -> float | None:
+        """What the file's unit is in mm, if it is known."""
+        return self._format.scale
+
+    def finish(self) -> Painting:
+        """The image, when all commands are done."""
+        self._lift()
+        if self._contour is not None:
+            raise InputError("the file ends inside a region (G36 without G37)")
+        while self._stack:
+            if self._stack[-1].number is not None:
+                raise InputError("the file ends inside a block aperture")
+            self._close()
+        return self.painting
+
+    # Extended commands
+
+    def _extended(self, text: str) -> None:
+        key, rest = text[:2], re.sub(r"\s+", "", text[2:])
+        if key in _SILENT:
+            return None
+        if key in _NEUTRAL:
+            allowed, instead = _NEUTRAL[key]
+            if not re.fullmatch(allowed, rest):
+                raise InputError(f"{text[:40]!r} {instead}")
+            return None
+        actions: dict[str, Callable[[str], None]] = {
+            "FS": self._format.read,
+            "MO": self._unit,
+            "AD": lambda _: self._define(text),
+            "LP": self._polarity,
+            "LM": self._mirrored,
+            "LR": self._rotated,
+            "LS": self._scaled,
+            "SR": self._step_repeat,
+            "AB": self._block,
+            "IF": self._include,
+        }
+        if key not in actions:
+            if re.fullmatch(r"[GDMXYN][\dGDMXYIJ+-]*", text):  # a word command between %
+                return self.word(re.findall(r"([A-Z])([+-]?\d*)", text))
+            raise InputError(f"{text[:40]!r} is not a command of Gerber")
+        self._lift()
+        actions[key](rest)
+        return None
+
+    def _unit(self, text: str) -> None:
+        if text not in MM:
+            raise InputError(f"the unit {text[:40]!r} is neither MM nor IN")
+        self._format.scale = MM[text]
+
+    def _define(self, text: str) -> None:
+        number, aperture = define(text, self._macros, self._format.mm(), self.tolerance)
+        self._set(number, aperture)
+
+    def _set(self, number: int, aperture: Aperture) -> None:
+        self._apertures[number] = aperture
+        if number == self._number:
+            self._select(number)
+
+    def _polarity(self, text: str) -> None:
+        if text not in ("D", "C"):
+            raise InputError(f"the polarity {text[:40]!r} is neither D nor C")
+        self._solid = text == "D"
+
+    def _mirrored(self, text: str) -> None:
+        if text not in ("N", "X", "Y", "XY"):
+            raise InputError(f"the mirroring {text[:40]!r} is none of N, X, Y, XY")
+        self._turned(Turn(text, self._turn.degrees, self._turn.scale))
+
+    def _rotated(self, text: str) -> None:
+        self._turned(Turn(self._turn.mirror, decimal(text, "rotation"), self._turn.scale))
+
+    def _scaled(self, text: str) -> None:
+        scale = decimal(text, "scale")
+        if not 1e-6 <= scale <= 1e6:
+            raise InputError(f"the scale {text[:40]!r} is not above 0")
+        self._turned(Turn(self._turn.mirror, self._turn.degrees, scale))
+
+    def _turned(self, turn: Turn) -> None:
+        self._turn = turn
+        if self._number is not None:
+            self._select(self._number)
+
+    def _step_repeat(self, text: str) -> None:
+        if self._stack and self._stack[-1].number is None:
+            self._close()
+        if not text:
+            return
+        found = re.fullmatch(r"X(\d{1,7})Y(\d{1,7})I([+-]?[\d.]+)J([+-]?[\d.]+)", text)
+        if not found:
+            raise InputError(f"step and repeat {text[:40]!r} is not like X3Y2I5.0J4.0")
+        columns, rows = int(found[1]), int(found[2])
+        if not (1 <= columns * rows <= 1_000_000 and columns and rows):
+            raise InputError(f"step and repeat has {columns} x {rows} copies, but 1 to 1000000 are possible")
+        x, y = (decimal(found[k], "step") * self._format.mm() for k in (3, 4))
+        shifts = [(i * x, j * y) for i in range(columns) for j in range(rows)]
+        self._open(_Block(self.painting, None, shifts))
+
+    def _block(self, text: str) -> None:
+        if text:
+            found = re.fullmatch(r"D0*(\d{2,9})", text)
+            if not found or int(found[1]) < 10:
+                raise InputError(f"the block aperture {text[:40]!r} has no number from D10 on")
+            self._open(_Block(self.painting, int(found[1])))
+        elif not self._stack or self._stack[-1].number is None:
+            raise InputError("a block aperture is closed that was not opened")
+        else:
+            self._close()
+
+    def _include(self, text: str) -> None:
+        raise InputError(f"the file includes another one, {text[:40]!r}, which is not opened")
+
+    def _open(self, block: _Block) -> None:
+        if self._contour is not None:
+            raise InputError("a block begins inside a region")
+        if len(self._stack) >= 20:
+            raise InputError("blocks are nested more than 20 deep")
+        self._stack.append(block)
+        self.painting = Painting(self.tolerance)
+
+    def _close(self) -> None:
+        self._lift()
+        block, layers = self._stack.pop(), self.painting.layers()
+        self.painting = block.painting
+        if block.number is None:
+            repeat(layers, np.array(block.shifts), self.painting)
+        elif len(layers) == 1 and layers[0].solid:
+            self._set(block.number, of_area(layers[0].pieces[0]))
+        else:
+            nothing = of_area(EMPTY)
+            self._set(block.number, Aperture(nothing.area, None, None, layers=tuple(layers)))
+
+    # Word commands
+
+    def _g(self, code: int) -> None:
+        if code in (0, 1, 2, 3):
+            self._mode = max(code, 1)
+        elif code == 36:
+            self._lift()
+            self._contour = []
+        elif code == 37:
+            self._end_contour()
+            self._contour = None
+        elif code in (70, 71):
+            self._format.scale = MM["IN" if code == 70 else "MM"]
+        elif code in (74, 75):
+            self._quadrant = "single" if code == 74 else "multi"
+        elif code in (90, 91):
+            self._format.incremental = code == 91
+        elif code not in (54, 55):
+            raise InputError(f"G{code:02d} is not a command of Gerber")
+
+    def _m(self, code: int) -> None:
+        if code in (0, 2):
+            self.ended = True
+        elif code != 1:
+            raise InputError(f"M{code:02d} is not a command of Gerber")
+
+    def _select(self, number: int) -> None:
+        if number not in self._apertures:
+            raise InputError(f"aperture D{number} is not defined")
+        self._lift()
+        self._number, self._aperture = number, self._turn.aperture(self._apertures[number])
+
+    def _operate(self, operation: int, said: dict[str, str]) -> None:
+        """D01, D02, D03; without one, the last again."""
+        if operation < 0:
+            operation = self._last
+        start, self._at = self._at, self._point(said)
+        self._last = operation
+        if operation == 1:
+            self._line(start, said)
+        elif operation == 2:
+            self._lift()
+            self._end_contour()
+        elif operation == 3:
+            self._flash()
+        else:
+            raise InputError("coordinates come without D01, D02 or D03")
+
+    def _point(self, said: dict[str, str]) -> Point:
+        out = []
+        for axis, now in zip("XY", self._at, strict=True):
+            if axis not in said:
+                out.append(now)
+            else:
+                value = self._format.length(said[axis])
+                out.append(now + value if self._format.incremental else value)
+        return out[0], out[1]
+
+    def _flash(self) -> None:
+        self._lift()
+        if self._contour is not None:
+            raise InputError("a flash (D03) stands inside a region")
+        if self._aperture is None:
+            raise InputError("a flash (D03) comes before an aperture is chosen")
+        self.painting.flash(self._aperture, self._at, self._solid)
+
+    def _line(self, start: Point, said: dict[str, str]) -> None:
+        path = self._path if self._contour is None else self._contour
+        if not path:
+            path.append(start)
+        if self._mode == 1:
+            path.append(self._at)
+            return
+        i, j = (self._format.length(said[k]) if k in said else 0.0 for k in "IJ")
+        wide = (self._aperture.round or 0.0) / 2 if self._contour is None and self._aperture else 0.0
+        path += self._arc(start, (i, j), wide)
+
+    def _arc(self, start: Point, centre: Point, wide: float) -> Path:
+        """Vertices of the arc from `start` to where we are. centre: from the start.  wide: half the pen."""
+        if not self._quadrant:
+            self.warnings["arcs come without G74 or G75, and are taken as of G75"] = None
+        find = arcs.single if self._quadrant == "single" else arcs.multi
+        found = find(start, self._at, centre, 1 if self._mode == 3 else -1)
+        radius = max(found.radii)
+        if not math.isfinite(radius) or radius == 0 or found.sweep == 0:
+            return [self._at]
+        missed = abs(found.radii[0] - found.radii[1])
+        if missed > max(OFF * radius, self.tolerance):
+            self.warnings[f"an arc misses its end by {missed:.2g} mm, and is bent to reach it"] = None
+        return arcs.vertices(found, step(radius + wide, self.tolerance))
+
+    def _lift(self) -> None:
+        """End the stroke that is being drawn."""
+        if not self._path:
+            return
+        path, self._path = self._path, []
+        aperture = self._aperture
+        if aperture is None:
+            raise InputError("a line (D01) comes before an aperture is chosen")
+        if aperture.layers or (aperture.round is None and aperture.pen is None):
+            raise InputError(
+                f"a line is drawn with aperture D{self._number}, which is not convex: Gerber does not say how"
+            )
+        if aperture.holed:
+            self.warnings["lines are drawn with an aperture that has a hole, which they do not leave"] = None
+        if aperture.pen is None or aperture.pen.is_empty:
+            self.warnings["lines of an aperture without width leave nothing"] = None
+            return
+        self.painting.draw(aperture, path, self._solid)
+
+    def _end_contour(self) -> None:
+        if self._contour:
+            if len(self._contour) > 2:
+                self.painting.fill(self._contour, self._solid)
+            self._contour = []

@@ -1,0 +1,74 @@
+"""The way from the bytes of a Gerber file to a `Design`."""
+
+from __future__ import annotations
+
+import re
+
+import shapely
+
+from laserpath.design.gerber.numbers import MM
+from laserpath.design.gerber.paint import Painting, area
+from laserpath.design.gerber.plotter import Plotter
+from laserpath.design.gerber.words import commands, text_of, where
+from laserpath.design.joined import reached, without_specks
+from laserpath.design.overlay import tidy
+from laserpath.design.reading import Reading
+from laserpath.errors import InputError
+from laserpath.quantities import LENGTH
+from laserpath.types import Design
+
+SPECK = 1e-3  # parts and holes smaller than this times tolerance² are rounding, not drawing
+
+
+def read(data: bytes, name: str, reading: Reading) -> Design:
+    """The design in a Gerber file. name: of the design."""
+    if reading.layers:
+        raise InputError(f"a Gerber file is one layer, but layer {reading.layers[0]!r} is asked for")
+    text = text_of(data)
+    plotter = Plotter(reading.tolerance, float(LENGTH[reading.unit]) if reading.unit else None)
+    painting = _plotted(text, plotter)
+    layers = painting.layers()
+    shown = area(layers)
+    if any(not layer.solid for layer in layers):  # differences leave slivers, unions of one polarity do not
+        shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
+    reached("the design", shapely.get_coordinates(shown))
+    if shown.is_empty:
+        raise InputError("the design is empty: " + ("all is cleared again" if layers else "nothing is drawn"))
+    warnings = (*plotter.warnings, *_about(text))
+    unit = "inches" if plotter.scale == MM["IN"] else "mm"
+    source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {unit}")))
+    return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,))
+
+
+def _plotted(text: str, plotter: Plotter) -> Painting:
+    """What all commands draw."""
+    at = 0
+    try:
+        for command in commands(text):
+            at = command.at
+            if command.fields:
+                plotter.word(command.fields)
+            else:
+                plotter.extended(command.text)
+            if plotter.ended:
+                return plotter.finish()
+    except InputError as error:
+        said = str(error)
+        raise InputError(said if said.startswith("line ") else f"{where(text, at)}: {said}") from None
+    raise InputError("the file is cut off: it does not end with M02")
+
+
+def _about(text: str) -> tuple[str, ...]:
+    """What the file says of its own polarity."""
+    if _attribute(text, "FilePolarity") == "Negative":
+        return (
+            "the file says that it shows where material is absent (FilePolarity Negative); with --negative "
+            "what is not drawn becomes solid",
+        )
+    return ()
+
+
+def _attribute(text: str, name: str) -> str:
+    """The value of a file attribute, of X2 or in a comment, or ''."""
+    found = re.search(rf"TF\.{name},([^*%]{{1,60}})\*", text)
+    return found[1].strip() if found else ""

@@ -1,0 +1,22 @@
+"""What a file calls its layers and cells, and what to say when one is asked for that it has not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from laserpath.errors import InputError
+
+LISTED = 20
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> InputError:
+    """One sentence with the known names, and the nearest. kind: 'layer', 'cell'."""
+    if not known:
+        return InputError(f"{kind} {name!r} is unknown: the file has no {kind}s")
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    listed = ", ".join(map(repr, known[:LISTED]))
+    by_lower = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=2)
+    hint = f"; did you mean {' or '.join(repr(by_lower[k]) for k in near)}?" if near else ""
+    return InputError(f"{kind} {name!r} is unknown; known: {listed}{more}{hint}")

@@ -1,0 +1,145 @@
+"""PNG and TIFF files → how much ink is in each pixel, and how wide a pixel is.
+
+    ink = α (1 − min(R, G, B))      0 paper … 1 black;  α opacity, paper is white
+
+linear in the numbers of the file, so that a pixel that a black edge half covers has half the ink. The
+smallest channel and not the brightness: a saturated colour is as solid as black, as in SVG, and half a pixel
+of pure yellow or red is half ink too. Greys of floating point go from 0 black to 1 white.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import warnings
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, TiffTags, UnidentifiedImageError
+
+from laserpath.arrays import Floats
+from laserpath.errors import InputError
+
+PIXELS_MAX = 1 << 26
+SQUARE = 1e-3  # by which width and height of a pixel may differ, for files round their resolution
+
+_BROKEN = (
+    OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, KeyError, IndexError, TypeError,
+    OverflowError, AttributeError, MemoryError, ZeroDivisionError, NotImplementedError, RuntimeError,
+)  # fmt: skip
+"""What Pillow is known to raise on files that are broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """ink: (rows, columns) float64, 0 paper … 1 black, row 0 is the lowest.
+
+    pixel: mm, the width of one; None: the file does not say.  warnings: a sentence each.
+    """
+
+    ink: Floats
+    pixel: float | None
+    warnings: tuple[str, ...] = ()
+
+
+def ink(data: bytes) -> tuple[Floats, float | None]:
+    """The ink of an image file, (rows, columns) with row 0 the lowest, and the width of its pixels in mm."""
+    pixels = decode(data)
+    return pixels.ink, pixels.pixel
+
+
+def decode(data: bytes) -> Pixels:
+    """The first picture of a PNG or TIFF file."""
+    if not data:
+        raise InputError("the file is empty")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what Pillow warns, only what cannot be decoded matters
+        try:
+            with Image.open(io.BytesIO(data), formats=("PNG", "TIFF")) as image:
+                _bounded(image)
+                pages = getattr(image, "n_frames", 1)
+                image.load()
+                found = _ink(image), _pixel(image)
+        except InputError:
+            raise
+        except UnidentifiedImageError:
+            raise InputError(_unknown(data)) from None
+        except Image.DecompressionBombError:
+            raise InputError(f"the image has more than {PIXELS_MAX:.2g} pixels, which is the limit") from None
+        except _BROKEN as error:
+            what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
+            raise InputError(f"the image is broken or cut off ({what})") from None
+    said = (f"only the first of the file's {pages} pictures is read",) if pages > 1 else ()
+    return Pixels(found[0][::-1], found[1], said)
+
+
+def _unknown(data: bytes) -> str:
+    """Why it is no picture."""
+    known = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"BM": "BMP", b"RIFF": "WebP", b"%PDF": "PDF"}
+    for magic, kind in known.items():
+        if data.startswith(magic):
+            return f"the file is {kind}, but only PNG and TIFF are read"
+    if data.startswith((b"\x89PNG", b"II*\0", b"MM\0*")):
+        return "the image is broken or cut off"
+    return "the file is neither PNG nor TIFF"
+
+
+def _bounded(image: Image.Image) -> None:
+    """Raise for too many pixels before they are unpacked."""
+    columns, rows = image.size
+    if columns * rows > PIXELS_MAX:
+        raise InputError(
+            f"the image has {columns} × {rows} pixels, above {PIXELS_MAX:.2g}: scale it down or split it"
+        )
+
+
+def _ink(image: Image.Image) -> Floats:
+    """(rows, columns), row 0 the uppermost."""
+    mode = image.mode
+    if mode.startswith("I;16") or (mode == "I" and image.format == "PNG"):  # the latter before Pillow 11
+        return _from_white(np.asarray(image, dtype=np.float64) / 65535, image)
+    if mode == "F":
+        return _from_white(_unit(np.asarray(image, dtype=np.float64)), image)
+    if mode == "I":
+        raise InputError("the image has whole numbers of 32 bit; save it with 8 or 16 bit, or as floats")
+    if mode in ("1", "L") and "transparency" not in image.info:
+        return 1 - np.asarray(image.convert("L"), dtype=np.float64) / 255
+    channels = np.asarray(image.convert("RGBA"))
+    opaque = channels[..., 3] / 255
+    return opaque * (1 - channels[..., :3].min(axis=2) / 255)
+
+
+def _from_white(white: Floats, image: Image.Image) -> Floats:
+    """Ink of greys that Pillow hands over as they are in the file."""
+    tags = getattr(image, "tag_v2", {})
+    white_is_zero = tags.get(_TAG["PhotometricInterpretation"]) == 0
+    return white if white_is_zero else 1 - white
+
+
+_TAG = {tag.name: number for number, tag in TiffTags.TAGS_V2.items()}
+
+
+def _unit(white: Floats) -> Floats:
+    """Greys of floating point, checked."""
+    low, high = float(white.min()), float(white.max())
+    if not (low >= 0 and high <= 1):  # NaN too
+        raise InputError(
+            f"the image has floats from {low:g} to {high:g}, but they must go from 0 black to 1 white"
+        )
+    return white
+
+
+def _pixel(image: Image.Image) -> float | None:
+    """Width of a pixel in mm, if the file says it in a unit of length."""
+    resolution = image.info.get("dpi")
+    if image.format == "TIFF" and _TAG["XResolution"] not in image.tag_v2:  # type: ignore[attr-defined]
+        return None
+    if resolution is None:
+        return None
+    x, y = (float(value) for value in resolution)
+    if not (np.isfinite([x, y]).all() and min(x, y) > 0):
+        return None
+    if abs(x - y) > SQUARE * max(x, y):
+        raise InputError(f"the image's pixels are {25.4 / x:.4g} × {25.4 / y:.4g} mm, but must be square")
+    return 25.4 / x

@@ -1,0 +1,150 @@
+"""GeoJSON, WKT and shapely geometry → `Design`.
+
+Coordinates are plane, in mm unless `Reading.unit` says else, y up; never longitude and latitude, whatever the
+file says of its reference system. A polygon whose rings cross is filled by even-odd, all of them together,
+and polygons that overlap are joined. Lines and points have an area only with a width, with round ends and
+joins: in GeoJSON a feature's property "width", in the unit of the coordinates. Nothing that a file links to
+is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from laserpath.design import geojson
+from laserpath.design.joined import Polygons, joined, reached
+from laserpath.design.reading import Reading
+from laserpath.design.shapes import DEEPEST, Shapes, as_width, needs_width
+from laserpath.errors import InputError
+from laserpath.quantities import LENGTH
+from laserpath.types import Design
+
+TOLERANCE = 1e-3  # mm, of round ends and joins where nobody says it
+LARGEST_FILE = 300e6  # bytes; they need about 30 times as many to be read
+
+
+def read(data: bytes, name: str, reading: Reading) -> Design:
+    """The design in a GeoJSON or WKT file; what it begins with says which. name: of the design."""
+    text = _text(data)
+    unit = reading.unit or "mm"
+    shapes = Shapes(float(LENGTH[unit]), reading.tolerance)
+    is_json = text.startswith(("{", "["))
+    if is_json:
+        geojson.gather(text, shapes, reading.layers)
+    elif reading.layers:
+        raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is asked for")
+    else:
+        _gather_wkt(text, shapes)
+    area = joined(shapes.polygons())
+    if area.is_empty:
+        raise InputError("the design is empty: none of its polygons has an area")
+    source = (f"{'GeoJSON' if is_json else 'WKT'} in {unit}",)
+    return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
+
+
+def from_geometry(
+    geometry: BaseGeometry, name: str = "design", width: float | None = None, tolerance: float = TOLERANCE
+) -> Design:
+    """The design that a shapely geometry of any kind shows, in mm, y up.
+
+    width: mm, of its lines and points; without one they are refused.  tolerance: mm, of their round ends.
+    """
+    if not isinstance(geometry, BaseGeometry):
+        raise InputError(f"geometry is a {type(geometry).__name__}, but must be a shapely geometry")
+    shapes = Shapes(1.0, tolerance)
+    if width is not None:
+        width = as_width(width, "geometry")
+    _add([("geometry", geometry)], width, shapes)
+    area = joined(shapes.polygons())
+    if area.is_empty:
+        raise InputError(f"design {name!r} is empty: no part of its geometry has an area")
+    return Design(shapely.normalize(area), name)
+
+
+def _text(data: bytes) -> str:
+    """The file as text; what is none is refused by name."""
+    if not data.strip():
+        raise InputError("the file is empty")
+    if len(data) > LARGEST_FILE:
+        raise InputError(
+            f"the file has {len(data) / 1e6:.0f} MB, but {LARGEST_FILE / 1e6:.0f} MB is the limit; split it"
+        )
+    try:
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("the file is not text, but GeoJSON and WKT are") from None
+    if "\0" in text:
+        raise InputError("the file is not text, but GeoJSON and WKT are")
+    return text.strip()
+
+
+def _gather_wkt(text: str, shapes: Shapes) -> None:
+    """Add to the shapes what a text of one geometry, or of one a line, holds."""
+    text = re.sub(r"(?im)^\s*SRID=\d+;", "", text)
+    if not re.match(r"[A-Za-z]+[\s(]", text):
+        raise InputError(
+            "the file is neither GeoJSON nor WKT: it begins with neither '{' nor a geometry's name"
+        )
+    depth = np.cumsum([(c == "(") - (c == ")") for c in re.sub(r"[^()]+", "", text)])
+    if depth.size and depth.max() > DEEPEST:
+        raise InputError(f"the WKT nests geometries more than {DEEPEST} deep")
+    _add(_wkt_geometries(text), None, shapes)
+
+
+def _wkt_geometries(text: str) -> list[tuple[str, BaseGeometry]]:
+    """What to call them, and they; one a line, if each line is one."""
+    lines = [(f"line {k}", line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
+    names, texts = zip(*lines, strict=True)
+    try:
+        return list(zip(names, _parsed(texts), strict=True))
+    except shapely.GEOSException:
+        pass
+    try:
+        return [("the geometry", _parsed([text])[0])]
+    except shapely.GEOSException as error:
+        what = str(error).removeprefix("ParseException: ").splitlines()[0][:120]
+        raise InputError(f"the WKT is broken or cut off ({what})") from None
+
+
+def _parsed(texts: Sequence[str]) -> Polygons:
+    """Geometries of any kind, one a text."""
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is refused by name
+            return shapely.from_wkt(texts)
+    except NotImplementedError:
+        raise InputError("the WKT has curves, which are not read: make them polygons") from None
+
+
+def _add(named: list[tuple[str, BaseGeometry]], width: float | None, shapes: Shapes) -> None:
+    """Gather shapely geometries, each with what to call it."""
+    polygons: list[BaseGeometry] = []
+    for where, geometry in named:
+        for part in _simple(geometry, where):
+            if part.geom_type == "Polygon":
+                polygons.append(part)
+            else:
+                needs_width(part.geom_type, where, width)
+                shapes.line(shapely.get_coordinates(part), width or 0.0, where)
+    scaled = shapely.transform(shapely.force_2d(np.array(polygons, object)), lambda xy: xy * shapes.scale)
+    reached("the design", shapely.get_coordinates(scaled))
+    shapes.pieces += scaled.tolist()
+
+
+def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[BaseGeometry]:
+    """The polygons, lines and points that it consists of."""
+    kind = geometry.geom_type
+    if depth > DEEPEST:
+        raise InputError(f"{where} nests collections more than {DEEPEST} deep")
+    if kind in ("Polygon", "LineString", "LinearRing", "Point"):
+        if not geometry.is_empty:
+            yield geometry
+    elif kind in ("MultiPolygon", "MultiLineString", "MultiPoint", "GeometryCollection"):
+        for part in shapely.get_parts(geometry):
+            yield from _simple(part, where, depth + 1)
+    else:
+        raise InputError(f"{where} is a {kind}, but curves are not read: make it a polygon")

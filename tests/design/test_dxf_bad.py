@@ -1,0 +1,277 @@
+"""DXF files that cannot be read: one clear sentence each, and nothing outside them is ever opened."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ezdxf import xref
+from same_shape_cad import as_dxf, dxf, text
+
+from laserpath.design import load
+from laserpath.design.dxf import blocks, document, read
+from laserpath.design.reading import Reading
+from laserpath.errors import InputError
+from laserpath.types import Design
+
+GOOD = as_dxf()
+BINARY = as_dxf(binary=True)
+CIRCLE = "0 CIRCLE; 8 0; 10 {x}; 20 0; 40 {r}"
+
+
+def circle(x: str = "0", r: str = "1") -> bytes:
+    return text(CIRCLE.format(x=x, r=r))
+
+
+def nested(depth: int, columns: int = 1) -> bytes:
+    """Blocks in blocks, each placing the one below in a row."""
+
+    def draw(drawing: Any, model: Any) -> None:
+        drawing.blocks.new("B0").add_circle((0, 0), 1)
+        for k in range(depth):
+            array = {"column_count": columns, "column_spacing": 1}
+            drawing.blocks.new(f"B{k + 1}").add_blockref(f"B{k}", (0, 0), array)
+        model.add_blockref(f"B{depth}", (0, 0))
+
+    return dxf(draw)
+
+
+def circular(drawing: Any, model: Any) -> None:
+    drawing.blocks.new("A").add_blockref("B", (0, 0))
+    drawing.blocks.new("B").add_blockref("a", (0, 0))
+    model.add_blockref("A", (0, 0))
+
+
+SHARP = [(0, 0, 1, 0.5), (1e9, 0, 1, 0.5), (0, 1, 1, 0.5)]
+
+FILES = {
+    "empty": (b"", "the file is empty"),
+    "blank": (b" \n\n ", "the file is empty"),
+    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is not DXF"),
+    "SVG": (b"<svg/>", "is not DXF"),
+    "DWG": (b"AC1027\0\0\0", "DWG.*save it as DXF"),
+    "noise": (random.Random(0).randbytes(4000), "is not DXF"),
+    "no EOF": (GOOD[: GOOD.rindex(b"EOF") - 2], "cut off"),
+    "cut at a third": (GOOD[: len(GOOD) // 3], "cut off"),
+    "cut in the last line": (GOOD.rstrip()[:-1], "cut off"),
+    "binary, cut": (BINARY[: len(BINARY) // 2], "cut off"),
+    "binary, noise": (BINARY[:22] + random.Random(0).randbytes(500) + b"EOF\0", "damaged"),
+    "nothing": (dxf(lambda d, m: None), "the design is empty"),
+    "only a picture": (
+        dxf(lambda d, m: m.add_image(d.add_image_def("a.png", (9, 9)), (0, 0), (1, 1))),
+        "1 IMAGE on layer '0': left out",
+    ),
+    "no area": (dxf(lambda d, m: m.add_line((0, 0), (9, 9))), "1 line on layer '0': no area"),
+    "missing block": (dxf(lambda d, m: m.add_blockref("NUT", (0, 0))), "block 'NUT' .* is not in the file"),
+    "only a reference": (
+        dxf(lambda d, m: (xref.define(d, "X", "plan.dxf"), m.add_blockref("X", (0, 0)))),
+        "external reference 'plan.dxf' .* never read",
+    ),
+    "circular blocks": (dxf(circular), "block 'a' contains itself"),
+    "deep": (nested(150), "nested more than 100 deep"),
+    "many": (nested(9, 10), "repeated too often"),
+    "huge array": (
+        dxf(
+            lambda d, m: (
+                d.blocks.new("B").add_circle((0, 0), 1),
+                m.add_blockref(
+                    "B",
+                    (0, 0),
+                    {"column_count": 30000, "row_count": 30000, "column_spacing": 1, "row_spacing": 1},
+                ),
+            )
+        ),
+        "900000000 times, above 1000000",
+    ),
+    "NaN": (circle(r="nan"), "damaged|not finite|reaches"),
+    "infinity": (circle(x="inf"), "damaged|not finite|reaches"),
+    "1e300": (circle(x="1e300"), "farther than 100 m"),
+    "1e12": (circle(x="1e12"), "farther than 100 m"),
+    "a radius of 1e12": (circle(r="1e12"), "farther than 100 m"),
+    "metres": (dxf(lambda d, m: m.add_circle((500, 0), 9), units=6), "farther than 100 m .*check the unit"),
+    "a wide line without end": (
+        dxf(lambda d, m: m.add_lwpolyline(SHARP, format="xysb")),
+        "LWPOLYLINE #.* is longer than 100 m",
+    ),
+    "a spline without end": (
+        dxf(lambda d, m: m.add_spline_control_frame([(0, 0), (1e14, 1e13), (-1e14, 5), (0, 1)])),
+        "more than 100000 straight pieces",
+    ),
+    "light years": (dxf(lambda d, m: m.add_circle((0, 0), 1), units=19), "is 19, which is no unit"),
+    "no number": (circle(x="abc"), "damaged"),
+    "no group code": (GOOD.replace(b"ENTITIES", b"ENTITIES\nxyz", 1), "damaged"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> None:
+    content, words = FILES[case]
+    path = tmp_path / "bad.dxf"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words) as error:
+        load(path, tolerance=0.002)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_a_self_crossing_outline_is_filled_by_turns() -> None:
+    bow = dxf(lambda d, m: m.add_lwpolyline([(0, 0), (4, 4), (4, 0), (0, 4)], close=True))
+    assert read(bow, "bow", Reading(0.01)).area.area == pytest.approx(8)
+
+
+def test_more_entities_than_can_be_read_are_refused_before_they_are() -> None:
+    data = text("\n".join(["0\nPOINT\n8\n0"] * (document.MOST + 1)))
+    with pytest.raises(InputError, match=f"above the {document.MOST} that can be read"):
+        read(data, "many", Reading(0.01))
+
+
+def test_a_million_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "MOST", 999)
+    with pytest.raises(InputError, match="more than 999 curves"):
+        read(nested(3, 10), "many", Reading(0.01))
+
+
+def test_what_was_repaired_is_told() -> None:
+    """A group code with a letter too much: ezdxf's recovery reads its number."""
+    broken = GOOD.replace(b"AcDbCircle\n 10\n", b"AcDbCircle\n 10x\n", 1)
+    assert broken != GOOD
+    design = read(broken, "broken", Reading(0.01))
+    assert design.area.equals(read(GOOD, "good", Reading(0.01)).area)
+    assert any("was repaired, look at the result" in warning for warning in design.warnings)
+
+
+def test_old_text_encodings_are_fine() -> None:
+    data = dxf(lambda d, m: m.add_circle((0, 0), 1, {"layer": "Fräsen µ"}), version="R2000")
+    assert b"Fr\xe4sen" in data
+    design = read(data, "old", Reading(0.01, layers=("fräsen µ",)))
+    assert design.area.area == pytest.approx(3.14, abs=0.05)
+
+
+WATCH = """
+import json, sys
+from laserpath.design import load
+seen = []
+sys.addaudithook(lambda event, args: seen.append(str(args[0])) if event == "open" else None)
+design = load(sys.argv[1], tolerance=0.01)
+print(json.dumps({"opened": seen, "warnings": design.warnings}))
+"""
+
+
+def test_no_file_that_a_drawing_names_is_opened(tmp_path: Path) -> None:
+    other, picture = tmp_path / "other.dxf", tmp_path / "picture.png"
+    other.write_bytes(dxf(lambda d, m: m.add_circle((0, 0), 50)))
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n")
+
+    def draw(drawing: Any, model: Any) -> None:
+        model.add_circle((0, 0), 1)
+        xref.define(drawing, "X", str(other))
+        model.add_blockref("X", (0, 0))
+        model.add_image(drawing.add_image_def(str(picture), (9, 9)), (0, 0), (1, 1))
+        model.add_underlay(drawing.add_underlay_def(str(tmp_path / "sheet.pdf"), "pdf", "1"))
+
+    path = tmp_path / "names.dxf"
+    path.write_bytes(dxf(draw))
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    said = json.loads(done.stdout)
+    assert str(path) in said["opened"]
+    assert not {str(other), str(picture), str(tmp_path / "sheet.pdf")} & set(said["opened"])
+    assert [kind in " ".join(said["warnings"]) for kind in (str(other), "IMAGE", "PDFUNDERLAY")] == [True] * 3
+
+
+def drawing_of_everything() -> bytes:
+    """Small, with every entity that is read: header, tables, blocks and entities alone."""
+
+    def draw(drawing: Any, model: Any) -> None:
+        block = drawing.blocks.new("B", base_point=(1, 1))
+        block.add_circle((1, 1), 1)
+        block.add_lwpolyline([(0, 0), (3, 0), (3, 3)], dxfattribs={"const_width": 0.2})
+        array = {"rotation": 30, "column_count": 3, "row_count": 2, "column_spacing": 10, "row_spacing": 10}
+        model.add_blockref("B", (5, 5), array)
+        for a, b in (((0, 0), (4, 0)), ((4, 0), (4, 3)), ((4, 3), (0, 0))):
+            model.add_line(a, b)
+        model.add_arc((0, 0), 1, 0, 90)
+        model.add_ellipse((30, 30), (3, 1), 0.5)
+        model.add_lwpolyline([(40, 0, 0, 0, 1), (42, 0, 0, 0, 1)], close=True)
+        model.add_lwpolyline([(0, 40, 2, 0, 0.3), (10, 40, 0, 1, 0)])
+        model.add_polyline2d([(0, 50), (5, 50), (5, 55)], close=True)
+        model.add_rational_spline([(50, 50, 0), (52, 50, 0), (52, 52, 0), (50, 52, 0)], [1, 2, 1, 2])
+        model.add_spline([(60, 0), (65, 5), (70, 0)])
+        hatch = model.add_hatch()
+        hatch.paths.add_polyline_path([(80, 0), (90, 0), (90, 10), (80, 10)], flags=1)
+        island = hatch.paths.add_edge_path(flags=16)
+        island.add_arc((87, 7), 1, 0, 180, ccw=False)
+        island.add_line((86, 7), (88, 7))
+        hatch.paths.add_edge_path(flags=16).add_ellipse((85, 4), (1, 0), 0.5, 0, 360)
+        model.add_solid([(100, 0), (101, 0), (100, 1), (101, 1)])
+
+    whole = dxf(draw, version="R2000").decode("latin-1").replace("\r\n", "\n")
+    header = "  9\n$ACADVER\n  1\nAC1015\n  9\n$INSUNITS\n 70\n4\n"
+    sections = {part.partition("\n")[0]: part for part in whole.split("  0\nSECTION\n  2\n")[1:]}
+    kept = [f"  0\nSECTION\n  2\n{sections[name]}" for name in ("TABLES", "BLOCKS", "ENTITIES")]
+    return f"  0\nSECTION\n  2\nHEADER\n{header}  0\nENDSEC\n{''.join(kept)}  0\nEOF\n".encode("latin-1")
+
+
+STRANGE = [
+    b"nan",
+    b"inf",
+    b"1e300",
+    b"-1",
+    b"0",
+    b"",
+    b"999999999",
+    b"abc",
+    b"1e12",
+    b"  10",
+    b"LINE",
+    b"HATCH",
+]
+
+
+def mutated(lines: list[bytes], first: int, rng: random.Random) -> bytes:
+    out = list(lines)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        k, how = rng.randrange(first, len(out) - 3), rng.random()
+        if how < 0.4:
+            out[k] = rng.choice([*STRANGE, rng.choice(out)])
+        elif how < 0.7:
+            del out[k : k + rng.choice([1, 2])]
+        elif how < 0.8:
+            out.insert(k, rng.choice(out))
+        elif out[k]:
+            letters = bytearray(out[k])
+            letters[rng.randrange(len(letters))] = rng.randrange(256)
+            out[k] = bytes(letters)
+    return b"\n".join(out)
+
+
+def survives(count: int, seed: int) -> int:
+    """How many of the mutated files are still designs; anything but a sentence for the others fails."""
+    rng, whole = random.Random(seed), drawing_of_everything()
+    many_lines = 0
+    lines, first, good = whole.split(b"\n"), whole[: whole.index(b"BLOCKS")].count(b"\n"), 0
+    assert isinstance(read(whole, "whole", Reading(0.01)), Design)
+    for _ in range(count):
+        try:
+            good += isinstance(read(mutated(lines, first, rng), "mutated", Reading(0.01)), Design)
+        except InputError as error:
+            many_lines += "\n" in str(error)
+    assert many_lines == 0
+    return good
+
+
+def test_mutated_files_are_a_design_or_a_sentence() -> None:
+    assert survives(60, seed=1) > 5
+
+
+@pytest.mark.slow
+def test_many_mutated_files_are_a_design_or_a_sentence() -> None:
+    assert survives(1500, seed=2) > 100

@@ -1,0 +1,264 @@
+"""GDSII and OASIS files that cannot be read: one clear sentence each, and never the end of the process."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import random
+import signal
+import struct
+from pathlib import Path
+from typing import Any
+
+import gdstk
+import pytest
+from same_shape_cad import as_gds, written
+
+from laserpath.design import load
+from laserpath.design.gds import extract, hierarchy, isolate, read
+from laserpath.design.reading import Reading
+from laserpath.errors import InputError
+from laserpath.types import Design
+
+GDS, OASIS = as_gds(), as_gds(oasis=True)
+
+
+def record(kind: int, data: bytes = b"") -> bytes:
+    """A GDSII record. kind: its number and type of data, as 0x0206."""
+    return struct.pack(">HH", 4 + len(data), kind) + data
+
+
+def real(mantissa: int, exponent: int) -> bytes:
+    """mantissa / 2⁵⁶ · 16^exponent in GDSII's own floating point."""
+    return bytes([64 + exponent]) + mantissa.to_bytes(7, "big")
+
+
+UNIT = real(0x4189374BC6A7F0, 0) + real(0x44B82FA09B5A54, -7)  # 0.001 user units, 1e-9 m
+
+
+def gds(*elements: bytes, units: bytes = UNIT, name: bytes = b"TOP\0") -> bytes:
+    """A library of one cell with these elements, record by record."""
+    head = (
+        record(0x0002, b"\2\x58")
+        + record(0x0102, bytes(24))
+        + record(0x0206, b"LIB\0")
+        + record(0x0305, units)
+    )
+    cell = record(0x0502, bytes(24)) + record(0x0606, name) + b"".join(elements) + record(0x0700)
+    return head + cell + record(0x0400)
+
+
+def boundary(*points: tuple[int, int]) -> bytes:
+    xy = b"".join(struct.pack(">ii", *p) for p in points)
+    return (
+        record(0x0800)
+        + record(0x0D02, b"\0\1")
+        + record(0x0E02, b"\0\0")
+        + record(0x1003, xy)
+        + record(0x1100)
+    )
+
+
+def place(name: bytes, xy: tuple[int, int] = (0, 0)) -> bytes:
+    return record(0x0A00) + record(0x1206, name) + record(0x1003, struct.pack(">ii", *xy)) + record(0x1100)
+
+
+SQUARE = boundary((0, 0), (1000, 0), (1000, 1000), (0, 1000), (0, 0))
+
+
+def build(draw: Any, oasis: bool = False) -> bytes:
+    library = gdstk.Library(unit=1e-3, precision=1e-9)
+    draw(library, library.new_cell("TOP"))
+    return written(library, oasis)
+
+
+def circular(library: Any, top: Any) -> None:
+    other = library.new_cell("OTHER")
+    top.add(gdstk.Reference(other), gdstk.rectangle((0, 0), (1, 1)))
+    other.add(gdstk.Reference(top))
+
+
+def array(columns: int, rows: int, pitch: float = 2.0) -> Any:
+    def draw(library: Any, top: Any) -> None:
+        cell = library.new_cell("A")
+        cell.add(gdstk.rectangle((0, 0), (1, 1)))
+        top.add(gdstk.Reference(cell, columns=columns, rows=rows, spacing=(pitch, pitch)))
+
+    return draw
+
+
+def laughing(library: Any, top: Any) -> None:
+    cell = library.new_cell("C0")
+    cell.add(gdstk.rectangle((0, 0), (1, 1)))
+    for k in range(1, 30):
+        above = library.new_cell(f"C{k}")
+        above.add(gdstk.Reference(cell, columns=10, rows=1, spacing=(1, 1)))
+        cell = above
+    top.add(gdstk.Reference(cell))
+
+
+FILES = {
+    "empty": (b"", "the file is empty"),
+    "zeros": (bytes(2048), "the file is empty"),
+    "SVG": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "neither GDSII nor OASIS"),
+    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "neither GDSII nor OASIS"),
+    "gzip": (b"\x1f\x8b\x08\0", "compressed"),
+    "noise": (random.Random(0).randbytes(5000), "neither GDSII nor OASIS"),
+    "noise between header and end": (GDS[:6] + random.Random(0).randbytes(900) + record(0x0400), "damaged"),
+    "noise in OASIS": (OASIS[:30] + random.Random(0).randbytes(900) + b"\2" + bytes(255), "damaged|unit"),
+    "cut after the header": (GDS[:6], "cut off"),
+    "cut in a record": (GDS[: len(GDS) // 2], "cut off"),
+    "cut at a record": (GDS[:-4], "cut off"),
+    "OASIS, cut": (OASIS[:-1], "cut off"),
+    "OASIS, cut at a third": (OASIS[: len(OASIS) // 3], "cut off"),
+    "OASIS, only its name": (b"%SEMI-OASIS\r\n", "cut off"),
+    "no cell": (written(gdstk.Library()), "there is no cell in it"),
+    "no polygon": (build(lambda library, top: top.add(gdstk.Label("x", (0, 0)))), "no polygon in cell 'TOP'"),
+    "no area": (gds(boundary((0, 0), (1000, 0), (500, 0), (0, 0))), "no polygon on layer 1/0 .* has an area"),
+    "missing cell": (gds(SQUARE, place(b"GONE")), "'TOP' places a cell 'GONE' that is not in the file"),
+    "missing cell, OASIS": (
+        build(lambda library, top: top.add(gdstk.Reference("GONE")), oasis=True),
+        "'TOP' places a cell 'GONE' that is not in the file",
+    ),
+    "in a circle": (build(circular), "contain each other in a circle: .* in 'TOP'"),
+    "unit 0": (gds(SQUARE, units=bytes(16)), "database unit is 0 mm"),
+    "unit of 1e20 m": (gds(SQUARE, units=real(1 << 52, 0) + real(1 << 52, 18)), "database unit is"),
+    "far away": (
+        gds(boundary((0, 0), (2**31 - 1, 0), (0, 2**31 - 1)), units=real(1 << 52, 0) + real(1 << 52, -2)),
+        "farther than 100 m",
+    ),
+    "10⁹ squares": (build(array(32000, 32000)), "repeated 1024000000 times, above"),
+    "10³⁰ squares": (build(laughing), "holds 1{30} shapes, above the 2000000"),
+    "everything on everything": (build(array(300, 300, pitch=0.001)), "pairs of the 90000 shapes overlap"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> None:
+    content, words = FILES[case]
+    path = tmp_path / "bad.gds"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words) as error:
+        load(path, tolerance=0.002)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_records_by_hand_are_read() -> None:
+    """So that what is wrong above is what was meant to be."""
+    design = read(gds(SQUARE), "square", Reading(0.001))
+    assert design.bounds == pytest.approx((0, 0, 0.001, 0.001))
+    assert read(gds(SQUARE) + bytes(2000), "tape", Reading(0.001)).area.equals(design.area)
+
+
+def test_a_box_and_a_self_crossing_polygon() -> None:
+    box = SQUARE.replace(record(0x0800), record(0x2D00)).replace(
+        record(0x0E02, b"\0\0"), record(0x2E02, b"\0\0")
+    )
+    assert read(gds(box), "box", Reading(0.001)).area.area == pytest.approx(1e-6)
+    bow = boundary((0, 0), (4000, 4000), (4000, 0), (0, 4000), (0, 0))
+    assert read(gds(bow), "bow", Reading(0.001)).area.area == pytest.approx(8e-6)
+
+
+def test_names_with_control_characters_stay_on_one_line() -> None:
+    design = read(gds(SQUARE, name=b"A\nB\0"), "name", Reading(0.001))
+    assert "\n" not in design.source[0]
+
+
+def test_limits_are_checked_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hierarchy, "MOST", 99)
+    with pytest.raises(InputError, match="'TOP' holds 100 shapes, above the 99"):
+        read(build(array(10, 10)), "many", Reading(0.001))
+    monkeypatch.setattr(hierarchy, "MOST", 100)
+    monkeypatch.setattr(hierarchy, "MOST_POINTS", 399)
+    with pytest.raises(InputError, match="'TOP' has 400 vertices, above the 399"):
+        read(build(array(10, 10)), "many", Reading(0.001))
+
+
+def test_a_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolate, "SECONDS", 0.001)
+    with pytest.raises(InputError, match=r"within 0\.001 s"):
+        read(GDS, "slow", Reading(0.001))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_a_reader_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    crash = tmp_path / "crash.py"
+    crash.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    monkeypatch.setattr(isolate, "_EXTRACT", crash)
+    with pytest.raises(InputError, match="gdstk stopped at it with signal 11"):
+        read(GDS, "crash", Reading(0.001))
+
+
+def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    read(GDS, "good", Reading(0.001))
+    with pytest.raises(InputError):
+        read(gds(place(b"GONE")), "bad", Reading(0.001))
+    assert list(tmp_path.iterdir()) == []
+
+
+def forked(arguments: list[str]) -> None:
+    """`isolate._run` without starting a new Python for each of thousands of files."""
+    child = os.fork()
+    if child == 0:
+        faulthandler.disable()  # what crashes is expected to
+        signal.alarm(20)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        done = 1
+        try:
+            extract.main(*arguments)
+            done = 0
+        finally:
+            os._exit(done)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        raise InputError(f"the file is damaged: gdstk stopped at it with signal {os.WTERMSIG(status)}")
+    assert os.WEXITSTATUS(status) == 0, "the extraction let an exception through"
+
+
+def everything(oasis: bool) -> bytes:
+    """Cells, arrays, a path, labels, all small."""
+
+    def draw(library: Any, top: Any) -> None:
+        cell = library.new_cell("A")
+        cell.add(gdstk.rectangle((0, 0), (1, 1), layer=1), gdstk.ellipse((3, 3), 1, tolerance=0.1, layer=1))
+        cell.add(gdstk.FlexPath([(0, 0), (5, 0), (5, 5)], 0.5, ends="round", simple_path=True, layer=1))
+        cell.add(gdstk.Label("hi", (0, 0)))
+        top.add(gdstk.Reference(cell, (10, 10), rotation=0.3, x_reflection=True))
+        top.add(gdstk.Reference(cell, (0, 0), columns=3, rows=2, spacing=(10, 10)))
+
+    return build(draw, oasis)
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    out = bytearray(data)
+    for _ in range(rng.choice([1, 1, 2, 5])):
+        k, how = rng.randrange(4, len(out) - 4), rng.random()
+        if how < 0.7:
+            out[k] = rng.randrange(256)
+        elif how < 0.85:
+            del out[k : k + rng.randrange(1, 9)]
+        else:
+            out[k:k] = rng.randbytes(rng.randrange(1, 9))
+    return bytes(out)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to start many processes fast")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
+def test_mutated_files_are_a_design_or_a_sentence(oasis: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gdstk itself is ended by a signal at 1 % of such GDSII files, and at 7 % of OASIS."""
+    monkeypatch.setattr(isolate, "_run", forked)
+    whole, rng, good, many_lines = everything(oasis), random.Random(3), 0, 0
+    assert isinstance(read(whole, "whole", Reading(0.01)), Design)
+    for _ in range(1000):
+        try:
+            good += isinstance(read(mutated(whole, rng), "mutated", Reading(0.01)), Design)
+        except InputError as error:
+            many_lines += "\n" in str(error)
+    assert many_lines == 0
+    assert good > 80

@@ -1,0 +1,78 @@
+"""Union and even-odd of many polygons against GEOS's own union and the winding number."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from laserpath.design import scattered
+from laserpath.design.fill import fill
+from laserpath.errors import InputError
+
+rings = st.lists(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=7), min_size=1, max_size=7
+)
+
+
+def arrays(polygons: list[list[tuple[int, int]]]) -> list[np.ndarray]:
+    return [np.array(ring, dtype=float) for ring in polygons]
+
+
+@given(polygons=rings)
+@settings(max_examples=100, deadline=None)
+def test_even_odd_is_what_the_winding_numbers_say(polygons: list[list[tuple[int, int]]]) -> None:
+    area = scattered.even_odd(arrays(polygons))
+    assert shapely.is_valid(area)
+    assert shapely.symmetric_difference(area, fill(arrays(polygons), "evenodd")).area < 1e-5
+
+
+@given(polygons=rings)
+@settings(max_examples=100, deadline=None)
+def test_covered_is_the_union(polygons: list[list[tuple[int, int]]]) -> None:
+    pieces = scattered.polygons(*scattered.flat(arrays(polygons)))
+    area = scattered.covered(pieces)
+    assert shapely.is_valid(area)
+    assert shapely.symmetric_difference(area, shapely.union_all(pieces)).area < 1e-5
+    shared = shapely.intersection(*np.meshgrid(shapely.get_parts(area), shapely.get_parts(area)))
+    assert shapely.area(shared[~np.eye(len(shared), dtype=bool)]).sum() < 1e-5
+
+
+def test_rings_may_be_closed_or_open_and_those_without_area_are_left_out() -> None:
+    square = np.array([[0, 0], [2, 0], [2, 2], [0, 2]], dtype=float)
+    shapes = [square, square[[0, 1, 2, 3, 0]], square[:2], square[:1], square[[0, 1, 0]]]
+    pieces = scattered.polygons(*scattered.flat(shapes))
+    assert shapely.area(pieces).tolist() == [4, 4]
+    assert [len(one.exterior.coords) for one in pieces] == [5, 5]
+    assert len(scattered.polygons(*scattered.flat([]))) == 0
+    assert scattered.covered(pieces[:0]).is_empty
+    assert scattered.even_odd([]).is_empty
+
+
+def grid(n: int, size: float) -> list[np.ndarray]:
+    i, j = np.meshgrid(np.arange(n), np.arange(n))
+    corners = np.stack([i.ravel(), j.ravel()], axis=1)[:, None] * 1.0
+    return list(corners + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1]]))
+
+
+@pytest.mark.parametrize(("size", "each"), [(0.5, 0.25), (1.0, 1.0)])
+def test_a_frame_round_many_squares_has_them_as_holes(size: float, each: float) -> None:
+    """Measured 0.5 s; what grows with the square of the number would take minutes."""
+    frame = np.array([[-1, -1], [120, -1], [120, 120], [-1, 120]], dtype=float)
+    start = time.process_time()
+    area = scattered.even_odd([frame, *grid(100, size)])
+    assert time.process_time() - start < 10
+    assert area.area == pytest.approx(121**2 - 10_000 * each)
+    assert scattered.covered(scattered.parts(area)).area == pytest.approx(area.area)
+
+
+def test_too_many_overlaps_are_refused_at_once() -> None:
+    same = scattered.polygons(*scattered.flat(grid(1, 1.0) * 20_000))
+    start = time.process_time()
+    with pytest.raises(InputError, match="pairs of the 20000 shapes overlap, above"):
+        scattered.covered(same)
+    assert time.process_time() - start < 5
