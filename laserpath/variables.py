@@ -45,7 +45,8 @@ class Variables:
         for first, last in runs(path.on):
             length = path.length[first:last]
             s = np.concatenate([[0.0], np.cumsum(length)])
-            closed = last - first > 2 and bool((path.xy[first] == path.xy[last]).all())
+            meets = bool((path.xy[first] == path.xy[last]).all())
+            closed = last - first > 2 and meets and s[-1] > 0
             period = float(s[-1]) if closed else None
             vertices.append(np.arange(first, last + 1))
             nodes = s[:-1] if closed else s
@@ -103,6 +104,8 @@ def _gaussian(
 ) -> sparse.csr_matrix:
     """(len(at), len(nodes)) Gaussian weights over arc length, rows summing to one."""
     n = len(nodes)
+    # A stroke that has shrunk to a point, in a design far below the spot, has no length to share.
+    share = share if share.any() else np.ones(n)
     column, where, weight = np.arange(n), nodes, share
     if period is not None:
         turns = range(-int(_REACH * sigma // period) - 1, int(_REACH * sigma // period) + 2)

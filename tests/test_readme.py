@@ -5,22 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import click
 import pytest
 
-from laserpath.cli import cli
 from laserpath.types import Machine, Resin, Settings
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
-
-
-def test_its_table_has_every_option() -> None:
-    plan = cli.commands_by_name()["plan"]
-    options = {o for p in plan.params if isinstance(p, click.Option) for o in p.opts}
-    table = TEXT[TEXT.index("### Options of `plan`") : TEXT.index("### Exit codes")]
-    assert set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", table)) == options
 
 
 def test_its_table_has_every_sample() -> None:

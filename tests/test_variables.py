@@ -152,3 +152,13 @@ def test_runs_are_the_lit_moves_in_order(on):
         assert last == len(on) or not flags[last]
         lit[first:last] = True
     np.testing.assert_array_equal(lit, flags)
+
+
+def test_a_stroke_of_no_length_moves_as_a_whole() -> None:
+    """In a design far below the spot strokes shrink to a point; nothing may become no number."""
+    path = Toolpath(np.full((4, 2), 0.3), np.ones(3), np.full(3, 10.0))
+    variables = Variables.of(path, np.full(3, 0.1), 0.05, 0.05)
+    shifts, energies = variables.sizes
+    xy, energy = variables.path(np.full((shifts, 2), 0.01), np.zeros(energies))
+    assert xy == pytest.approx(np.full((4, 2), 0.31))
+    assert energy == pytest.approx(np.full(3, 0.1))
