@@ -13,6 +13,7 @@ import pytest
 import shapely
 
 from laserpath.design import load, svg
+from laserpath.design.reading import Reading
 from laserpath.types import Design
 
 FOLDER = Path(__file__).parent.parent / "samples"
@@ -33,7 +34,7 @@ def drawn() -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_script_draws_the_files_that_are_kept(name: str, drawn: dict[str, str]) -> None:
     # By area, since matplotlib's outlines of letters differ in the last digits between versions.
-    now = svg.read(drawn[f"{name}.svg"].encode(), name, 0.001)
+    now = svg.read(drawn[f"{name}.svg"].encode(), name, Reading(0.001))
     kept = sample(name)
     assert now.page == kept.page
     assert now.area.symmetric_difference(kept.area).area < 5e-3 * kept.area.area

@@ -6,19 +6,29 @@ around it. `placement` moves the result to the work zero.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from shapely import affinity
+from shapely.geometry.base import BaseGeometry
 
-from laserpath.checks import between
+from laserpath.checks import between, number, whole
+from laserpath.design.overlay import GRID, minus, tidy, union
 from laserpath.errors import InputError
 from laserpath.types import Design, Point
 
 _MOST_COPIES = 10_000
+_MOST_VERTICES = 5_000_000
+"""Of all copies: about 0.5 GiB, and some seconds to find where they touch."""
+
+_TIDIED = 200_000
+"""Vertices up to which copies that touch are put on the grid once more; it takes 15 µs a vertex."""
+
+_LEAST, _MOST = 1e-6, 1e6
+"""Of a scale, and of sizes and pitches in mm: outside of it the numbers lose what is drawn."""
 
 Box = tuple[float, float, float, float]
 
@@ -35,12 +45,14 @@ class Repeat:
     pitch: Point
 
     def __post_init__(self) -> None:
+        whole(self, "columns", "rows")
         if self.columns < 1 or self.rows < 1 or self.columns * self.rows > _MOST_COPIES:
             raise InputError(
                 f"repeat is {self.columns}x{self.rows}, but must be 1 to {_MOST_COPIES} copies in all"
             )
-        if not (np.isfinite(self.pitch).all() and min(self.pitch) > 0):
-            raise InputError(f"repeat pitch is {self.pitch} mm, but must be above 0 mm")
+        number("repeat pitch", self.pitch)
+        if not all(_LEAST <= pitch <= _MOST for pitch in self.pitch):
+            raise InputError(f"repeat pitch is {self.pitch} mm, but must be {_LEAST:g} to {_MOST:g} mm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +74,14 @@ class Arrangement:
     def __post_init__(self) -> None:
         if self.mirror not in ("", "x", "y", "xy"):
             raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y, xy")
-        between(self, rotate=(-360, 360), scale=(1e-6, 1e6))
+        between(self, rotate=(-360, 360), scale=(_LEAST, _MOST))
         if self.size is None:
             return
         if self.scale != 1:
             raise InputError(f"scale {self.scale:g} and a size both say how large it is; give one of them")
         given = [value for value in self.size if value is not None]
-        if not given or not all(math.isfinite(value) and value > 0 for value in given):
-            raise InputError(f"size is {self.size} mm, but must be above 0 mm")
+        if not given or not all(_LEAST <= value <= _MOST for value in given):
+            raise InputError(f"size is {self.size} mm, but must be {_LEAST:g} to {_MOST:g} mm")
 
     def in_words(self) -> Iterator[str]:
         """A phrase for each thing that is done."""
@@ -110,6 +122,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
     for matrix in _matrices(arrangement, design):
         area = affinity.affine_transform(area, matrix)
         page = None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix))
+    area = _sound(area)
     if arrangement.negative:
         page = page or _box(area)
         area = _rest(area, page, design.name)
@@ -132,13 +145,17 @@ def enlargement(design: Design, arrangement: Arrangement) -> float:
 def _matrices(arrangement: Arrangement, design: Design) -> Iterator[Map]:
     """The affine maps of mirror, rotation and scale."""
     if arrangement.mirror:
-        x, y = (-1.0 if axis in arrangement.mirror else 1.0 for axis in "xy")
-        yield (x, 0, 0, y, 0, 0)
+        yield _flip(arrangement)
     if arrangement.rotate:
         yield _turn(arrangement)
     x, y = _growth(arrangement, design)
     if (x, y) != (1, 1):
         yield (x, 0, 0, y, 0, 0)
+
+
+def _flip(arrangement: Arrangement) -> Map:
+    x, y = (-1.0 if axis in arrangement.mirror else 1.0 for axis in "xy")
+    return (x, 0, 0, y, 0, 0)
 
 
 def _turn(arrangement: Arrangement) -> Map:
@@ -152,7 +169,8 @@ def _growth(arrangement: Arrangement, design: Design) -> Point:
     """How much longer x and y become."""
     if arrangement.size is None:
         return arrangement.scale, arrangement.scale
-    x0, y0, x1, y1 = affinity.affine_transform(design.area, _turn(arrangement)).bounds
+    turned = affinity.affine_transform(design.area, _flip(arrangement))
+    x0, y0, x1, y1 = affinity.affine_transform(turned, _turn(arrangement)).bounds
     return _factors(arrangement.size, (x1 - x0, y1 - y0))
 
 
@@ -167,27 +185,56 @@ def _box(area: shapely.Geometry) -> Box:
     return float(x0), float(y0), float(x1), float(y1)
 
 
+def _sound(area: BaseGeometry) -> shapely.MultiPolygon:
+    """Valid polygons: parts that touch in a point may cross in the last bits after they were turned."""
+    if area.is_valid:
+        return _polygons(area)
+    return _polygons(tidy(shapely.make_valid(area, method="structure", keep_collapsed=False)))
+
+
+def _polygons(area: shapely.Geometry) -> shapely.MultiPolygon:
+    return shapely.MultiPolygon(
+        [g for g in shapely.get_parts(area) if g.geom_type == "Polygon" and g.area > 0]
+    )
+
+
 def _rest(area: shapely.Geometry, page: Box, name: str) -> shapely.MultiPolygon:
     """The page without the area."""
-    rest = [g for g in shapely.get_parts(shapely.difference(shapely.box(*page), area)) if g.area > 0]
-    if not rest:
+    rest = _polygons(minus(shapely.box(*page), area))
+    if rest.is_empty:
         raise InputError(f"design {name!r} covers its whole page, so that its negative is empty")
-    return shapely.MultiPolygon([g for g in rest if g.geom_type == "Polygon"])
+    return rest
 
 
 def _repeated(
     area: shapely.MultiPolygon, page: Box | None, repeat: Repeat
 ) -> tuple[shapely.MultiPolygon, Box | None]:
     """Copies side by side; what touches is joined."""
-    x, y = repeat.pitch
-    shifts = [(i * x, j * y) for j in range(repeat.rows) for i in range(repeat.columns)]
-    copies = [affinity.translate(area, *shift) for shift in shifts]
-    polygons = [g for copy in copies for g in shapely.get_parts(copy)]
-    joined = shapely.MultiPolygon(polygons)
+    n, vertices = repeat.columns * repeat.rows, int(shapely.get_num_coordinates(area))
+    if n * vertices > _MOST_VERTICES:
+        raise InputError(
+            f"repeat makes {n} copies of {vertices} vertices, {n * vertices:.2g} in all, "
+            f"but must stay below {_MOST_VERTICES:.2g}"
+        )
+    row, column = np.divmod(np.arange(n), repeat.columns)
+    shift = np.stack([column, row], axis=1) * repeat.pitch
+    copies = np.tile(shapely.get_parts(area), n)
+    shapely.set_coordinates(copies, shapely.get_coordinates(copies) + np.repeat(shift, vertices, axis=0))
+    joined = shapely.MultiPolygon(copies.tolist())
     if not joined.is_valid:
-        whole = shapely.get_parts(shapely.union_all(copies))
-        joined = shapely.MultiPolygon([g for g in whole if g.geom_type == "Polygon"])
+        joined = _joined(copies)
     if page is not None:
-        (dx, dy) = shifts[-1]
-        page = (page[0], page[1], page[2] + dx, page[3] + dy)
+        page = (page[0], page[1], page[2] + float(shift[-1, 0]), page[3] + float(shift[-1, 1]))
     return joined, page
+
+
+def _joined(copies: NDArray[np.object_]) -> shapely.MultiPolygon:
+    """Copies that overlap or share edges, as one area.
+
+    On the grid, edges that are shared up to rounding are the same, so that no slit is left between them. Only
+    where a corner meets an edge may there be one, which `tidy` closes.
+    """
+    per_mm = round(1 / GRID)
+    shapely.set_coordinates(copies, np.round(shapely.get_coordinates(copies) * per_mm) / per_mm)
+    whole = union([copy if copy.is_valid else _sound(copy) for copy in copies])
+    return _polygons(tidy(whole) if shapely.get_num_coordinates(whole) < _TIDIED else whole)

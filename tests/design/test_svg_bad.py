@@ -70,6 +70,12 @@ FILES = {
     "page %": (f'<svg {NS} width="50%" height="9">{RECT}</svg>'.encode(), "no viewBox"),
     "page nonsense": (f'<svg {NS} width="wide" height="9">{RECT}</svg>'.encode(), "must be a length"),
     "page NaN": (f'<svg {NS} width="nan" height="9">{RECT}</svg>'.encode(), "must be finite"),
+    "too many elements": (f"{ROOT}{'<g/>' * 300_001}</svg>".encode(), "300002 elements and subpaths, but at"),
+    "too many subpaths": (f'{ROOT}<path d="{"M0 0z" * 300_001}"/></svg>'.encode(), "at most 300000 can be"),
+    "too many subpaths without a namespace": (
+        f'<svg width="9" height="9"><path d="{"m0 0z" * 300_001}"/></svg>'.encode(),
+        "at most 300000 can be read",
+    ),
     "flat viewBox": (f'<svg {NS} viewBox="0 0 0 9">{RECT}</svg>'.encode(), "viewBox is '0 0 0 9'"),
 }
 
@@ -88,12 +94,12 @@ def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> 
 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
-    (tmp_path / "drawing.dxf").write_text("0")
+    (tmp_path / "drawing.step").write_text("0")
     (tmp_path / "noending").write_text("<svg/>")
     for name, words in (
         ("nowhere.svg", "does not exist"),
         (".", "is a folder"),
-        ("drawing.dxf", "'.dxf', but the designs that can be read end in .svg"),
+        ("drawing.step", "'.step', but the designs that can be read end in .svg"),
         ("noending", "no ending"),
         ("a\0b.svg", "a.*b.svg"),
     ):
@@ -142,3 +148,13 @@ def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
     design = read(f'{ROOT}<path d="{d}"/></svg>', "ring", Reading(0.002))
     assert time.perf_counter() - start < 8
     assert design.area.area == pytest.approx(np.pi * 1600, rel=1e-6)
+
+
+def test_forty_thousand_squares_of_one_path_are_read_in_time() -> None:
+    """Measured 3 s; each ring against each other would take hours and tens of gigabytes."""
+    d = "".join(f"M{k % 200} {k // 200}h.5v.5h-.5z" for k in range(40_000))
+    start = time.process_time()
+    design = read(f'{ROOT.replace("100", "200")}<path d="{d}"/></svg>', "dots", Reading(0.002))
+    assert time.process_time() - start < 40
+    assert design.area.area == pytest.approx(10_000)
+    assert len(design.area.geoms) == 40_000

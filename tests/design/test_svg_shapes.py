@@ -10,6 +10,8 @@ import shapely
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from laserpath.design.fill import fill
+from laserpath.design.overlay import tidy
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
 from laserpath.design.svg.values import NotFinite, NotUnderstood, length, transform
@@ -324,3 +326,69 @@ def test_a_dash_goes_round_a_corner_with_its_join() -> None:
 def test_no_stroke_without_width_and_no_fill_without_area() -> None:
     assert area('<rect width="10" height="10" stroke="black" stroke-width="0"/>') == pytest.approx(100)
     assert area('<line x2="50" stroke="black" stroke-width="2" y1="10" y2="10"/>') == pytest.approx(100)
+
+
+@pytest.mark.parametrize("cap", ["round", "square"])
+def test_dashes_without_length_are_dots_from_the_start_on(cap: str) -> None:
+    """Every 10 mm from 0 up to what is short of 75."""
+    style = f'stroke="black" stroke-width="4" stroke-linecap="{cap}" stroke-dasharray="0 10"'
+    dots = svg(f'<path d="M10 50h75" {style}/>').area
+    assert len(dots.geoms) == 8
+    assert dots.area == pytest.approx(8 * (4 * math.pi if cap == "round" else 16), rel=1e-3)
+    assert dots.bounds[0] == pytest.approx(8, abs=TOLERANCE)
+
+
+def test_dashes_end_across_the_line_wherever_a_vertex_is() -> None:
+    """Eighths of a ring end where its curves do, up to rounding."""
+    ring = '<circle cx="50" cy="50" r="30" fill="none" stroke="black" stroke-width="10" {}/>'
+    dashes = svg(ring.format('pathLength="8" stroke-dasharray="1"')).area
+    assert dashes.area == pytest.approx(math.pi * 30 * 10, rel=1e-4)
+    xy = shapely.get_coordinates(dashes) - 50
+    radius, angle = np.hypot(*xy.T), np.degrees(np.arctan2(*xy.T[::-1])) % 45
+    on_edge = (np.abs(radius - 25) < 2e-3) | (np.abs(radius - 35) < 2e-3)
+    assert (on_edge | (np.minimum(angle, 45 - angle) < 0.01)).all()
+
+
+def test_dashes_meet_around_the_start_of_a_closed_line() -> None:
+    """Both dashes there are on: the corner is joined like any other, as all renderers do."""
+    square = '<rect x="20" y="20" width="40" height="40" fill="none" stroke="black" stroke-width="4" {}/>'
+    dashed = svg(square.format('stroke-dasharray="20" stroke-dashoffset="10"')).area
+    assert [corner.area for corner in dashed.geoms] == pytest.approx([20 * 4] * 4)
+    assert svg(square.format('stroke-dasharray="500 9"')).area.equals(svg(square.format("")).area)
+
+
+def test_a_line_that_doubles_back_has_a_round_end_where_joins_are_round() -> None:
+    line = '<path d="M20 50H60H40" fill="none" stroke="black" stroke-width="8" stroke-linejoin="{}"/>'
+    assert area(line.format("round")) == pytest.approx(320 + 8 * math.pi, abs=spread(20))
+    assert area(line.format("miter")) == area(line.format("bevel")) == pytest.approx(320)
+
+
+# Very many rings
+
+
+@given(seed=st.integers(0, 999), n=st.integers(20, 60), rule=st.sampled_from(["nonzero", "evenodd"]))
+@settings(max_examples=20)
+def test_rings_that_lie_apart_do_not_change_each_other(seed: int, n: int, rule: str) -> None:
+    """Rings in groups, as many are filled, against each group by itself."""
+    rng = np.random.default_rng(seed)
+    groups = [rng.uniform(0, 8, (rng.integers(1, 4), 4, 2)) + (12 * (k % 8), 12 * (k // 8)) for k in range(n)]
+    alone = sum(fill(list(group), rule).area for group in groups)
+    together = fill([ring for k in rng.permutation(n) for ring in groups[k]], rule)
+    assert together.is_valid
+    assert together.area == pytest.approx(alone, rel=1e-6)
+
+
+def test_holes_in_a_frame_of_thousands() -> None:
+    corners = np.array([(0.0, 0.0), (1, 0), (1, 1), (0, 1)])
+    holes = [0.5 * corners + (k % 60 + 1, k // 60 + 1) for k in range(3600)]
+    assert fill([62 * corners, *holes], "evenodd").area == pytest.approx(62**2 - 900)
+    assert fill([62 * corners, *holes], "nonzero").area == pytest.approx(62**2)
+
+
+def test_parts_that_meet_are_tidied_together_and_others_alone() -> None:
+    apart = [shapely.box(3 * k, 0, 3 * k + 1, 1) for k in range(50)]
+    slit = [shapely.box(0, 5, 1, 6), shapely.box(1 + 1e-12, 5, 2, 6), shapely.box(2 + 1e-12, 5.5, 3, 7)]
+    area = tidy(shapely.MultiPolygon(apart + slit))
+    assert len(area.geoms) == 51
+    assert area.length == pytest.approx(50 * 4 + 6 + 5 - 2 * 0.5)
+    assert area.area == pytest.approx(50 + 2 + 1.5)

@@ -7,8 +7,8 @@ grey count as on or off.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from shapely.geometry.base import BaseGeometry
@@ -17,26 +17,42 @@ from laserpath.arrays import Floats
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.overlay import EMPTY, union, within
 from laserpath.design.svg import paint, shapes
-from laserpath.design.svg.document import tag
-from laserpath.design.svg.leaf import State, moved, window, work
-from laserpath.design.svg.style import Values
+from laserpath.design.svg.document import Document, href, tag
+from laserpath.design.svg.leaf import Leaf, State, moved, window, work
+from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotUnderstood, length, matrix, transform
+from laserpath.design.svg.viewport import Box
 from laserpath.errors import InputError
 
-if TYPE_CHECKING:
-    from laserpath.design.svg.tree import Walk
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What a clip asks about elements. leaves: the shapes of one.  bounds: (x, y, width, height) around them.
+
+    tolerance: of flattened curves, mm.
+    """
+
+    document: Document
+    styles: Styles
+    tolerance: float
+    leaves: Callable[[Element, State], Iterator[Leaf]]
+    bounds: Callable[[Element, State], Box | None]
 
 
 class Clips:
     """The clips and masks of one document."""
 
-    def __init__(self, walk: Walk) -> None:
-        self._walk = walk
+    def __init__(self, elements: Elements) -> None:
+        self._walk = elements
         self._cache: dict[tuple[Element, bytes], BaseGeometry] = {}
         self._open: list[Element] = []
 
-    def of(self, element: Element, own: Values, state: State) -> BaseGeometry | None:
-        """Where the element may show: its groups' clip cut by its own. state: inside the element."""
+    def of(self, element: Element, own: Values, state: State, user: State) -> BaseGeometry | None:
+        """Where the element may show: its groups' clip cut by its own.
+
+        state: inside the element, in the coordinates of its bounding box.  user: what userSpaceOnUse means,
+        which is inside the viewBox of an element that has one.
+        """
         out = state.clip
         for name, kind, area in (("clip-path", "clipPath", self._clip), ("mask", "mask", self._mask)):
             text = own.get(name, "none").strip()
@@ -48,7 +64,7 @@ class Clips:
             if target in self._open:
                 raise InputError(f"{self._walk.document.name(target)} clips itself")
             self._open.append(target)
-            cut = area(element, target, replace(state, clip=None))
+            cut = area(element, target, replace(state, clip=None), replace(user, clip=None))
             self._open.pop()
             out = within(cut, out)
         return out
@@ -67,16 +83,17 @@ class Clips:
             return None
         return target
 
-    def _clip(self, element: Element, target: Element, state: State) -> BaseGeometry:
+    def _clip(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry:
         """The area of a clipPath for an element."""
         mine = self._walk.styles.own(target)
-        inner = state
+        boxed = target.get("clipPathUnits") == "objectBoundingBox"
+        inner = state if boxed else user
         if "transform" in mine:
             try:
-                inner = moved(state, transform(mine["transform"]))
+                inner = moved(inner, transform(mine["transform"]))
             except NotUnderstood:
                 self._walk.document.warn(target, f"the transform {mine['transform']!r} is not understood")
-        if target.get("clipPathUnits") == "objectBoundingBox":
+        if boxed:
             box = self._box(element, state)
             if box is None:
                 return EMPTY
@@ -84,7 +101,7 @@ class Clips:
         key = (target, inner.matrix.tobytes())
         if key not in self._cache:
             self._cache[key] = self._children(target, inner)
-        outer = self.of(target, {k: v for k, v in mine.items() if k == "clip-path"}, state)
+        outer = self.of(element, {k: v for k, v in mine.items() if k == "clip-path"}, state, user)
         area = self._cache[key]
         return within(area, outer)
 
@@ -96,6 +113,8 @@ class Clips:
             name = tag(child)
             if name in ("g", "svg", "switch", "a", "image"):
                 walk.document.warn(child, f"<{name}> has no effect in a clipPath")
+            elif name == "use" and self._used(child) not in (*shapes.TAGS, "text"):
+                walk.document.warn(child, "in a clipPath it has no effect unless it refers to a shape itself")
             elif name in shapes.TAGS or name in ("use", "text"):
                 for leaf in walk.leaves(child, state):
                     rule = EVENODD if leaf.state.values["clip-rule"] == EVENODD else NONZERO
@@ -103,18 +122,24 @@ class Clips:
                     areas.append(within(area, leaf.state.clip))
         return union(areas)
 
-    def _mask(self, element: Element, target: Element, state: State) -> BaseGeometry:
+    def _used(self, use: Element) -> str:
+        """The tag of what a `use` refers to."""
+        target = self._walk.document.local(href(use))
+        return "" if target is None else tag(target)
+
+    def _mask(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry:
         """The area where a mask lets an element show."""
         walk = self._walk
-        content = replace(state, values=walk.styles.computed(target), alpha=1.0, mode="paint", chain=())
-        region = self._region(element, target, state)
+        region = self._region(element, target, state, user)
         if region is None:
             return EMPTY
+        content = user
         if target.get("maskContentUnits") == "objectBoundingBox":
             box = self._box(element, state)
             if box is None:
                 return EMPTY
-            content = moved(content, box)
+            content = moved(state, box)
+        content = replace(content, values=walk.styles.computed(target), alpha=1.0, mode="paint", chain=())
         painter = paint.Painter(walk.document, walk.styles, walk.tolerance)
         by_alpha = walk.styles.own(target).get("mask-type") == "alpha"
         leaves = (leaf for child in target for leaf in walk.leaves(child, content))
@@ -122,7 +147,7 @@ class Clips:
         walk.document.warn(target, "the shades of a mask count as on or off")
         return within(paint.compose(layers), region)
 
-    def _region(self, element: Element, target: Element, state: State) -> BaseGeometry | None:
+    def _region(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry | None:
         """The rectangle that a mask covers at most."""
         walk = self._walk
         boxed = target.get("maskUnits") != "userSpaceOnUse"
@@ -130,7 +155,7 @@ class Clips:
         for name, default, along in (
             ("x", "-10%", "x"), ("y", "-10%", "y"), ("width", "120%", "x"), ("height", "120%", "y"),
         ):  # fmt: skip
-            text, whole = target.get(name) or default, 1.0 if boxed else state.along(along)
+            text, whole = target.get(name) or default, 1.0 if boxed else user.along(along)
             try:
                 sides.append(length(text, whole))
             except NotUnderstood:
@@ -140,8 +165,8 @@ class Clips:
             box = self._box(element, state)
             if box is None:
                 return None
-            state = moved(state, box)
-        return window((sides[0], sides[1], sides[2], sides[3]), state)
+            user = moved(state, box)
+        return window((sides[0], sides[1], sides[2], sides[3]), user)
 
     def _box(self, element: Element, state: State) -> Floats | None:
         """The matrix from the unit square to the element's bounding box; None: it has no area."""

@@ -18,6 +18,7 @@ from laserpath.errors import InputError
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 MAX_DEPTH = 150
+MAX_SHAPES = 300_000
 NAMED = 3  # elements that a warning names
 
 
@@ -107,10 +108,21 @@ def _parse(data: str | bytes) -> Element:
     if tag(root) != "svg":
         found = f"<{_short(root.tag)}>" if _short(root.tag) != "svg" else f"{root.tag}, of another vocabulary"
         raise InputError(f"the file is not SVG: its outermost element is {found}, not <svg>")
+    _check_number(root)
     depth = max(_depths(root))
     if depth > MAX_DEPTH:
         raise InputError(f"elements are nested more than {MAX_DEPTH} deep")
     return root
+
+
+def _check_number(root: Element) -> None:
+    """Refuse what would take minutes and gigabytes, before any of it is drawn."""
+    shapes = 0
+    for element in root.iter():
+        d = element.get("d", "") if tag(element) == "path" else ""
+        shapes += max(1, d.count("M") + d.count("m"))
+    if shapes > MAX_SHAPES:
+        raise InputError(f"the file has {shapes} elements and subpaths, but at most {MAX_SHAPES} can be read")
 
 
 def _sniff(data: str | bytes) -> None:

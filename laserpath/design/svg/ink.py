@@ -121,6 +121,7 @@ class Inks:
         """The mean of the stops; told unless they are all the same."""
         stops = [s for s in (self._stop(s) for s in self._stops(server)) if s is not None]
         if not stops:
+            self._document.warn(element, f"{which} is a gradient without colours in this file: not drawn")
             return None
         if len(set(stops)) > 1:
             self._document.warn(element, f"{which} is a gradient, and taken as one solid colour")

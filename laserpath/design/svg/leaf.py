@@ -79,11 +79,18 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Dashes:
-    """pattern: (2n,) lengths on, off, ...  stated: the line's pathLength, 0 if there is none."""
+    """pattern: (2n,) lengths on, off, ...  stated: pathLength of the whole shape, 0 if there is none."""
 
     pattern: Floats
     offset: float
     stated: float
+
+    def on(self, lines: Sequence[Polyline]) -> Dashes:
+        """The dashes in the lengths of the lines, which are the whole shape."""
+        if self.stated <= 0:
+            return self
+        scale = sum(map(_length, lines)) / self.stated
+        return Dashes(self.pattern * scale, self.offset * scale, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +134,9 @@ class Leaf:
 
         def finish(lines: list[Polyline]) -> list[BaseGeometry]:
             pieces: list[BaseGeometry] = []
+            how = pattern and pattern.on(lines)
             for subpath, whole in zip(self.subpaths, lines, strict=True):
-                for line, closed in dashed(whole, subpath.closed, pattern, complain):
+                for line, closed in dashed(whole, subpath.closed, how, complain):
                     pieces += stroke(line, closed, pen)
             return list(shapely.transform(np.array(pieces, dtype=object), lambda xy: apply(after, xy)))
 
@@ -172,12 +180,12 @@ class Leaf:
         try:
             pattern = np.array(lengths(text, along, size))
             offset = length(self.state.values["stroke-dashoffset"], along, size)
-            stated = number(self.element.get("pathLength") or "0")
+            stated = number(self.element.get("pathLength") or "-1")
         except NotUnderstood as error:
             complain(f"dashes {str(error)!r} are not understood, and the line is drawn whole")
             return None
-        if len(pattern) == 0 or pattern.min() < 0 or pattern.sum() == 0:
-            return None
+        if len(pattern) == 0 or pattern.min() < 0 or pattern.sum() == 0 or stated == 0:
+            return None  # a pathLength of 0 makes the first dash infinite
         return Dashes(np.tile(pattern, 1 + len(pattern) % 2), offset, stated)
 
 
@@ -187,12 +195,14 @@ def dashed(
     """The line, or its dashes; and whether each is closed."""
     if how is None:
         return [(whole, closed)]
-    total = float(np.hypot(*np.diff(whole.points, axis=0).T).sum())
-    scale = total / how.stated if how.stated > 0 else 1.0
-    if total / how.pattern.sum() / scale * len(how.pattern) > MAX_DASHES:
+    if _length(whole) / how.pattern.sum() * len(how.pattern) > MAX_DASHES:
         complain(f"there would be more than {MAX_DASHES} dashes, and the line is drawn whole")
         return [(whole, closed)]
-    return [(line, False) for line in dashes(whole, how.pattern * scale, how.offset * scale)]
+    return dashes(whole, closed, how.pattern, how.offset)
+
+
+def _length(line: Polyline) -> float:
+    return float(np.hypot(*np.diff(line.points, axis=0).T).sum())
 
 
 def moved(state: State, matrix: Floats) -> State:

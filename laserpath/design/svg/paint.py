@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from shapely.geometry.base import BaseGeometry
 
@@ -20,6 +21,8 @@ from laserpath.design.svg.leaf import Leaf, Work, work
 from laserpath.design.svg.style import Styles
 from laserpath.design.svg.values import NotFinite
 from laserpath.errors import InputError
+
+BATCH = 10_000  # shapes that are flattened together
 
 Solid = Callable[[Ink], bool]
 Step = tuple[BaseGeometry, BaseGeometry]  # what is removed, then what is added
@@ -43,13 +46,15 @@ class Painter:
 
     def layers(self, leaves: Iterable[Leaf], solid: Solid) -> list[Layer]:
         """What the shapes paint, the lowest first. solid: which ink adds."""
-        strokes = [(solid(ink), leaf.state.clip, job) for leaf in leaves for ink, job in self._paint(leaf)]
         out: list[Layer] = []
-        areas = work([job for _, _, job in strokes])
-        for (adds, clip, _), pieces in zip(strokes, areas, strict=True):
-            if not out or out[-1].solid != adds or out[-1].clip is not clip:
-                out.append(Layer(adds, clip, []))
-            out[-1].pieces.extend(pieces)
+        leaves = iter(leaves)
+        while batch := list(islice(leaves, BATCH)):
+            strokes = [(solid(ink), leaf.state.clip, job) for leaf in batch for ink, job in self._paint(leaf)]
+            areas = work([job for _, _, job in strokes])
+            for (adds, clip, _), pieces in zip(strokes, areas, strict=True):
+                if not out or out[-1].solid != adds or out[-1].clip is not clip:
+                    out.append(Layer(adds, clip, []))
+                out[-1].pieces.extend(pieces)
         return out
 
     def _paint(self, leaf: Leaf) -> list[tuple[Ink, Work]]:

@@ -7,15 +7,20 @@ import shapely
 from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.design.overlay import EMPTY, tidy, within
+from laserpath.design.joined import without_specks
+from laserpath.design.names import unknown
+from laserpath.design.overlay import tidy, within
+from laserpath.design.reading import Reading
 from laserpath.design.svg import viewport
 from laserpath.design.svg.document import Document
+from laserpath.design.svg.layers import choose
 from laserpath.design.svg.leaf import State
 from laserpath.design.svg.paint import Layer, Painter, compose
 from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Walk
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
 from laserpath.errors import InputError
+from laserpath.quantities import LENGTH
 from laserpath.types import Design
 
 SPECK = 1e-3  # parts and holes smaller than this times tolerance² are rounding, not drawing
@@ -23,52 +28,63 @@ LOST = 1e-6  # share of the drawing that may lie off the page without a word
 UNSIZED = 100.0  # px that percentages refer to where the page has no size
 
 
-def read(data: str | bytes, name: str, tolerance: float) -> Design:
-    """The design in an SVG. name: of the design.  tolerance: of flattened curves, mm."""
+def read(data: str | bytes, name: str, reading: Reading) -> Design:
+    """The design in an SVG. name: of the design."""
     document = Document(data)
-    page = _page(document)
+    page = _page(document, reading)
     try:
         with np.errstate(all="ignore"):  # what overflows is refused by name
-            return _design(document, page, name, tolerance)
+            return _design(document, page, name, reading)
     except RecursionError:
         raise InputError("elements, clips and `use` are nested too deep") from None
 
 
-def _design(document: Document, page: viewport.Page, name: str, tolerance: float) -> Design:
-    area, drawn = _area(document, page, tolerance)
+def _design(document: Document, page: viewport.Page, name: str, reading: Reading) -> Design:
+    area, drawn = _area(document, page, reading)
     if page.width is None or page.height is None:
         x0, y0, x1, y1 = area.bounds if not area.is_empty else (0.0, 0.0, 1.0, 1.0)
         area, sheet = translate(area, -x0, -y0), (0.0, 0.0, x1 - x0, y1 - y0)
     else:
-        sheet = (0.0, 0.0, round(page.width / PX_PER_MM, 9), round(page.height / PX_PER_MM, 9))
+        px = _px(page, reading)
+        sheet = (0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9))
         area = _on_page(document, area, sheet)
-    area = _without_specks(tidy(area), SPECK * tolerance**2)
+    area = without_specks(tidy(area), SPECK * reading.tolerance**2)
     if area.is_empty:
         raise InputError(_why_empty(document, drawn))
-    return Design(shapely.normalize(area), name, sheet, document.warnings())
+    source = ("layers " + ", ".join(map(repr, reading.layers)),) if reading.layers else ()
+    return Design(shapely.normalize(area), name, sheet, document.warnings(), source)
 
 
-def _page(document: Document) -> viewport.Page:
+def _page(document: Document, reading: Reading) -> viewport.Page:
     root = document.root
     try:
         page = viewport.page(root.get("width"), root.get("height"), root.get("viewBox"))
     except NotFinite as error:
         raise InputError(f"the size or viewBox of the page {error}") from None
-    if page.warning:
+    if page.warning and (page.named or not reading.unit):
         document.warn(None, page.warning)
     return page
 
 
-def _area(document: Document, page: viewport.Page, tolerance: float) -> tuple[BaseGeometry, list[Layer]]:
+def _px(page: viewport.Page, reading: Reading) -> float:
+    """mm: of 1/96 inch, unless the file names no unit and the reader is told one."""
+    if reading.unit is None or page.named:
+        return 1 / PX_PER_MM
+    if reading.unit not in LENGTH:
+        raise unknown("unit", reading.unit, list(LENGTH))
+    return float(LENGTH[reading.unit])
+
+
+def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[BaseGeometry, list[Layer]]:
     """What is solid, mm, y up from the page's lower edge (upper, if it has no height); its layers."""
     root, styles = document.root, Styles(document)
-    walk = Walk(document, styles, tolerance)
-    w, h = page.width, page.height
-    host = matrix(1 / PX_PER_MM, 0, 0, -1 / PX_PER_MM, 0, (h or 0.0) / PX_PER_MM)
+    walk = Walk(document, styles, reading.tolerance, choose(document, reading.layers))
+    w, h, px = page.width, page.height, _px(page, reading)
+    host = matrix(px, 0, 0, -px, 0, (h or 0.0) * px)
     place = (0.0, 0.0, w or UNSIZED, h or UNSIZED)
     state = State(host, host, INHERITED, place[2:])
     leaves = walk.page(root, state, place)
-    layers = Painter(document, styles, tolerance).layers(leaves, lambda ink: ink.dark)
+    layers = Painter(document, styles, reading.tolerance).layers(leaves, lambda ink: ink.dark)
     return compose(layers), layers
 
 
@@ -87,16 +103,6 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
     if lost > LOST * area.area:
         document.warn(None, f"{lost:.3g} mm² of the drawing lie outside the page of {size}, and are left out")
     return inside
-
-
-def _without_specks(area: BaseGeometry, smallest: float) -> BaseGeometry:
-    """Polygons and holes larger than a rounding error."""
-    parts = []
-    for part in shapely.get_parts(area):
-        if part.geom_type == "Polygon" and part.area > smallest:
-            rings = [r for r in part.interiors if shapely.Polygon(r).area > smallest]
-            parts.append(shapely.Polygon(part.exterior, rings) if len(rings) < len(part.interiors) else part)
-    return shapely.MultiPolygon(parts) if parts else EMPTY
 
 
 def _why_empty(document: Document, drawn: list[Layer]) -> str:

@@ -15,9 +15,12 @@ import cssselect2
 import tinycss2
 
 from laserpath.design.svg.document import Document, tag
+from laserpath.design.svg.valid import GEOMETRY, normal, plain_length
 from laserpath.design.svg.values import NotUnderstood, length
 
 Values = dict[str, str]
+Declaration = tuple[str, str, bool]
+"""(property, value, whether it is !important)"""
 
 INHERITED: Values = {
     "color": "black", "fill": "black", "fill-opacity": "1", "fill-rule": "nonzero", "clip-rule": "nonzero",
@@ -31,12 +34,11 @@ OWN = {
     "vector-effect", "stop-color", "stop-opacity", "filter", "mix-blend-mode", "clip", "rotate", "scale",
     "translate", "offset-path", "zoom", "mask-type",
 }  # fmt: skip
-GEOMETRY = {"x", "y", "width", "height", "cx", "cy", "r", "rx", "ry", "d"}
 UNSUPPORTED = {
     "filter": "none", "mix-blend-mode": "normal", "clip": "auto", "rotate": "none", "scale": "none",
     "translate": "none", "offset-path": "none", "zoom": "1",
 }  # fmt: skip
-KNOWN = OWN | GEOMETRY | set(INHERITED)
+KNOWN = {*OWN, *GEOMETRY, *INHERITED, "d"}
 ATTRIBUTES = (OWN | set(INHERITED)) - {"rotate", "scale", "translate", "offset-path", "zoom"}
 HARD = re.compile(r"[\\\"'/(){}@!]|marker")  # blocks that need a parser; it is ten times slower
 FONT_SIZES = {
@@ -78,17 +80,32 @@ class Styles:
         return values
 
     def _cascade(self, element: Element) -> Values:
-        values = {k: v.strip() for k, v in element.attrib.items() if k in ATTRIBUTES}
-        declared: list[tuple[str, str, bool]] = []
+        said = [(k, v.strip(), False) for k, v in element.attrib.items() if k in ATTRIBUTES]
+        declared: list[Declaration] = []
         if element in self._wrappers:
             for _, _, pseudo, payload in self._matcher.match(self._wrappers[element]):
                 if pseudo is None:
                     declared.extend(payload)
         if style := element.get("style"):
             declared.extend(_declarations(style))
-        values.update((name, value) for name, value, important in declared if not important)
-        values.update((name, value) for name, value, important in declared if important)
+        declared = [one for one in declared if not self._lacks_unit(element, one)]
+        values: Values = {}
+        for name, value, _ in (*said, *sorted(declared, key=lambda one: one[2])):  # !important last
+            good = normal(name, value)
+            if good is None:
+                what = "no colour" if name in ("fill", "stroke") else "not understood"
+                self._document.warn(element, f"{name} {value!r} is {what}, and does not count")
+            else:
+                values[name] = good
         return values
+
+    def _lacks_unit(self, element: Element, declared: Declaration) -> bool:
+        """Whether a style sheet gives a length of a shape without its unit, which it must not."""
+        name, value, _ = declared
+        if name not in GEOMETRY or not plain_length(value):
+            return False
+        self._document.warn(element, f"{name} {value!r} in a style has no unit, and does not count")
+        return True
 
     def _sheet(self, element: Element) -> None:
         if (element.get("type") or "text/css").strip().lower() != "text/css":
@@ -118,6 +135,9 @@ class Styles:
                 self._document.warn(element, f"part of the style sheet is not CSS ({rule.message})")
 
     def _rule(self, rule: Any, element: Element) -> None:
+        items = tinycss2.parse_blocks_contents(rule.content, skip_comments=True, skip_whitespace=True)
+        if any(item.type == "qualified-rule" for item in items):
+            self._document.warn(element, "a rule inside a rule of the style sheet is not understood")
         declared = list(_declarations(rule.content))
         if not declared:
             return
@@ -162,8 +182,8 @@ def _font_size(text: str, parent: str) -> str:
         return parent
 
 
-def _declarations(css: Any) -> Iterator[tuple[str, str, bool]]:
-    """(name, value, important) of each known declaration in a block."""
+def _declarations(css: Any) -> Iterator[Declaration]:
+    """The known declarations in a block."""
     if isinstance(css, str) and not HARD.search(css):
         pairs = (part.partition(":") for part in css.split(";"))
         for name, value in ((n.strip().lower(), v.strip()) for n, _, v in pairs):

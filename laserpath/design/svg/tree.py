@@ -14,9 +14,10 @@ import numpy as np
 from laserpath.arrays import Floats
 from laserpath.design.curves import polylines
 from laserpath.design.svg import shapes, viewport
-from laserpath.design.svg.clip import Clips
+from laserpath.design.svg.clip import Clips, Elements
 from laserpath.design.svg.document import Document, href, tag
 from laserpath.design.svg.ink import opacity
+from laserpath.design.svg.layers import EVERYTHING, NOT_DRAWN, Chosen
 from laserpath.design.svg.leaf import Leaf, State, moved, window
 from laserpath.design.svg.style import UNSUPPORTED, Styles, Values, font_size, inherit
 from laserpath.design.svg.values import (
@@ -30,13 +31,11 @@ from laserpath.design.svg.values import (
 )
 from laserpath.errors import InputError
 
+OUR_PATH = "laserpath-toolpath"
+"""Id of the layer that the Inkscape extension adds: a drawing that was saved with it is still the drawing."""
+
 MAX_DEPTH = 200  # with what `use` nests
 MAX_REPEATED = 100_000  # elements that `use` draws
-NOT_DRAWN = {
-    "defs", "style", "title", "desc", "metadata", "linearGradient", "radialGradient", "pattern", "clipPath",
-    "mask", "marker", "filter", "symbol", "view", "cursor", "font", "font-face", "color-profile",
-    "solidColor", "hatch", "stop", "tspan", "textPath", "tref",
-}  # fmt: skip
 ACTIVE = {"script", "animate", "animateTransform", "animateMotion", "animateColor", "set", "discard"}
 TEXT = {"text", "flowRoot"}
 TEXT_SENTENCE = (
@@ -46,11 +45,13 @@ TEXT_SENTENCE = (
 
 
 class Walk:
-    """The walk over one document. tolerance: of flattened curves, mm."""
+    """The walk over one document. tolerance: of flattened curves, mm.  chosen: the layers that count."""
 
-    def __init__(self, document: Document, styles: Styles, tolerance: float) -> None:
-        self.document, self.styles, self.tolerance = document, styles, tolerance
-        self._clips = Clips(self)
+    def __init__(
+        self, document: Document, styles: Styles, tolerance: float, chosen: Chosen = EVERYTHING
+    ) -> None:
+        self.document, self.styles, self._chosen = document, styles, chosen
+        self._clips = Clips(Elements(document, styles, tolerance, self.leaves, self.bounds))
         self._repeated = 0
 
     def leaves(self, element: Element, state: State) -> Iterator[Leaf]:
@@ -62,13 +63,11 @@ class Walk:
 
     def page(self, root: Element, state: State, place: viewport.Box) -> Iterator[Leaf]:
         """All shapes of the file. place: the page in px; what lies off it is left in."""
-        own = self.styles.own(root)
-        if own.get("display") == "none":
-            return
         try:
-            inner = self._enter(root, own, state)
+            own = self.styles.own(root)
+            inner = None if self._hidden(root, own) else self._enter(root, own, state)
             if inner is not None:
-                yield from self.inside(root, inner, place, "visible")
+                yield from self._children(root, self._viewport(root, inner, place))
         except NotFinite as error:
             raise InputError(f"the outermost svg {error}") from None
 
@@ -92,10 +91,16 @@ class Walk:
         name = tag(element)
         if name in NOT_DRAWN or name.startswith("{") or not _applies(element):
             return
+        if element.get("id") == OUR_PATH:
+            self.document.warn(element, "a toolpath that laserpath drew is left out")
+            return
         own = self.styles.own(element)
-        if own.get("display") == "none":
+        if self._hidden(element, own):
             return
         self._limit(element, state)
+        if name == "svg":
+            yield from self._nested(element, own, state)
+            return
         inner = self._enter(element, own, state)
         if inner is None:
             return
@@ -103,8 +108,6 @@ class Walk:
             yield from self._shape(element, own, inner)
         elif name in ("g", "a"):
             yield from self._children(element, inner)
-        elif name == "svg":
-            yield from self._nested(element, own, inner)
         elif name == "use":
             yield from self._use(element, inner)
         elif name == "switch":
@@ -114,9 +117,16 @@ class Walk:
         else:
             self._not_a_shape(element, name, inner)
 
-    def _children(self, element: Element, state: State) -> Iterator[Leaf]:
+    def _children(self, element: Element, state: State | None) -> Iterator[Leaf]:
+        if state is None:
+            return
+        all_count = state.mode != "paint" or bool(state.chain)
         for child in element:
-            yield from self.leaves(child, state)
+            if all_count or child not in self._chosen.left_out:
+                yield from self.leaves(child, state)
+
+    def _hidden(self, element: Element, own: Values) -> bool:
+        return own.get("display") == "none" and element not in self._chosen.shown
 
     def _limit(self, element: Element, state: State) -> None:
         """Refuse what would not end."""
@@ -128,6 +138,11 @@ class Walk:
 
     def _enter(self, element: Element, own: Values, state: State) -> State | None:
         """What holds inside the element; None: nothing of it can show."""
+        inner = self._styled(element, own, state)
+        return None if inner is None else self._clipped(element, own, inner, inner)
+
+    def _styled(self, element: Element, own: Values, state: State) -> State | None:
+        """What holds inside the element but for its own clip; None: nothing of it can show."""
         values = inherit(state.values, own)
         inner = replace(
             state,
@@ -147,8 +162,14 @@ class Walk:
         for name, nothing in UNSUPPORTED.items():
             if own.get(name, nothing) != nothing:
                 self.document.warn(element, f"{name} is not understood, and the element is drawn without it")
-        clip = self._clips.of(element, own, inner)
-        return None if clip is not None and clip.is_empty else replace(inner, clip=clip)
+        return inner
+
+    def _clipped(self, element: Element, own: Values, state: State, user: State) -> State | None:
+        """`user` with the element's own clip; None: nothing of it can show. See `Clips.of`."""
+        if state.mode == "bounds":
+            return user
+        clip = self._clips.of(element, own, state, user)
+        return None if clip is not None and clip.is_empty else replace(user, clip=clip)
 
     def _transform(self, element: Element, own: Values, state: State) -> Floats:
         """The element's transform about its origin; for `use` also its x and y."""
@@ -159,8 +180,10 @@ class Walk:
         if text and text != "none":
             try:
                 out = transform(text)
-                if "transform-origin" in own:
-                    x, y = self._origin(element, own, state)
+                # Of the outermost svg, which is a box on the page, the origin is its centre.
+                about = own.get("transform-origin", "50% 50%" if element is self.document.root else "")
+                if about:
+                    x, y = self._origin(element, own, about, state)
                     out = translation(x, y) @ out @ translation(-x, -y)
             except NotUnderstood:
                 self.document.warn(element, f"the transform {text!r} is not understood, and left out")
@@ -169,12 +192,12 @@ class Walk:
             out = out @ translation(x, y)
         return out
 
-    def _origin(self, element: Element, own: Values, state: State) -> tuple[float, float]:
-        """transform-origin in the coordinates of the element."""
+    def _origin(self, element: Element, own: Values, about: str, state: State) -> tuple[float, float]:
+        """`about`, the transform-origin, in the coordinates of the element."""
         box = (0.0, 0.0, *state.viewport)
         if own.get("transform-box") in ("fill-box", "content-box", "border-box", "stroke-box"):
             box = self.bounds(element, state) or box
-        words = own["transform-origin"].replace(",", " ").split()[:2] or ["0", "0"]
+        words = about.replace(",", " ").split()[:2] or ["0", "0"]
         if words[0] in ("top", "bottom") or words[-1] in ("left", "right"):
             words = words[::-1] if len(words) == 2 else ["center", *words]
         words = (words + ["center"])[:2]
@@ -234,14 +257,12 @@ class Walk:
             yield from self.leaves(target, inner)
             return
         own = self.styles.own(target)
-        if own.get("display") == "none" or not _applies(target):
+        if self._hidden(target, own) or not _applies(target):
             return
         self._limit(element, inner)
-        entered = self._enter(target, own, inner)
-        if entered is not None:
-            mine = self.styles.own(element)
-            w, h = (self._length(element, mine, state, n, a) for n, a in (("width", "x"), ("height", "y")))
-            yield from self._nested(target, own, entered, w, h)
+        mine = self.styles.own(element)
+        w, h = (self._length(element, mine, state, n, a) for n, a in (("width", "x"), ("height", "y")))
+        yield from self._nested(target, own, inner, w, h)
 
     def _nested(
         self,
@@ -251,38 +272,49 @@ class Walk:
         width: float | None = None,
         height: float | None = None,
     ) -> Iterator[Leaf]:
-        """An svg or symbol inside the page. width, height: from the `use` that draws it, px."""
+        """An svg or symbol inside the page. width, height: from the `use` that draws it, px.
+
+        Its clip is in the coordinates inside its viewBox, as in Chromium and resvg.
+        """
+        outer = self._styled(element, own, state)
+        if outer is None:
+            return
         x, y, w, h = (
-            self._length(element, own, state, n, a)
+            self._length(element, own, outer, n, a)
             for n, a in (("x", "x"), ("y", "y"), ("width", "x"), ("height", "y"))
         )
         w, h = (v if v is not None else u for v, u in ((width, w), (height, h)))
-        place = (
-            x or 0.0,
-            y or 0.0,
-            state.along("x") if w is None else w,
-            state.along("y") if h is None else h,
-        )
+        full = outer.along("x"), outer.along("y")
+        place = (x or 0.0, y or 0.0, full[0] if w is None else w, full[1] if h is None else h)
         if place[2] <= 0 or place[3] <= 0:
             return
-        yield from self.inside(element, state, place, own.get("overflow", "hidden"))
+        user = self._viewport(element, outer, place)
+        inner = None if user is None else self._clipped(element, own, outer, user)
+        if inner is None:
+            return
+        if own.get("overflow", "hidden") in ("hidden", "scroll", "clip") and state.mode != "bounds":
+            inner = replace(inner, clip=window(place, replace(outer, clip=inner.clip)))
+            if inner.clip is not None and inner.clip.is_empty:
+                return
+        yield from self._children(element, inner)
 
-    def inside(self, element: Element, state: State, place: viewport.Box, overflow: str) -> Iterator[Leaf]:
-        """The children of an element that makes a viewport at `place` in the outer coordinates."""
+    def _viewport(self, element: Element, state: State, place: viewport.Box) -> State | None:
+        """Inside an element that makes a viewport at `place`; None: its viewBox is empty."""
         try:
             box = viewport.view_box(element.get("viewBox"))
-            fitted = viewport.fit(box, place, element.get("preserveAspectRatio")) if box else None
         except NotUnderstood as error:
-            self.document.warn(
-                element, f"viewBox or preserveAspectRatio {str(error)!r} is not understood: not drawn"
-            )
-            return
-        if overflow in ("hidden", "scroll", "clip") and state.mode != "bounds":
-            state = replace(state, clip=window(place, state))
-            if state.clip is not None and state.clip.is_empty:
-                return
-        inner = moved(state, fitted if fitted is not None else translation(*place[:2]))
-        yield from self._children(element, replace(inner, viewport=box[2:] if box else place[2:]))
+            self.document.warn(element, f"viewBox {str(error)!r} is not understood: not drawn")
+            return None
+        fitted = translation(*place[:2])
+        if box is not None:
+            try:
+                fitted = viewport.fit(box, place, element.get("preserveAspectRatio") or "")
+            except NotUnderstood as error:
+                self.document.warn(
+                    element, f"preserveAspectRatio {str(error)!r} is not understood, and the default is taken"
+                )
+                fitted = viewport.fit(box, place)
+        return replace(moved(state, fitted), viewport=box[2:] if box else place[2:])
 
     def _not_a_shape(self, element: Element, name: str, state: State) -> None:
         """Text is refused, the rest told; what does not show is neither."""

@@ -6,6 +6,7 @@ one scale min(W/w, H/h), centred.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from laserpath.arrays import Floats
@@ -14,18 +15,21 @@ from laserpath.errors import InputError
 
 Box = tuple[float, float, float, float]
 ALIGN = {"Min": 0.0, "Mid": 0.5, "Max": 1.0}
+_ASPECT = re.compile(r"(?:defer\s+)?(none|x(Min|Mid|Max)Y(Min|Mid|Max))(?:\s+(meet|slice))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """The outermost viewport. width, height: px, or None where the file does not say.
 
-    box: the viewBox, if any.  warning: how the size was guessed, or ''.
+    box: the viewBox, if any.  named: whether the file names a unit of its size.  warning: how the size was
+    guessed, or ''.
     """
 
     width: float | None
     height: float | None
     box: Box | None
+    named: bool
     warning: str
 
 
@@ -39,20 +43,17 @@ def view_box(text: str | None) -> Box | None:
     return values[0], values[1], values[2], values[3]
 
 
-def fit(box: Box, viewport: Box, aspect: str | None) -> Floats:
-    """The matrix from viewBox to viewport coordinates."""
+def fit(box: Box, viewport: Box, aspect: str = "") -> Floats:
+    """The matrix from viewBox to viewport coordinates. aspect: preserveAspectRatio."""
     (x, y, w, h), (vx, vy, vw, vh) = box, viewport
-    words = (aspect or "").replace("defer", "").split() or ["xMidYMid"]
-    align, slice_ = words[0], words[1:] == ["slice"]
-    sx, sy = vw / w, vh / h
-    if align == "none":
-        return matrix(sx, 0, 0, sy, vx - x * sx, vy - y * sy)
-    known = len(align) == 8 and align[0] == "x" and align[4] == "Y"
-    if not known or align[1:4] not in ALIGN or align[5:] not in ALIGN:
+    match = _ASPECT.fullmatch(aspect.strip() or "xMidYMid")
+    if match is None:
         raise NotUnderstood(aspect)
-    s = max(sx, sy) if slice_ else min(sx, sy)
-    dx = ALIGN[align[1:4]] * (vw - w * s)
-    dy = ALIGN[align[5:]] * (vh - h * s)
+    sx, sy = vw / w, vh / h
+    if match[1] == "none":
+        return matrix(sx, 0, 0, sy, vx - x * sx, vy - y * sy)
+    s = max(sx, sy) if match[4] == "slice" else min(sx, sy)
+    dx, dy = ALIGN[match[2]] * (vw - w * s), ALIGN[match[3]] * (vh - h * s)
     return matrix(s, 0, 0, s, vx + dx - x * s, vy + dy - y * s)
 
 
@@ -82,7 +83,8 @@ def page(width: str | None, height: str | None, box_text: str | None) -> Page:
     elif (w is None) != (h is None):
         warning = "svg has only one of width and height and no viewBox: the page is what is drawn"
         w = h = None
-    return Page(w, h, box, warning)
+    named = any(re.search(r"\d\s*[a-zA-Z]+\s*$", side or "") for side in (width, height))
+    return Page(w, h, box, named, warning)
 
 
 def _side(name: str, text: str | None, box: Box | None) -> float | None:
