@@ -6,6 +6,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 READERS ?= build/readers
+# Tests at a time, a file each; a plan has two threads of its own.
+JOBS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Where `make readers` has been, the tests use what it fetched.
 export GCODE_READERS ?= $(abspath $(wildcard $(READERS)))
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -39,20 +42,21 @@ demo: $(VENV)/run.stamp
 	$(BIN)/laserpath plan samples/butterfly.svg -o $(DEMO)
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 # pytest's exit code 5: there is no slow test.
 test-slow: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -m slow || test $$? -eq 5
+	$(PYTEST) -m slow || test $$? -eq 5
 
 test-all: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -m 'slow or not slow'
+	$(PYTEST) -m 'slow or not slow'
 
 test-lower: python
 	rm -rf $(VENV)-lower
 	$(PYTHON) -m venv $(VENV)-lower
-	$(VENV)-lower/bin/python -m pip install -q -c tests/lower-bounds.txt -e . 'pytest>=8.2' 'hypothesis>=6.100'
-	$(VENV)-lower/bin/python -m pytest
+	$(VENV)-lower/bin/python -m pip install -q -c tests/lower-bounds.txt -e . 'pytest>=8.2' 'pytest-xdist>=3.6' \
+		'hypothesis>=6.100'
+	$(VENV)-lower/bin/python -m pytest -n $(JOBS) --dist loadfile
 
 # An environment of its own: torch and jax are large, and the rest must work without. Nothing is skipped for
 # want of them, since the import fails first.

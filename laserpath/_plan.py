@@ -132,9 +132,7 @@ def plan(
         executed=executed,
         start=measure(first, design, target, process, sent=first_sent),
         warnings=(*warnings, *missing(scored.edges), *lost),
-        window=process_window(
-            as_executed(toolpath, process, sent), design, target, process, widths=widths
-        ),
+        window=process_window(as_executed(toolpath, process, sent), design, target, process, widths=widths),
         limit=reachable(design, target, process),
         wanted=wanted,
     )

@@ -9,8 +9,9 @@ from builders import design, path
 
 import gcode
 from laserpath import convert
+from laserpath.choices import QUALITIES
 from laserpath.pace import TIME_WEIGHTS, Pace
-from laserpath.types import QUALITIES, Machine
+from laserpath.types import Machine
 
 MACHINE = Machine()
 SQUARE = design(shapely.box(1, 1, 2, 2))

@@ -114,7 +114,8 @@ def test_a_flat_area_gets_its_dose() -> None:
     assert plan.dose[inside] == pytest.approx(0.2, rel=0.03)
     lit = plan.toolpath.on
     energy = float((plan.toolpath.line_energy * plan.toolpath.length)[lit].sum())
-    assert energy == pytest.approx(0.2 * 1.2**2, rel=0.05), "mJ: dose times area"
+    # What the spot carries over the edge has to be made up for.
+    assert 1 < energy / (0.2 * 1.2**2) < 1.1, "mJ: dose times area"
 
 
 def test_it_comes_out_as_wanted(grey: Black) -> None:

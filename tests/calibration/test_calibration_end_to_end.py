@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exposed import measured
+from charted import measured
 from test_calibration_sheet import fill
 
 import laserpath
