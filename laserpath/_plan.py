@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import gcode
-from laserpath import convert, files, framing, optics, project, report, toolpath_svg
-from laserpath.design import load
+from laserpath import convert, files, framing, optics, report, toolpath_svg
+from laserpath.design import FLATTEN_FWHM, load
 from laserpath.dose import DoseModel
 from laserpath.measure import Sent, as_executed, execute, lost_in_motion, measure, measure_executed, missing
 from laserpath.metrics import Limit, limit
@@ -23,6 +23,7 @@ from laserpath.optimise import Progress, tune
 from laserpath.placement import check_power, place, too_fine, too_strong
 from laserpath.program import header, write_program
 from laserpath.project import NAME as PROJECT
+from laserpath.project import text as project_text
 from laserpath.results import Report, Solution
 from laserpath.smooth import to_levels
 from laserpath.stages import final_loss
@@ -31,9 +32,6 @@ from laserpath.tolerance import solve_within
 from laserpath.tryout import start_curve
 from laserpath.types import Design, Machine, Process, Settings, Target, Toolpath
 from laserpath.window import WIDTHS, process_window
-
-FLATTEN_FWHM = 1 / 50
-"""How far a flattened curve of the design may be from the true one."""
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
 """Area, in FWHM², and pixels up to which the limit takes a few seconds."""
@@ -64,7 +62,7 @@ class Plan:
     @property
     def project(self) -> str:
         """The project file that plans the same again."""
-        return project.text(self.design, self.process, self.settings)
+        return project_text(self.design, self.process, self.settings)
 
     def write(
         self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
@@ -86,7 +84,7 @@ class Plan:
             texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
         places = {Path(folder) / f"{self.design.name}.{end}": text for end, text in texts.items()}
         if project:
-            places[Path(folder) / PROJECT] = self.project
+            places[Path(folder) / PROJECT] = project_text(self.design, self.process, self.settings, folder)
         return files.write_all(places)
 
 

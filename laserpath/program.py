@@ -75,7 +75,7 @@ def header(
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
         f"{project.NAME}, to plan this again:",
-        *project.text(design, process, settings).splitlines(),
+        *project.narrow(project.text(design, process, settings)),
     )
 
 

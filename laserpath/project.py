@@ -10,6 +10,8 @@ Its keys are the names of `request.KEYS`, which are those of the command line's 
 
 from __future__ import annotations
 
+import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -88,18 +90,63 @@ def _table(path: Path, owner: str) -> dict[str, Any]:
 
 
 def _beside(path: Path, profile: Any) -> Any:
-    """A profile's file is looked for beside the project."""
-    if isinstance(profile, str) and (profile.endswith(".toml") or "/" in profile or "\\" in profile):
-        return str(path.parent / profile)
-    return profile
+    """A profile's file, and what a table names, is looked for beside the project."""
+    if isinstance(profile, Mapping):
+        files = {key: profile[key] for key in ("measured", "dialect") if _is_file(profile.get(key))}
+        return {**profile, **{key: str(path.parent / file) for key, file in files.items()}}
+    return str(path.parent / profile) if _is_file(profile) else profile
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, str) and (
+        value.endswith((".toml", ".csv", ".png")) or "/" in value or "\\" in value
+    )
 
 
 # Writing one
 
 
-def text(design: Design, process: Process, settings: Settings) -> str:
-    """The project that plans the same again, with nothing left to a profile that may change."""
-    return "".join(f"{line}\n" for line in _lines(design, process, settings))
+def text(design: Design, process: Process, settings: Settings, folder: str | Path | None = None) -> str:
+    """The project that plans the same again, with nothing left to a profile that may change.
+
+    folder: that it is for, from where the design's file is named.
+    """
+    lines = list(_lines(design, process, settings))
+    if folder is not None and design.file is not None:
+        place = Path(os.path.relpath(design.file, folder)).as_posix()
+        lines[0] = f"design = {quoted(place)}"
+    return "".join(f"{line}\n" for line in lines)
+
+
+def narrow(text: str, width: int = 60) -> Iterator[str]:
+    """The lines of a project in ASCII, none longer than that: a program's head would fold them."""
+    for line in text.splitlines():
+        plain = "".join(c if c.isascii() else _escaped(c) for c in line)
+        key, _, value = plain.partition(" = ")
+        if len(plain) <= width or not value.startswith('"'):
+            yield plain
+            continue
+        # A backslash at the end of a line takes the line break, and the blanks behind it, out of the text.
+        parts = re.findall(r"\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|[^\\]", value[1:-1])
+        yield f'{key} = """\\'
+        yield from (f"{part}\\" for part in _joined(parts, width - 10))
+        yield '"""'
+
+
+def _joined(parts: list[str], width: int) -> Iterator[str]:
+    """Pieces put together to lines that do not begin with a blank."""
+    line = ""
+    for part in parts:
+        if len(line) + len(part) > width and line and not part[0].isspace():
+            yield line
+            line = ""
+        line += part
+    yield line
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str]:
@@ -107,13 +154,15 @@ def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str
 
     yield from design.recipe or (f"# design: {quoted(design.name)}, made by a program",)
     yield from _settings(settings)
+    measured = process.spot.measured is not None
+    if measured:
+        # Without a source it came from a program: an empty name is refused, and no other spot is taken.
+        yield f"spot = {quoted(process.spot.source)}"
     for name in _TABLES:
-        noun = getattr(process, name)
-        if getattr(noun, "measured", None) is not None:
-            yield '# spot: a measured one; name its profile here, as spot = "…"'
+        if name == "spot" and measured:
             continue
         yield f"[{name}]"
-        yield from writing.text(noun).splitlines()
+        yield from writing.text(getattr(process, name)).splitlines()
 
 
 def _settings(settings: Settings) -> Iterator[str]:

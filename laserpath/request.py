@@ -35,13 +35,20 @@ MIRRORS = ("x", "y", "xy")
 _PITCH_LIMITS = (0.1, 10.0)
 
 
-_WAYS = ("spot", "spot_fwhm", "na", "wavelength"), ("scale", "size")
-"""Names that say the same thing in different ways."""
+_REPLACES = {
+    "spot": ("spot_fwhm", "na", "wavelength"),
+    "spot_fwhm": ("spot", "na", "wavelength"),
+    "na": ("spot", "spot_fwhm"),
+    "resin": ("critical_dose", "tone"),
+    "scale": ("size",),
+    "size": ("scale",),
+}
+"""Name → others that say the same thing in another way, or that are a part of it."""
 
 
 def over(usual: Said, given: Said) -> dict[str, Any]:
     """What is usual, with what is given in its place; what is given in another way takes its place too."""
-    replaced = {name for ways in _WAYS for name in ways if any(way in given for way in ways)}
+    replaced = {name for new in given for name in _REPLACES.get(new, ())}
     return {**{name: value for name, value in usual.items() if name not in replaced}, **given}
 
 

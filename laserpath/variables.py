@@ -17,9 +17,9 @@ from laserpath.arrays import Bools, Floats, Indices
 from laserpath.types import Toolpath
 
 _REACH = 3.0
+"""Gaussians are cut at 3 σ."""
 _LOG_MAX = 50.0
 """Of a change of energy: a line search may try what no bound lets through."""
-"""Gaussians are cut at 3 σ."""
 
 
 @dataclass(frozen=True, slots=True)

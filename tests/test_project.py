@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import gcode
 import laserpath
 from laserpath import Plan, Process, Settings, profiles, project, request
 from laserpath.cli import main
+from laserpath.errors import InputError
+from laserpath.quantities import quoted
 from laserpath.types import BeamTable, Design, Machine, Resin, Spot
 
 SQUARE = (
@@ -160,8 +163,73 @@ def test_what_is_no_text_is_refused(folder: Path, content: bytes) -> None:
     assert run("plan", "-q") == 2
 
 
-def test_a_measured_spot_is_left_to_its_profile() -> None:
+def test_a_measured_spot_of_a_program_is_not_taken_for_another() -> None:
     spot = Spot(profile="measured", measured=BeamTable([0, 0.1], [1, 0]))
     text = project.text(laserpath.load("square.svg", tolerance=0.1), Process(spot), Settings())
-    assert "name its profile here" in text
     assert "[spot]" not in text
+    Path(project.NAME).write_text(text)
+    with pytest.raises(InputError, match="spot: '' must be text"):
+        project.load(project.NAME)
+
+
+BEAM = "radius_um,intensity\n0,1\n20,0.9\n50,0.4\n80,0.1\n120,0\n"
+
+
+@pytest.fixture
+def measured(folder: Path) -> Path:
+    """A measured spot's profile, beside its table, in a folder of its own."""
+    (folder / "beam").mkdir()
+    (folder / "beam" / "beam.csv").write_text(BEAM)
+    (folder / "beam" / "mine.toml").write_text('measured = "beam.csv"\n')
+    return folder / "beam" / "mine.toml"
+
+
+def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> None:
+    assert (
+        run("plan", "square.svg", "--spot", "beam/mine.toml", "--iterations", "3", "--save-project", "-q")
+        == 0
+    )
+    assert run("plan", "-o", "again", "-q") == 0
+    first, second = (Path(name, "square.gcode").read_text() for name in (".", "again"))
+    assert first == second
+    assert "measured table" in first
+
+
+def test_what_a_table_names_lies_beside_the_project(folder: Path, measured: Path) -> None:
+    (measured.parent / "square.svg").write_text(SQUARE)
+    (measured.parent / project.NAME).write_text('iterations = 2\n[spot]\nmeasured = "beam.csv"\n')
+    assert run("plan", "beam/square.svg", "-q") == 0
+    assert "measured table" in Path("square.gcode").read_text()
+
+
+def test_a_project_is_saved_for_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is written, the design's place is another; and none is lost for it."""
+    assert run("plan", "square.svg", "--iterations", "2", "--save-project", "-o", "out/deep", "-q") == 0
+    assert project.load("out/deep/laserpath.toml").design == Path("out/deep/../../square.svg")
+    assert run("plan", "square.svg", "--iterations", "2", "--save-project", "-o", "out/deep", "-q") == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["prüfung – Muster", "a b" * 40, 'quote " and \\ backslash' * 4, "😀" * 20])
+def test_the_head_holds_any_name(name: str) -> None:
+    """The program's head is ASCII, and folded at some 80 columns."""
+    process = Process(resin=Resin(name=name))
+    design = replace(laserpath.load("square.svg", tolerance=0.01), recipe=(f"design = {quoted(name)}",))
+    text = project.text(design, process, Settings())
+    lines = list(project.narrow(text))
+    assert max(map(len, lines)) <= 70
+    assert all(line.isascii() for line in lines)
+    assert tomllib.loads("\n".join(lines)) == tomllib.loads(text)
+    moves = gcode.parse("G0 X1\nM4\nG1 X2 S10 F100", gcode.dialect("grbl"))
+    for dialect in gcode.DIALECTS:
+        still = replace(moves, dynamic=None) if not gcode.dialect(dialect).dynamic_power else moves
+        program = gcode.write(still, gcode.dialect(dialect), 1000, ("begin:", *lines))
+        head = [line.strip("; ()") for line in program.splitlines() if line[:1] in ";("]
+        begin = next(k for k, line in enumerate(head) if line.startswith("begin:"))
+        if line_comments(dialect):
+            assert tomllib.loads("\n".join(head[begin + 1 : begin + 1 + len(lines)])) == tomllib.loads(text)
+
+
+def line_comments(dialect: str) -> bool:
+    """Whether its comments may hold any character; in brackets, brackets become others."""
+    return dialect not in ("linuxcnc", "generic")

@@ -81,10 +81,11 @@ def calibrate(**said: Any) -> None:
         raise click.UsageError(
             f"--{'from' if high is None else 'to'} needs --{'to' if high is None else 'from'}."
         )
-    chart = calibration.chart(
-        request.process_of(said), around=said["around"], energies=None if low is None else (low, high),
-        powers=said["powers"], speeds=said["speeds"],
-    )  # fmt: skip
+    with show.busy("laying out", hidden=said["quiet"]):
+        chart = calibration.chart(
+            request.process_of(said), around=said["around"], energies=None if low is None else (low, high),
+            powers=said["powers"], speeds=said["speeds"],
+        )  # fmt: skip
     talk = show.Talk(quiet=said["quiet"] or said["json"], verbose=said["verbose"])
     talk.tell(_in_short(chart))
     warnings = (*chart.notes, *chart.findings())

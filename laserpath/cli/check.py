@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath import profiles
+from laserpath.cli.codes import HAS_ERRORS
 from laserpath.errors import InputError
 
 if TYPE_CHECKING:
     from gcode import Checked
-
-HAS_ERRORS = 1
 
 _EPILOG = """\b
 Examples:

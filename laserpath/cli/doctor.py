@@ -6,7 +6,7 @@ import json
 
 import click
 
-WRONG = 1
+from laserpath.cli.codes import HAS_ERRORS
 
 
 @click.command(epilog="\b\nExit codes: 0 all is well; 1 something is wrong.")
@@ -35,4 +35,4 @@ def doctor(context: click.Context, as_json: bool) -> None:
             mark = click.style("good ", fg="green") if c.good else click.style("WRONG", fg="red")
             click.echo(f"{mark} {c.name}: {c.what}; error {c.error:.1e} of {c.limit:g}; {c.seconds:.1f} s")
     if not found.good:
-        context.exit(WRONG)
+        context.exit(HAS_ERRORS)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from laserpath.simulation import Choices, Simulation
     from laserpath.types import Design, Process, Settings
 
-TOLERANCE_MISSED = 3
 STAGES = ("reading", "executing", "exposing", "measuring", "drawing")
 STDIN = "-"
 
@@ -81,7 +80,7 @@ class Asked:
 def asked(said: Mapping[str, Any]) -> Asked:
     """What the options say, over what the project says."""
     from laserpath import optics
-    from laserpath.simulation import FLATTEN_FWHM, Choices
+    from laserpath.simulation import Choices
 
     if said["design"] is None:
         _only_with_a_design(said)
@@ -94,7 +93,7 @@ def asked(said: Mapping[str, Any]) -> Asked:
     settings = request.settings_of(every, optics.fwhm(process.spot))
     design = None
     if said["design"] is not None:
-        from laserpath.design import load
+        from laserpath.design import FLATTEN_FWHM, load
 
         tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
         design = load(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from laserpath.cli import amounts, show
 from laserpath.cli.calibrate import plain_name
@@ -77,6 +79,11 @@ _PRINTED: Options = {
     },
 }
 
+_CHART_ONLY = (*_FIT["What to fit"], "--layer")
+_PRINTED_ONLY = {
+    name: row for name, row in _PRINTED["A photograph instead of FILE"].items() if name != "--printed"
+}
+
 _EPILOG = """\b
 Examples:
   laserpath fit chart.csv
@@ -102,6 +109,7 @@ def fit(file: Path | None, **said: Any) -> None:
     if (file is None) == (said["printed"] is None):
         raise click.UsageError("Give the FILE of a chart, or a photograph by --printed.")
     talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    _refuse_others(click.get_current_context(), _CHART_ONLY if file is None else _PRINTED_ONLY)
     if file is None:
         from laserpath.files import check_folder
 
@@ -111,6 +119,15 @@ def fit(file: Path | None, **said: Any) -> None:
         fit_printed(folder, name, said, talk)
         return
     _fit_chart(file, said, talk)
+
+
+def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
+    """Options of the other way to fit would be dropped without a word."""
+    for option in others:
+        name = option.removeprefix("--").replace("-", "_")
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            what = "a photograph" if option in _PRINTED_ONLY else "a chart"
+            raise click.UsageError(f"{option} is for {what}.")
 
 
 def _fit_chart(file: Path, said: dict[str, Any], talk: show.Talk) -> None:
@@ -124,7 +141,8 @@ def _fit_chart(file: Path, said: dict[str, Any], talk: show.Talk) -> None:
     base = profiles.resin(said["resin"] or profiles.DEFAULTS["resin"])
     keys = ("spot", "elliptical", "robust", "speed", "width_error", "depth_error")
     wanted = calibration.Options(fwhm=said["spot_fwhm"], **{key: said[key] for key in keys})
-    found = calibration.fit(measured, wanted)
+    with show.busy("fitting", hidden=said["quiet"]):
+        found = calibration.fit(measured, wanted)
     texts = calibration.files_of(
         found, measured, name=name, source=file.name, base=base, layer=said["layer"]
     )  # fmt: skip

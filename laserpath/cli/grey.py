@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from laserpath.relief import ReliefFigures, ReliefPlan
 
 _NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
+_OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe", "tone")
+"""What a plan of greys does not heed. A project may say it, for the drawings beside the image."""
 
 
 def plan_grey(job: Job, listen: Callable[[Progress], None]) -> Made:
@@ -27,11 +29,15 @@ def plan_grey(job: Job, listen: Callable[[Progress], None]) -> Made:
     given = [name for name in _NO if job.asked.get(name)]
     if given:
         raise InputError(f"{given[0]} is for drawings; turn and size a grey image before, or give its pixel")
+    idle = [name for name in _OF_DRAWINGS if job.given.get(name) is not None]
+    if idle:
+        raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys say what is wanted")
     relief = load_relief(job.file, request.reading_of(job.asked, tolerance=1.0), job.process.resin)
     width, height = relief.size
     job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
     plan = plan_relief(relief, job.process, job.settings, progress=listen)
-    written = plan.write(job.folder)
+    frame, save_project = job.given["frame"], job.given["save_project"]
+    written = plan.write(job.folder, frame=frame, save_project=save_project)
     return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))
 
 

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """file: to plan.  asked: of it, for `request`.  folder: for what is written."""
+    """file: to plan.  asked: of it, for `request`.  given: on the command line.  folder: for the files."""
 
     file: str
     asked: Mapping[str, Any]
+    given: Mapping[str, Any]
     process: Process
     settings: Settings
     folder: Path

@@ -10,16 +10,16 @@ import click
 
 from laserpath import project, request
 from laserpath.cli import show
+from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grey import plan_grey
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.job import Job, Made
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
+from laserpath.errors import InputError
 
 if TYPE_CHECKING:
     from laserpath import Progress
-
-TOLERANCE_MISSED = 3
 
 _EPILOG = """\b
 Examples:
@@ -58,23 +58,22 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
 
         folder = Path(said["output"])
         check_folder(folder)
+        if said["save_project"] and (folder / project.NAME).exists():
+            raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, asked = _asked(design, said)
         process = request.process_of(asked)
         fwhm = optics.fwhm(process.spot)
         settings = request.settings_of(asked, fwhm)
         talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
-        job = Job(file, asked, process, settings, folder, talk)
+        job = Job(file, asked, said, process, settings, folder, talk)
         with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
 
             def listen(progress: Progress) -> None:
                 bar(progress)
                 interrupts.on_progress()
 
-            if asked.get("grey"):
-                made = plan_grey(job, listen)
-            else:
-                made = _plan(job, listen, frame=said["frame"], save_project=said["save_project"])
+            made = plan_grey(job, listen) if asked.get("grey") else _plan(job, listen)
     for sentence in made.warnings:
         talk.warn(sentence)
     if said["json"]:
@@ -86,11 +85,12 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
         context.exit(TOLERANCE_MISSED)
 
 
-def _plan(job: Job, listen: Callable[[Progress], None], *, frame: bool, save_project: bool) -> Made:
+def _plan(job: Job, listen: Callable[[Progress], None]) -> Made:
     """Plan a drawing and write its files."""
+    frame, save_project = job.given["frame"], job.given["save_project"]
     import laserpath
     from laserpath import optics
-    from laserpath._plan import FLATTEN_FWHM
+    from laserpath.design import FLATTEN_FWHM
 
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
     drawn = laserpath.load(

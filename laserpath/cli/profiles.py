@@ -35,7 +35,7 @@ def list_(as_json: bool = False) -> None:
     """List all, by kind; yours are marked."""
     known = [(kind, name) for kind in _KINDS for name in library.names(kind)]
     rows = [
-        {"kind": kind, "name": name, "own": name in library.own(kind), "text": library.in_short(kind, name)}
+        {"kind": kind, "name": name, "own": name in library.own(kind), "text": _in_short(kind, name)}
         for kind, name in known
     ]
     if as_json:
@@ -89,12 +89,19 @@ def check(file: str, kind: str | None, as_json: bool) -> None:
     kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
     if as_json:
-        from laserpath.profiles import writing
-
-        found = {"kind": kind, "valid": True, "profile": writing.text(noun)}
+        found = {"kind": kind, "valid": True, "profile": library.summary(noun)}
         click.echo(json.dumps(found, ensure_ascii=False))
         return
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
+
+
+def _in_short(kind: str, name: str) -> str:
+    """What it is; or why it cannot be used, which keeps no other from being listed."""
+    try:
+        getattr(library, kind)(name)
+        return library.in_short(kind, name)
+    except InputError as error:
+        return f"cannot be used: {error}"
 
 
 def _is_name(profile: str) -> bool:

@@ -91,6 +91,24 @@ def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
 
 
 @contextmanager
+def layers_bar(*, hidden: bool = False) -> Iterator[Callable[[float, int], None]]:
+    """A bar over layers on stderr, with the time left; it is told how many are done, and of how many."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield lambda done, of: None
+        return
+    with rich.Progress(
+        rich.TextColumn("layers"), rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn(),
+        console=console, transient=True,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("layers", total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+@contextmanager
 def progress_bar(iterations: int, *, hidden: bool = False) -> Iterator[Bar]:
     """A bar over all stages on stderr, with loss and time left; nothing where stderr is no terminal."""
     from rich import progress as rich

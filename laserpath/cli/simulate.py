@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.cli import exposures, show
-from laserpath.cli.exposures import PROGRAM, PROJECT, TOLERANCE_MISSED, WANTED
+from laserpath.cli.codes import TOLERANCE_MISSED
+from laserpath.cli.exposures import PROGRAM, PROJECT, WANTED
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
 

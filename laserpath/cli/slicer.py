@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from laserpath import project, request
 from laserpath.cli import show
+from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.options import DESIGN, PLAN, PROCESS
 from laserpath.errors import InputError
 
+if TYPE_CHECKING:
+    from laserpath.plugins.slicer import Relaid
+
 ARGUMENTS = "LASERPATH_ARGS"
 """Of the environment: options of `laserpath-slicer`, before those that it is called with."""
 
-TOLERANCE_MISSED = 3
+_IDLE = (
+    "layer",
+    "cell",
+    "unit",
+    "pixel",
+    "threshold",
+    "grey",
+    "mirror",
+    "rotate",
+    "scale",
+    "size",
+    "negative",
+    "repeat",
+)
+"""What a project may say of a drawing, but nobody of a sliced file."""
 
 _PLACE: Options = {
     "Place": {
@@ -41,6 +60,7 @@ _LAYERS: Options = {
             "help": "Dark wait at each height, for the resin to come to rest  [0]",
         },
         "--project": {"metavar": "FILE", "help": "A laserpath.toml with the settings  [none]"},
+        "--json": {"is_flag": True, "help": "Layers and warnings as JSON on stdout, nothing else there"},
         "-q --quiet": {"is_flag": True, "help": "Say nothing but errors and warnings"},
     },
 }
@@ -82,22 +102,38 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
         asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
         process = request.process_of(asked)
         settings = request.settings_of(asked, optics.fwhm(process.spot))
-        with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
+        idle = [name for name in asked if name in _IDLE and asked[name]]
+        for name in idle:
+            click.echo(f"laserpath: warning: {name} of the project is not heeded here", err=True)
+        with show.layers_bar(hidden=said["quiet"]) as bar:
 
             def listen(layer: int, of: int, progress: Any) -> None:
-                bar(progress)
+                bar(layer + progress.iteration / max(progress.of, 1), of)
                 interrupts.on_progress()
 
             done = relaid(text, process, settings, name=_name(file), settle=said["settle"], progress=listen)
         write_all({file: done.program})
     for sentence in done.warnings:
         click.echo(f"laserpath: warning: {sentence}", err=True)
-    if not said["quiet"]:
+    if said["json"]:
+        click.echo(_as_json(file, done))
+    elif not said["quiet"]:
         click.echo(f"{done.layers} layers, {done.planned} of them planned: {file}")
     if done.missed:
         places = ", ".join(f"{z:g}" for z in done.missed[:5])
         click.echo(f"laserpath: tolerance missed in {len(done.missed)} layers, at z {places} mm", err=True)
         context.exit(TOLERANCE_MISSED)
+
+
+def _as_json(file: Path, done: Relaid) -> str:
+    content = {
+        "file": str(file),
+        "layers": done.layers,
+        "planned": done.planned,
+        "missed_z_mm": list(done.missed),
+        "warnings": list(done.warnings),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def _read(file: Path) -> str:

@@ -104,7 +104,7 @@ def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
 
 def _design(document: vpype.Document, said: dict[str, Any], fwhm: float) -> Design:
     """What of the document shall be solid."""
-    from laserpath._plan import FLATTEN_FWHM
+    from laserpath.design import FLATTEN_FWHM
     from laserpath.plugins.linework import PX, Layer, design
 
     layers = []

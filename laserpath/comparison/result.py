@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from laserpath import files, optics
-from laserpath.design import load
+from laserpath.design import FLATTEN_FWHM, load
 from laserpath.errors import InputError
 from laserpath.report.rows import ROWS
-from laserpath.simulation import FLATTEN_FWHM, Choices, Simulation, simulate
+from laserpath.simulation import Choices, Simulation, simulate
 from laserpath.types import Design, Process, Settings
 
 MOST = 8

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 
 from laserpath import entry_points
 from laserpath.design.arrange import Arrangement, arrange, enlargement
-from laserpath.design.reading import Reading
+from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.errors import InputError
 from laserpath.quantities import quoted
 from laserpath.types import Design
+
+__all__ = ["FLATTEN_FWHM", "Arrangement", "Reading", "arrange", "check_heeded", "content", "load", "suffixes"]
 
 Reader = Callable[[bytes, str, Reading], Design]
 """From a file's content, the name of its design, and how to read it."""
@@ -72,6 +74,7 @@ def load(
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
     data, reader = content(path), _reader(path)
     try:
+        check_heeded(path, reading)
         if arrangement and arrangement.size and path.suffix.lower() in IMAGES and reading.pixel is None:
             reading = replace(reading, pixel=1.0)  # however large: it will have the size that is wanted
         design = reader(data, path.stem, reading)
@@ -82,10 +85,31 @@ def load(
             design,
             source=(f"from {path.name}", *design.source),
             recipe=(f"design = {quoted(path.name)}", *reading.recipe()),
+            file=str(path.resolve()),
         )
         return arrange(design, arrangement) if arrangement else design
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+_HEEDED = {
+    "svg": {"layers", "unit"},
+    "dxf": {"layers", "unit"},
+    "gds": {"layers", "cell"},
+    "gerber": {"unit"},
+    "image": {"pixel", "threshold", "grey"},
+    "vector": {"layers", "unit"},
+}
+"""Module → what of a `Reading` it heeds."""
+
+
+def check_heeded(path: Path, reading: Reading) -> None:
+    """Refuse what says nothing about a file of that format: it would be dropped without a word."""
+    heeded = _HEEDED.get(_MODULES.get(path.suffix.lower(), ""))
+    said = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
+    idle = [name for name in said if heeded is not None and name not in heeded and name != "tolerance"]
+    if idle:
+        raise InputError(f"{idle[0].removesuffix('s')} says nothing about a file that ends in {path.suffix}")
 
 
 def _reader(path: Path) -> Reader:

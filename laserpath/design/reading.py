@@ -11,6 +11,9 @@ from laserpath.checks import between, positive
 from laserpath.errors import InputError
 from laserpath.quantities import LENGTH, quoted
 
+FLATTEN_FWHM = 1 / 50
+"""How far a flattened curve of the design may be from the true one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Black:

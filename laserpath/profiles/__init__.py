@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -86,9 +87,13 @@ def spot(profile: Profile = DEFAULTS["spot"]) -> Spot:
 
     plugin = isinstance(profile, str) and entry_points.find(entry_points.SPOTS, profile, names("spot"))
     if plugin:
-        spot: Spot = plugin.make(Spot)
+        made: Spot = plugin.make(Spot)
+        return made
+    spot = fields.build(Spot, fields.SPOT, *_load("spot", profile))
+    if spot.measured is None or isinstance(profile, Mapping):
         return spot
-    return fields.build(Spot, fields.SPOT, *_load("spot", profile))
+    known = isinstance(profile, str) and not _is_path(profile)
+    return replace(spot, source=str(profile) if known else str(Path(profile).resolve()))
 
 
 def text(kind: str, name_or_path: str | Path) -> str:
@@ -141,6 +146,8 @@ def summary(noun: Machine | Resin | Spot) -> str:
     """A line that shows whether the numbers are what was meant."""
     from laserpath.profiles import writing
 
+    if getattr(noun, "measured", None) is not None:
+        return f"a measured spot, FWHM {1000 * getattr(noun, 'fwhm', 0.0):.4g} µm"
     return ", ".join(writing.text(noun).splitlines())
 
 

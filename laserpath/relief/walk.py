@@ -10,8 +10,8 @@ import numpy as np
 import shapely
 
 import gcode
-from laserpath import convert, files, optics, project, toolpath_svg
-from laserpath.arrays import Floats
+from laserpath import convert, files, framing, optics, project, toolpath_svg
+from laserpath.arrays import Bools, Floats
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.measure import as_executed, execute
 from laserpath.optimise import Progress
@@ -80,8 +80,13 @@ class ReliefPlan:
         """What the controller does."""
         return execute(self.toolpath, self.process)
 
-    def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
-        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths."""
+    def write(
+        self, folder: str | Path = ".", *, frame: bool = False, save_project: bool = False
+    ) -> tuple[Path, ...]:
+        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
+
+        frame: NAME.frame.gcode too, a weak pass around the picture.  save_project: laserpath.toml too.
+        """
         from laserpath.relief.page import page
 
         name = self.relief.name
@@ -90,7 +95,13 @@ class ReliefPlan:
             "toolpath.svg": toolpath_svg.draw(self.toolpath, self.design, self.process.machine),
             "report.html": page(self),
         }
-        return files.write_all({Path(folder) / f"{name}.{end}": text for end, text in texts.items()})
+        if frame:
+            texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
+        places = {Path(folder) / f"{name}.{end}": text for end, text in texts.items()}
+        if save_project:
+            text = project.text(self.design, self.process, self.settings, folder)
+            places[Path(folder) / project.NAME] = text
+        return files.write_all(places)
 
 
 def plan_relief(
@@ -129,11 +140,11 @@ def plan_relief(
     spoken = gcode.dialect(machine.dialect)
     shipped = convert.from_moves(gcode.parse(program, spoken, machine.s_max), machine)
     model, run = accurate_model(grid, spot), execute(shipped, process)
-    dose = model.dose(as_executed(shipped, process))
+    dose, inside = model.dose(as_executed(shipped, process)), _within(grid, design)
     return ReliefPlan(
         relief, process, settings, grid, wanted, shipped, program, dose,
-        commanded=_figures(model.dose(shipped), wanted, run.write_time),
-        executed=_figures(dose, wanted, run.write_time),
+        commanded=_figures(model.dose(shipped), wanted, inside, run.write_time),
+        executed=_figures(dose, wanted, inside, run.write_time),
         loss=loss, warnings=warnings, design=design,
     )  # fmt: skip
 
@@ -148,6 +159,7 @@ def _placed(relief: Relief, process: Process, settings: Settings) -> tuple[Relie
         relief.warnings,
         relief.source,
         relief.recipe,
+        relief.file,
     )
     resin = replace(process.resin, tone="negative")
     design = place(sheet, resin, process.machine, process.spot, settings.origin, settings.offset)
@@ -172,10 +184,17 @@ def _listener(progress: Callable[[Progress], None] | None, iterations: int) -> C
     return listen
 
 
-def _figures(dose: Floats, wanted: Residual, seconds: float) -> ReliefFigures:
+def _within(grid: Grid, design: Design) -> Bools:
+    """(rows, columns) what of the grid is the picture; around it there is a margin."""
+    x0, y0, x1, y1 = design.bounds
+    x, y = grid.x(), grid.y()
+    return ((x0 <= x) & (x <= x1))[None, :] & ((y0 <= y) & (y <= y1))[:, None]
+
+
+def _figures(dose: Floats, wanted: Residual, inside: Bools, seconds: float) -> ReliefFigures:
     """Over the picture, relative to its black."""
     full = float((wanted.dose if wanted.height is None else wanted.height).max())
-    wrong = wanted(dose)[0] / full
+    wrong = wanted(dose)[0][inside] / full
     return ReliefFigures(
         rmse=float(np.sqrt(np.mean(wrong**2))),
         p95=float(np.percentile(np.abs(wrong), 95)),

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from laserpath.arrays import Floats
-from laserpath.design import IMAGES, content
+from laserpath.design import IMAGES, check_heeded, content
 from laserpath.design.image import ink
 from laserpath.design.reading import Black, Reading
 from laserpath.errors import InputError
@@ -24,6 +24,7 @@ from laserpath.quantities import quoted
 from laserpath.resin import dose_for_depth
 from laserpath.types import Grid, Relief, Resin
 
+_WRONG_UNIT = "black is a dose in mJ/cm2, but {name!r} absorbs {order} photons at once: it has another unit"
 _NOTHING = 1 / 512
 """Ink that is paper: half a level of an image of 8 bits."""
 
@@ -34,7 +35,11 @@ def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) ->
     if path.suffix.lower() not in IMAGES:
         raise InputError(f"{path} is no PNG or TIFF, so that it has no greys")
     try:
-        return from_image(content(path), path.stem, reading, resin, path.name)
+        if resin.order > 1 and reading.grey is not None and reading.grey.dose is not None:
+            raise InputError(_WRONG_UNIT.format(name=resin.name, order=resin.order))
+        check_heeded(path, reading)
+        relief = from_image(content(path), path.stem, reading, resin, path.name)
+        return replace(relief, file=str(path.resolve()))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -9,6 +9,6 @@ show it. A plan's own G-code gets the figures of the plan.
 
 from laserpath.simulation.figures import Light, Outcome
 from laserpath.simulation.result import Simulation, Tuned
-from laserpath.simulation.walk import FLATTEN_FWHM, Choices, simulate
+from laserpath.simulation.walk import Choices, simulate
 
-__all__ = ["FLATTEN_FWHM", "Choices", "Light", "Outcome", "Simulation", "Tuned", "simulate"]
+__all__ = ["Choices", "Light", "Outcome", "Simulation", "Tuned", "simulate"]

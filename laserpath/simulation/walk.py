@@ -10,7 +10,7 @@ import numpy as np
 import gcode
 from gcode.move import Kind
 from laserpath import convert, measure, optics
-from laserpath.design import load
+from laserpath.design import FLATTEN_FWHM, load
 from laserpath.measure import Sent
 from laserpath.placement import place
 from laserpath.simulation import source
@@ -20,9 +20,6 @@ from laserpath.simulation.result import Simulation
 from laserpath.simulation.source import Program, Source
 from laserpath.simulation.telling import of_light, of_place, of_shift
 from laserpath.types import Design, Machine, Process, Settings
-
-FLATTEN_FWHM = 1 / 50
-"""As in a plan: how far a flattened curve of the design may be from the true one."""
 
 Listener = Callable[[str], None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -58,7 +58,8 @@ class Spot:
     by the angle.  angle: degrees from +x, counter-clockwise.
     defocus: distance from the focal plane, mm.  wavelength: mm, needed with a defocus.
     photons: absorbed at once; the dose is spread as h^photons.
-    measured: what a 'measured' spot looks like, scaled to `fwhm`.
+    measured: what a 'measured' spot looks like, scaled to `fwhm`.  source: the profile that says it, by name
+    or path, for who plans again.
     """
 
     fwhm: float = 0.1
@@ -69,6 +70,7 @@ class Spot:
     wavelength: float | None = None
     photons: int = 1
     measured: BeamImage | BeamTable | None = None
+    source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         positive(self, "fwhm")

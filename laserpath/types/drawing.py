@@ -25,7 +25,7 @@ class Design:
     page: lower-left and upper-right corner of the sheet (x0, y0, x1, y1) in mm, if there is one.
     warnings: one sentence for each thing of the file that was not understood.
     source: what file it is, how it was read and arranged: a phrase each, for people.
-    recipe: the same as lines of a project file, for who plans it again.
+    recipe: the same as lines of a project file, for who plans it again.  file: the path that it is from.
     """
 
     area: MultiPolygon
@@ -34,6 +34,7 @@ class Design:
     warnings: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
     recipe: tuple[str, ...] = ()
+    file: str | None = None
 
     def __post_init__(self) -> None:
         if not self.name or self.name != PurePath(self.name).name:
@@ -131,6 +132,7 @@ class Relief:
     warnings: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
     recipe: tuple[str, ...] = ()
+    file: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dose", frozen_array(self.dose, "relief dose", self.grid.shape))

@@ -25,9 +25,11 @@ function roundWords(mm) {
 
 // A time of a whole of so many seconds: no digit jumps while it runs.
 function clock(seconds, whole) {
-  const places = whole < 1 ? 4 : whole < 20 ? 2 : 1, minutes = Math.floor(seconds / 60);
+  const places = whole < 1 ? 4 : whole < 20 ? 2 : 1;
   if (whole < 60) return `${seconds.toFixed(places)} s`;
-  const rest = (seconds - 60 * minutes).toFixed(1).padStart(4, "0");
+  // Rounded first: 59.97 s is a minute, and not 60.0 s of none.
+  const tenths = Math.round(10 * seconds), minutes = Math.floor(tenths / 600);
+  const rest = (tenths / 10 - 60 * minutes).toFixed(1).padStart(4, "0");
   if (whole < 3600) return `${minutes}:${rest} min`;
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest.slice(0, 2)} h`;
 }

@@ -1,0 +1,6 @@
+"""Exit codes, besides 0: docs/cli.md."""
+
+HAS_ERRORS = 1
+BAD_INPUT = 2
+TOLERANCE_MISSED = 3
+STOPPED = 130
