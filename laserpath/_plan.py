@@ -60,6 +60,14 @@ class Plan:
         return limit is None or self.report.epe_p95 <= limit
 
     @property
+    def verdict(self) -> tuple[str, str]:
+        """'good', 'fair' or 'poor', and a line that says why, as the report begins."""
+        return report.headline_of(
+            self.report, design=self.design, toolpath=self.toolpath, process=self.process,
+            settings=self.settings, loss=self.solution.loss,
+        )  # fmt: skip
+
+    @property
     def project(self) -> str:
         """The project file that plans the same again."""
         return project_text(self.design, self.process, self.settings)

@@ -37,7 +37,7 @@ def place(
         area=affinity.translate(exposed.area, -zero[0], -zero[1]),
         page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
     )
-    _check_fits(moved, machine, centred=origin == "centre")
+    _check_fits(moved, machine, centred=origin == "centre", offset=offset)
     return moved
 
 
@@ -57,7 +57,7 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     return replace(design, area=shapely.MultiPolygon(polygons))
 
 
-def _check_fits(design: Design, machine: Machine, centred: bool) -> None:
+def _check_fits(design: Design, machine: Machine, centred: bool, offset: Point) -> None:
     x0, y0, x1, y1 = design.bounds
     for axis, low, high, size in (("x", x0, x1, machine.size[0]), ("y", y0, y1, machine.size[1])):
         if high - low > size:
@@ -67,9 +67,12 @@ def _check_fits(design: Design, machine: Machine, centred: bool) -> None:
             )
         start, end = (-size / 2, size / 2) if centred else (0.0, size)
         if low < start - 1e-6 or high > end + 1e-6:
+            mend = "use origin 'design' to start at its own corner"
+            if any(offset):
+                mend = f"use another offset than {offset[0]:g},{offset[1]:g} mm"
             raise InputError(
                 f"design {design.name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
-                f"machine's {start:g} to {end:g} mm; use origin 'design' to start at its own corner"
+                f"machine's {start:g} to {end:g} mm; {mend}"
             )
 
 

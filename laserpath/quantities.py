@@ -45,6 +45,8 @@ def parse(text: str, units: Units, unit: str) -> tuple[Decimal, str]:
     found = _WRITTEN.fullmatch(text)
     if not found:
         raise InputError(f"{text!r} is not a number{_with_unit(units, unit)}")
+    if re.match(r"\s*,\d", found[2]):
+        raise InputError(f"{text!r} has a decimal comma; write a point")
     number = Decimal(found[1])
     if not number.is_finite():
         raise InputError(f"{text!r} is not a finite number")

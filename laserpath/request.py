@@ -33,6 +33,8 @@ TONES = ("negative", "positive")
 ORIGINS = ("page", "design", "centre")
 MIRRORS = ("x", "y", "xy")
 _PITCH_LIMITS = (0.1, 10.0)
+_WIDEST = 10.0
+"""mm, of a spot."""
 
 
 _REPLACES = {
@@ -155,6 +157,15 @@ def repeat(value: Any) -> Repeat:
     return Repeat(int(found[1]), int(found[2]), (x, y or x))
 
 
+def spot_fwhm(value: Any) -> float:
+    """A length of at most 10 mm: a bare 100 was meant in um."""
+    width = quantity(LENGTH, "mm")(value)
+    assert isinstance(width, float)
+    if width > _WIDEST:
+        raise InputError(f"a spot of {width:g} mm is above {_WIDEST:g} mm; was {_text(value)}um meant?")
+    return width
+
+
 def grey(value: Any) -> Black:
     """`60um`: black is a height; `80mJ/cm2`: black is a dose."""
     from laserpath.design.reading import Black
@@ -185,7 +196,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     "critical_dose": quantity(DOSE, "mJ/cm2"),
     "tone": _one_of(*TONES),
     "spot": _profile,
-    "spot_fwhm": quantity(LENGTH, "mm"),
+    "spot_fwhm": spot_fwhm,
     "na": quantity(NUMBER, ""),
     "wavelength": quantity(LENGTH, "nm"),
     "quality": _one_of(*QUALITIES),

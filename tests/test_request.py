@@ -61,6 +61,7 @@ def test_what_is_written_is_what_is_meant(name: str, written: Any, meant: Any) -
         ("iterations", 1.5, "must be a whole number of at least 0"),
         ("passes", 101, "at least 1 and at most 100"),
         ("unit", "furlong", "known: mm, um, nm, cm, in"),
+        ("spot_fwhm", "100", "a spot of 100 mm is above 10 mm; was 100um meant"),
         ("mirror", "z", "known: x, y, xy"),
         ("layer", [3], "must be text"),
         ("critical_dose", True, "is not a number"),

@@ -26,7 +26,8 @@ Examples:
   laserpath plan design.svg
   laserpath plan design.svg -o out --spot-fwhm 80um --critical-dose 35
   laserpath plan board.gbr --negative --mirror x --machine my-laser.toml
-  laserpath plan chip.gds --layer 1/0 --resin positive-photoresist --na 0.1 --wavelength 405
+  laserpath plan chip.gds --layer 1/0 --resin positive-photoresist --na 0.1 --wavelength 405 \\
+      --machine linuxcnc-stage-405 --origin design
   laserpath plan logo.png --size 20mm --max-epe 10um --json
   laserpath plan                     # what the laserpath.toml of this folder says
 
@@ -100,6 +101,8 @@ def _plan(job: Job, listen: Callable[[Progress], None]) -> Made:
         arrangement=request.arrangement_of(job.asked),
     )
     job.talk.tell(show.in_short(drawn))
+    if long := show.at_least(drawn, job.process):
+        job.talk.warn(long)
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
     written = planned.write(job.folder, frame=frame, project=save_project)

@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from laserpath import Figures, Plan, Progress
     from laserpath.results import Limit
-    from laserpath.types import Design
+    from laserpath.types import Design, Process
 
 Bar = Callable[["Progress"], None]
 
@@ -32,6 +32,9 @@ _ROWS = {
 }
 """Figures of the table: short names, for 80 columns."""
 
+
+_LONG = 300.0
+"""s of writing, from which on the size is asked about."""
 
 _FAR_OVER = 1.5
 """Executed over-dose, relative to the limit, that is told on the command line; the table has it anyway."""
@@ -62,6 +65,17 @@ class Talk:
 
     def _clock(self) -> str:
         return f"{time.monotonic() - self.start:.1f} s: " if self.verbose else ""
+
+
+def at_least(design: Design, process: Process) -> str:
+    """`4 min to write at least`: its area in lines 1.2 FWHM apart at full speed; nothing if that is short."""
+    from laserpath import optics
+    from laserpath.report.rows import duration
+
+    seconds = design.area.area / (1.2 * optics.fwhm(process.spot) * min(process.machine.speed_max))
+    if seconds < _LONG:
+        return ""
+    return f"{duration(seconds)} to write at least, and long to plan; is the size as meant?"
 
 
 def in_short(design: Design) -> str:
@@ -159,6 +173,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         table.add_row(label, *(_cell(key, figures, fwhm) for figures in _columns(plan)))
     console = Console(highlight=False, markup=False)
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
+    console.print(plan.verdict[1], soft_wrap=True)
     console.print(table)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
@@ -196,7 +211,7 @@ def what_cures(plan: Plan) -> str:
     figures, wanted = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
     return (
-        f"{verb} {100 * (1 - figures.undercure / wanted):.1f} % of the {area(wanted)} to expose; "
+        f"{verb} {100 * max(1 - figures.undercure / wanted, 0.0):.1f} % of the {area(wanted)} to expose; "
         f"{area(figures.undercure, 2)} missing, {area(figures.overcure, 2)} too much"
     )
 
@@ -220,14 +235,14 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     yield from plan.report.warnings
     limit = plan.process.resin.over_dose
     scored, executed = plan.report.scored.figures.dose_max, plan.report.executed.figures.dose_max
-    if scored > 1.05 * limit:
-        how = plan.report.scored_as
-        yield f"the largest dose as {how} is {scored:.2g} critical doses, above the resin's {limit:g}"
-    elif executed > _FAR_OVER * limit:
+    if executed > _FAR_OVER * limit and executed > 1.5 * scored:
         yield (
-            f"where the controller moves slowly the dose as executed comes to {executed:.2g} critical doses, "
-            f"far above the resin's {limit:g}: the laser's power levels are too coarse for this"
+            f"where the controller moves slowly the dose as executed comes to {executed:.3g} critical doses, "
+            f"far above the resin's {limit:g}: take a lower speed_max, or attenuate the beam"
         )
+    elif scored > 1.05 * limit:
+        how = plan.report.scored_as
+        yield f"the largest dose as {how} is {scored:.3g} critical doses, above the resin's {limit:g}"
     if frame:
         from laserpath.framing import frame_dose
 
@@ -260,6 +275,7 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "design": plan.design.name,
         "files": [str(path) for path in written],
         "within_tolerance": bool(plan.within_tolerance),
+        "verdict": plan.verdict[0],
         "stopped": bool(plan.solution.stopped),
         "result": plan.solution.result,
         "warnings": list(warnings),

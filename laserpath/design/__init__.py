@@ -109,7 +109,9 @@ def check_heeded(path: Path, reading: Reading) -> None:
     said = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
     idle = [name for name in said if heeded is not None and name not in heeded and name != "tolerance"]
     if idle:
-        raise InputError(f"{idle[0].removesuffix('s')} says nothing about a file that ends in {path.suffix}")
+        raise InputError(
+            f"--{idle[0].removesuffix('s')} says nothing about a file that ends in {path.suffix}"
+        )
 
 
 def _reader(path: Path) -> Reader:

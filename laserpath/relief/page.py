@@ -28,6 +28,7 @@ def page(plan: ReliefPlan) -> str:
         ],
         program_header=plan.program_header,
         project=plan.project,
+        headline=in_words(plan).split(";")[0] + ".",
     )
 
 

@@ -16,7 +16,7 @@ from laserpath.types import Design, Process, Settings, Toolpath
 if TYPE_CHECKING:
     from laserpath.report.payload import Exposed
 
-__all__ = ["render", "render_exposure"]
+__all__ = ["render", "render_exposure", "headline_of"]
 
 # matplotlib takes half a second to import; who plans without a report does not wait for it.
 
@@ -60,6 +60,27 @@ def render(
     return planned_page(exposed, facts_of(exposed, design, report, settings, loss), told)
 
 
+def headline_of(
+    report: Report,
+    *,
+    design: Design,
+    toolpath: Toolpath,
+    process: Process,
+    settings: Settings,
+    loss: Floats,
+) -> tuple[str, str]:
+    """What the report of a plan begins with: 'good', 'fair' or 'poor', and a line that says why."""
+    from laserpath.measure import execute
+    from laserpath.report.page import facts_of
+    from laserpath.report.payload import Exposed
+    from laserpath.report.verdict import judge
+
+    executed, run = report.executed, execute(toolpath, process)
+    exposed = Exposed(toolpath, run, executed.grid, executed.dose, process, design, executed.edges)
+    found = judge(facts_of(exposed, design, report, settings, loss))
+    return found.level, found.headline
+
+
 def render_exposure(
     exposed: Exposed,
     *,
@@ -72,6 +93,7 @@ def render_exposure(
     extra: Sequence[tuple[str, bytes, str, str]] = (),
     program_header: Sequence[str] = (),
     project: str = "",
+    headline: str = "",
 ) -> str:
     """The page of any program, exposed; with what was measured if there is a design to measure against.
 
@@ -90,5 +112,6 @@ def render_exposure(
         extra=tuple(extra),
         header=program_header,
         project=project,
+        headline=headline,
     )
     return exposure_page(exposed, commanded, executed, told)

@@ -31,9 +31,9 @@ def exposure_page(
 ) -> str:
     """With a design and what was measured against it, or without any."""
     design = exposed.design
-    told = replace(told, subtitle=told.subtitle or _subtitle(exposed))
+    told = replace(told, subtitle=told.subtitle or _subtitle(exposed, told))
     if design is None or commanded is None or executed is None:
-        return page(replace(exposed, design=None, edges=None), None, _plain(exposed), told)
+        return page(replace(exposed, design=None, edges=None), None, _plain(exposed, told), told)
     columns = (
         Column("this program", "as commanded", commanded.figures),
         Column("this program", "as executed", executed.figures),
@@ -66,7 +66,10 @@ def _better_dose(exposed: Exposed, design: Design) -> Iterator[str]:
     )
 
 
-def _plain(exposed: Exposed) -> Verdict:
+_NO_DESIGN = "That takes the design that it shall print: give it with --design."
+
+
+def _plain(exposed: Exposed, told: Told) -> Verdict:
     """What it does, where there is nothing to compare it with."""
     resin = exposed.process.resin
     done = "cure" if resin.tone == "negative" else "clear"
@@ -79,10 +82,11 @@ def _plain(exposed: Exposed) -> Verdict:
         what += f", and {area(share)} have more than the resin's limit of {resin.over_dose:g} ×"
     answers = (
         (f"What will {done}", f"{what}."),
-        ("Where it will miss", "That takes the design that it shall print: give it with --design."),
+        *([] if told.headline else [("Where it will miss", _NO_DESIGN)]),
         ("How long it takes", _how_long(exposed)),
     )
-    return Verdict("", f"{done.capitalize()}s {cured} in {duration(exposed.run.write_time)}.", answers, ())
+    plain = f"{done.capitalize()}s {cured} in {duration(exposed.run.write_time)}."
+    return Verdict("", told.headline or plain, answers, ())
 
 
 def _how_long(exposed: Exposed) -> str:
@@ -93,9 +97,10 @@ def _how_long(exposed: Exposed) -> str:
     return f"{duration(exposed.run.write_time)}: {lengths}."
 
 
-def _subtitle(exposed: Exposed) -> str:
+def _subtitle(exposed: Exposed, told: Told) -> str:
     x0, y0, x1, y1 = exposed.box
+    what = "report" if told.headline else "simulation"
     return (
-        f"laserpath simulation · {x1 - x0:.4g} × {y1 - y0:.4g} mm · spot {exposed.fwhm:g} mm · "
+        f"laserpath {what} · {x1 - x0:.4g} × {y1 - y0:.4g} mm · spot {exposed.fwhm:g} mm · "
         f"{exposed.process.machine.name} · {exposed.process.resin.name}"
     )

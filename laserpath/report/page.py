@@ -55,6 +55,7 @@ class Told:
     extra: Sequence[tuple[str, bytes, str, str]] = ()
     header: Sequence[str] = ()
     project: str = ""
+    headline: str = ""
 
 
 def _bound(text: str) -> str:

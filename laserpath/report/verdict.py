@@ -2,8 +2,9 @@
 
 Judged is the toolpath as executed by the controller, which is what the machine will do. **Good**: an
 edge prints all along the contour, 95 % of it within the tolerance asked for (0.15 FWHM if none was),
-and no area is wrong away from the edges. **Fair**: at most 1 % of the contour points have no edge, and
-95 % lie within twice that. **Poor**: worse.
+no area is wrong away from the edges, and the largest dose is at most twice the resin's limit. **Fair**: at
+most 1 % of the contour points have no edge, 95 % lie within twice that, at most half an FWHM² is wrong away
+from the edges, a pinhole, and the dose is at most five times the limit. **Poor**: worse.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from laserpath.results import Report
 from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
+_PINHOLE = 0.5
+"""FWHM², of what is wrong away from the edges: less is a flaw, but the part is there."""
+_OVER, _FAR_OVER = 2.0, 5.0
+"""Times the resin's limit, of the largest dose."""
 _FEW = 20
 _COARSE_FWHM = 0.05
 """A motor step that moves edges visibly."""
@@ -119,9 +124,11 @@ def judge(facts: Facts) -> Verdict:
 def _level(facts: Facts) -> str:
     figures = facts.report.executed.figures
     limit = facts.tolerance
-    if facts.inside or facts.outside or figures.missing_edges > 0.01 * figures.samples:
+    over = figures.dose_max / facts.process.resin.over_dose
+    wrong = sum(patch.area for patch in (facts.inside, facts.outside) if patch)
+    if wrong > _PINHOLE * facts.fwhm**2 or figures.missing_edges > 0.01 * figures.samples or over > _FAR_OVER:
         return "poor"
-    if figures.epe_p95 <= limit and not figures.missing_edges:
+    if figures.epe_p95 <= limit and not figures.missing_edges and not wrong and over <= _OVER:
         return "good"
     return "fair" if figures.epe_p95 <= 2 * limit else "poor"
 
@@ -225,7 +232,11 @@ def _advice(facts: Facts) -> Iterator[str]:
         # What is commanded would cure: its pitch and powers are no matter until it is executed.
         yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in facts.lost)
         return
-    if facts.inside:
+    if facts.inside and facts.inside.area <= _PINHOLE * facts.fwhm**2:
+        x, y = facts.inside.xy
+        more = ": more --iterations may close it, or a smaller --pitch" if facts.settings else ""
+        yield f"A pinhole is left near ({x:.3f}, {y:.3f}) mm{more}."
+    elif facts.inside:
         instead = f": take a smaller --pitch than {facts.settings.pitch_fwhm:g}fwhm" if facts.settings else ""
         yield f"Lines are too far apart or too weak inside the design{instead}."
     yield from _advice_on_design(facts)
