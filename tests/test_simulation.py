@@ -22,6 +22,7 @@ from laserpath.dose.segments import to_points
 from laserpath.errors import InputError
 from laserpath.optics import profile
 from laserpath.simulation import Choices, Simulation, simulate, view
+from laserpath.simulation.page import another_power
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 FOREIGN = Path(__file__).parent / "data" / "gcode" / "foreign"
@@ -438,3 +439,10 @@ def test_a_positive_resist_is_judged_by_what_is_cleared() -> None:
     assert found.executed.measured is not None
     # All of the sheet is cleared, the square that should stay included.
     assert found.executed.measured.figures.overcure > 0.14
+
+
+def test_of_what_lies_elsewhere_no_power_is_said_to_be_best() -> None:
+    found = simulate(hatch(3, 5), design=CROSS)
+    assert found.executed.measured is not None
+    assert found.executed.measured.figures.iou == 0
+    assert found.best is None or "Is it in the right place?" in another_power(found)

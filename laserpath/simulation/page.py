@@ -13,6 +13,8 @@ from laserpath.report.rows import number
 if TYPE_CHECKING:
     from laserpath.simulation.result import Simulation
 
+_MISPLACED = 0.5
+"""Overlap (IoU) below which no power makes the design."""
 _WORTH = 0.9
 """Of the mean edge error as it is: what another power must bring it below to be told as a gain."""
 
@@ -71,8 +73,10 @@ def another_power(simulation: Simulation) -> str:
     micrometres = 1000 * optics.fwhm(simulation.process.spot)
     now, then = measured.figures.epe_mean, best.epe_mean
     order = simulation.process.resin.order
+    if measured.figures.iou < _MISPLACED:
+        return "That cannot be said: what cures and the design hardly overlap. Is it in the right place?"
     if then > _WORTH * now:
-        return "Hardly: the dose is about the best that this path can have."
+        return "For the edges hardly: their mean error is about the least that this path can have."
     power = best.factor ** (1 / order)
     return (
         f"With {number(best.factor, 2)} times the dose ({number(power, 2)} times the power, or "
