@@ -63,7 +63,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An item and what was measured of it, mm; None: not measured. visible: None: not said."""
+    """An item and what was measured of it, mm; None: not measured. visible: None: not said.
+
+    planned: the width or diameter that the chart was laid out with.
+    """
 
     item: Item
     width: float | None = None
@@ -71,6 +74,7 @@ class Measured:
     diameter: float | None = None
     merged: float | None = None
     visible: bool | None = None
+    planned: float | None = None
 
     def __post_init__(self) -> None:
         where = f"item {self.item.id!r}"

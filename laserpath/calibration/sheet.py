@@ -28,7 +28,10 @@ _QUANTITIES: Mapping[str, Units] = {
 }  # fmt: skip
 _WORDS = ("id", "kind", "along", "visible", "note")
 _TOLD = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
-"""Columns that help to find one's way; the fit does not read them."""
+"""Columns that help to find one's way; the fit does not need them."""
+_PLANNED = "planned_um"
+_FAR = 50.0
+"""Times wider or narrower than planned: no dose does that, a wrong unit does."""
 _YES, _NO = ("yes", "y", "1", "true", "x", "ja", "oui", "si"), ("no", "n", "0", "false", "nein", "non")
 _BLANK = ("", "-", "–", "—", "n/a", "na")
 _ORDER = re.compile(r"#\s*absorption_order\s*[=:]\s*(\S+)")
@@ -140,6 +143,7 @@ def _read(text: str) -> Measurements:
         raise InputError(f"it has {len(body)} rows, above {ROWS_MAX}")
     style = _Style(delimiter, any(re.fullmatch(r"\s*\d+,\d+\s*", cell) for _, row in body for cell in row))
     measured = [_measured(number, row, columns, known, style) for number, row in body]
+    _check_unit(measured)
     return Measurements(tuple(measured), order=_order(order[1] if order else "1"))
 
 
@@ -161,7 +165,8 @@ def _known() -> dict[str, tuple[str, str]]:
         for name, units in _QUANTITIES.items()
         for unit in units
     }
-    return {**quantities, **{name: (name, "") for name in (*_WORDS, *_TOLD)}}
+    words = {name: (name, "") for name in (*_WORDS, *_TOLD)}
+    return {**quantities, **words, _PLANNED: ("planned", "um")}
 
 
 def _check_columns(columns: Sequence[str], known: Mapping[str, tuple[str, str]]) -> None:
@@ -180,6 +185,20 @@ def _check_columns(columns: Sequence[str], known: Mapping[str, tuple[str, str]])
             raise InputError(f"column {column!r} is missing")
 
 
+def _check_unit(measured: Sequence[Measured]) -> None:
+    """Refuse widths in mm in a column of µm, which the chart's own widths give away."""
+    pairs = [(m.width or m.diameter, m.planned) for m in measured]
+    ratios = sorted(size / planned for size, planned in pairs if size and planned)
+    if len(ratios) < 3:
+        return
+    middle = ratios[len(ratios) // 2]
+    if not 1 / _FAR < middle < _FAR:
+        raise InputError(
+            f"its sizes are {middle:.2g} times those that the chart planned, and no dose does that; "
+            "are they in the unit that their columns name?"
+        )
+
+
 def _measured(
     number: int,
     row: Sequence[str],
@@ -195,11 +214,12 @@ def _measured(
         )
     values: dict[str, Any] = {}
     for column, cell in zip(columns, row, strict=False):
-        if not column or column in _TOLD or cell.strip().lower() in _BLANK:
+        if not column or (column in _TOLD and column != _PLANNED) or cell.strip().lower() in _BLANK:
             continue
         what, unit = known[column]
         try:
-            values[what] = _number(cell.strip(), unit, _QUANTITIES[what], style) if unit else cell.strip()
+            units = _LENGTHS if what == "planned" else _QUANTITIES.get(what, {})
+            values[what] = _number(cell.strip(), unit, units, style) if unit else cell.strip()
         except InputError as error:
             raise InputError(f"row {number}, column {column!r}: {error}") from error
     try:
@@ -217,9 +237,10 @@ def _row_of(number: int, values: dict[str, Any]) -> Measured:
         values["depth"] = values.pop("height")
     visible = _visible(values.pop("visible", ""))
     sizes = {name: values.pop(name) for name in SIZES if name in values}
+    planned = values.pop("planned", None)
     kind = values.pop("kind", "line").lower()
     item = Item(values.pop("id", str(number)), kind, **values)
-    return Measured(item, visible=visible, **sizes)
+    return Measured(item, visible=visible, planned=planned, **sizes)
 
 
 def _number(cell: str, unit: str, units: Units, style: _Style) -> float:

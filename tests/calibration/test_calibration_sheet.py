@@ -160,3 +160,18 @@ def test_what_is_no_measurement_of_its_item() -> None:
         Measured(wedge, merged=1.5)
     with pytest.raises(InputError, match="along is 'z'"):
         replace(line, along="z")
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_sizes_in_another_unit_than_their_column_are_refused(factor: float) -> None:
+    rows = [f"A{k},line,1,{k + 1},{width * factor:g},{width}" for k, width in enumerate((60, 90, 110, 130))]
+    text = "\n".join(["id,kind,power_mW,speed_mm_per_s,width_um,planned_um", *rows])
+    with pytest.raises(InputError, match="times those that the chart planned"):
+        read_sheet(text)
+
+
+def test_sizes_may_be_far_from_planned() -> None:
+    """A critical dose 70 times off makes lines a few times as wide, and no more."""
+    rows = [f"A{k},line,1,{k + 1},{3 * width},{width}" for k, width in enumerate((60, 90, 110, 130))]
+    text = "\n".join(["id,kind,power_mW,speed_mm_per_s,width_um,planned_um", *rows])
+    assert [m.planned for m in read_sheet(text).rows] == pytest.approx([0.06, 0.09, 0.11, 0.13])
