@@ -16,7 +16,7 @@ import gcode
 from laserpath import convert, files, framing, optics, report, toolpath_svg
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.dose import DoseModel
-from laserpath.measure import Sent, as_executed, execute, lost_in_motion, measure, measure_executed, missing
+from laserpath.measure import Sent, execute, expose, lost_in_motion, measure, missing, shone
 from laserpath.metrics import Limit, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
@@ -41,7 +41,10 @@ Listener = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that one run of the walk made. `toolpath` is the G-code parsed back."""
+    """Everything that one run of the walk made. `toolpath` is the G-code parsed back.
+
+    run: what the controller does with it.
+    """
 
     design: Design
     process: Process
@@ -50,6 +53,7 @@ class Plan:
     start: Toolpath
     solution: Solution
     toolpath: Toolpath
+    run: gcode.motion.Executed
     program: str
     report: Report
 
@@ -84,7 +88,7 @@ class Plan:
             self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
             process=self.process, settings=self.settings, loss=self.solution.loss,
             program_header=header(self.design, self.process, self.settings, self.report.warnings),
-            run=execute(self.toolpath, self.process, _read(self.program, self.process.machine)[1]),
+            run=self.run,
             project=self.project,
         )  # fmt: skip
         texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
@@ -126,8 +130,10 @@ def plan(
     program = write_program(solution.toolpath, design, process, settings, warnings)
     toolpath, sent = _read(program, machine)
     first, first_sent = _read(write_program(start, design, process, settings), machine)
-    commanded = measure(toolpath, design, target, process, sent=sent)
-    executed = measure_executed(toolpath, design, target, process, sent=sent)
+    run = execute(toolpath, process, sent)
+    exposed = shone(run, process)
+    commanded = expose(toolpath, run, toolpath, design, target, process, sent)
+    executed = expose(exposed, run, toolpath, design, target, process, sent)
     widths = sorted({*WIDTHS, settings.blur})
     follows = gcode.dialect(machine.dialect).dynamic_power
     scored = commanded if follows else executed
@@ -138,11 +144,11 @@ def plan(
         executed=executed,
         start=measure(first, design, target, process, sent=first_sent),
         warnings=(*warnings, *missing(scored.edges), *lost),
-        window=process_window(as_executed(toolpath, process, sent), design, target, process, widths=widths),
+        window=process_window(exposed, design, target, process, widths=widths),
         limit=reachable(design, target, process),
         wanted=wanted,
     )
-    return Plan(design, process, settings, target, start, solution, toolpath, program, result)
+    return Plan(design, process, settings, target, start, solution, toolpath, run, program, result)
 
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:

@@ -13,7 +13,7 @@ import gcode
 from laserpath import convert, files, framing, optics, project, toolpath_svg
 from laserpath.arrays import Bools, Floats
 from laserpath.dose import DoseModel, accurate_model
-from laserpath.measure import as_executed, execute
+from laserpath.measure import execute, shone
 from laserpath.optimise import Progress
 from laserpath.placement import check_power, place
 from laserpath.program import header, write_program
@@ -140,7 +140,7 @@ def plan_relief(
     spoken = gcode.dialect(machine.dialect)
     shipped = convert.from_moves(gcode.parse(program, spoken, machine.s_max), machine)
     model, run = accurate_model(grid, spot), execute(shipped, process)
-    dose, inside = model.dose(as_executed(shipped, process)), _within(grid, design)
+    dose, inside = model.dose(shone(run, process)), _within(grid, design)
     return ReliefPlan(
         relief, process, settings, grid, wanted, shipped, program, dose,
         commanded=_figures(model.dose(shipped), wanted, inside, run.write_time),

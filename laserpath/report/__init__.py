@@ -57,7 +57,7 @@ def render(
         header=program_header,
         project=project,
     )
-    return planned_page(exposed, facts_of(exposed, design, report, settings, loss), told)
+    return planned_page(exposed, facts_of(report, design, toolpath, process, settings, loss), told)
 
 
 def headline_of(
@@ -70,14 +70,10 @@ def headline_of(
     loss: Floats,
 ) -> tuple[str, str]:
     """What the report of a plan begins with: 'good', 'fair' or 'poor', and a line that says why."""
-    from laserpath.measure import execute
     from laserpath.report.page import facts_of
-    from laserpath.report.payload import Exposed
     from laserpath.report.verdict import judge
 
-    executed, run = report.executed, execute(toolpath, process)
-    exposed = Exposed(toolpath, run, executed.grid, executed.dose, process, design, executed.edges)
-    found = judge(facts_of(exposed, design, report, settings, loss))
+    found = judge(facts_of(report, design, toolpath, process, settings, loss))
     return found.level, found.headline
 
 

@@ -40,7 +40,7 @@ def exposure_page(
         *told.columns,
     )
     report = Report(commanded, executed, start=executed, warnings=tuple(told.warnings))
-    facts = facts_of(exposed, design, report, None, np.zeros(0))
+    facts = facts_of(report, design, exposed.toolpath, exposed.process, None, np.zeros(0))
     verdict = judge(facts)
     better = tuple(_better_dose(exposed, design))
     if better:

@@ -16,6 +16,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.report import album, reach
 from laserpath.report.payload import Exposed, payload
@@ -25,7 +26,7 @@ from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Place, patches, worst_places
 from laserpath.results import Figures, Limit, Report
 from laserpath.toolpath_svg import printable
-from laserpath.types import Design, Settings
+from laserpath.types import Design, Process, Settings, Toolpath
 
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
 """Of the viewer, in this order."""
@@ -81,13 +82,18 @@ def _template() -> Template:
 
 
 def facts_of(
-    exposed: Exposed, design: Design, report: Report, settings: Settings | None, loss: Floats
+    report: Report,
+    design: Design,
+    toolpath: Toolpath,
+    process: Process,
+    settings: Settings | None,
+    loss: Floats,
 ) -> Facts:
     """What the sentences are made of. settings: None where nothing was planned."""
-    process, executed = exposed.process, report.executed
-    places = worst_places(executed.edges, design, exposed.fwhm, report.planned.edges)
-    inside, outside = patches(executed, design, exposed.fwhm, process.resin.critical_dose)
-    return Facts(report, design, exposed.toolpath, process, settings, loss, places, inside, outside)
+    executed, fwhm = report.executed, optics.fwhm(process.spot)
+    places = worst_places(executed.edges, design, fwhm, report.planned.edges)
+    inside, outside = patches(executed, design, fwhm, process.resin.critical_dose)
+    return Facts(report, design, toolpath, process, settings, loss, places, inside, outside)
 
 
 def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) -> str:
