@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import shapely
 from mutations import mutated, told
+from pace_of_machine import within
 from PIL import Image
 from shapely import affinity
 from tools import need
@@ -506,11 +506,9 @@ def test_layers_are_refused() -> None:
 
 
 def test_forty_thousand_flashes_take_a_second() -> None:
-    """Measured 0.6 s; the bound is for slow machines, and catches what grows with the square."""
+    """Measured 0.6 s; the bound catches what grows with the square."""
     flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(200) for j in range(200))
-    start = time.process_time()
-    design = gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}")
-    assert time.process_time() - start < 10
+    design = within(35, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
     assert design.area.area == pytest.approx(400)
 
 
@@ -518,9 +516,7 @@ def test_forty_thousand_flashes_take_a_second() -> None:
 def test_a_million_flashes_take_seconds() -> None:
     """Measured 16 s and 2.6 GB."""
     flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(1000) for j in range(1000))
-    start = time.process_time()
-    design = gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}")
-    assert time.process_time() - start < 120
+    design = within(800, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
     assert design.area.area == pytest.approx(10000)
 
 
