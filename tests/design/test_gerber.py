@@ -15,7 +15,6 @@ from mutations import mutated, told
 from pace_of_machine import within
 from PIL import Image
 from shapely import affinity
-from tools import need
 
 from laserpath.design import load
 from laserpath.design.gerber import read
@@ -361,12 +360,12 @@ def test_the_file_s_own_words_about_it_are_told() -> None:
 # Whole files against gerbv
 
 
-def by_gerbv(path: Path, grid: Grid, out: Path) -> np.ndarray:
+def by_gerbv(program: str, path: Path, grid: Grid, out: Path) -> np.ndarray:
     """Coverage of each pixel, row 0 the lowest."""
     inches = [(value - grid.pitch / 2) / 25.4 for value in grid.origin]
     rows, columns = grid.shape
     command = [
-        need("gerbv"), "--export=png", "--antialias", "--border=0", f"--dpi={25.4 / grid.pitch:g}",
+        program, "--export=png", "--antialias", "--border=0", f"--dpi={25.4 / grid.pitch:g}",
         f"--origin={inches[0]:.2f}x{inches[1]:.2f}", f"--window={columns}x{rows}", "--background=#ffffff",
         "--foreground=#000000ff", f"--output={out}", str(path),
     ]  # fmt: skip
@@ -375,9 +374,8 @@ def by_gerbv(path: Path, grid: Grid, out: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["gerber_kicad-F_Cu.gbr", "gerber_eagle_inch.gtl", "gerber_old_words.gbr"])
-def test_gerbv_draws_the_same(name: str, tmp_path: Path) -> None:
+def test_gerbv_draws_the_same(name: str, tmp_path: Path, need: Callable[[str], str]) -> None:
     """gerbv knows no words from after 2010; its pixels lie up to half a pixel off."""
-    need("gerbv")
     design = load(FILES / name, tolerance=TOLERANCE)
     x0, y0, x1, y1 = design.bounds
     pitch = 0.01
@@ -385,7 +383,7 @@ def test_gerbv_draws_the_same(name: str, tmp_path: Path) -> None:
     shape = tuple(int(np.ceil((hi + 0.2 - lo) / pitch)) for lo, hi in ((low[1], y1), (low[0], x1)))
     grid = Grid((low[0] + pitch / 2, low[1] + pitch / 2), pitch, (shape[0], shape[1]))
     ours = rasterise(design, grid).coverage
-    theirs = by_gerbv(FILES / name, grid, tmp_path / "gerbv.png")
+    theirs = by_gerbv(need("gerbv"), FILES / name, grid, tmp_path / "gerbv.png")
     assert theirs.sum() == pytest.approx(ours.sum(), rel=2e-3)
     assert np.abs(ours - theirs).sum() * pitch <= 0.5 * design.area.length
 
