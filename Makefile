@@ -11,23 +11,30 @@ JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 # Where `make readers` has been, the tests use what it fetched.
 export GCODE_READERS ?= $(abspath $(wildcard $(READERS)))
+# The programs beside Python that tests drive, each with the Debian package that brings it.
+PROGRAMS := chromium:chromium inkscape:inkscape prusa-slicer:prusa-slicer gerbv:gerbv broadwayd:libgtk-3-bin
+# What follows says nothing, unless it fails: then all it has to say.
+QUIETLY = quietly() { local said status=0; said="$$("$$@" 2>&1)" || status=$$?; \
+	[ $$status = 0 ] || printf '%s\n' "$$said" >&2; return $$status; }; quietly
+INSTALL = -m pip install --disable-pip-version-check
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 # The first of these that will do; or say `make PYTHON=/path/to/python3.12 …`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-lower test-parity tools docs readers firmware bench compare lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
-	@echo 'make test        the fast tests'
+	@echo 'make test        the fast tests, for which Python is enough'
 	@echo 'make test-slow   the slow ones;  make test-all  both'
+	@echo 'make test-tools  those that drive programs beside Python: see make tools, make readers'
 	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
-	@echo 'make tools       install Chromium, Inkscape and PrusaSlicer by apt, for the tests that drive them (as root)'
+	@echo 'make tools       install Chromium, Inkscape, PrusaSlicer and gerbv by apt, for make test-tools (as root)'
 	@echo 'make docs        the site, into build/site; warnings are errors'
-	@echo 'make readers     fetch other readers of G-code (LinuxCNC, printrun, CNCjs …), for the tests that compare with them'
+	@echo 'make readers     fetch other readers of G-code (LinuxCNC, printrun, CNCjs …), for make test-tools'
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
@@ -49,24 +56,27 @@ test-slow: $(VENV)/dev.stamp
 	$(PYTEST) -m slow || test $$? -eq 5
 
 test-all: $(VENV)/dev.stamp
-	$(PYTEST) -m 'slow or not slow'
+	$(PYTEST) -m 'not tools and not parity'
+
+# A program that is missing fails its tests; of other people's readers, those that are here are compared with.
+test-tools: $(VENV)/dev.stamp
+	$(PYTEST) -m tools
 
 test-lower: python
 	rm -rf $(VENV)-lower
 	$(PYTHON) -m venv $(VENV)-lower
-	$(VENV)-lower/bin/python -m pip install -q -c tests/lower-bounds.txt -e . 'pytest>=8.2' 'pytest-xdist>=3.6' \
-		'hypothesis>=6.100'
+	@$(QUIETLY) $(VENV)-lower/bin/python $(INSTALL) -c tests/lower-bounds.txt -e . 'pytest>=8.2' \
+		'pytest-xdist>=3.6' 'hypothesis>=6.100'
 	$(VENV)-lower/bin/python -m pytest -n $(JOBS) --dist loadfile
 
-# An environment of its own: torch and jax are large, and the rest must work without. Nothing is skipped for
-# want of them, since the import fails first.
+# An environment of its own: torch and jax are large, and the rest must work without.
 test-parity: $(VENV)-parity/parity.stamp
 	$(VENV)-parity/bin/python -c 'import torch, jax'
-	$(VENV)-parity/bin/python -m pytest tests/parity -m 'slow or not slow'
+	$(VENV)-parity/bin/python -m pytest -m parity
 
 $(VENV)-parity/parity.stamp: pyproject.toml | python
 	$(PYTHON) -m venv --clear $(VENV)-parity
-	$(VENV)-parity/bin/python -m pip install -q --disable-pip-version-check -e '.[dev,parity]'
+	@$(QUIETLY) $(VENV)-parity/bin/python $(INSTALL) -e '.[dev,parity]'
 	@touch $@
 
 # An environment of its own again; the machine should have nothing else to do. About 10 minutes.
@@ -76,7 +86,7 @@ bench: $(VENV)-bench/bench.stamp
 
 $(VENV)-bench/bench.stamp: pyproject.toml | python
 	$(PYTHON) -m venv --clear $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	@$(QUIETLY) $(VENV)-bench/bin/python $(INSTALL) -e '.[bench]'
 	@touch $@
 
 # Every design of tests/data/designs, planned and printed in ten ways: some minutes.
@@ -85,17 +95,20 @@ compare: $(VENV)/dev.stamp
 
 # From Debian's packages. Who has them already, from wherever, needs no root.
 tools:
-	@missing=; for p in chromium inkscape prusa-slicer gerbv; do command -v $$p >/dev/null || missing="$$missing $$p"; done; \
-	command -v broadwayd >/dev/null || missing="$$missing libgtk-3-bin"; \
+	@missing=; for p in $(PROGRAMS); do command -v $${p%:*} >/dev/null || missing="$$missing $${p#*:}"; done; \
 	if [ -n "$$missing" ]; then \
-		apt-get -q=2 update && DEBIAN_FRONTEND=noninteractive apt-get -q=2 install -y --no-install-recommends $$missing; \
+		apt-get -q=2 -o Acquire::Retries=3 update && DEBIAN_FRONTEND=noninteractive \
+		apt-get -q=2 -o Acquire::Retries=3 install -y --no-install-recommends $$missing; \
 	fi
+
+programs:
+	@for p in $(PROGRAMS); do echo $${p%:*}; done
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 $(VENV)/docs.stamp: $(VENV)/dev.stamp
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[docs]'
+	@$(QUIETLY) $(BIN)/python $(INSTALL) -e '.[docs]'
 	@touch $@
 
 readers: $(VENV)/dev.stamp
@@ -117,9 +130,9 @@ types: $(VENV)/dev.stamp
 
 wheel: $(VENV)/dev.stamp
 	rm -rf dist $(VENV)-wheel
-	$(BIN)/python -m build --outdir dist .
+	@$(QUIETLY) $(BIN)/python -m build --outdir dist .
 	$(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/bin/python -m pip install -q dist/*.whl
+	@$(QUIETLY) $(VENV)-wheel/bin/python $(INSTALL) dist/*.whl
 	cd dist && $(abspath $(VENV)-wheel)/bin/laserpath --version
 	cd dist && $(abspath $(VENV)-wheel)/bin/laserpath plan ../samples/holes.svg --iterations 2 -o ../build/wheel
 
@@ -138,9 +151,9 @@ python:
 $(VENV)/run.stamp: pyproject.toml | python
 	@echo 'Making the environment $(VENV); this takes a minute or two.'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@$(QUIETLY) $(BIN)/python $(INSTALL) -e .
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@$(QUIETLY) $(BIN)/python $(INSTALL) -e '.[dev]'
 	@touch $@

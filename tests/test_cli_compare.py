@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import shapely
 from builders import design
 from test_cli_simulate import SQUARE, hatch, names, run
-from tools import need
 
 import laserpath
 from laserpath.comparison import Comparison, compare
@@ -102,9 +102,11 @@ def test_it_writes_one_page_and_says_which_is_better(
     assert "<script" not in page
 
 
-@pytest.mark.slow
-def test_a_browser_shows_the_page_without_a_complaint_and_a_phone_all_of_its_width(tmp_path: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
+def test_a_browser_shows_the_page_without_a_complaint_and_a_phone_all_of_its_width(
+    tmp_path: Path, need: Callable[[str], str]
+) -> None:
+    from playwright import sync_api as api
+
     (page,) = compare([hatch(), hatch(s=90)], design=DESIGN, names=["a.nc", "b.nc"]).write(tmp_path)
     flags = (
         "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import ezdxf
@@ -23,6 +24,15 @@ from laserpath.cli import COMMANDS, main
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 BY_NAME = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+EXAMPLES = {
+    page: found
+    for page in PAGES
+    if page.stem != "README"  # test_readme.py runs them
+    and (found := re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
+}
+"""Page → its examples in Python."""
+WITH_INKSCAPE = "laserpath plugins install inkscape"
+"""Asks Inkscape itself for the folder."""
 DRAWING = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="5mm" viewBox="0 0 6 5">'
     '<path d="M1 1h3v2h-1v-1h-2z"/><circle cx="4.5" cy="3.5" r="0.6"/></svg>'
@@ -30,17 +40,18 @@ DRAWING = (
 DRAWINGS = ROOT / "tests" / "data" / "docs"
 
 
-@BY_NAME
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.parity] if "torch" in "".join(examples) else [])
+        for page, examples in EXAMPLES.items()
+    ],
+)
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    if any("torch" in example for example in examples):
-        pytest.importorskip("torch")
-    if page.stem == "README":
-        pytest.skip("test_readme.py runs them")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     names: dict[str, object] = {}
-    for example in examples:
+    for example in EXAMPLES[page]:
         exec(example, names)
 
 
@@ -117,6 +128,8 @@ def test_the_commands_of_a_page_run(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for command in commands(page):
+        if command == WITH_INKSCAPE:
+            continue
         words, _, target = command.partition(">")
         name, *arguments = shlex.split(words, comments=True)
         if name == "vpype":
@@ -132,6 +145,18 @@ def test_the_commands_of_a_page_run(
         assert caught.value.code in done, f"{command}: {said.err}"
         if target:
             Path(target.lstrip("> ").strip()).write_text(said.out)
+
+
+def test_the_command_that_needs_inkscape_runs(
+    need: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert WITH_INKSCAPE in [command for page in PAGES for command in commands(page)]
+    need("inkscape")
+    monkeypatch.setenv("INKSCAPE_PROFILE_DIR", str(tmp_path))
+    with pytest.raises(SystemExit) as caught:
+        main(shlex.split(WITH_INKSCAPE)[1:])
+    assert caught.value.code in (0, None)
+    assert list(tmp_path.glob("extensions/*.inx"))
 
 
 def test_every_command_is_in_the_docs() -> None:

@@ -1,11 +1,7 @@
-"""Programs that some tests drive: a browser, Inkscape, a slicer. Who has them runs those tests.
-
-Where the environment says TOOLS_REQUIRED=1, as the CI does after installing them, a missing one fails.
-"""
+"""Programs beside Python that `make test-tools` drives: a browser, Inkscape, a slicer."""
 
 from __future__ import annotations
 
-import os
 import shutil
 
 import pytest
@@ -17,15 +13,13 @@ PACKAGES = {
     "prusa-slicer": "prusa-slicer",
     "broadwayd": "libgtk-3-bin",
 }
-"""Program → the Debian package that brings it."""
+"""Program → the Debian package that brings it; `make tools` installs them all."""
 
 
-def need(program: str) -> str:
-    """The path of a program; without it the test is skipped with a sentence, or fails."""
+def path_of(program: str) -> str:
+    """Where a program is; a test that needs one fails without it, with a sentence."""
     path = shutil.which(program)
     if path is None:
-        sentence = f"{program} is not here: on Debian, apt install {PACKAGES.get(program, program)}"
-        if os.environ.get("TOOLS_REQUIRED") == "1":
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        sentence = f"{program} is not in the PATH; on Debian, package {PACKAGES[program]}: `make tools`"
+        pytest.fail(sentence, pytrace=False)
     return path

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from tools import need
 
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid
@@ -78,10 +77,10 @@ class Chromium:
 
 
 @contextmanager
-def chromium() -> Iterator[Chromium]:
-    """A browser for many pictures; skips the test where there is none."""
-    path = need("chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not here: pip install playwright")
+def chromium(path: str) -> Iterator[Chromium]:
+    """A browser for many pictures. path: of the program."""
+    from playwright import sync_api as api
+
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         try:

@@ -24,6 +24,7 @@ import gdstk
 import numpy as np
 import pytest
 from mutations import mutated
+from pace_of_machine import unit
 from PIL import Image
 from same_shape import as_geojson, as_gerber, as_png, as_svg, as_wkt
 from same_shape_cad import as_dxf, as_gds, dxf, text, written
@@ -384,6 +385,7 @@ def test_a_million_shapes_are_read_or_refused_in_time(name: str, tmp_path: Path)
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
 
+    before = unit()
     done = subprocess.run(
         [sys.executable, "-c", MILLION, str(path)], capture_output=True, text=True, check=False,
         preexec_fn=limit,
@@ -392,7 +394,7 @@ def test_a_million_shapes_are_read_or_refused_in_time(name: str, tmp_path: Path)
     *said, figures = done.stdout.strip().splitlines()
     seconds, gibibytes = map(float, figures.split())
     assert len(said) <= 1
-    assert seconds < 180
+    assert seconds < 2000 * max(before, unit())
     assert gibibytes < 4
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import shapely
 from ezdxf.xclip import XClip
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pace_of_machine import within
 from same_shape import AREA, shape
 from same_shape_cad import Draw, as_dxf, dxf, text
 from shapes import differing_area
@@ -534,7 +534,7 @@ def test_text_is_refused(add: Any) -> None:
 
 
 def test_a_hundred_thousand_squares_in_an_array_take_seconds_at_most() -> None:
-    """Measured 3 s; the bound is for slow machines, and catches what grows with the square."""
+    """Measured 3 s; the bound catches what grows with the square."""
 
     def draw(document: Any, model: Any) -> None:
         document.blocks.new("B").add_lwpolyline([(0, 0), (1, 0), (1, 1), (0, 1)], close=True)
@@ -542,8 +542,6 @@ def test_a_hundred_thousand_squares_in_an_array_take_seconds_at_most() -> None:
         model.add_blockref("B", (0, 0), array)
 
     data = dxf(draw)
-    start = time.process_time()
-    design = read(data, "test", Reading(TOLERANCE))
-    assert time.process_time() - start < 30
+    design = within(180, lambda: read(data, "test", Reading(TOLERANCE)))
     assert len(design.area.geoms) == 100_000
     assert design.area.area == pytest.approx(100_000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +12,10 @@ import numpy as np
 import pytest
 import shapely
 from mutations import mutated, told
+from pace_of_machine import within
 from PIL import Image
 from shapely import affinity
 from shapes import NODING, both, differing_area, minus, plus
-from tools import need
 
 from laserpath.design import load
 from laserpath.design.gerber import read
@@ -369,12 +368,12 @@ def test_the_file_s_own_words_about_it_are_told() -> None:
 # Whole files against gerbv
 
 
-def by_gerbv(path: Path, grid: Grid, out: Path) -> np.ndarray:
+def by_gerbv(program: str, path: Path, grid: Grid, out: Path) -> np.ndarray:
     """Coverage of each pixel, row 0 the lowest."""
     inches = [(value - grid.pitch / 2) / 25.4 for value in grid.origin]
     rows, columns = grid.shape
     command = [
-        need("gerbv"), "--export=png", "--antialias", "--border=0", f"--dpi={25.4 / grid.pitch:g}",
+        program, "--export=png", "--antialias", "--border=0", f"--dpi={25.4 / grid.pitch:g}",
         f"--origin={inches[0]:.2f}x{inches[1]:.2f}", f"--window={columns}x{rows}", "--background=#ffffff",
         "--foreground=#000000ff", f"--output={out}", str(path),
     ]  # fmt: skip
@@ -383,9 +382,8 @@ def by_gerbv(path: Path, grid: Grid, out: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["gerber_kicad-F_Cu.gbr", "gerber_eagle_inch.gtl", "gerber_old_words.gbr"])
-def test_gerbv_draws_the_same(name: str, tmp_path: Path) -> None:
+def test_gerbv_draws_the_same(name: str, tmp_path: Path, need: Callable[[str], str]) -> None:
     """gerbv knows no words from after 2010; its pixels lie up to half a pixel off."""
-    need("gerbv")
     design = load(FILES / name, tolerance=TOLERANCE)
     x0, y0, x1, y1 = design.bounds
     pitch = 0.01
@@ -393,7 +391,7 @@ def test_gerbv_draws_the_same(name: str, tmp_path: Path) -> None:
     shape = tuple(int(np.ceil((hi + 0.2 - lo) / pitch)) for lo, hi in ((low[1], y1), (low[0], x1)))
     grid = Grid((low[0] + pitch / 2, low[1] + pitch / 2), pitch, (shape[0], shape[1]))
     ours = rasterise(design, grid).coverage
-    theirs = by_gerbv(FILES / name, grid, tmp_path / "gerbv.png")
+    theirs = by_gerbv(need("gerbv"), FILES / name, grid, tmp_path / "gerbv.png")
     assert theirs.sum() == pytest.approx(ours.sum(), rel=2e-3)
     assert np.abs(ours - theirs).sum() * pitch <= 0.5 * design.area.length
 
@@ -514,11 +512,9 @@ def test_layers_are_refused() -> None:
 
 
 def test_forty_thousand_flashes_take_a_second() -> None:
-    """Measured 0.6 s; the bound is for slow machines, and catches what grows with the square."""
+    """Measured 0.6 s; the bound catches what grows with the square."""
     flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(200) for j in range(200))
-    start = time.process_time()
-    design = gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}")
-    assert time.process_time() - start < 10
+    design = within(35, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
     assert design.area.area == pytest.approx(400)
 
 
@@ -526,9 +522,7 @@ def test_forty_thousand_flashes_take_a_second() -> None:
 def test_a_million_flashes_take_seconds() -> None:
     """Measured 16 s and 2.6 GB."""
     flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(1000) for j in range(1000))
-    start = time.process_time()
-    design = gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}")
-    assert time.process_time() - start < 120
+    design = within(800, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
     assert design.area.area == pytest.approx(10000)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pace_of_machine import within
 
 from laserpath.design import load
 from laserpath.design.reading import Reading
@@ -140,21 +140,18 @@ def test_encodings_with_a_mark_and_doctype_are_fine(encoding: str) -> None:
 
 
 def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
-    """Measured 0.4 s; the bound is for slow machines, and catches what grows with the square."""
+    """Measured 0.4 s; the bound catches what grows with the square."""
     t = np.linspace(0, 2 * np.pi, 100_000, endpoint=False)
     xy = 50 + 40 * np.stack([np.cos(t), np.sin(t)], axis=1)
     d = "M" + "L".join(f"{x:.5f},{y:.5f}" for x, y in xy) + "Z"
-    start = time.perf_counter()
-    design = read(f'{ROOT}<path d="{d}"/></svg>', "ring", Reading(0.002))
-    assert time.perf_counter() - start < 8
+    design = within(25, lambda: read(f'{ROOT}<path d="{d}"/></svg>', "ring", Reading(0.002)))
     assert design.area.area == pytest.approx(np.pi * 1600, rel=1e-6)
 
 
 def test_forty_thousand_squares_of_one_path_are_read_in_time() -> None:
     """Measured 3 s; each ring against each other would take hours and tens of gigabytes."""
     d = "".join(f"M{k % 200} {k // 200}h.5v.5h-.5z" for k in range(40_000))
-    start = time.process_time()
-    design = read(f'{ROOT.replace("100", "200")}<path d="{d}"/></svg>', "dots", Reading(0.002))
-    assert time.process_time() - start < 40
+    drawing = f'{ROOT.replace("100", "200")}<path d="{d}"/></svg>'
+    design = within(150, lambda: read(drawing, "dots", Reading(0.002)))
     assert design.area.area == pytest.approx(10_000)
     assert len(design.area.geoms) == 40_000

@@ -99,8 +99,8 @@ def groups(svg: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Renderer]:
-    with chromium() as draw:
+def browser(need: Callable[[str], str]) -> Iterator[Renderer]:
+    with chromium(need("chromium")) as draw:
         yield draw
 
 
@@ -112,7 +112,6 @@ def test_a_feature_is_drawn_as_by_resvg(name: str) -> None:
     compare(whole(FEATURES[name]), resvg)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FEATURES if name not in NOT_CHROMIUM])
 def test_a_feature_is_drawn_as_by_chromium(name: str, browser: Renderer) -> None:
     compare(whole(FEATURES[name]), browser)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pace_of_machine import within
 
 import gcode
 from gcode.checking import checker
 from gcode.checking.envelope import Envelope
 from gcode.checking.findings import Finding
-from gcode.reading import parser
 
 SOUND = {
     "grbl": "G21 G90 G17\nM5\nM4 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nG0 X1 Y2\nG1 X11 Y2 F1200 S500\n"
@@ -303,15 +302,11 @@ def test_no_text_ends_in_a_traceback(text: str) -> None:
             assert finding.severity in ("error", "warning")
 
 
-def test_a_hundred_thousand_lines_take_less_than_a_second_beyond_reading() -> None:
+def test_a_hundred_thousand_lines_are_checked_in_a_moment() -> None:
     body = "".join(f"G1 X{k % 2000 / 10} Y{k % 777 / 10}\n" for k in range(100_000))
     text = f"G21 G90 G17\nM4 S0\nG0 X0 Y0\nG1 F1200 S500\n{body}M5\nM2\n"
     dialect = gcode.dialect("grbl")
-    before = time.process_time()
-    parser.read(text, dialect, 1000.0)
-    reading = time.process_time() - before
-    checker.check(text, dialect, envelope("grbl"))
-    assert time.process_time() - before - 2 * reading < 1.0
+    within(25, lambda: checker.check(text, dialect, envelope("grbl")))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pace_of_machine import within
 from recordings import MACHINES, RECORDED, error
 
 import gcode
@@ -13,6 +14,9 @@ RUN_TIME = {"grbl": 0.01, "marlin": 0.01, "klipper": 0.005}
 EXPOSURE = 0.005
 POSITION = 0.1
 """mm RMS at equal time."""
+
+PROCESSOR = {"grbl": 140, "marlin": 120, "klipper": 25}
+"""Units of pace_of_machine for a million moves."""
 
 CHAOTIC = {"circle_005_F50.marlin": 0.2}
 """Where Marlin's link starves, its slowdown swings: 0.5 µs more per line move the head by 0.06 to 0.2 mm."""
@@ -31,10 +35,8 @@ def test_the_head_is_where_the_firmware_had_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("firmware", MACHINES)
-def test_a_million_moves_in_two_seconds(firmware: str) -> None:
+def test_a_million_moves_take_seconds(firmware: str) -> None:
     """Of processor time, once compiled: 0.2 mm moves along a wave, as a plan has them."""
-    from time import process_time
-
     controller = MACHINES[firmware][0]
     n = 1_000_000
     t = np.arange(n + 1) * 0.2
@@ -43,6 +45,5 @@ def test_a_million_moves_in_two_seconds(firmware: str) -> None:
     )
     few = gcode.Moves.straight(moves.xy[:100], moves.power[:99], moves.speed[:99], np.zeros(99, bool))
     execute(few, controller)
-    begun = process_time()
-    assert execute(moves, controller, longest=0.2).write_time > n * 0.2 / 20
-    assert process_time() - begun < 8, "a machine four times as slow passes"
+    done = within(PROCESSOR[firmware], lambda: execute(moves, controller, longest=0.2))
+    assert done.write_time > n * 0.2 / 20

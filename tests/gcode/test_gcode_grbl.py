@@ -1,6 +1,5 @@
 """GRBL line by line: closed forms, the planner where the line keeps up, and what a starving line does."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from pace_of_machine import within
 
 from gcode.errors import GcodeError
 from gcode.motion import Limits, profile
@@ -258,9 +258,7 @@ def test_bad_input_is_refused():
 
 
 @pytest.mark.slow
-def test_a_million_moves_take_two_seconds():
+def test_a_million_moves_take_a_second():
     run(circle(1.0, 0.1), 50.0, REAL)  # compiles
     xy = np.tile(circle(15.9, 0.1)[:-1], (1000, 1))
-    began = time.process_time()
-    run(xy, 50.0, REAL)
-    assert time.process_time() - began < 2.0
+    within(80, lambda: run(xy, 50.0, REAL))

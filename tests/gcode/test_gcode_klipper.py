@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pace_of_machine import within
 
 from gcode.errors import GcodeError
 from gcode.motion.klipper import Klipper, Trapezoids, plan, stepping
@@ -257,11 +257,10 @@ def test_place_and_time_are_inverse(seed: int, share: float) -> None:
         assert motion.travelled(np.array([row]), t)[0] == pytest.approx(s, abs=1e-7)
 
 
-def test_a_million_moves_take_two_seconds() -> None:
+def test_a_million_moves_take_a_second() -> None:
     points = np.cumsum(np.random.default_rng(0).normal(0.05, 0.1, (1_000_001, 2)), axis=0)
-    begin = time.process_time()
-    run(points, replace(FREE, minimum_cruise_ratio=0.5))
-    assert time.process_time() - begin < 2
+    run(points[:99], FREE)  # compiles
+    within(60, lambda: run(points, replace(FREE, minimum_cruise_ratio=0.5)))
 
 
 @pytest.mark.parametrize(

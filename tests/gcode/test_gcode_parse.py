@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pace_of_machine import within
 
 import gcode
 from gcode.move import Kind
@@ -561,7 +561,7 @@ def test_full_power_is_the_dialects_own() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["grbl", "klipper"])
-def test_a_million_moves_in_ten_seconds(name: str) -> None:
+def test_a_million_moves_take_seconds(name: str) -> None:
     n = 1_000_000
     rng = np.random.default_rng(0)
     xy = 100 + np.cumsum(rng.normal(scale=0.1, size=(n + 1, 2)), axis=0)
@@ -569,7 +569,5 @@ def test_a_million_moves_in_ten_seconds(name: str) -> None:
     power = np.where(rapid, 0, rng.integers(0, 256, n) / 255)
     dialect = gcode.dialect(name)
     text = gcode.write(gcode.Moves.straight(xy, power, np.full(n, 50.0), rapid), dialect)
-    before = time.process_time()
-    program = gcode.read(text, dialect)
-    assert time.process_time() - before < 10
+    program = within(200, lambda: gcode.read(text, dialect))
     assert len(program.moves) > 0.99 * n

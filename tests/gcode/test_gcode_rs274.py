@@ -24,8 +24,10 @@ INCHES = {"place": 2 * 25.4 * canon.PRINTED, "feed": 25.4 * canon.PRINTED}
 """rs274 prints inches with as many digits as millimetres, and a place as offset and rest."""
 
 RS274 = readers.rs274()
-if RS274 is None:
-    pytest.skip(readers.MISSING.format("LinuxCNC's interpreter rs274"), allow_module_level=True)
+pytestmark = [
+    pytest.mark.tools,
+    pytest.mark.skipif(RS274 is None, reason=readers.MISSING.format("LinuxCNC's interpreter rs274")),
+]
 
 SPOKEN = [name for name in ("linuxcnc", "generic", "grbl", "grblhal") if name in gcode.DIALECTS]
 """The dialects whose words LinuxCNC knows: all but G64 and M67 are the same."""
@@ -185,7 +187,6 @@ def rounding(dialect: gcode.Dialect) -> dict[str, float]:
     return {"place": place + canon.PRINTED, "feed": 10.0**-dialect.feed_decimals / 60 + canon.PRINTED}
 
 
-@pytest.mark.slow
 def test_a_plan_in_each_dialect() -> None:
     import laserpath
 

@@ -25,8 +25,7 @@ READERS: dict[str, tuple[Callable[[str], Seen], bool]] = {
 }
 
 HERE = [name for name, (_, here) in READERS.items() if here]
-if not HERE:
-    pytest.skip(readers.MISSING.format(f"each of {', '.join(READERS)}"), allow_module_level=True)
+pytestmark = pytest.mark.tools
 each_reader = pytest.mark.parametrize("reader", HERE)
 
 

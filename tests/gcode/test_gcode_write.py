@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pace_of_machine import within
 
 import gcode
 from gcode import Kind
@@ -515,16 +515,14 @@ def test_chunks_make_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.name)
-def test_a_million_moves_in_five_seconds(dialect: gcode.Dialect, tmp_path: Path) -> None:
+def test_a_million_moves_take_seconds(dialect: gcode.Dialect, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = 1_000_000
     rapid = rng.random(rows) < 0.05
     power = np.where(rapid, 0, rng.random(rows))
     xy = np.cumsum(rng.normal(0, 0.05, (rows + 1, 2)), axis=0)
     moves = gcode.Moves.straight(xy, power, rng.uniform(1, 100, rows), rapid)
-    began = time.process_time()
-    save(tmp_path / "a.gcode", moves, dialect)
-    assert time.process_time() - began < 5
+    within(150, lambda: save(tmp_path / "a.gcode", moves, dialect))
     assert (tmp_path / "a.gcode").stat().st_size > 15e6
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-import pytest
-
-pytest.importorskip("torch", reason="PyTorch is not installed; `make test-parity` installs it")
-pytest.importorskip("jax", reason="JAX is not installed; `make test-parity` installs it")
-
 import discretisation
 import in_jax
 import in_torch
+import numpy as np
+import pytest
 from cases import CASES, D_DOSE, NAMES, RANDOM, SET_UPS, by_engine, in_four, model
 from discretisation import Discretisation, relative
+
+pytestmark = pytest.mark.parity
 
 LIMIT = {"f32": 1e-5, "f64": 1e-9}
 

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-import pytest
-
-pytest.importorskip("torch", reason="PyTorch is not installed; `make test-parity` installs it")
-pytest.importorskip("jax", reason="JAX is not installed; `make test-parity` installs it")
-
 import discretisation
 import in_jax
 import in_torch
+import numpy as np
+import pytest
 from cases import NAMES, in_four
 from discretisation import relative
 
 from laserpath.dose import Engine, engine
 from laserpath.types import Grid, Spot
+
+pytestmark = pytest.mark.parity
 
 SIZE, POINTS = 512, 5000
 GRID = Grid(origin=(-10.0, -10.0), pitch=20 / (SIZE - 1), shape=(SIZE, SIZE))

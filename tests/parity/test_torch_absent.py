@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import laserpath.dose
 
 WITHOUT = "import sys; sys.modules['torch'] = None; "
@@ -18,7 +20,9 @@ def python(program: str, cwd: Path | None = None) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.parity
 def test_the_dose_does_not_import_torch():
+    """Where torch is, or this would say nothing."""
     run = python("import sys, laserpath, laserpath.dose; print('torch' in sys.modules, 'jax' in sys.modules)")
     assert (run.stdout.split(), run.stderr) == (["False", "False"], "")
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed; `make test-parity` installs it")
+pytestmark = pytest.mark.parity
 
 SCRIPT = Path(__file__).parents[2] / "samples" / "torch_power.py"
 

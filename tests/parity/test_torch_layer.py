@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed; `make test-parity` installs it")
+from laserpath.dose import DoseModel
+from laserpath.dose.torch import DoseLayer, _array
+from laserpath.errors import InputError
+from laserpath.types import Grid, Spot, Toolpath
 
-from laserpath.dose import DoseModel  # noqa: E402
-from laserpath.dose.torch import DoseLayer, _array  # noqa: E402
-from laserpath.errors import InputError  # noqa: E402
-from laserpath.types import Grid, Spot, Toolpath  # noqa: E402
+pytestmark = pytest.mark.parity
 
 GRID = Grid(origin=(-0.4, -0.3), pitch=0.02, shape=(30, 40))
 SPOT = Spot(fwhm=0.1)

@@ -24,7 +24,6 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from shapes import NODING
-from tools import need
 
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
@@ -360,9 +359,8 @@ def test_the_planned_path_lies_in_the_drawing(
     ]
 
 
-@pytest.mark.slow
 def test_text_becomes_outlines_in_a_copy(
-    fake: Callable[..., Path], drawing: Path, document: Path, tmp_path: Path
+    fake: Callable[..., Path], drawing: Path, document: Path, tmp_path: Path, need: Callable[[str], str]
 ) -> None:
     program = need("inkscape")
     drawing.write_text(
@@ -383,7 +381,7 @@ def test_text_becomes_outlines_in_a_copy(
 
 
 @pytest.fixture
-def screen(tmp_path: Path) -> Iterator[dict[str, str]]:
+def screen(tmp_path: Path, need: Callable[[str], str]) -> Iterator[dict[str, str]]:
     """The environment of a program that wants a screen, where there is none: GTK's own display server."""
     server = need("broadwayd")
     run = tmp_path / "run"
@@ -401,8 +399,9 @@ def screen(tmp_path: Path) -> Iterator[dict[str, str]]:
         process.terminate()
 
 
-@pytest.mark.slow
-def test_inkscape_runs_it(tmp_path: Path, document: Path, screen: dict[str, str]) -> None:
+def test_inkscape_runs_it(
+    tmp_path: Path, document: Path, screen: dict[str, str], need: Callable[[str], str]
+) -> None:
     program = need("inkscape")
     profile = tmp_path / "profile"
     install(profile / "extensions")
@@ -433,7 +432,9 @@ def test_it_is_installed_as_it_is(tmp_path: Path) -> None:
     assert all(path.read_bytes() == (FOLDER / path.name).read_bytes() for path in written)
 
 
-def test_inkscape_says_where_its_extensions_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inkscape_says_where_its_extensions_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, need: Callable[[str], str]
+) -> None:
     need("inkscape")
     monkeypatch.setenv("INKSCAPE_PROFILE_DIR", str(tmp_path / "profile"))
     assert extensions_folder() == tmp_path / "profile" / "extensions"

@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from shapely import affinity
 from shapes import NODING, differing_area
 from solids import FRAME, box, circle, section, stl
-from tools import need
 
 import gcode
 from laserpath.arrays import Floats
@@ -420,8 +419,7 @@ def test_a_missing_file() -> None:
     )
 
 
-@pytest.mark.slow
-def test_prusaslicer_calls_it(tmp_path: Path) -> None:
+def test_prusaslicer_calls_it(tmp_path: Path, need: Callable[[str], str]) -> None:
     program = need("prusa-slicer")
     (tmp_path / "frame.stl").write_text(stl(FRAME), encoding="ascii")
     settings = (FILES / "slicer.ini").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,12 @@ import shapely
 from exposures import Job, blurred_limit, make_job
 from PIL import Image, ImageColor
 from scipy.ndimage import map_coordinates
-from tools import need
 
 import laserpath
 from laserpath import report
 from laserpath.measure import execute
 from laserpath.report.payload import Exposed
 from laserpath.types import Design, Process, Resin
-
-api = pytest.importorskip("playwright.sync_api")
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -37,7 +34,9 @@ MOST = 5_000_000
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser(need: Callable[[str], str]) -> Iterator[Any]:
+    from playwright import sync_api as api
+
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=need("chromium"), args=list(FLAGS))
         yield browser
@@ -592,7 +591,6 @@ def test_a_dense_five_millimetre_design_fits_the_budget(browser: Any, folder: Pa
     seen.context.close()
 
 
-@pytest.mark.slow
 def test_the_report_of_a_real_plan(browser: Any, tmp_path: Path) -> None:
     """From the drawing to the page: gratings of 5 mm at a spot of 0.1 mm, as the command line plans them."""
     plan = laserpath.plan(Path(__file__).parents[2] / "samples" / "grating.svg")

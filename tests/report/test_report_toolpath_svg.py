@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -12,6 +11,7 @@ import pytest
 from exposures import Job
 from hypothesis import given
 from hypothesis import strategies as st
+from pace_of_machine import within
 
 from laserpath.toolpath_svg import draw, power_colour, round_length
 from laserpath.types import Machine, Toolpath
@@ -129,9 +129,7 @@ def test_a_hundred_thousand_moves_take_seconds(job: Job) -> None:
     path = Toolpath(
         np.cumsum(rng.normal(0, 0.02, (n + 1, 2)), axis=0), rng.uniform(1, 9, n), np.full(n, 40.0)
     )
-    start = time.perf_counter()
-    draw(path, job.design, Machine())
-    assert time.perf_counter() - start < 15
+    within(75, lambda: draw(path, job.design, Machine()))
 
 
 @given(st.floats(1e-6, 1e6))

@@ -2,7 +2,7 @@
 
 `fetch FOLDER` brings them; GCODE_READERS, or RS274, names that folder. A reader is found there, or else where
 it is installed: rs274 on PATH, the others where Python and node look. RS274 may also be the program itself.
-Tests of a reader that is nowhere are skipped with `MISSING`.
+`make test-tools` compares with those; tests of a reader that is nowhere are skipped with `MISSING`.
 """
 
 from __future__ import annotations

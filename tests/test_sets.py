@@ -1,0 +1,86 @@
+"""Each test runs once: the choices of the Makefile hold every test in one of the four sets."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import tools
+from sets import MARKS, only_one, sort
+
+ROOT = Path(__file__).parents[1]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETTINGS = PROJECT["tool"]["pytest"]["ini_options"]
+
+
+def choice(target: str) -> str:
+    """What a target of the Makefile chooses by `-m`; without it, what pyproject.toml does."""
+    (recipe,) = re.findall(rf"^{target}:.*\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    found = re.search(r"-m (?!pytest|pip|venv)(?:'([^']+)'|(\w+))", recipe)
+    return (found[1] or found[2]) if found else SETTINGS["addopts"][SETTINGS["addopts"].index("-m") + 1]
+
+
+@pytest.mark.parametrize("mark", [None, *MARKS])
+def test_every_test_is_chosen_by_one_command(mark: str | None) -> None:
+    names = {name: name == mark for name in MARKS}
+    commands = ("test", "test-slow", "test-tools", "test-parity")
+    chosen = [command for command in commands if eval(choice(command), {}, names)]
+    assert chosen == [f"test-{mark}" if mark else "test"]
+    assert eval(choice("test-all"), {}, names) == (mark in (None, "slow"))
+    assert choice("test-lower") == choice("test")
+
+
+def test_the_sets_are_the_marks() -> None:
+    assert [mark.split(":")[0] for mark in SETTINGS["markers"]] == list(MARKS)
+
+
+def test_no_test_is_in_two_sets() -> None:
+    only_one("test", ["parametrize", "slow"])
+    with pytest.raises(pytest.UsageError, match="is marked slow and tools: a test is in one set"):
+        only_one("test", ["tools", "slow"])
+
+
+def test_who_needs_a_program_is_among_the_tools() -> None:
+    given: list[str] = []
+    item = SimpleNamespace(
+        nodeid="test", fixturenames=["browser", "need"], get_closest_marker=lambda name: None,
+        add_marker=lambda mark: given.append(mark.name), iter_markers=list,
+    )  # fmt: skip
+    sort(item)
+    assert given == ["tools"]
+
+
+def test_a_missing_program_fails_the_test_and_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(pytest.fail.Exception, match=r"^broadwayd is not .* libgtk-3-bin: `make tools`"):
+        tools.path_of("broadwayd")
+
+
+def test_make_tools_installs_every_program() -> None:
+    (programs,) = re.findall(r"^PROGRAMS := (.*)", MAKEFILE, re.M)
+    assert dict(word.split(":") for word in programs.split()) == tools.PACKAGES
+
+
+def test_the_ci_hides_programs_and_leaves_all_else_in_the_path(tmp_path: Path) -> None:
+    for place, program in (("one", "inkscape"), ("one", "other"), ("two", "third")):
+        (tmp_path / place).mkdir(exist_ok=True)
+        (tmp_path / place / program).write_text("#!/bin/sh\n")
+        (tmp_path / place / program).chmod(0o755)
+    path = os.pathsep.join([str(tmp_path / "one"), str(tmp_path / "two"), os.environ["PATH"]])
+    done = subprocess.run(
+        [ROOT / ".ci" / "without", tmp_path / "links", *tools.PACKAGES], env=os.environ | {"PATH": path},
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    found = {
+        name: shutil.which(name, path=done.stdout.strip())
+        for name in (*tools.PACKAGES, "sh", "other", "third")
+    }
+    assert [name for name, place in found.items() if place is None] == list(tools.PACKAGES)
+    assert found["third"] == str(tmp_path / "two" / "third")
