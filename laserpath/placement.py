@@ -10,6 +10,7 @@ from shapely import affinity
 import gcode
 from laserpath import optics
 from laserpath.errors import InputError
+from laserpath.overlay import minus
 from laserpath.resin import line_energy, line_energy_unit
 from laserpath.types import Design, Machine, Point, Process, Resin, Settings, Spot
 
@@ -48,7 +49,7 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     x0, y0, x1, y1 = design.bounds
     rim = _FRAME_FWHM * optics.fwhm(spot)
     sheet = shapely.box(*(design.page or (x0 - rim, y0 - rim, x1 + rim, y1 + rim)))
-    rest = shapely.difference(sheet, design.area)
+    rest = minus(sheet, design.area)
     if rest.is_empty:
         raise InputError(
             f"design {design.name!r} covers its whole page, so a positive resist would have nothing to expose"
@@ -80,9 +81,9 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
     """One sentence each for features and for gaps narrower than half the spot, with the places."""
     reach = _NARROW_FWHM / 2 * optics.fwhm(spot)
     opened = design.area.buffer(-reach, join_style="mitre").buffer(reach * 1.001, join_style="mitre")
-    lost = design.area.difference(opened)
+    lost = minus(design.area, opened)
     closed = design.area.buffer(reach, join_style="mitre").buffer(-reach * 1.001, join_style="mitre")
-    filled = closed.difference(design.area)
+    filled = minus(closed, design.area)
     # Slivers along slanted edges are rounding; whole islands and holes count however small.
     smallest = 0.02 * optics.fwhm(spot) ** 2
     holes = [shapely.Polygon(ring) for polygon in design.area.geoms for ring in polygon.interiors]

@@ -6,6 +6,7 @@ import numpy as np
 import shapely
 from hypothesis import strategies as st
 from shapely import affinity
+from shapes import NODING
 
 from laserpath import optics
 from laserpath.arrays import Floats
@@ -18,7 +19,7 @@ SPEED = 50.0
 
 def design(*shapes: shapely.Geometry, name: str = "test") -> Design:
     """The union of some shapes."""
-    return Design(shapely.union_all(shapes), name=name)
+    return Design(shapely.union_all(shapes, grid_size=NODING), name=name)
 
 
 def centred_grid(half: float, pixels_per_fwhm: float = 6.0) -> Grid:
@@ -68,5 +69,5 @@ def polygons(draw: st.DrawFn) -> shapely.Polygon:
     angle = turn + 2 * np.pi * np.arange(n) / n
     outer = shapely.Polygon(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1))
     if draw(st.booleans()):
-        return outer.difference(affinity.scale(outer, 0.4, 0.4, origin=(0, 0)))
+        return outer.difference(affinity.scale(outer, 0.4, 0.4, origin=(0, 0)), grid_size=NODING)
     return outer

@@ -7,6 +7,7 @@ from builders import SPOT, design
 from hypothesis import given
 from hypothesis import strategies as st
 from shapely import affinity
+from shapes import NODING
 
 from laserpath.errors import InputError
 from laserpath.placement import place, to_expose, too_fine
@@ -50,7 +51,7 @@ def test_with_its_own_zero_it_does_not_matter_where_a_design_was_drawn(dx, dy, o
 
 def test_positive_tone_exposes_the_page_around_the_design():
     found = to_expose(Design(BOX, page=PAGE), POSITIVE, SPOT)
-    assert found.area.equals(shapely.box(*PAGE).difference(BOX))
+    assert found.area.equals(shapely.box(*PAGE).difference(BOX, grid_size=NODING))
 
 
 def test_positive_tone_without_a_page_exposes_a_frame():
@@ -103,7 +104,9 @@ def test_a_fine_gap_is_named_with_its_place():
 
 def test_islands_and_holes_count_however_small():
     island, hole = shapely.box(3, 3, 3.005, 3.005), shapely.box(0.5, 0.5, 0.505, 0.505)
-    features, gaps = too_fine(design(shapely.box(0, 0, 1, 1).difference(hole), island), SPOT)
+    features, gaps = too_fine(
+        design(shapely.box(0, 0, 1, 1).difference(hole, grid_size=NODING), island), SPOT
+    )
     assert "1 feature narrower" in features and "(3.002, 3.002)" in features.replace("3.003", "3.002")
     assert "1 gap narrower" in gaps
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import shapely
 from scipy.special import j1
+from shapes import NODING
 
 import gcode
 import laserpath
 from laserpath import convert
 from laserpath.measure import Sent, measure
 
-BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3))
+BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
 QUICK = laserpath.Settings(initial="contour", iterations=120)
 
 

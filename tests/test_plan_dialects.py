@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from shapes import NODING
 
 import gcode
 import laserpath
@@ -16,7 +17,7 @@ from laserpath.convert import envelope
 from laserpath.measure import measure_executed
 from laserpath.types import Design, Machine, Process, Settings
 
-BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3)), "bracket")
+BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid_size=NODING), "bracket")
 QUICK = Settings(iterations=60, quality="draft")
 
 # The generic machine, with what each controller needs.

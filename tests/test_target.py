@@ -7,6 +7,7 @@ from builders import SPOT, centred_grid, design, polygons
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import affinity
+from shapes import NODING
 
 from laserpath.errors import InputError
 from laserpath.target import MARGIN_FWHM, grid_for, rasterise
@@ -31,7 +32,7 @@ def test_each_pixel_is_its_intersection_with_the_design(polygon, dx, dy):
     x, y = np.meshgrid(grid.x(), grid.y())
     half = grid.pitch / 2
     pixels = shapely.box(x - half, y - half, x + half, y + half)
-    expected = shapely.area(shapely.intersection(pixels, moved)) / grid.pixel_area
+    expected = shapely.area(shapely.intersection(pixels, moved, grid_size=NODING)) / grid.pixel_area
     np.testing.assert_allclose(rasterise(design(moved), grid).coverage, expected, atol=1e-10)
 
 
@@ -45,7 +46,7 @@ def test_edges_on_pixel_edges_are_exact():
 
 
 def test_parts_and_holes_of_several_polygons_add_up():
-    ring = shapely.Point(0, 0).buffer(0.8).difference(shapely.Point(0, 0).buffer(0.6))
+    ring = shapely.Point(0, 0).buffer(0.8).difference(shapely.Point(0, 0).buffer(0.6), grid_size=NODING)
     area = design(ring, shapely.Point(0.05, 0.03).buffer(0.3))
     grid = centred_grid(1.0, 5)
     assert rasterise(area, grid).coverage.sum() * grid.pixel_area == pytest.approx(area.area.area, rel=1e-12)

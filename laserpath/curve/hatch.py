@@ -8,6 +8,7 @@ from shapely import affinity
 from shapely.geometry import MultiPolygon
 
 from laserpath.arrays import Floats
+from laserpath.overlay import crossings
 
 
 def hatch(area: MultiPolygon, inset: float, pitch: float, angle: float) -> list[Floats]:
@@ -24,7 +25,7 @@ def hatch(area: MultiPolygon, inset: float, pitch: float, angle: float) -> list[
     levels = (y0 + y1) / 2 + pitch * (np.arange(count) - (count - 1) / 2)
     strokes: list[Floats] = []
     for n, y in enumerate(levels):
-        row = shapely.intersection(region, shapely.LineString([(x0 - 1, y), (x1 + 1, y)]))
+        row = crossings(shapely.LineString([(x0 - 1, y), (x1 + 1, y)]), region)
         lines = [shapely.get_coordinates(g) for g in getattr(row, "geoms", [row]) if g.length > 0]
         lines = sorted((line[[0, -1]] for line in lines), key=lambda line: float(line[0, 0]))
         strokes += [line[::-1] for line in lines[::-1]] if n % 2 else lines

@@ -12,6 +12,7 @@ from shapely.geometry import MultiPolygon
 from laserpath.arrays import Floats
 from laserpath.curve.contour import centre_lines, rings
 from laserpath.curve.hatch import hatch
+from laserpath.overlay import outside
 
 _EVEN = 1e-6
 """Share of the outline below which one direction is as good as another, and rounding would choose."""
@@ -25,11 +26,11 @@ def rim(area: MultiPolygon, inset: float, pitch: float, angle: float, flatness: 
     if area.is_empty:
         return []
     lines = hatch(area, inset + pitch, pitch, angle)
-    reached = shapely.union_all([shapely.LineString(line) for line in lines]).buffer(_REACHED * pitch)
+    reached = shapely.MultiLineString(lines).buffer(_REACHED * pitch)
     left = [
         stroke
         for stroke in centre_lines(area, inset, pitch, flatness)
-        if (line := shapely.LineString(stroke)).difference(reached).length > line.length / 2
+        if outside(line := shapely.LineString(stroke), reached).length > line.length / 2
     ]
     return rings(area, inset, pitch, flatness, most=1) + lines + left
 

@@ -104,7 +104,7 @@ def _walk(
     end, longest, free = seam, _LONGEST * pitch, set(left)
     while True:
         point = shapely.Point(ring.at(np.array([end]))[0])
-        beside = sorted(free.intersection(tree.query(point, "dwithin", _BESIDE[1] * pitch).tolist()))
+        beside = sorted(free & set(tree.query(point, "dwithin", _BESIDE[1] * pitch).tolist()))
         longest = min(longest, _SHARE * ring.length)
         lengths = [f * longest for f in _SHORTER if f * longest >= _SHORTEST * pitch]
         drifts = (_drift(ring, end, length, found[k], k, pitch) for length in lengths for k in beside)

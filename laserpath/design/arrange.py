@@ -16,8 +16,8 @@ from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.checks import between, number, whole
-from laserpath.design.overlay import GRID, minus, tidy, union
 from laserpath.errors import InputError
+from laserpath.overlay import GRID, minus, tidy, union
 from laserpath.types import Design, Point
 
 _MOST_COPIES = 10_000

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.arrays import Floats
-from laserpath.design.overlay import EMPTY, GRID, areas
+from laserpath.overlay import EMPTY, GRID, groups, mosaic, noded
 
 NONZERO, EVENODD = "nonzero", "evenodd"
 FEW = 20  # rings that are not worth sorting
@@ -43,8 +43,7 @@ def _groups(rings: Sequence[Floats]) -> list[list[Floats]]:
         return [list(rings)]
     low, high = np.array([r.min(axis=0) for r in rings]), np.array([r.max(axis=0) for r in rings])
     boxes = shapely.box(*(low - GRID).T, *(high + GRID).T)
-    whole = shapely.get_parts(shapely.disjoint_subset_union_all(boxes))
-    owner = shapely.STRtree(whole).query(shapely.points(low), predicate="intersects")[1]
+    owner = groups(boxes)
     order = np.argsort(owner, kind="stable")
     cuts = np.flatnonzero(np.diff(owner[order])) + 1
     return [[rings[k] for k in group] for group in np.split(order, cuts)]
@@ -61,22 +60,14 @@ def _filled(rings: Sequence[Floats], rule: str) -> BaseGeometry:
         return EMPTY
     winding = _winding(rings, shapely.get_coordinates(shapely.point_on_surface(faces)))
     inside = winding != 0 if rule == NONZERO else winding % 2 == 1
-    return areas(_joined(faces[inside]))
-
-
-def _joined(faces: NDArray[np.object_]) -> BaseGeometry:
-    """Their union; they only touch, but GEOS 3.13 at times sees them overlap in the last bits."""
-    try:
-        return shapely.coverage_union_all(faces)
-    except shapely.GEOSException:
-        return shapely.union_all(faces, grid_size=GRID)
+    return mosaic(faces[inside])
 
 
 def _faces(rings: Sequence[Floats]) -> NDArray[np.object_]:
     """The bounded pieces into which the rings cut the plane."""
     closed = np.array([shapely.linestrings(np.vstack([r, r[:1]])) for r in rings], dtype=object)
     if not shapely.is_simple(shapely.multilinestrings(closed)):
-        closed = shapely.get_parts(shapely.union_all(closed, grid_size=GRID))
+        closed = noded(closed)
     faces: NDArray[np.object_] = shapely.get_parts(shapely.polygonize(closed))
     return faces
 

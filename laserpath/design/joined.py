@@ -16,8 +16,8 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.arrays import Floats
 from laserpath.design.fill import EVENODD, fill
-from laserpath.design.overlay import EMPTY, GRID, areas
 from laserpath.errors import InputError
+from laserpath.overlay import EMPTY, union
 
 LARGEST = 1e5  # mm from the origin, beyond which nobody means it
 
@@ -43,7 +43,7 @@ def joined(pieces: Iterable[BaseGeometry] | Polygons) -> BaseGeometry:
     if len(polygons) == 0:
         return EMPTY
     whole = shapely.multipolygons(polygons)
-    return whole if shapely.is_valid(whole) else _union(polygons)
+    return whole if shapely.is_valid(whole) else union(polygons)
 
 
 def _array(pieces: Iterable[BaseGeometry] | Polygons) -> Polygons:
@@ -67,14 +67,6 @@ def _valid(polygons: Polygons) -> Polygons:
 def _rings(polygon: BaseGeometry) -> list[Floats]:
     """The vertices of each ring."""
     return [shapely.get_coordinates(ring) for ring in shapely.get_rings(polygon)]
-
-
-def _union(polygons: Polygons) -> BaseGeometry:
-    """Overlaid where they touch."""
-    try:
-        return areas(shapely.disjoint_subset_union_all(polygons))
-    except shapely.GEOSException:
-        return areas(shapely.union_all(polygons, grid_size=GRID))
 
 
 def without_specks(area: BaseGeometry, smallest: float) -> BaseGeometry:

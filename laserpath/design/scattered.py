@@ -19,8 +19,8 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.arrays import Bools, Floats
 from laserpath.design.fill import EVENODD, NONZERO, fill
-from laserpath.design.overlay import EMPTY, GRID, areas, tidy, union
 from laserpath.errors import InputError
+from laserpath.overlay import EMPTY, differing, tidy, union
 
 MOST_PAIRS = 2e7
 SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated, first few of them
@@ -99,7 +99,7 @@ def even_odd(rings: Sequence[Floats]) -> BaseGeometry:
     nested = _nested(pieces, outer[plain], inner[plain], ~tangled)
     if not tangled.any():
         return nested
-    return tidy(_modulo_two([nested, _sum(pieces[tangled])]))
+    return tidy(differing(nested, _sum(pieces[tangled])))
 
 
 def _with_area(pieces: Geometries) -> Geometries:
@@ -169,17 +169,9 @@ def _sum(pieces: Geometries) -> BaseGeometry:
     while len(level) > 1:
         odd = level[-1:] if len(level) % 2 else level[:0]
         pairs = zip(level[: len(level) - len(odd) : 2], level[1::2], strict=True)
-        level = np.array([*(_modulo_two(pair) for pair in pairs), *odd], dtype=object)
+        level = np.array([*(differing(*pair) for pair in pairs), *odd], dtype=object)
     last: BaseGeometry = level[0]
     return last
-
-
-def _modulo_two(pair: Sequence[BaseGeometry]) -> BaseGeometry:
-    a, b = pair
-    try:
-        return areas(shapely.symmetric_difference(a, b))
-    except shapely.GEOSException:  # rounding has made one of them invalid
-        return areas(shapely.symmetric_difference(a, b, grid_size=GRID))
 
 
 def _together(parts: Sequence[Geometries]) -> BaseGeometry:

@@ -28,6 +28,7 @@ from scipy.spatial import cKDTree
 from laserpath import optics
 from laserpath.arrays import Bools, Floats, Indices
 from laserpath.metrics.figures import DOSE_BAND, edges_at
+from laserpath.overlay import crossings
 from laserpath.results import Edges, Unprintable, at_exposure
 from laserpath.types import Design, Grid, Spot
 
@@ -159,7 +160,7 @@ def _way(design: Design, xy: Floats, direction: Floats, fwhm: float, *, solid: b
     rim = design.area.buffer(slack if solid else -slack, join_style="mitre").boundary
     shapely.prepare(rim)
     rays = shapely.linestrings(np.stack([xy, xy + (_REACH_FWHM * fwhm + slack) * direction], axis=1))
-    way = shapely.distance(shapely.points(xy), shapely.intersection(rays, rim))
+    way = shapely.distance(shapely.points(xy), crossings(rays, rim))
     return np.where(np.isnan(way), np.inf, way - slack)
 
 

@@ -19,6 +19,7 @@ from laserpath.design.fill import EVENODD, fill
 from laserpath.design.joined import joined, reached
 from laserpath.design.shapes import Shapes
 from laserpath.errors import InputError
+from laserpath.overlay import within
 from laserpath.types import Design, Point
 
 PX = 25.4 / 96
@@ -47,7 +48,7 @@ def design(layers: Sequence[Layer], page: Point | None, name: str, tolerance: fl
     area = joined(areas)
     sheet = (0.0, 0.0, page[0] * PX, page[1] * PX) if page else None
     if sheet:
-        area = shapely.intersection(area, shapely.box(*sheet))
+        area = within(area, shapely.box(*sheet))
     solid = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and part.area > 0]
     if not solid:
         on = " on the page" if page else ""

@@ -19,6 +19,7 @@ from scipy import ndimage
 
 from laserpath.arrays import Floats
 from laserpath.metrics import cured_fraction
+from laserpath.overlay import clipped
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid
 
@@ -86,7 +87,7 @@ def coverage(design: Design, grid: Grid) -> Floats:
     """(rows, columns) fraction of each pixel that is drawn; the design may reach outside the grid."""
     x0, x1, y0, y1 = grid.extent
     hair = grid.pitch * 1e-6
-    area = shapely.clip_by_rect(design.area, x0 + hair, y0 + hair, x1 - hair, y1 - hair)
+    area = clipped(design.area, x0 + hair, y0 + hair, x1 - hair, y1 - hair)
     parts = [g for g in shapely.get_parts(shapely.make_valid(area)) if g.area > 0]
     polygons = [g for part in parts for g in shapely.get_parts(part) if g.geom_type == "Polygon"]
     if not polygons:

@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from laserpath.arrays import Floats
+from laserpath.overlay import clipped, crossings, within
 from laserpath.results import Edges, Measurement
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid, Point
@@ -142,8 +143,8 @@ def _narrowness(edges: Edges, run: np.ndarray, sign: int, design: Design, reach:
     # Start off the contour by a little, or the point itself would be the first crossing.
     rays = shapely.linestrings(np.stack([xy + 1e-3 * reach * way, xy + reach * way], axis=1))
     x0, y0, x1, y1 = shapely.total_bounds(rays)
-    near = shapely.clip_by_rect(design.area.boundary, x0 - reach, y0 - reach, x1 + reach, y1 + reach)
-    distance = shapely.distance(shapely.points(xy), shapely.intersection(rays, near))
+    near = clipped(design.area.boundary, x0 - reach, y0 - reach, x1 + reach, y1 + reach)
+    distance = shapely.distance(shapely.points(xy), crossings(rays, near))
     return float(np.median(np.where(np.isfinite(distance), distance, reach)))
 
 
@@ -179,7 +180,7 @@ def patches(
 def _inside(area: shapely.Geometry, grid: Grid) -> np.ndarray:
     """(rows, columns) whether the pixel's centre is about inside."""
     x0, x1, y0, y1 = grid.extent
-    parts = [g for g in shapely.get_parts(area.intersection(shapely.box(x0, y0, x1, y1))) if g.area > 0]
+    parts = [g for g in shapely.get_parts(within(area, shapely.box(x0, y0, x1, y1))) if g.area > 0]
     if not parts:
         return np.zeros(grid.shape, dtype=bool)
     return rasterise(Design(shapely.MultiPolygon(parts)), grid).coverage > 0.5

@@ -29,7 +29,7 @@ def diagonals(design, process, settings):
     inside = affinity.rotate(design.area.buffer(-pitch / 3), -45, origin=(0, 0))
     x0, y0, x1, y1 = inside.bounds
     lines = shapely.MultiLineString([[(x0, y), (x1, y)] for y in np.arange(y0 + pitch / 9, y1, pitch)])
-    strokes = affinity.rotate(shapely.intersection(inside, lines), 45, origin=(0, 0))
+    strokes = affinity.rotate(shapely.intersection(inside, lines, grid_size=1e-10), 45, origin=(0, 0))
     return [shapely.get_coordinates(stroke) for stroke in shapely.get_parts(strokes)]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import shapely
+from shapes import NODING
 
 from laserpath.arrays import Floats
 from laserpath.types import Design, Machine, Toolpath
@@ -48,7 +49,7 @@ def hatch(area: shapely.Geometry, pitch: float, inset: float = 0.0) -> list[Floa
     x0, y0, x1, y1 = inner.bounds
     lines: list[Floats] = []
     for k, y in enumerate(np.arange(y0 + pitch / 2, y1, pitch)):
-        row = inner.intersection(shapely.LineString([(x0 - 1, y), (x1 + 1, y)]))
+        row = inner.intersection(shapely.LineString([(x0 - 1, y), (x1 + 1, y)]), grid_size=NODING)
         parts = [shapely.get_coordinates(g) for g in shapely.get_parts(row) if g.length > 0]
         parts = [np.sort(part, axis=0) for part in parts]
         parts.sort(key=lambda part: part[0, 0])

@@ -5,6 +5,7 @@ import pytest
 import shapely
 from builders import FWHM, design, polygons
 from hypothesis import given, settings
+from shapes import NODING
 
 from laserpath.curve import is_closed
 from laserpath.curve.contour import contour
@@ -32,7 +33,7 @@ def test_rings_lie_at_the_inset_and_then_every_pitch():
 
 
 def test_rings_follow_holes_too():
-    area = shapely.box(0, 0, 1, 1).difference(shapely.box(0.4, 0.4, 0.6, 0.6))
+    area = shapely.box(0, 0, 1, 1).difference(shapely.box(0.4, 0.4, 0.6, 0.6), grid_size=NODING)
     rings = [shapely.LineString(s) for s in strokes_of(area) if is_closed(s)]
     outer, inner = area.exterior, area.interiors[0]
     assert sum(np.isclose(outer.distance(ring), INSET) for ring in rings) == 1

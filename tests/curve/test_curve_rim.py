@@ -5,6 +5,7 @@ import pytest
 import shapely
 from builders import FWHM, design
 from shapely import affinity
+from shapes import NODING
 
 from laserpath.curve import is_closed, main_direction
 from laserpath.curve.rim import rim
@@ -27,7 +28,7 @@ def test_one_ring_then_lines_along_the_angle():
 
 
 def test_nothing_inside_is_far_from_a_stroke():
-    shape = shapely.Point(0, 0).buffer(1).difference(shapely.Point(0.3, 0).buffer(0.2))
+    shape = shapely.Point(0, 0).buffer(1).difference(shapely.Point(0.3, 0).buffer(0.2), grid_size=NODING)
     lines = shapely.MultiLineString(strokes_of(shape, 30))
     points = shapely.points(np.random.default_rng(0).uniform(-1, 1, (500, 2)))
     points = points[shapely.contains(shape, points)]
@@ -37,7 +38,7 @@ def test_nothing_inside_is_far_from_a_stroke():
 def test_what_is_narrower_than_a_pitch_still_has_its_strokes():
     """A comb: its back has lines, its teeth have one stroke or ring each."""
     teeth = [shapely.box(x, 1, x + 0.6 * FWHM, 2) for x in (0.2, 0.5, 0.8)]
-    strokes = strokes_of(shapely.union_all([shapely.box(0, 0, 1, 1.01), *teeth]))
+    strokes = strokes_of(shapely.union_all([shapely.box(0, 0, 1, 1.01), *teeth], grid_size=NODING))
     lines = shapely.MultiLineString(strokes)
     for tooth in teeth:
         assert lines.distance(shapely.Point(tooth.centroid.x, 1.9)) < FWHM / 2

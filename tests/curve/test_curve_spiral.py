@@ -5,6 +5,7 @@ import pytest
 import shapely
 from builders import FWHM, design, polygons
 from hypothesis import given, settings
+from shapes import NODING
 
 import gcode
 from laserpath import convert
@@ -19,10 +20,10 @@ INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 
 DISC = shapely.Point(3, 3).buffer(1.5, quad_segs=60)
 SQUARE = shapely.box(1, 1, 4, 4)
-ELL = shapely.box(0, 0, 3, 3).difference(shapely.box(1.2, 1.2, 4, 4))
-WASHER = DISC.difference(shapely.Point(3, 3).buffer(0.6, quad_segs=60))
-HOLED = SQUARE.difference(shapely.box(2.2, 1.7, 2.9, 2.6))
-ISLANDS = shapely.union_all([shapely.box(0, 0, 1, 1), shapely.box(1.5, 0, 3, 1.2)])
+ELL = shapely.box(0, 0, 3, 3).difference(shapely.box(1.2, 1.2, 4, 4), grid_size=NODING)
+WASHER = DISC.difference(shapely.Point(3, 3).buffer(0.6, quad_segs=60), grid_size=NODING)
+HOLED = SQUARE.difference(shapely.box(2.2, 1.7, 2.9, 2.6), grid_size=NODING)
+ISLANDS = shapely.union_all([shapely.box(0, 0, 1, 1), shapely.box(1.5, 0, 3, 1.2)], grid_size=NODING)
 SHAPES = {"disc": DISC, "square": SQUARE, "L": ELL, "washer": WASHER, "holed": HOLED, "islands": ISLANDS}
 
 

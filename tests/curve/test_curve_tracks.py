@@ -5,6 +5,7 @@ import pytest
 import shapely
 from builders import FWHM, design
 from shapely import affinity
+from shapes import NODING
 
 from laserpath.curve.contour import contour
 from laserpath.curve.tracks import tracks
@@ -48,7 +49,7 @@ def test_they_turn_with_the_bar(angle):
 
 def test_a_narrow_bend_is_drawn_along_its_middle():
     arm = FWHM
-    bend = shapely.union_all([shapely.box(0, 0, 1, arm), shapely.box(0, 0, arm, 1)])
+    bend = shapely.union_all([shapely.box(0, 0, 1, arm), shapely.box(0, 0, arm, 1)], grid_size=NODING)
     (stroke,) = tracks_of(bend)
     assert shapely.LineString(stroke).length > 1.5
     inside = shapely.LineString(stroke).buffer(0.45 * arm)
@@ -56,7 +57,7 @@ def test_a_narrow_bend_is_drawn_along_its_middle():
 
 
 def test_a_bar_with_a_hole_is_none():
-    holed = bar(1.9).difference(shapely.box(0.4, 0.05, 0.6, 0.12))
+    holed = bar(1.9).difference(shapely.box(0.4, 0.05, 0.6, 0.12), grid_size=NODING)
     hole = shapely.Polygon(holed.interiors[0])
     assert not any(shapely.LineString(stroke).intersects(hole) for stroke in tracks_of(holed))
 

@@ -13,6 +13,7 @@ import numpy as np
 import shapely
 from PIL import Image
 from shapely import affinity
+from shapes import NODING
 
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid
@@ -39,7 +40,7 @@ def bar() -> shapely.Polygon:
 
 def shape(tolerance: float = 1e-7) -> shapely.MultiPolygon:
     """The area itself."""
-    return shapely.MultiPolygon([shapely.Polygon(L).difference(disc(tolerance)), bar()])
+    return shapely.MultiPolygon([shapely.Polygon(L).difference(disc(tolerance), grid_size=NODING), bar()])
 
 
 AREA = 8 * 3 + 3 * 4 - np.pi * RADIUS**2 + LENGTH * WIDTH

@@ -15,6 +15,7 @@ import shapely
 from mutations import mutated, told
 from PIL import Image
 from shapely import affinity
+from shapes import NODING, both, differing_area, minus, plus
 from tools import need
 
 from laserpath.design import load
@@ -63,7 +64,7 @@ def turned(area: shapely.Geometry, degrees: float) -> shapely.Geometry:
 
 def assert_same(got: shapely.Geometry, wanted: shapely.Geometry, tolerance: float = TOLERANCE) -> None:
     """They differ by no more than the tolerance along the edge."""
-    assert got.symmetric_difference(wanted).area <= tolerance * (wanted.length + got.length) / 2 + 1e-9
+    assert differing_area(got, wanted) <= tolerance * (wanted.length + got.length) / 2 + 1e-9
     assert shapely.hausdorff_distance(got.boundary, wanted.boundary, densify=0.2) <= 1.5 * tolerance
 
 
@@ -71,14 +72,14 @@ def assert_same(got: shapely.Geometry, wanted: shapely.Geometry, tolerance: floa
 
 APERTURES = {
     "circle": ("C,2", disc(2)),
-    "circle with a hole": ("C,2X1", disc(2) - disc(1)),
-    "circle with a rectangular hole": ("C,2X1X0.5", disc(2) - box(1, 0.5)),
-    "rectangle": ("R,2X1X0.5", box(2, 1) - disc(0.5)),
+    "circle with a hole": ("C,2X1", minus(disc(2), disc(1))),
+    "circle with a rectangular hole": ("C,2X1X0.5", minus(disc(2), box(1, 0.5))),
+    "rectangle": ("R,2X1X0.5", minus(box(2, 1), disc(0.5))),
     "obround": ("O,3X1", stroke(1, (-1, 0), (1, 0))),
-    "upright obround": ("O,1X3X0.5", stroke(1, (0, -1), (0, 1)) - disc(0.5)),
+    "upright obround": ("O,1X3X0.5", minus(stroke(1, (0, -1), (0, 1)), disc(0.5))),
     "square obround": ("O,2X2", disc(2)),
     "polygon": ("P,2X6", polygon(2, 6, 0)),
-    "turned polygon": ("P,2X5X-18.0X0.5", polygon(2, 5, -18) - disc(0.5)),
+    "turned polygon": ("P,2X5X-18.0X0.5", minus(polygon(2, 5, -18), disc(0.5))),
 }
 
 
@@ -104,14 +105,21 @@ MACROS = {
     "thermal": (
         "7,1,0.5,4,2,0.4,20",
         "",
-        turned(disc(4, 1, 0.5) - disc(2, 1, 0.5) - box(9, 0.4, 1, 0.5) - box(0.4, 9, 1, 0.5), 20),
+        turned(
+            minus(disc(4, 1, 0.5), disc(2, 1, 0.5), box(9, 0.4, 1, 0.5), box(0.4, 9, 1, 0.5)),
+            20,
+        ),
     ),
     "moiré": (
         "6,0,0,5,0.5,0.5,2,0.1,6,30",
         "",
-        turned((disc(5) - disc(4)) | (disc(3) - disc(2)) | box(6, 0.1) | box(0.1, 6), 30),
+        turned(plus(minus(disc(5), disc(4)), minus(disc(3), disc(2)), box(6, 0.1), box(0.1, 6)), 30),
     ),
-    "exposure off": ("1,1,2,0,0*1,0,1,0,0*21,1,0.2,0.2,0,0,0", "", disc(2) - disc(1) | box(0.2, 0.2)),
+    "exposure off": (
+        "1,1,2,0,0*1,0,1,0,0*21,1,0.2,0.2,0,0,0",
+        "",
+        plus(minus(disc(2), disc(1)), box(0.2, 0.2)),
+    ),
     "variables": ("$4=$1x0.5*$5=($1+$2)/3-$4*1,1,$5X2,$2,0", ",2X4", disc(2, 4, 0)),
     "undefined variables are 0": ("1,1,2,$7,$8", "", disc(2)),
     "signs": ("1,1,-$1--+3,0,-(1-2)", ",1", disc(2, 0, 1)),
@@ -142,7 +150,7 @@ STROKES = {
     ),
     "there and back": ("X0Y0D02*\nX3000000D01*\nX1000000D01*\n", stroke(0.2, (0, 0), (3, 0))),
     "D01 goes on": ("X0Y0D02*\nX3000000D01*\nY2000000*\n", stroke(0.2, (0, 0), (3, 0), (3, 2))),
-    "full circle": ("G75*\nX1000000Y0D02*\nG03*\nI-1000000J0D01*\n", disc(2.2) - disc(1.8)),
+    "full circle": ("G75*\nX1000000Y0D02*\nG03*\nI-1000000J0D01*\n", minus(disc(2.2), disc(1.8))),
     "anticlockwise": (
         "G75*\nX1000000Y0D02*\nG03*\nX0Y1000000I-1000000J0D01*\n",
         circle_line(0.2, 1, 0, 90),
@@ -178,7 +186,7 @@ def test_a_wide_arc_keeps_the_tolerance_at_its_outer_edge() -> None:
 
 def test_a_rectangle_draws_the_hull_of_its_ends() -> None:
     got = gerber("%ADD10R,1X1*%\nD10*\nX0Y0D02*\nX3000000Y3000000D01*\n")
-    assert_same(got.area, (box(1, 1) | box(1, 1, 3, 3)).convex_hull)
+    assert_same(got.area, plus(box(1, 1), box(1, 1, 3, 3)).convex_hull)
 
 
 def test_a_line_without_width_leaves_nothing_and_is_told() -> None:
@@ -195,20 +203,20 @@ REGIONS = {
     "not closed": ("X0Y0D02*\nX2000000D01*\nY2000000D01*\nX0D01*\n", shapely.box(0, 0, 2, 2)),
     "two that overlap": (
         SQUARE + "X1000000Y1000000D02*\nX3000000D01*\nY3000000D01*\nX1000000D01*\nY1000000D01*\n",
-        shapely.box(0, 0, 2, 2) | shapely.box(1, 1, 3, 3),
+        plus(shapely.box(0, 0, 2, 2), shapely.box(1, 1, 3, 3)),
     ),
     "cut-in": (
         "X0Y0D02*\nX4000000D01*\nY4000000D01*\nX0D01*\nY1000000D01*\nX1000000D01*\nY3000000D01*\n"
         "X3000000D01*\nY1000000D01*\nX0D01*\nY0D01*\n",
-        shapely.box(0, 0, 4, 4) - shapely.box(1, 1, 3, 3),
+        minus(shapely.box(0, 0, 4, 4), shapely.box(1, 1, 3, 3)),
     ),
     "arc": (
         "G75*\nX0Y0D02*\nG01*\nX2000000D01*\nG03*\nX0Y2000000I-2000000J0D01*\nG01*\nX0Y0D01*\n",
-        disc(4) & shapely.box(0, 0, 2, 2),
+        both(disc(4), shapely.box(0, 0, 2, 2)),
     ),
     "crossing itself": (
         "X0Y0D02*\nX2000000Y2000000D01*\nX2000000Y0D01*\nX0Y2000000D01*\nX0Y0D01*\n",
-        shapely.Polygon([(0, 0), (1, 1), (0, 2)]) | shapely.Polygon([(2, 0), (1, 1), (2, 2)]),
+        plus(shapely.Polygon([(0, 0), (1, 1), (0, 2)]), shapely.Polygon([(2, 0), (1, 1), (2, 2)])),
     ),
 }
 
@@ -227,7 +235,7 @@ def test_clear_removes_only_what_was_drawn_before() -> None:
         "%ADD10C,3*%\n%ADD11C,2*%\n%ADD12C,1*%\n%LPD*%\nD10*\nX0Y0D03*\n%LPC*%\nD11*\nX0Y0D03*\n"
         "%LPD*%\nD12*\nX0Y0D03*\n"
     )
-    assert_same(got.area, (disc(3) - disc(2)) | disc(1))
+    assert_same(got.area, plus(minus(disc(3), disc(2)), disc(1)))
 
 
 def test_step_and_repeat() -> None:
@@ -235,9 +243,9 @@ def test_step_and_repeat() -> None:
         "%ADD10C,1*%\n%ADD11C,0.5*%\n%SRX3Y2I2.0J3.0*%\nD10*\nX0Y0D03*\n%LPC*%\nD11*\nX0Y0D03*\n%SR*%\n"
         "%LPD*%\nD11*\nX0Y-2000000D03*\n"
     )
-    ring = disc(1) - disc(0.5)
+    ring = minus(disc(1), disc(0.5))
     rings = [affinity.translate(ring, 2 * i, 3 * j) for i in range(3) for j in range(2)]
-    assert_same(got.area, shapely.union_all([*rings, disc(0.5, 0, -2)]))
+    assert_same(got.area, shapely.union_all([*rings, disc(0.5, 0, -2)], grid_size=NODING))
 
 
 def test_copies_that_overlap_are_painted_upward_first() -> None:
@@ -247,7 +255,7 @@ def test_copies_that_overlap_are_painted_upward_first() -> None:
     )
     wanted = shapely.MultiPolygon()
     for x, y in ((0, 0), (0, 0.5), (0.4, 0), (0.4, 0.5)):
-        wanted = (wanted | disc(1, x, y)) - box(1.2, 0.3, x, y)
+        wanted = minus(plus(wanted, disc(1, x, y)), box(1.2, 0.3, x, y))
     assert_same(got.area, wanted)
 
 
@@ -265,19 +273,19 @@ BLOCK = (
 
 def test_a_block_aperture_brings_its_clear_parts_along() -> None:
     got = gerber(f"%ADD13R,9X9*%\n{BLOCK}D13*\nX0Y0D03*\nD12*\nX0Y0D03*\nX9000000D03*\n")
-    one = box(2, 2) - box(1, 1, 0.5, 0.5)
-    wanted = (box(9, 9) | box(2, 2)) - box(1, 1, 0.5, 0.5) | affinity.translate(one, 9, 0)
+    one = minus(box(2, 2), box(1, 1, 0.5, 0.5))
+    wanted = plus(minus(plus(box(9, 9), box(2, 2)), box(1, 1, 0.5, 0.5)), affinity.translate(one, 9, 0))
     assert_same(got.area, wanted)
 
 
 def test_a_clear_block_swaps_its_parts() -> None:
     got = gerber(f"%ADD13R,9X9*%\n{BLOCK}D13*\nX0Y0D03*\n%LPC*%\nD12*\nX0Y0D03*\n")
-    assert_same(got.area, (box(9, 9) - box(2, 2)) | box(1, 1, 0.5, 0.5))
+    assert_same(got.area, plus(minus(box(9, 9), box(2, 2)), box(1, 1, 0.5, 0.5)))
 
 
 def test_blocks_inside_blocks_turn_together() -> None:
     got = gerber(f"{BLOCK}%ABD20*%\n%LR90*%\nD12*\nX3000000Y0D03*\n%LR0*%\n%AB*%\n%LR180*%\nD20*\nX0Y0D03*\n")
-    one = turned(box(2, 2) - box(1, 1, 0.5, 0.5), 90)
+    one = turned(minus(box(2, 2), box(1, 1, 0.5, 0.5)), 90)
     assert_same(got.area, turned(affinity.translate(one, 3, 0), 180))
 
 
@@ -393,13 +401,13 @@ def test_gerbv_draws_the_same(name: str, tmp_path: Path) -> None:
 def test_the_new_words_give_their_shapes() -> None:
     """gerbv does not know them: three of the file's parts by hand."""
     area = load(FILES / "gerber_new_words.gbr", tolerance=TOLERANCE).area
-    flag = shapely.Polygon([(-0.2, 0), (1, 0), (0.4, 0.5), (-0.2, 0.8)]) - disc(0.2, 0.1, 0.2)
-    assert_same(area & shapely.box(0, 0, 2, 2.5), affinity.translate(flag, 1, 1))
+    flag = minus(shapely.Polygon([(-0.2, 0), (1, 0), (0.4, 0.5), (-0.2, 0.8)]), disc(0.2, 0.1, 0.2))
+    assert_same(both(area, shapely.box(0, 0, 2, 2.5)), affinity.translate(flag, 1, 1))
     scaled = affinity.translate(affinity.scale(flag, 1.5, 1.5, origin=(0, 0)), 1, 3)
-    assert_same(area & shapely.box(0, 2.7, 2.6, 5), scaled)
-    bars = box(1, 0.3) | box(1, 0.3, 0, 0.6)
+    assert_same(both(area, shapely.box(0, 2.7, 2.6, 5)), scaled)
+    bars = plus(box(1, 0.3), box(1, 0.3, 0, 0.6))
     left = shapely.box(0, 5.1, 1.45, 7)
-    assert_same(area & left, affinity.translate(bars - disc(0.4, 0.3, 0), 1, 5.5) & left)
+    assert_same(both(area, left), both(affinity.translate(minus(bars, disc(0.4, 0.3, 0)), 1, 5.5), left))
 
 
 # Bad input

@@ -9,12 +9,13 @@ import pytest
 import shapely
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from shapes import NODING
 
 from laserpath.design.fill import fill
-from laserpath.design.overlay import tidy
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
 from laserpath.design.svg.values import NotFinite, NotUnderstood, length, transform
+from laserpath.overlay import tidy
 from laserpath.types import Design
 
 TOLERANCE = 1e-3
@@ -112,7 +113,12 @@ def _star_core() -> np.ndarray:
     """The inner pentagon of STAR, by intersecting its edges."""
     p = np.array([(50, 5), (79, 95), (2, 39), (98, 39), (21, 95)], dtype=float)
     edges = [shapely.LineString([p[k], p[(k + 1) % 5]]) for k in range(5)]
-    crossings = [a.intersection(b) for i, a in enumerate(edges) for b in edges[i + 2 : i + 4] if a.crosses(b)]
+    crossings = [
+        a.intersection(b, grid_size=NODING)
+        for i, a in enumerate(edges)
+        for b in edges[i + 2 : i + 4]
+        if a.crosses(b)
+    ]
     xy = np.array([(c.x, c.y) for c in crossings])
     middle = xy.mean(axis=0)
     return xy[np.argsort(np.arctan2(*(xy - middle).T))]

@@ -23,6 +23,7 @@ import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
+from shapes import NODING
 from tools import need
 
 from laserpath.arrays import Floats
@@ -42,7 +43,7 @@ DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:kept="urn:kept" width
  viewBox="10 20 80 60"><!-- a comment --><metadata kept:that="1"/>
  <path id="ell" d="M20 70V30H30V60H60V70Z"/></svg>"""
 """An L, 20 user units to the mm: its lower left corner is (0.5, 0.5) mm from the page's, the arms 2 mm."""
-ELL = shapely.box(0.5, 0.5, 1, 2.5).union(shapely.box(0.5, 0.5, 2.5, 1))
+ELL = shapely.box(0.5, 0.5, 1, 2.5).union(shapely.box(0.5, 0.5, 2.5, 1), grid_size=NODING)
 
 TOOLPATH = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect/><path id="design" d="M1 1Z"/>
  <g id="path" data-page="1 2 5 5"><path d="M2,3 3,4"/></g><rect id="end"/><circle id="start"/><text>x</text>

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shapely
 from distributions import install
+from shapes import NODING
 
 from laserpath.errors import InputError
 from laserpath.plugins.linework import PX, Layer, design
@@ -120,8 +121,8 @@ def test_it_plans_what_vpype_read(vpype: tuple[list[str], dict[str, str]], tmp_p
     import gcode
 
     moves = gcode.parse((tmp_path / "out/plate.gcode").read_text(encoding="ascii"), gcode.dialect("grbl"))
-    solid = shapely.box(0.9, 0.9, 3.1, 3.1).difference(shapely.box(1.6, 1.6, 2.4, 2.4))
-    solid = solid.union(shapely.LineString([(4, 1), (4, 3)]).buffer(0.1))
+    solid = shapely.box(0.9, 0.9, 3.1, 3.1).difference(shapely.box(1.6, 1.6, 2.4, 2.4), grid_size=NODING)
+    solid = solid.union(shapely.LineString([(4, 1), (4, 3)]).buffer(0.1), grid_size=NODING)
     lit = moves.xy[1:][moves.on]
     assert solid.buffer(0.02).covers(shapely.MultiPoint(lit))
     assert "path" in (tmp_path / "after.svg").read_text(encoding="utf-8"), "the line work goes on"

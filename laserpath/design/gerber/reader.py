@@ -11,9 +11,9 @@ from laserpath.design.gerber.paint import Painting, area
 from laserpath.design.gerber.plotter import Plotter
 from laserpath.design.gerber.words import commands, text_of, where
 from laserpath.design.joined import reached, without_specks
-from laserpath.design.overlay import tidy
 from laserpath.design.reading import Reading
 from laserpath.errors import InputError
+from laserpath.overlay import tidy
 from laserpath.quantities import LENGTH
 from laserpath.types import Design
 

@@ -10,7 +10,7 @@ from shapely.affinity import rotate
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.arrays import Floats
-from laserpath.design.overlay import EMPTY
+from laserpath.overlay import EMPTY
 
 MOST_STEPS = 4096  # of a circle
 Point = tuple[float, float]

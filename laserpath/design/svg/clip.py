@@ -15,7 +15,6 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.arrays import Floats
 from laserpath.design.fill import EVENODD, NONZERO
-from laserpath.design.overlay import EMPTY, union, within
 from laserpath.design.svg import paint, shapes
 from laserpath.design.svg.document import Document, href, tag
 from laserpath.design.svg.leaf import Leaf, State, moved, window, work
@@ -23,6 +22,7 @@ from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotUnderstood, length, matrix, transform
 from laserpath.design.svg.viewport import Box
 from laserpath.errors import InputError
+from laserpath.overlay import EMPTY, union, within
 
 
 @dataclass(frozen=True, slots=True)

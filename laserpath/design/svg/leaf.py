@@ -18,7 +18,6 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.arrays import Floats
 from laserpath.design.curves import Chain, Polyline, Subpath, polylines
 from laserpath.design.fill import NONZERO, fill
-from laserpath.design.overlay import within
 from laserpath.design.stroke import Pen, dashes, stroke
 from laserpath.design.svg.style import Values, font_size
 from laserpath.design.svg.values import (
@@ -33,6 +32,7 @@ from laserpath.design.svg.values import (
     stretch,
 )
 from laserpath.errors import InputError
+from laserpath.overlay import within
 
 LARGEST = 1e5  # mm from the page's corner
 MAX_DASHES = 100_000  # in one line

@@ -9,7 +9,6 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.design.joined import without_specks
 from laserpath.design.names import unknown
-from laserpath.design.overlay import tidy, within
 from laserpath.design.reading import Reading
 from laserpath.design.svg import viewport
 from laserpath.design.svg.document import Document
@@ -20,6 +19,7 @@ from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Walk
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
 from laserpath.errors import InputError
+from laserpath.overlay import tidy, within
 from laserpath.quantities import LENGTH
 from laserpath.types import Design
 

@@ -23,6 +23,7 @@ import shapely
 
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
+from laserpath.overlay import areas, differing, minus, plus, union
 from laserpath.plugins.slicer.walls import Wall
 
 _LAST_DIGIT = 1e-3
@@ -58,7 +59,7 @@ def _layer(walls: list[Wall]) -> Layer:
     closed = [wall for wall in walls if _is_closed(wall)]
     area = _filled(closed)
     lines = [_bars(wall) for wall in walls if not _is_closed(wall)]
-    whole = shapely.simplify(shapely.union_all([area, *lines]), _LAST_DIGIT)
+    whole = shapely.simplify(union([area, *lines]), _LAST_DIGIT)
     parts = [part for part in shapely.get_parts(whole) if part.geom_type == "Polygon" and part.area > 0]
     if not parts:
         raise InputError(f"the walls at z {walls[0].z:g} mm bound no area")
@@ -76,7 +77,7 @@ def _middle(wall: Wall) -> shapely.Geometry:
     way = shapely.LineString(np.vstack([wall.xy, _corner_at_seam(wall.xy)]))
     points = shapely.get_coordinates(shapely.remove_repeated_points(way, _SPECK))
     # What a speck leaves of an arc of no size is no ring.
-    return shapely.make_valid(shapely.Polygon(points)) if len(points) > 3 else shapely.Polygon()
+    return areas(shapely.make_valid(shapely.Polygon(points))) if len(points) > 3 else shapely.Polygon()
 
 
 def _corner_at_seam(xy: Floats) -> Floats:
@@ -104,9 +105,9 @@ def _filled(walls: list[Wall]) -> shapely.Geometry:
     area: shapely.Geometry = shapely.Polygon()
     for k in np.argsort(depths, kind="stable"):
         if depths[k] % 2:
-            area = shapely.difference(area, _offset(walls[k], middles[k], -1))
+            area = minus(area, _offset(walls[k], middles[k], -1))
         else:
-            area = shapely.union(area, _offset(walls[k], middles[k], 1))
+            area = plus(area, _offset(walls[k], middles[k], 1))
     return area
 
 
@@ -123,13 +124,13 @@ def _offset(wall: Wall, middle: shapely.Geometry, sign: int) -> shapely.Geometry
     if np.ptp(width) <= _SAME_WIDTH * width.max():
         return middle.buffer(sign * width.mean() / 2, join_style="mitre", mitre_limit=_MITRE)
     bars = _bars(wall)
-    return shapely.union(middle, bars) if sign > 0 else shapely.difference(middle, bars)
+    return plus(middle, bars) if sign > 0 else minus(middle, bars)
 
 
 def _bars(wall: Wall) -> shapely.Geometry:
     """What the plastic of a wall covers."""
     pieces = shapely.linestrings(np.stack([wall.xy[:-1], wall.xy[1:]], axis=1))
-    return shapely.union_all(shapely.buffer(pieces, wall.width / 2))
+    return union(shapely.buffer(pieces, wall.width / 2))
 
 
 def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bool:
@@ -137,7 +138,7 @@ def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bo
     far = np.abs(np.subtract(one.bounds, other.bounds)).max() > 2 * tolerance
     if far or abs(one.area - other.area) > 2 * tolerance * min(one.length, other.length):
         return False
-    return bool(shapely.symmetric_difference(one, other).buffer(-tolerance).is_empty)
+    return bool(differing(one, other).buffer(-tolerance).is_empty)
 
 
 def corner(area: shapely.Geometry, origin: str) -> Floats:

@@ -21,6 +21,7 @@ from laserpath._plan import Plan, plan
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
 from laserpath.optimise import Progress
+from laserpath.overlay import union
 from laserpath.plugins.slicer.areas import Layer, corner, layers, same
 from laserpath.plugins.slicer.walls import read
 from laserpath.program import export, header
@@ -69,7 +70,7 @@ def relaid(
     if not (np.isfinite(settle) and settle >= 0):
         raise InputError(f"settle is {settle} s, but must be 0 s or more")
     stack = layers(read(text))
-    whole = Design(_polygons(shapely.union_all([layer.area for layer in stack])), name=name)
+    whole = Design(_polygons(union([layer.area for layer in stack])), name=name)
     plans = _planned(stack, whole, process, settings, progress)
     each = list({id(one): one for one in plans}.values())
     warnings = (*_told(stack, plans), *_uneven(stack))
