@@ -46,8 +46,8 @@ FOUND = (
         ],
     ),
 )
-"""With all vertices (the first) or some (the second) moved by one unit in the last place, GEOS 3.14.1
-without a grid says that they differ from themselves by 0.38 of their area, which is twice the hole's."""
+"""With all vertices (the first) or some (the second) moved by one unit in the last place, GEOS 3.14.1 without
+a grid says that they differ from themselves by 0.38 of their area, which is twice the hole's."""
 
 
 def up(xy: Floats) -> Floats:
