@@ -7,7 +7,7 @@ is the G-code that was written, read back by the parser.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from laserpath.measure import Sent, execute, expose, lost_in_motion, measure, mi
 from laserpath.metrics import Limit, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
-from laserpath.placement import check_power, place, too_fine, too_strong
+from laserpath.placement import check_power, placed, too_fine, too_strong
 from laserpath.program import header, write_program
 from laserpath.project import NAME as PROJECT
 from laserpath.project import text as project_text
@@ -43,7 +43,8 @@ Listener = Callable[[Progress], None]
 class Plan:
     """Everything that one run of the walk made. `toolpath` is the G-code parsed back.
 
-    run: what the controller does with it.
+    run: what the controller does with it.  settings: with the origin in effect.
+    notes: a sentence each about what was settled for the user.
     """
 
     design: Design
@@ -56,6 +57,7 @@ class Plan:
     run: gcode.motion.Executed
     program: str
     report: Report
+    notes: tuple[str, ...] = ()
 
     @property
     def within_tolerance(self) -> bool:
@@ -116,7 +118,8 @@ def plan(
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
     check_power(process, settings)
-    design = place(design, resin, machine, spot, settings.origin, settings.offset)
+    at = placed(design, resin, machine, spot, settings.origin, settings.offset)
+    design, settings = at.design, replace(settings, origin=at.origin)
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
@@ -148,7 +151,7 @@ def plan(
         limit=reachable(design, target, process),
         wanted=wanted,
     )
-    return Plan(design, process, settings, target, start, solution, toolpath, run, program, result)
+    return Plan(design, process, settings, target, start, solution, toolpath, run, program, result, at.notes)
 
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 import shapely
 from shapely import affinity
@@ -17,6 +18,17 @@ from laserpath.types import Design, Machine, Point, Process, Resin, Settings, Sp
 _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
 _LISTED = 3
+_SLACK = 1e-6
+"""mm, by which rounding may put a design off the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """design: as the machine sees it.  origin: in effect, never 'auto'.  notes: why 'auto' moved it."""
+
+    design: Design
+    origin: str
+    notes: tuple[str, ...] = ()
 
 
 def place(
@@ -24,22 +36,71 @@ def place(
     resin: Resin,
     machine: Machine,
     spot: Spot,
-    origin: str = "page",
+    origin: str = "auto",
     offset: Point = (0.0, 0.0),
 ) -> Design:
     """The area to expose, moved to the work zero and by `offset` mm; raises if it is off the machine."""
+    return placed(design, resin, machine, spot, origin, offset).design
+
+
+def placed(
+    design: Design,
+    resin: Resin,
+    machine: Machine,
+    spot: Spot,
+    origin: str = "auto",
+    offset: Point = (0.0, 0.0),
+) -> Placed:
+    """The same, with the origin that 'auto' stands for here:
+
+    'page' where the file has a page and the design lies on the machine when that is at the work zero,
+    'design' everywhere else: a board or a chip has its zero anywhere, often with all of it below zero.
+    """
     exposed = to_expose(design, resin, spot)
-    x0, y0, x1, y1 = exposed.bounds
-    page = exposed.page or (0.0, 0.0, x1, y1)
+    notes: tuple[str, ...] = ()
+    if origin == "auto":
+        origin = "page" if _on_its_page(exposed, machine, offset) else "design"
+        notes = _why_moved(exposed, machine, offset) if origin == "design" else ()
+    moved = _moved(exposed, origin, offset)
+    _check_fits(moved, machine, origin, offset)
+    return Placed(moved, origin, notes)
+
+
+def _moved(design: Design, origin: str, offset: Point) -> Design:
+    """With that place of it at the work zero, and then by `offset`."""
+    x0, y0, x1, y1 = design.bounds
+    page = design.page or (0.0, 0.0, x1, y1)
     corner = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
     zero = corner[0] - offset[0], corner[1] - offset[1]
-    moved = replace(
-        exposed,
-        area=affinity.translate(exposed.area, -zero[0], -zero[1]),
+    return replace(
+        design,
+        area=affinity.translate(design.area, -zero[0], -zero[1]),
         page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
     )
-    _check_fits(moved, machine, centred=origin == "centre", offset=offset)
-    return moved
+
+
+def _on_its_page(design: Design, machine: Machine, offset: Point) -> bool:
+    """Whether it has a page that it may stay on; what only the offset pushes out is no fault of the page."""
+    if design.page is None:
+        return False
+    return any(not _outside(_moved(design, "page", by), machine) for by in (offset, (0.0, 0.0)))
+
+
+def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ...]:
+    """A sentence where its own corner is put at the work zero unasked, and its coordinates say otherwise."""
+    name = PurePath(design.file).name if design.file else f"design {design.name!r}"
+    moved = "so its lower left corner is put at the work zero"
+    if design.page is None:
+        if max(map(abs, design.bounds[:2])) <= _SLACK:
+            return ()
+        stays = not _outside(_moved(design, "page", offset), machine)
+        other = "--origin page keeps its own coordinates" if stays else "--offset puts it elsewhere"
+        return (f"{name} names no page, {moved}; {other}",)
+    axis, low, high, start, end = _outside(_moved(design, "page", offset), machine)[0]
+    return (
+        f"on its page {name} would reach from {axis} = {low:.4g} to {high:.4g} mm, outside the machine's "
+        f"{start:g} to {end:g} mm, {moved}; --offset puts it elsewhere",
+    )
 
 
 def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
@@ -58,23 +119,33 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     return replace(design, area=shapely.MultiPolygon(polygons))
 
 
-def _check_fits(design: Design, machine: Machine, centred: bool, offset: Point) -> None:
+def _outside(
+    design: Design, machine: Machine, centred: bool = False
+) -> list[tuple[str, float, float, float, float]]:
+    """(axis, from, to, the machine's start, its end), mm, of each axis along which it is off the machine."""
     x0, y0, x1, y1 = design.bounds
+    out = []
     for axis, low, high, size in (("x", x0, x1, machine.size[0]), ("y", y0, y1, machine.size[1])):
-        if high - low > size:
+        start, end = (-size / 2, size / 2) if centred else (0.0, size)
+        if low < start - _SLACK or high > end + _SLACK:
+            out.append((axis, low, high, start, end))
+    return out
+
+
+def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
+    for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
+        if high - low > end - start:
             raise InputError(
                 f"design {design.name!r} is {high - low:.4g} mm long in {axis}, "
-                f"above the {size:g} mm of machine {machine.name!r}"
+                f"above the {end - start:g} mm of machine {machine.name!r}"
             )
-        start, end = (-size / 2, size / 2) if centred else (0.0, size)
-        if low < start - 1e-6 or high > end + 1e-6:
-            mend = "use origin 'design' to start at its own corner"
-            if any(offset):
-                mend = f"use another offset than {offset[0]:g},{offset[1]:g} mm"
-            raise InputError(
-                f"design {design.name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
-                f"machine's {start:g} to {end:g} mm; {mend}"
-            )
+        mend = "--origin design starts at its own corner"
+        if any(offset):
+            mend = f"use another --offset than {offset[0]:g},{offset[1]:g} mm"
+        raise InputError(
+            f"design {design.name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
+            f"machine's {start:g} to {end:g} mm; {mend}"
+        )
 
 
 def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:

@@ -61,8 +61,12 @@ def header(
 
     spot, resin, machine = process.spot, process.resin, process.machine
     x0, y0, x1, y1 = design.bounds
-    zero = {"page": "the page's lower-left corner", "design": "the design's lower-left corner",
-            "centre": "the centre of the design"}[settings.origin]  # fmt: skip
+    zero = {
+        "auto": "where the design was placed",
+        "page": "the page's lower-left corner",
+        "design": "the design's lower-left corner",
+        "centre": "the centre of the design",
+    }[settings.origin]
     return (
         f"laserpath {__version__}: " + "; ".join((design.name, *design.source)),
         *EYE_SAFETY,

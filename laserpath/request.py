@@ -30,7 +30,7 @@ Said = Mapping[str, Any]
 """Values by name, as `KEYS` makes them."""
 
 TONES = ("negative", "positive")
-ORIGINS = ("page", "design", "centre")
+ORIGINS = ("auto", "page", "design", "centre")
 MIRRORS = ("x", "y", "xy")
 _PITCH_LIMITS = (0.1, 10.0)
 _WIDEST = 10.0

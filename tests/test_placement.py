@@ -75,7 +75,11 @@ def test_a_page_all_covered_leaves_nothing_to_a_positive_resist():
     [
         ((0, 0, 31, 1), "page", r"is 31 mm long in x, above the 30 mm of machine"),
         ((0, 0, 1, 25), "centre", r"is 25 mm long in y, above the 20 mm of machine"),
-        ((-1, 0, 5, 5), "page", r"reaches from x = -1 to 5 mm, outside the machine's 0 to 30 mm; use origin"),
+        (
+            (-1, 0, 5, 5),
+            "page",
+            r"reaches from x = -1 to 5 mm, outside the machine's 0 to 30 mm; --origin design starts",
+        ),
         ((0, 17, 5, 22), "page", r"reaches from y = 17 to 22 mm, outside the machine's 0 to 20 mm"),
     ],
 )

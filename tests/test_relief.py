@@ -189,7 +189,7 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="above 0"):
         Black(dose=-1.0)
     (tmp_path / "a.svg").write_text("<svg/>")
-    with pytest.raises(InputError, match="is no PNG or TIFF"):
+    with pytest.raises(InputError, match="is SVG, which has no greys"):
         load_relief(tmp_path / "a.svg", reading(Black(dose=1.0)), CURVE)
 
 

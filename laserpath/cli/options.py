@@ -100,7 +100,8 @@ DESIGN: Options = {
         "--repeat": {"type": Said("repeat"), "metavar": "NxM@PITCH", "help": "Copies: 3x2@10mm, 3x2@10x8mm"},
         "--origin": {
             "type": click.Choice(ORIGINS),
-            "help": "Work zero: lower left corner of the page or of the design, or its centre  [page]",
+            "help": "Work zero: lower left corner of the page or of the design, or its centre; auto: the "
+            "page's if the design then lies on the machine, else the design's  [auto]",
         },
         "--offset": {
             "type": Said("offset"),

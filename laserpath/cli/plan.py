@@ -101,6 +101,8 @@ def _plan(job: Job, listen: Callable[[Progress], None]) -> Made:
         arrangement=request.arrangement_of(job.asked),
     )
     job.talk.tell(show.in_short(drawn))
+    for note in show.placing(drawn, job.process, job.settings):
+        job.talk.tell(note)
     if long := show.at_least(drawn, job.process):
         job.talk.warn(long)
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)

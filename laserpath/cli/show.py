@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from laserpath import Figures, Plan, Progress
     from laserpath.results import Limit
-    from laserpath.types import Design, Process
+    from laserpath.types import Design, Process, Settings
 
 Bar = Callable[["Progress"], None]
 
@@ -230,6 +230,14 @@ def at_best(plan: Plan, limit: Limit) -> str:
     )
 
 
+def placing(design: Design, process: Process, settings: Settings) -> tuple[str, ...]:
+    """Where it is put on the machine, if that is not where its file has it; raises if it does not fit."""
+    from laserpath.placement import placed
+
+    at = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
+    return at.notes
+
+
 def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     """What the user has to know before burning."""
     yield from plan.report.warnings
@@ -279,6 +287,7 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "stopped": bool(plan.solution.stopped),
         "result": plan.solution.result,
         "warnings": list(warnings),
+        "notes": list(plan.notes),
         "quality": plan.settings.quality,
         "fwhm_mm": optics.fwhm(process.spot),
         _dose_key(process.resin.order): process.resin.critical_dose,

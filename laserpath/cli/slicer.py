@@ -46,7 +46,7 @@ _PLACE: Options = {
         "--origin": {
             **DESIGN["Design"]["--origin"],
             "help": "Work zero: the slicer's (page), or the lower left corner or the centre of all that is "
-            "printed  [page]",
+            "printed; auto: the slicer's where that lies on the machine, else the corner  [auto]",
         },
         "--offset": DESIGN["Design"]["--offset"],
     }

@@ -88,6 +88,8 @@ def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
     drawn = _design(document, said, fwhm)
     talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
     talk.tell(show.in_short(drawn))
+    for note in show.placing(drawn, process, settings):
+        talk.tell(note)
     with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
         planned = plan(drawn, process, settings, progress=bar)
         written = planned.write(folder, frame=said["frame"])

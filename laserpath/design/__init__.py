@@ -14,50 +14,36 @@ from importlib import import_module
 from pathlib import Path
 
 from laserpath import entry_points
+from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
+from laserpath.design.opening import unpacked
 from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.errors import InputError
 from laserpath.quantities import quoted
 from laserpath.types import Design
 
-__all__ = ["FLATTEN_FWHM", "Arrangement", "Reading", "arrange", "check_heeded", "content", "load", "suffixes"]
+__all__ = [
+    "FLATTEN_FWHM",
+    "Arrangement",
+    "Reading",
+    "arrange",
+    "check_heeded",
+    "content",
+    "is_image",
+    "load",
+    "opened",
+    "suffixes",
+]
 
 Reader = Callable[[bytes, str, Reading], Design]
 """From a file's content, the name of its design, and how to read it."""
 
-_MODULES = {
-    ".svg": "svg",
-    ".dxf": "dxf",
-    ".gds": "gds",
-    ".gdsii": "gds",
-    ".oas": "gds",
-    ".oasis": "gds",
-    ".gbr": "gerber",
-    ".ger": "gerber",
-    ".gtl": "gerber",
-    ".gbl": "gerber",
-    ".gts": "gerber",
-    ".gbs": "gerber",
-    ".gto": "gerber",
-    ".gbo": "gerber",
-    ".gko": "gerber",
-    ".gm1": "gerber",
-    ".png": "image",
-    ".tif": "image",
-    ".tiff": "image",
-    ".geojson": "vector",
-    ".json": "vector",
-    ".wkt": "vector",
-}
-"""Suffix → module of this room, each with a function `read`."""
-
-IMAGES = (".png", ".tif", ".tiff")
 _FINE = 0.1
 
 
 def suffixes() -> tuple[str, ...]:
-    """The endings of the files that can be read."""
-    return tuple(_MODULES)
+    """The usual endings of the files that can be read; what counts is their content."""
+    return tuple(formats.SUFFIXES)
 
 
 def load(
@@ -67,15 +53,17 @@ def load(
     reading: Reading | None = None,
     arrangement: Arrangement | None = None,
 ) -> Design:
-    """Read the design in a file, and arrange it; the suffix says its format.
+    """Read the design in a file, and arrange it; its content says the format.
 
     tolerance: of flattened curves, mm, as arranged; it stands for that of `reading`, which says what counts.
     """
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
-    data, reader = content(path), _reader(path)
+    raw, which = content(path), ""
     try:
-        check_heeded(path, reading)
-        if arrangement and arrangement.size and path.suffix.lower() in IMAGES and reading.pixel is None:
+        data, format_, reader = _opened(raw, path.suffix)
+        which = _which(path, format_)
+        check_heeded(format_, reading)
+        if arrangement and arrangement.size and is_image(format_) and reading.pixel is None:
             reading = replace(reading, pixel=1.0)  # however large: it will have the size that is wanted
         design = reader(data, path.stem, reading)
         if arrangement and not _FINE < (larger := enlargement(design, arrangement)) <= 1:
@@ -83,13 +71,13 @@ def load(
             design = reader(data, path.stem, replace(reading, tolerance=tolerance / larger))
         design = replace(
             design,
-            source=(f"from {path.name}", *design.source),
+            source=(f"from {path.name}{which}", *design.source),
             recipe=(f"design = {quoted(path.name)}", *reading.recipe()),
             file=str(path.resolve()),
         )
         return arrange(design, arrangement) if arrangement else design
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}{which}: {error}") from None
 
 
 _HEEDED = {
@@ -103,31 +91,43 @@ _HEEDED = {
 """Module → what of a `Reading` it heeds."""
 
 
-def check_heeded(path: Path, reading: Reading) -> None:
+def check_heeded(format_: str, reading: Reading) -> None:
     """Refuse what says nothing about a file of that format: it would be dropped without a word."""
-    heeded = _HEEDED.get(_MODULES.get(path.suffix.lower(), ""))
+    heeded = _HEEDED.get(formats.MODULES.get(format_, ""))
     said = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
     idle = [name for name in said if heeded is not None and name not in heeded and name != "tolerance"]
     if idle:
-        raise InputError(
-            f"--{idle[0].removesuffix('s')} says nothing about a file that ends in {path.suffix}"
-        )
+        option = idle[0].removesuffix("s").replace("_", "-")
+        raise InputError(f"--{option} says nothing about {format_} files")
 
 
-def _reader(path: Path) -> Reader:
-    """The reader of a file by its suffix."""
-    suffix = path.suffix.lower()
-    ours = [known.removeprefix(".") for known in _MODULES]
-    plugin = entry_points.find(entry_points.DESIGNS, suffix.removeprefix("."), ours)
+def is_image(format_: str) -> bool:
+    """Whether files of that format are made of pixels."""
+    return formats.MODULES.get(format_) == "image"
+
+
+def opened(raw: bytes, suffix: str) -> tuple[bytes, str]:
+    """(content as its reader takes it, format) of a file's bytes."""
+    data = unpacked(raw)
+    format_ = formats.found(data, suffix)
+    return formats.readable(data, format_), format_
+
+
+def _opened(raw: bytes, suffix: str) -> tuple[bytes, str, Reader]:
+    """(content, format, reader); of a plugin's file the format is its suffix."""
+    ours = [known.removeprefix(".") for known in formats.SUFFIXES]
+    plugin = entry_points.find(entry_points.DESIGNS, suffix.lower().removeprefix("."), ours)
     if plugin:
-        return lambda data, name, reading: plugin.make(Design, data, name, reading)
-    module = _MODULES.get(suffix)
-    if module is None:
-        known = (*_MODULES, *(f".{name}" for name in entry_points.found(entry_points.DESIGNS)))
-        ending = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
-        raise InputError(f"{path} {ending}, but the designs that can be read end in {', '.join(known)}")
-    read: Reader = import_module(f"{__name__}.{module}").read
-    return read
+        return raw, suffix, lambda data, name, reading: plugin.make(Design, data, name, reading)
+    data, format_ = opened(raw, suffix)
+    read: Reader = import_module(f"{__name__}.{formats.MODULES[format_]}").read
+    return data, format_, read
+
+
+def _which(path: Path, format_: str) -> str:
+    """What a file is, where its suffix promises something else."""
+    promised = formats.SUFFIXES.get(path.suffix.lower())
+    return f", which is {format_}" if format_ in formats.MODULES and format_ != promised else ""
 
 
 def content(path: Path) -> bytes:

@@ -15,7 +15,7 @@ from laserpath.arrays import Bools, Floats
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.measure import execute, shone
 from laserpath.optimise import Progress
-from laserpath.placement import check_power, place
+from laserpath.placement import check_power, placed
 from laserpath.program import header, write_program
 from laserpath.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
 from laserpath.relief.solve import Residual, solve
@@ -113,7 +113,8 @@ def plan_relief(
     """Plan a relief. Of the settings count iterations, pixels_per_fwhm, origin, offset and passes."""
     settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
     check_power(process, settings)
-    relief, design = _placed(relief, process, settings)
+    relief, design, origin = _placed(relief, process, settings)
+    settings = replace(settings, origin=origin)
     spot, machine, fwhm = process.spot, process.machine, optics.fwhm(process.spot)
     grid = grid_for(design, spot, settings.pixels_per_fwhm)
     height = None if relief.height is None else resample(relief, relief.height, grid)
@@ -149,8 +150,8 @@ def plan_relief(
     )  # fmt: skip
 
 
-def _placed(relief: Relief, process: Process, settings: Settings) -> tuple[Relief, Design]:
-    """The relief at the work zero, and the rectangle that it fills as a design."""
+def _placed(relief: Relief, process: Process, settings: Settings) -> tuple[Relief, Design, str]:
+    """The relief at the work zero, the rectangle that it fills as a design, and the origin in effect."""
     x0, x1, y0, y1 = relief.grid.extent
     sheet = Design(
         shapely.box(x0, y0, x1, y1),
@@ -162,10 +163,11 @@ def _placed(relief: Relief, process: Process, settings: Settings) -> tuple[Relie
         relief.file,
     )
     resin = replace(process.resin, tone="negative")
-    design = place(sheet, resin, process.machine, process.spot, settings.origin, settings.offset)
+    at = placed(sheet, resin, process.machine, process.spot, settings.origin, settings.offset)
+    design = at.design
     p = relief.grid.pitch / 2
     origin = (design.bounds[0] + p, design.bounds[1] + p)
-    return replace(relief, grid=replace(relief.grid, origin=origin)), design
+    return replace(relief, grid=replace(relief.grid, origin=origin)), design, at.origin
 
 
 def _start(wanted: Residual, grid: Grid, xy: Floats, lit: np.ndarray, fwhm: float) -> Floats:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from laserpath.arrays import Floats
-from laserpath.design import IMAGES, check_heeded, content
+from laserpath.design import check_heeded, content, is_image, opened
 from laserpath.design.image import ink
 from laserpath.design.reading import Black, Reading
 from laserpath.errors import InputError
@@ -32,13 +32,15 @@ _NOTHING = 1 / 512
 def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
     """The relief in a PNG or TIFF file; `reading.grey` says what black stands for."""
     path = Path(path)
-    if path.suffix.lower() not in IMAGES:
-        raise InputError(f"{path} is no PNG or TIFF, so that it has no greys")
+    raw = content(path)
     try:
+        data, format_ = opened(raw, path.suffix)
+        if not is_image(format_):
+            raise InputError(f"the file is {format_}, which has no greys; PNG and TIFF have")
         if resin.order > 1 and reading.grey is not None and reading.grey.dose is not None:
             raise InputError(_WRONG_UNIT.format(name=resin.name, order=resin.order))
-        check_heeded(path, reading)
-        relief = from_image(content(path), path.stem, reading, resin, path.name)
+        check_heeded(format_, reading)
+        relief = from_image(data, path.stem, reading, resin, path.name)
         return replace(relief, file=str(path.resolve()))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

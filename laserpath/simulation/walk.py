@@ -10,9 +10,11 @@ import numpy as np
 import gcode
 from gcode.move import Kind
 from laserpath import convert, measure, optics
+from laserpath.arrays import Floats
 from laserpath.design import FLATTEN_FWHM, load
+from laserpath.errors import InputError
 from laserpath.measure import Sent
-from laserpath.placement import place
+from laserpath.placement import Placed, placed
 from laserpath.simulation import source
 from laserpath.simulation.exposing import Exposed, expose, shift_onto, tuned
 from laserpath.simulation.plane import Height, Layer, darkened, flat, layer
@@ -60,7 +62,8 @@ def simulate(
     read = source.read(program, process.machine, choices.dialect, choices.s_max, name)
     process = replace(process, machine=read.machine)
     chosen = layer(read.moves, choices.height)
-    drawn = None if design is None else _placed(design, process, settings)
+    at = None if design is None else _placed(design, process, settings, _lit(chosen, read.moves))
+    drawn, notes = (at.design, at.notes) if at else (None, ())
     tell("executing")
     exposed = _execute(read, chosen, process)
     tell("exposing")
@@ -77,17 +80,39 @@ def simulate(
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=(
             *of_light(found, process), *of_shift(shift), *read.remarks, *chosen.remarks,
-            *(drawn.warnings if drawn else ()), *of_place(found, exposed, drawn, process, choices.align),
+            *(drawn.warnings if drawn else ()), *notes,
+            *of_place(found, exposed, drawn, process, choices.align),
         ),
     )  # fmt: skip
 
 
-def _placed(design: Design | str, process: Process, settings: Settings) -> Design:
-    """The design where a plan has it."""
+def _placed(design: Design | str, process: Process, settings: Settings, lit: Floats) -> Placed:
+    """The design where a plan has it.
+
+    One without a page is left to 'auto' at its own coordinates or with its corner at the work zero: other
+    tools keep those, `plan` does this. The place is taken whose corner is nearer to the light's.
+    lit: (N, 2) mm.
+    """
     spot = process.spot
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
-    return place(design, process.resin, process.machine, spot, settings.origin, settings.offset)
+    arguments = design, process.resin, process.machine, spot
+    at = placed(*arguments, settings.origin, settings.offset)
+    if settings.origin != "auto" or design.page is not None or not at.notes or not len(lit):
+        return at
+    try:
+        own = placed(*arguments, "page", settings.offset)
+    except InputError:  # its own coordinates are off the machine
+        return at
+    first = lit.min(axis=0)
+    apart = [float(np.hypot(*(first - one.design.bounds[:2]))) for one in (own, at)]
+    return own if apart[0] < apart[1] else at
+
+
+def _lit(chosen: Layer, moves: gcode.Moves) -> Floats:
+    """(N, 2) mm, the ends of the moves of the chosen layer that expose."""
+    on = moves.on & chosen.rows
+    return np.concatenate([moves.xy[:-1][on], moves.xy[1:][on]])
 
 
 def _execute(read: Source, chosen: Layer, process: Process) -> Exposed:

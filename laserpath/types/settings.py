@@ -26,7 +26,8 @@ class Settings:
     max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none asked for.
     blur: a relative width of the spot, out of focus, that the plan shall be good with too; 1: in focus only.
     passes: how often the path is repeated, the power divided by it.
-    origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'.
+    origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'; 'auto': the
+    page's where the design then lies on the machine, else the design's.
     offset: mm, from the work zero to where that corner, or the centre, goes.
     """
 
@@ -42,7 +43,7 @@ class Settings:
     max_epe_fwhm: float | None = None
     blur: float = 1.0
     passes: int = 1
-    origin: str = "page"
+    origin: str = "auto"
     offset: Point = (0.0, 0.0)
     seed: int = 0
 
@@ -57,8 +58,8 @@ class Settings:
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
         between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
         between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))
-        if self.origin not in ("page", "design", "centre"):
-            raise InputError(f"origin {self.origin!r} is unknown; known: page, design, centre")
+        if self.origin not in ("auto", "page", "design", "centre"):
+            raise InputError(f"origin {self.origin!r} is unknown; known: auto, page, design, centre")
         if not np.isfinite(self.offset).all():
             raise InputError(f"offset is {self.offset} mm, but must be finite")
         if self.max_epe_fwhm is not None:

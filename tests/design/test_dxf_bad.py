@@ -52,8 +52,8 @@ SHARP = [(0, 0, 1, 0.5), (1e9, 0, 1, 0.5), (0, 1, 1, 0.5)]
 FILES = {
     "empty": (b"", "the file is empty"),
     "blank": (b" \n\n ", "the file is empty"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is not DXF"),
-    "SVG": (b"<svg/>", "is not DXF"),
+    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is PNG: the image is broken or cut off"),
+    "SVG": (b"<svg/>", "is SVG: the design is empty"),
     "DWG": (b"AC1027\0\0\0", "DWG.*save it as DXF"),
     "noise": (random.Random(0).randbytes(4000), "is not DXF"),
     "no EOF": (GOOD[: GOOD.rindex(b"EOF") - 2], "cut off"),

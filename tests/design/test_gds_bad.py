@@ -100,8 +100,8 @@ def laughing(library: Any, top: Any) -> None:
 FILES = {
     "empty": (b"", "the file is empty"),
     "zeros": (bytes(2048), "the file is empty"),
-    "SVG": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "neither GDSII nor OASIS"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "neither GDSII nor OASIS"),
+    "SVG": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "is SVG: the design is empty"),
+    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is PNG: the image is broken or cut off"),
     "gzip": (b"\x1f\x8b\x08\0", "compressed"),
     "noise": (random.Random(0).randbytes(5000), "neither GDSII nor OASIS"),
     "noise between header and end": (GDS[:6] + random.Random(0).randbytes(900) + record(0x0400), "damaged"),

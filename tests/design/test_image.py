@@ -287,11 +287,11 @@ def _claims(width: int, height: int) -> bytes:
 
 BAD = {
     "empty": (b"", "empty"),
-    "text": (b"<svg/>", "neither PNG nor TIFF"),
+    "text": (b"<svg/>", "is SVG: --pixel says nothing about SVG files"),
     "binary": (bytes(range(255, 0, -1)) * 9, "neither PNG nor TIFF"),
-    "JPEG": (saved(_dot(), "JPEG"), "the file is JPEG"),
-    "PDF": (b"%PDF-1.7 ...", "the file is PDF"),
-    "PostScript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n", "neither PNG nor TIFF"),
+    "JPEG": (saved(_dot(), "JPEG"), "looks like JPEG, which is not read as a design: save it as PNG or TIFF"),
+    "PDF": (b"%PDF-1.7 ...", "looks like PDF"),
+    "PostScript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n", "looks like PostScript"),
     "only the mark": (GOOD[:8], "broken or cut off"),
     "cut in the head": (GOOD[:20], "broken or cut off"),
     "cut in the picture": (GOOD[: len(GOOD) - 30], "broken or cut off"),

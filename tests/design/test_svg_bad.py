@@ -22,12 +22,12 @@ BOMB = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 9))
 FILES = {
     "empty": (b"", "the file is empty"),
     "blank": (b" \n ", "the file is empty"),
-    "binary": (b"\x89PNG\r\n\x1a\n\0\0", "is not SVG"),
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0", "is PNG: the image is broken or cut off"),
     "json": (b'{"polygons": []}', "is not SVG"),
     "html": (b"<!DOCTYPE html><html></html>", "HTML"),
-    "other root": (b"<kml/>", "<kml>, not <svg>"),
+    "other root": (b"<kml/>", "looks like KML"),
     "other vocabulary": (b'<svg xmlns="http://example.com/"/>', "another vocabulary"),
-    "gzip": (b"\x1f\x8b\x08\0", "SVGZ"),
+    "gzip": (b"\x1f\x8b\x08\0", "compressed (gzip) and is cut off"),
     "cut in a tag": (f'{ROOT}<rect width="10'.encode(), "cut off at line 1"),
     "cut between tags": (f"{ROOT}\n{RECT}".encode(), "cut off at line 2"),
     "not UTF-8": (b"<svg>\xff\xfe\xfa</svg>", "broken"),
@@ -95,12 +95,12 @@ def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
     (tmp_path / "drawing.step").write_text("0")
-    (tmp_path / "noending").write_text("<svg/>")
+    (tmp_path / "noending").write_text("a drawing")
     for name, words in (
         ("nowhere.svg", "does not exist"),
         (".", "is a folder"),
-        ("drawing.step", "'.step', but the designs that can be read end in .svg"),
-        ("noending", "no ending"),
+        ("drawing.step", "'.step', as a 3-D model does, which is not read as a design: slice it"),
+        ("noending", "has no ending, and its content is of no format that can be read: SVG, DXF"),
         ("a\0b.svg", "a.*b.svg"),
     ):
         with pytest.raises(InputError, match=words):

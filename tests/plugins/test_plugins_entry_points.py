@@ -90,8 +90,8 @@ def test_a_reader_reads_its_suffix(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("example")
 def test_an_unknown_ending_is_told_with_the_plugins_too(tmp_path: Path) -> None:
-    (tmp_path / "plate.xyz").write_text("", encoding="ascii")
-    with pytest.raises(InputError, match=r"designs that can be read end in \.svg, .*\.hpgl"):
+    (tmp_path / "plate.xyz").write_text("a plate", encoding="ascii")
+    with pytest.raises(InputError, match=r"no format that can be read: SVG, .*\.hpgl"):
         load(tmp_path / "plate.xyz", tolerance=0.01)
 
 

@@ -198,7 +198,8 @@ def run(command: list[str], folder: Path) -> dict[str, Any]:
         # It knows a copy, in a folder that is gone when the user reads this.
         raise Refused(sentence(said).replace(command[2], Path(command[2]).name))
     found = json.loads(done.stdout.decode("utf-8"))
-    found["warnings"] = [f"warning: {warning}" for warning in found["warnings"]]
+    notes = found.get("notes", [])
+    found["warnings"] = [*notes, *(f"warning: {warning}" for warning in found["warnings"])]
     if done.returncode == TOLERANCE_MISSED:
         found["warnings"].append(sentence(said))
     return found

@@ -22,6 +22,7 @@ from laserpath.arrays import Floats
 from laserpath.errors import InputError
 from laserpath.optimise import Progress
 from laserpath.overlay import union
+from laserpath.placement import placed
 from laserpath.plugins.slicer.areas import Layer, corner, layers, same
 from laserpath.plugins.slicer.walls import read
 from laserpath.program import export, header
@@ -71,9 +72,10 @@ def relaid(
         raise InputError(f"settle is {settle} s, but must be 0 s or more")
     stack = layers(read(text))
     whole = Design(_polygons(union([layer.area for layer in stack])), name=name)
+    settings, notes = _settled(whole, process, settings)
     plans = _planned(stack, whole, process, settings, progress)
     each = list({id(one): one for one in plans}.values())
-    warnings = (*_told(stack, plans), *_uneven(stack))
+    warnings = (*notes, *_told(stack, plans), *_uneven(stack))
     moves = _stacked(stack, plans, process, settings, settle)
     machine = process.machine
     shift = np.array(settings.offset) - corner(whole.area, settings.origin)
@@ -87,6 +89,16 @@ def relaid(
         len(stack), len(each), warnings,
         tuple(layer.z for layer, one in zip(stack, plans, strict=True) if not one.within_tolerance),
     )  # fmt: skip
+
+
+def _settled(whole: Design, process: Process, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """The settings with the origin in effect for all layers, and why. The slicer's bed is their page."""
+    if settings.origin != "auto":
+        return settings, ()
+    machine, resin = process.machine, replace(process.resin, tone="negative")
+    sheet = replace(whole, page=(0.0, 0.0, *machine.size))
+    at = placed(sheet, resin, machine, process.spot, settings.origin, settings.offset)
+    return replace(settings, origin=at.origin), at.notes
 
 
 def _polygons(area: shapely.Geometry) -> shapely.MultiPolygon:

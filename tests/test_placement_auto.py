@@ -1,0 +1,168 @@
+"""Without --origin a design comes to lie on the machine, wherever its file has it, and one line says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gdstk
+import numpy as np
+import pytest
+import shapely
+from builders import SPOT, design
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely import affinity
+
+import laserpath
+from laserpath.cli import main
+from laserpath.errors import InputError
+from laserpath.placement import place, placed
+from laserpath.types import Design, Machine, Process, Resin, Settings
+
+MACHINE = Machine(size=(30.0, 20.0))
+BOX = shapely.box(2, 3, 4, 4)
+PAGE = (1.0, 1.0, 11.0, 6.0)
+POSITIVE = Resin(tone="positive")
+
+BOARD = "%FSLAX46Y46*%\n%MOMM*%\n%ADD10C,0.4*%\nD10*\nX150000000Y-100000000D02*\nX152000000D01*\nM02*\n"
+"""A track as KiCad writes it: y below zero, far from the corner of the sheet."""
+
+
+def auto(made: Design, resin: Resin | None = None, offset: tuple[float, float] = (0.0, 0.0)):
+    return placed(made, resin or Resin(), MACHINE, SPOT, "auto", offset)
+
+
+def test_a_page_on_which_the_design_lies_on_the_machine_stays():
+    found = auto(Design(BOX, page=PAGE))
+    assert found.origin == "page"
+    assert found.notes == ()
+    assert found.design.bounds == (1, 2, 3, 3)
+
+
+def test_a_page_larger_than_the_machine_stays_while_the_design_is_on_it():
+    assert auto(Design(BOX, page=(0, 0, 297, 210))).origin == "page"
+
+
+def test_a_page_that_puts_the_design_off_the_machine_gives_way_and_says_so():
+    found = auto(Design(affinity.translate(BOX, 100, 0), name="plate", page=(0, 0, 297, 210)))
+    assert found.origin == "design"
+    assert found.design.bounds == (0, 0, 2, 1)
+    (note,) = found.notes
+    assert "x = 102 to 104 mm, outside the machine's 0 to 30 mm" in note
+    assert "--offset" in note
+
+
+@given(dx=st.floats(-1e3, 1e3), dy=st.floats(-1e3, 1e3), positive=st.booleans())
+@settings(max_examples=30)
+def test_without_a_page_its_corner_is_at_the_work_zero_wherever_it_was_drawn(dx, dy, positive):
+    made = design(affinity.translate(BOX, dx, dy))
+    found = auto(made, POSITIVE if positive else None)
+    assert found.origin == "design"
+    np.testing.assert_allclose(found.design.bounds[:2], (0, 0), atol=1e-9)
+    moved = positive or max(abs(dx + 2), abs(dy + 3)) > 1e-6
+    assert len(found.notes) == (1 if moved else 0)
+
+
+def test_a_design_that_begins_at_zero_is_not_worth_a_line():
+    assert auto(design(shapely.box(0, 0, 3, 3))).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("by", "other"), [((5, 5), "--origin page keeps its own"), ((-9, 0), "--offset puts it elsewhere")]
+)
+def test_the_line_names_an_option_that_does_otherwise(by, other):
+    (note,) = auto(design(affinity.translate(BOX, *by), name="board")).notes
+    assert note.startswith("design 'board' names no page")
+    assert other in note
+    if "page keeps" in other:
+        kept = place(design(affinity.translate(BOX, *by)), Resin(), MACHINE, SPOT, "page")
+        assert kept.bounds == affinity.translate(BOX, *by).bounds
+
+
+def test_an_offset_comes_on_top():
+    assert auto(design(BOX), offset=(5, 3)).design.bounds == (5, 3, 7, 4)
+    assert auto(Design(BOX, page=PAGE), offset=(5, 3)).design.bounds == (6, 5, 8, 6)
+
+
+def test_an_offset_that_leads_off_the_machine_is_what_is_wrong():
+    for made in (design(BOX), Design(BOX, page=PAGE)):
+        with pytest.raises(InputError, match="use another --offset than 29,0 mm"):
+            auto(made, offset=(29, 0))
+
+
+def test_what_is_larger_than_the_machine_is_refused_with_its_size():
+    for page in (None, PAGE):
+        with pytest.raises(InputError, match="is 31 mm long in x, above the 30 mm of machine"):
+            auto(Design(shapely.box(-5, 0, 26, 2), page=page))
+
+
+def test_the_frame_of_a_positive_resist_must_fit_too():
+    assert auto(design(shapely.box(0, 0, 29.3, 2)), POSITIVE).design.bounds[:2] == (0, 0)
+    with pytest.raises(InputError, match=r"is 30\.1 mm long in x"):
+        auto(design(shapely.box(0, 0, 29.5, 2)), POSITIVE)
+
+
+def test_asked_for_the_page_it_is_as_it_was():
+    with pytest.raises(InputError, match="--origin design starts at its own corner"):
+        place(design(affinity.translate(BOX, -9, 0)), Resin(), MACHINE, SPOT, "page")
+
+
+@pytest.mark.parametrize("origin", ["page", "design", "centre"])
+def test_a_choice_is_kept_without_a_word(origin):
+    found = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
+    assert (found.origin, found.notes) == (origin, ())
+
+
+def chip(folder: Path) -> Path:
+    library = gdstk.Library(unit=1e-6, precision=1e-9)
+    library.new_cell("TOP").add(gdstk.rectangle((-900, -700), (900, 700)))
+    library.write_gds(folder / "chip.gds")
+    return folder / "chip.gds"
+
+
+def run(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert not stopped.value.code
+
+
+QUICK = Settings(iterations=1, initial="contour", quality="draft")
+
+
+def test_a_plan_holds_the_origin_in_effect(tmp_path: Path):
+    plan = laserpath.plan(chip(tmp_path), Process(), QUICK)
+    assert plan.settings.origin == "design"
+    assert plan.notes[0].startswith("chip.gds names no page")
+    assert "Work zero: the design's lower-left corner" in plan.program
+    assert 'origin = "design"' in plan.project
+
+
+def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("board.gbr").write_text(BOARD)
+    run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "out"])
+    said = capsys.readouterr().err
+    assert said.count("board.gbr names no page") == 1
+    assert "--offset puts it elsewhere" in said
+    run(
+        ["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "p", "--save-project", "-q"]
+    )
+    assert "names no page" not in capsys.readouterr().err
+    Path("p/board.gbr").write_text(BOARD)
+    run(["plan", "--project", "p/laserpath.toml", "-o", "again", "--json"])
+    read = capsys.readouterr()
+    assert json.loads(read.out)["notes"] == []
+    assert "names no page" not in read.err
+    assert Path("again/board.gcode").read_bytes() == Path("out/board.gcode").read_bytes()
+
+
+def test_a_program_is_simulated_where_its_plan_has_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("board.gbr").write_text(BOARD)
+    run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-q"])
+    run(["simulate", "board.gcode", "--design", "board.gbr", "--json"])
+    read = capsys.readouterr()
+    assert read.err.count("board.gbr names no page") == 1
+    assert "lies elsewhere" not in read.err
+    assert json.loads(read.out)["executed"]["iou"] > 0.5
