@@ -15,8 +15,9 @@ import numpy as np
 from laserpath.arrays import Bools, Floats
 from laserpath.design import scattered
 from laserpath.design.curves import Chain, polylines
+from laserpath.design.dxf import told
 from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Ink, Walk
-from laserpath.design.dxf.document import Document, Layers, listed
+from laserpath.design.dxf.document import Document, Layers
 from laserpath.design.dxf.loops import Loops, joined
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
@@ -35,18 +36,19 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 def _design(document: Document, name: str, reading: Reading) -> Design:
     ink = Walk(document, reading.tolerance).ink()
     document.layers.check()
-    _refuse(ink.other, document.layers)
     counts = np.array([document.layers.counts(k) for k in range(len(document.layers.names))])
-    warnings = [*document.warnings, *_unread(ink.other, document.layers)]
-    warnings += _hidden(ink, counts, document.layers)
+    warnings = [*document.warnings, *told.left_out(ink.other, document.layers)]
+    warnings += told.hidden(ink, counts, document.layers)
     curves = _Curves(ink, counts[ink.layer], document.unit, reading.tolerance)
     filled = curves.filled()
-    outlined, told = curves.outlined(document.layers)
-    warnings += told
+    outlined, said = curves.outlined(document.layers)
+    warnings += said
     area = scattered.covered(np.concatenate([filled, scattered.parts(outlined)]))
     if area.is_empty:
-        raise InputError(_why_empty(warnings, reading.layers))
-    return Design(area, name, None, tuple(warnings), (*document.source, _of(ink, counts, document.layers)))
+        raise InputError(told.why_empty(warnings, reading.layers))
+    return Design(
+        area, name, None, tuple(warnings), (*document.source, told.of(ink, counts, document.layers))
+    )
 
 
 class _Curves:
@@ -96,7 +98,7 @@ class _Curves:
             whole.append(np.concatenate(parts))
         rings, again = _each_once(self._flattened(whole))
         return scattered.even_odd(rings), [
-            *_twice(twice + again),
+            *told.twice(twice + again),
             *self._left_open(found, pen, layers),
         ]
 
@@ -145,67 +147,3 @@ def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
             drop.add(k)
         seen.add(vertices)
     return [ring for k, ring in enumerate(rings) if k not in drop], len(drop)
-
-
-def _twice(n: int) -> list[str]:
-    return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
-
-
-def _refuse(other: Counter[tuple[str, str, int]], layers: Layers) -> None:
-    """Raise for text that shows, and for a block that is not there."""
-    for what, name, layer in other:
-        if not layers.counts(layer):
-            continue
-        if what == "text":
-            raise InputError(
-                f"{name} on layer {layers.names[layer]!r} is text, which is drawn differently with every "
-                "font: explode it to outlines first, or choose layers without it"
-            )
-        if what == "missing":
-            raise InputError(
-                f"block {name!r} is placed on layer {layers.names[layer]!r}, but is not in the file"
-            )
-
-
-def _unread(other: Counter[tuple[str, str, int]], layers: Layers) -> list[str]:
-    """A sentence for each kind of thing that is not exposed as drawn."""
-    told: dict[tuple[str, str], Counter[int]] = {}
-    for (what, name, layer), n in other.items():
-        if layers.counts(layer) and what not in ("text", "missing"):
-            told.setdefault((what, name), Counter())[layer] += n
-    out = []
-    for (what, name), at in told.items():
-        where = f"on layer {listed(layers.names[k] for k in at)}"
-        n = sum(at.values())
-        out.append(
-            {
-                "unread": f"{n} {name} {where}: left out, because {name} is not read",
-                "pattern": f"{n} HATCH {where} with the pattern {name!r}: filled as a whole",
-                "clipped": f"block {name!r} {where} is clipped: it counts as a whole",
-                "reference": f"external reference {name!r} {where}: other files are never read",
-            }[what]
-        )
-    return out
-
-
-def _hidden(ink: Ink, counts: Bools, layers: Layers) -> list[str]:
-    """A sentence for layers with curves on them that do not show."""
-    out = []
-    for layer, n in sorted(Counter(ink.layer[~counts[ink.layer]].tolist()).items()):
-        if why := layers.why_not(layer):
-            out.append(f"{n} curve{'s' * (n > 1)} left out, because layer {layers.names[layer]!r} is {why}")
-    return out
-
-
-def _of(ink: Ink, counts: Bools, layers: Layers) -> str:
-    """Which layers, and how many curves there were."""
-    used = ink.layer[counts[ink.layer]]
-    names = listed(layers.names[k] for k in np.unique(used))
-    return f"{len(used)} curve{'s' * (len(used) > 1)} on layer {names}"
-
-
-def _why_empty(warnings: Sequence[str], chosen: Sequence[str]) -> str:
-    where = f" on layer {listed(chosen)}" if chosen else ""
-    return f"the design is empty: nothing{where} encloses an area" + (
-        f" ({'; '.join(warnings)})" if warnings else ""
-    )

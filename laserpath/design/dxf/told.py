@@ -1,0 +1,88 @@
+"""What is said of a drawing: what of it is left out, and what is taken in another way than it is drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from laserpath.arrays import Bools
+from laserpath.design.dxf.blocks import Ink
+from laserpath.design.dxf.document import NAMED, Layers, listed
+
+Met = Counter[tuple[str, str, int]]
+
+
+def left_out(other: Met, layers: Layers) -> list[str]:
+    """What is no outline: one sentence with the count of each kind; one more for each other reason."""
+    told: dict[str, Counter[str]] = {}
+    where: dict[tuple[str, str], set[int]] = {}
+    for (what, name, layer), n in other.items():
+        if layers.counts(layer):
+            told.setdefault(what, Counter())[name] += n
+            where.setdefault((what, name), set()).add(layer)
+    out = [_unread(told.pop("unread"))] if "unread" in told else []
+    if "damaged" in told:
+        out.append(_damaged(list(told.pop("damaged"))))
+    for what, names in told.items():
+        for name, n in names.items():
+            on = f"on layer {listed(layers.names[k] for k in sorted(where[what, name]))}"
+            out.append(
+                {
+                    "pattern": f"{n} HATCH {on} with the pattern {name!r}: filled as a whole",
+                    "clipped": f"block {name!r} {on} is clipped: it counts as a whole",
+                    "missing": f"block {name!r} is placed {on}, but is not in the file: left out",
+                    "reference": f"external reference {name!r} {on}: other files are never read",
+                }[what]
+            )
+    return out
+
+
+def _unread(kinds: Counter[str]) -> str:
+    parts = [f"{n} {kind}" for kind, n in kinds.most_common()]
+    some = ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]
+    be, it = ("is", "it is no outline") if kinds.total() == 1 else ("are", "they are no outlines")
+    return f"{some} {be} left out, because {it}: explode in the CAD program what shall count"
+
+
+def _damaged(names: Sequence[str]) -> str:
+    more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    be = "is" if len(names) == 1 else "are"
+    return f"{'; '.join(names[:NAMED])}{more}: what is damaged {be} left out"
+
+
+def hidden(ink: Ink, counts: Bools, layers: Layers) -> list[str]:
+    """A sentence for layers with curves on them that do not show."""
+    out = []
+    for layer, n in sorted(Counter(ink.layer[~counts[ink.layer]].tolist()).items()):
+        if why := layers.why_not(layer):
+            out.append(f"{n} curve{'s' * (n > 1)} left out, because layer {layers.names[layer]!r} is {why}")
+    return out
+
+
+def twice(n: int) -> list[str]:
+    """Of outlines that lie on others."""
+    return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
+
+
+def closed(gaps: int, widest: float) -> list[str]:
+    """Of loose ends that were taken to meet. widest: mm."""
+    if gaps == 1:
+        return [f"a gap of {widest:.3g} mm between lines is taken as closed"]
+    return [f"{gaps} gaps of up to {widest:.3g} mm between lines are taken as closed"] if gaps else []
+
+
+def of(ink: Ink, counts: Bools, layers: Layers) -> str:
+    """Which layers, and how many curves there were."""
+    used = ink.layer[counts[ink.layer]]
+    names = listed(layers.names[k] for k in np.unique(used))
+    return f"{len(used)} curve{'s' * (len(used) > 1)} on layer {names}"
+
+
+def why_empty(warnings: Sequence[str], chosen: Sequence[str]) -> str:
+    """The refusal of a drawing without an area."""
+    where = f" on layer {listed(chosen)}" if chosen else ""
+    return f"the design is empty: nothing{where} encloses an area" + (
+        f" ({'; '.join(warnings)})" if warnings else ""
+    )
