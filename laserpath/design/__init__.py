@@ -94,7 +94,7 @@ def load(
 
 _HEEDED = {
     "svg": {"layers", "unit"},
-    "dxf": {"layers", "unit"},
+    "dxf": {"layers", "unit", "line_width"},
     "gds": {"layers", "cell"},
     "gerber": {"unit"},
     "image": {"pixel", "threshold", "grey"},
@@ -109,9 +109,8 @@ def check_heeded(path: Path, reading: Reading) -> None:
     said = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
     idle = [name for name in said if heeded is not None and name not in heeded and name != "tolerance"]
     if idle:
-        raise InputError(
-            f"--{idle[0].removesuffix('s')} says nothing about a file that ends in {path.suffix}"
-        )
+        option = idle[0].removesuffix("s").replace("_", "-")
+        raise InputError(f"--{option} says nothing about a file that ends in {path.suffix}")
 
 
 def _reader(path: Path) -> Reader:

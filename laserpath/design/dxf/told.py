@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.arrays import Bools
+from laserpath.arrays import Bools, Floats
 from laserpath.design.dxf.blocks import Ink
 from laserpath.design.dxf.document import NAMED, Layers, listed
 
 Met = Counter[tuple[str, str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines that enclose nothing. curves, layers: numbers.  gap: mm, between their nearest loose ends.
+
+    gap is inf where there is only one loose end, and None where the lines branch.
+    """
+
+    curves: list[int]
+    layers: list[int]
+    gap: float | None
 
 
 def left_out(other: Met, layers: Layers) -> list[str]:
@@ -66,11 +79,38 @@ def twice(n: int) -> list[str]:
     return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
 
 
-def closed(gaps: int, widest: float) -> list[str]:
-    """Of loose ends that were taken to meet. widest: mm."""
-    if gaps == 1:
-        return [f"a gap of {widest:.3g} mm between lines is taken as closed"]
-    return [f"{gaps} gaps of up to {widest:.3g} mm between lines are taken as closed"] if gaps else []
+def closed(gaps: Floats) -> list[str]:
+    """Of loose ends that were taken to meet. gaps: (k,) mm."""
+    if len(gaps) == 1:
+        return [f"a gap of {gaps[0]:.3g} mm between lines is taken as closed"]
+    many = f"{len(gaps)} gaps of up to {gaps.max(initial=0):.3g} mm between lines are taken as closed"
+    return [many] if len(gaps) else []
+
+
+def hairlines(n: int, width: float) -> str:
+    """Of lines that are drawn although nobody said how wide."""
+    some = "the line has" if n == 1 else f"the {n} lines have"
+    be = "is" if n == 1 else "are"
+    return (
+        f"{some} no width, and {be} drawn {width:.4g} mm wide, as the spot is: "
+        "--line-width 0.2mm would make that 0.2 mm"
+    )
+
+
+def not_drawn(lines: Lines, layers: Layers) -> str:
+    """Of lines that enclose nothing and are left out."""
+    n, where = len(lines.curves), listed(layers.names[k] for k in lines.layers)
+    some, be = ("1 line", "is") if n == 1 else (f"{n} lines", "are")
+    if lines.gap is None:
+        return (
+            f"{some} on layer {where} {be} left out, because branching lines do not say what is inside: "
+            "hatch what shall be solid, or draw the lines with --line-width 0.2mm"
+        )
+    near = f"; the nearest loose ends are {lines.gap:.3g} mm apart" if np.isfinite(lines.gap) else ""
+    return (
+        f"{some} on layer {where} {be} left out, because what is not closed has no area{near}: "
+        "close the outline, or draw the lines with --line-width 0.2mm"
+    )
 
 
 def of(ink: Ink, counts: Bools, layers: Layers) -> str:
