@@ -182,6 +182,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     "layer": layers,
     "cell": _name,
     "unit": _one_of(*LENGTH),
+    "line_width": quantity(LENGTH, "mm"),
     "pixel": quantity(LENGTH, "mm"),
     "threshold": quantity(NUMBER, ""),
     "grey": grey,
@@ -285,7 +286,7 @@ def reading_of(said: Said, tolerance: float) -> Reading:
     """What of the design's file counts. tolerance: of flattened curves, mm."""
     from laserpath.design.reading import Reading
 
-    plain = ("cell", "unit", "pixel", "threshold", "grey")
+    plain = ("cell", "unit", "line_width", "pixel", "threshold", "grey")
     values = {name: said[name] for name in plain if said.get(name) is not None}
     return Reading(tolerance, layers=tuple(said.get("layer") or ()), **values)
 

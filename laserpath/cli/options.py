@@ -68,6 +68,12 @@ DESIGN: Options = {
             "metavar": "UNIT",
             "help": "Of a file that names none: mm, um, nm, cm, in  [what its format takes for granted]",
         },
+        "--line-width": {
+            "type": Said("line_width"),
+            "metavar": "LENGTH",
+            "help": "Of a DXF: how wide its lines are that have no width and enclose nothing, before --scale "
+            "and --size  [left out; the spot's, if there is nothing else]",
+        },
         "--pixel": {
             "type": Said("pixel"),
             "metavar": "LENGTH",

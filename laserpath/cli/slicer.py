@@ -29,6 +29,7 @@ _IDLE = (
     "layer",
     "cell",
     "unit",
+    "line_width",
     "pixel",
     "threshold",
     "grey",

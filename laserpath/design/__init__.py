@@ -82,7 +82,7 @@ def load(
 
 _HEEDED = {
     "svg": {"layers", "unit"},
-    "dxf": {"layers", "unit"},
+    "dxf": {"layers", "unit", "line_width"},
     "gds": {"layers", "cell"},
     "gerber": {"unit"},
     "image": {"pixel", "threshold", "grey"},

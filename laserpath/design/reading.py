@@ -38,6 +38,7 @@ class Reading:
     unit: a key of `quantities.LENGTH`, of a file that names none; None: what its format takes for granted.
     pixel: mm, of an image; None: what it says itself.  threshold: ink from which a pixel counts, 0 paper to
     1 black.  grey: what black stands for, where the greys of an image are wanted as they are.
+    line_width: mm, of a drawing's lines that have none and close to no outline; None: they have no area.
     """
 
     tolerance: float
@@ -47,15 +48,22 @@ class Reading:
     pixel: float | None = None
     threshold: float = 0.5
     grey: Black | None = None
+    line_width: float | None = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
             raise InputError(f"flattening tolerance is {self.tolerance} mm, but must be above 0 mm")
-        if self.pixel is not None:
-            positive(self, "pixel")
+        for name in ("pixel", "line_width"):
+            if getattr(self, name) is not None:
+                positive(self, name)
         between(self, threshold=(0.01, 0.99))
         if self.unit is not None and self.unit not in LENGTH:
             raise InputError(f"unit {self.unit!r} is unknown; known: {', '.join(LENGTH)}")
+
+    @property
+    def hairline(self) -> float:
+        """mm: how wide lines are drawn where there is nothing else: the spot's FWHM, by the tolerance."""
+        return self.tolerance / FLATTEN_FWHM
 
     def recipe(self) -> Iterator[str]:
         """The lines of a project file that say the same."""
@@ -64,8 +72,9 @@ class Reading:
         for name in ("cell", "unit"):
             if getattr(self, name) is not None:
                 yield f"{name} = {quoted(getattr(self, name))}"
-        if self.pixel is not None:
-            yield f"pixel = {self.pixel:.12g}"
+        for name in ("pixel", "line_width"):
+            if getattr(self, name) is not None:
+                yield f"{name} = {getattr(self, name):.12g}"
         if self.threshold != 0.5:
             yield f"threshold = {self.threshold:.12g}"
         if self.grey is not None and self.grey.height is not None:

@@ -260,36 +260,6 @@ def test_what_is_filled_stays_filled_under_outlines() -> None:
     assert drawn(draw).area.area == pytest.approx(100)
 
 
-def test_lines_that_enclose_nothing_are_told() -> None:
-    def draw(_: Any, model: Any) -> None:
-        lines(model, SQUARE)
-        model.add_line((20, 0), (30, 0), {"layer": "Axis"})
-        model.add_lwpolyline([(0, 20), (5, 25), (9, 20)], dxfattribs={"layer": "Axis"})
-        model.add_line((10, 10), (12, 12))  # from a corner of the square
-
-    design = drawn(draw)
-    assert design.area.area == pytest.approx(100)
-    assert len(design.warnings) == 2
-    assert "1 line on layer '0'" in design.warnings[0]
-    assert "2 lines on layer 'Axis': no area" in design.warnings[1]
-    with pytest.raises(
-        InputError, match=r"nothing on layer 'axis' encloses an area .*2 lines.*give it a width"
-    ):
-        drawn(draw, layers=("axis",))
-
-
-def test_ends_meet_within_the_tolerance_and_a_gap_is_measured() -> None:
-    def draw(gap: float) -> Draw:
-        return lambda _, m: [
-            m.add_lwpolyline([(0, 0), (10, 0), (10, 10)]),
-            m.add_line((10, 10 + gap), (0, 0)),
-        ]
-
-    assert drawn(draw(0.9 * TOLERANCE)).area.area == pytest.approx(50, abs=0.01)
-    with pytest.raises(InputError, match=r"nearest loose ends are 0\.03 mm apart"):
-        drawn(draw(0.03))
-
-
 def test_lines_that_branch_do_not_say_what_is_inside() -> None:
     def draw(_: Any, model: Any) -> None:
         model.add_lwpolyline([(0, 0), (10, 0), (10, 10)])
@@ -299,7 +269,8 @@ def test_lines_that_branch_do_not_say_what_is_inside() -> None:
 
     design = drawn(draw)
     assert design.area.area == pytest.approx(6)
-    assert any("branching" in warning for warning in design.warnings)
+    (warning,) = design.warnings
+    assert "5 lines" not in warning and "on layer '0', 'Cut' are left out, because branching" in warning
 
 
 @given(
@@ -482,8 +453,10 @@ def test_layers_that_do_not_show_do_not_count_unless_they_are_named(how: str) ->
     design = drawn(draw)
     assert design.area.area == pytest.approx(math.pi, abs=0.01)
     assert "1 curve left out, because layer 'Hidden' is" in design.warnings[0]
-    with pytest.raises(InputError, match="TEXT on layer 'Hidden' is text"):
-        drawn(draw, layers=("HIDDEN",))
+    assert not any("TEXT" in warning for warning in design.warnings)
+    named = drawn(draw, layers=("HIDDEN",))
+    assert named.area.area == pytest.approx(4 * math.pi, abs=0.05)
+    assert "1 TEXT is left out" in named.warnings[0]
 
 
 def test_a_frozen_layer_hides_the_blocks_on_it_and_one_that_is_off_only_its_own() -> None:
@@ -507,30 +480,6 @@ def test_paper_space_is_not_read() -> None:
     design = drawn(draw)
     assert design.size == pytest.approx((2, 2), abs=2 * TOLERANCE)
     assert any("paper space" in warning for warning in design.warnings)
-
-
-def test_what_is_left_out_is_named() -> None:
-    def draw(document: Any, model: Any) -> None:
-        model.add_circle((0, 0), 1)
-        model.add_linear_dim((0, 3), (0, 0), (3, 0), dxfattribs={"layer": "Dim"}).render()
-        for _ in range(3):
-            model.add_point((0, 0))
-
-    warnings = drawn(draw).warnings
-    assert "1 DIMENSION on layer 'Dim': left out" in warnings[0]
-    assert "3 POINT on layer '0': left out" in warnings[1]
-
-
-@pytest.mark.parametrize("add", [lambda m: m.add_text("Hi"), lambda m: m.add_mtext("Hi")])
-def test_text_is_refused(add: Any) -> None:
-    def draw(document: Any, model: Any) -> None:
-        add(document.blocks.new("B"))
-        model.add_blockref("B", (0, 0), {"layer": "Notes"})
-        model.add_circle((0, 0), 1)
-
-    with pytest.raises(InputError, match="TEXT on layer 'Notes' is text, which is drawn differently"):
-        drawn(draw)
-    assert drawn(draw, layers=("0",)).area.area == pytest.approx(math.pi, abs=0.01)
 
 
 def test_a_hundred_thousand_squares_in_an_array_take_seconds_at_most() -> None:

@@ -17,8 +17,8 @@ RECT = '<rect id="it" width="9" height="9"/>'
 URL = "http://192.0.2.1/x.svg"
 
 OUTSIDE = {
-    "a picture": (f'<image href="{{}}"/>{RECT}', "<image> is not understood"),
-    "a picture by xlink": (f'<image xlink:href="{{}}"/>{RECT}', "<image> is not understood"),
+    "a picture": (f'<image href="{{}}"/>{RECT}', "<image> is a picture"),
+    "a picture by xlink": (f'<image xlink:href="{{}}"/>{RECT}', "<image> is a picture"),
     "use": (f'<use href="{{}}#it"/>{RECT}', "outside the file: not followed"),
     "use of a whole file": (f'<use xlink:href="{{}}"/>{RECT}', "outside the file: not followed"),
     "a gradient": (f'<rect width="9" height="9" fill="url({{}}#it)"/>{RECT}', "no paint of this file"),
@@ -60,7 +60,8 @@ BEFORE = {
     "a public DTD": ('<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "{}">', ""),
     "an external entity": ('<!DOCTYPE svg [<!ENTITY x SYSTEM "{}">]>', "not safe"),
     "a parameter entity": ('<!DOCTYPE svg [<!ENTITY % x SYSTEM "{}"> %x;]>', "not safe"),
-    "an entity": ('<!DOCTYPE svg [<!ENTITY x "y">]>', "not safe"),
+    "an entity": ('<!DOCTYPE svg [<!ENTITY x "{}">]>', ""),
+    "an entity of an entity": ('<!DOCTYPE svg [<!ENTITY x "{}"><!ENTITY y "&x;">]>', "not safe"),
     "an unparsed entity": (
         '<!DOCTYPE svg [<!NOTATION n SYSTEM "{0}"><!ENTITY x SYSTEM "{0}" NDATA n>]>',
         "not safe",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import shapely
@@ -356,10 +357,13 @@ def test_a_gradient_is_one_colour_and_told_unless_it_is_one() -> None:
         '<clipPath id="c"><text id="label">Hi</text></clipPath><circle r="9" clip-path="url(#c)"/>',
     ],
 )
-def test_text_is_refused_with_the_way_out(body: str) -> None:
-    with pytest.raises(InputError, match=r"'label' is text.*Path > Object to Path") as error:
-        svg('<rect width="9" height="9"/>' + body)
-    assert "\n" not in str(error.value)
+def test_text_is_left_out_with_the_way_out(body: str) -> None:
+    design = svg('<rect width="9" height="9"/>' + body)
+    (warning,) = design.warnings
+    assert re.search("'label': text is left out, because .* Path > Object to Path", warning)
+    assert design.area.area == pytest.approx(81)
+    with pytest.raises(InputError, match=r"design is empty.*'label': text is left out.*Object to Path"):
+        svg(body)
 
 
 def test_text_that_does_not_show_is_no_matter() -> None:

@@ -27,7 +27,9 @@ DEPTH = 100  # blocks in each other
 MOST = 1_000_000  # curves, all copies counted
 MOST_CUBICS = 6_000_000
 
-TEXT = frozenset({"TEXT", "MTEXT", "ATTRIB", "ARC_DIALIGNED_TEXT", "RTEXT"})
+SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
+"""What nothing is drawn of."""
+
 _CURVES = {
     "LINE": shapes.line,
     "ARC": shapes.circle,
@@ -37,7 +39,10 @@ _CURVES = {
 
 Ints = NDArray[np.int64]
 Other = tuple[str, str, int]
-"""What was met that is no curve (unread, text, missing, pattern, reference, clipped), its name, its layer."""
+"""What was met that is no curve, its name, its layer.
+
+The first is unread, damaged, missing, pattern, reference or clipped.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +117,8 @@ class Walk:
             except InputError:
                 raise
             except DAMAGE as error:
-                raise InputError(
-                    f"{_name(entity)} is damaged: {' '.join(str(error).split())[:200]}"
-                ) from None
+                what = f"{_name(entity)} is damaged: {' '.join(str(error).split()).rstrip('.')[:200]}"
+                pot.other["damaged", what, self._layers.number(_layer(entity))] += 1
         return pot.ink()
 
     def _draw(self, entity: Any, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
@@ -136,15 +140,13 @@ class Walk:
                     pot.fill(_finite(piece, entity), layer)
             else:
                 self._pen(drawn, layer, pot)
-        elif kind in ("SOLID", "TRACE"):
+        elif kind in ("SOLID", "TRACE", "3DFACE"):
             pot.fill(_finite(fills.solid(entity), entity), layer)
         elif kind == "HATCH":
             pot.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
             if not entity.dxf.solid_fill and not entity.has_gradient_data:
                 pot.other["pattern", entity.dxf.pattern_name, layer] += 1
-        elif kind in TEXT:
-            pot.other["text", kind, layer] += 1
-        elif kind != "ATTDEF" and kind != "VIEWPORT":  # a template of text, a window: neither is drawn
+        elif kind not in SILENT and not (kind == "ATTDEF" and within):  # in a block a template of text
             pot.other["unread", kind, layer] += 1
 
     def _check_reach(self, line: shapes.Wide, scale: int, entity: Any) -> None:
@@ -160,7 +162,7 @@ class Walk:
         """What a block draws where INSERT puts it."""
         for attribute in insert.attribs:
             if not attribute.is_invisible:
-                pot.other["text", "ATTRIB", self._own(attribute, layer)] += 1
+                pot.other["unread", "ATTRIB", self._own(attribute, layer)] += 1
         name = insert.dxf.get("name", "")
         block = self._blocks.get(name)
         if block is None:
@@ -255,7 +257,15 @@ def _placed(ink: Ink, places: Floats, layer: int) -> Ink:
     )
 
 
+def _layer(entity: Any) -> str:
+    """The layer of an entity that may lack what every entity has."""
+    try:
+        return str(entity.dxf.get("layer", "0"))
+    except DAMAGE:
+        return "0"
+
+
 def _name(entity: Any) -> str:
     """How to call an entity in a sentence: what it is, and its handle."""
-    handle = entity.dxf.get("handle")
+    handle = entity.dxf.handle
     return f"{entity.dxftype()} #{handle}" if handle else str(entity.dxftype())

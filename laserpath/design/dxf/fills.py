@@ -28,7 +28,7 @@ Rings = list[Floats]
 
 
 def solid(entity: Any) -> Rings:
-    """SOLID and TRACE: three or four corners."""
+    """SOLID, TRACE and 3DFACE: three or four corners."""
     corners = np.array([xy(p) for p in entity.wcs_vertices(close=True)], dtype=np.float64)
     return [lines(corners)]
 

@@ -1,7 +1,8 @@
 """Open curves whose ends meet → closed ones.
 
-Ends no farther apart than the tolerance are one node. Curves that lead nowhere are taken off, one after the
-other. Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
+Ends no farther apart than the tolerance are one node. Two loose ends, each the nearest one to the other, are
+one node too if the gap between them is small. Curves that lead nowhere are taken off, one after the other.
+Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
 to go round them gives the same even-odd area. Where three meet, say a line that divides a rectangle, it is
 not said what is inside: such curves are left open.
 
@@ -27,21 +28,23 @@ Ints = NDArray[np.int64]
 class Loops:
     """loops: of each the curves in order, and whether each is run backwards.  open, branching: (n,) the rest.
 
-    gap: smallest distance between two ends that meet nothing; inf: there are none.
+    gap: smallest distance between two ends that meet nothing; inf: there are none.  closed: (k,) of gaps that
+    were taken to be none.
     """
 
     loops: list[list[tuple[int, bool]]]
     open: Bools
     branching: Bools
     gap: float
+    closed: Floats
 
 
-def joined(ends: Floats, tolerance: float) -> Loops:
-    """Which curves close with which."""
+def joined(ends: Floats, tolerance: float, gap: float = 0.0) -> Loops:
+    """Which curves close with which. gap: what may be between two loose ends that are meant to meet."""
     if len(ends) == 0:
         none = np.zeros(0, dtype=bool)
-        return Loops([], none, none, np.inf)
-    nodes = _nodes(ends.reshape(-1, 2), tolerance).reshape(-1, 2)
+        return Loops([], none, none, np.inf, np.zeros(0))
+    nodes, closed = _bridged(ends, _nodes(ends.reshape(-1, 2), tolerance).reshape(-1, 2), gap)
     live = _without_loose(nodes)
     degree = np.bincount(nodes[live].ravel(), minlength=nodes.max() + 1)
     links = (np.ones(live.sum()), (nodes[live, 0], nodes[live, 1]))
@@ -49,7 +52,7 @@ def joined(ends: Floats, tolerance: float) -> Loops:
     island = connected_components(graph, directed=False)[1]
     odd = np.isin(island, island[degree % 2 == 1])
     branching = live & odd[nodes[:, 0]]
-    return Loops(_trails(nodes, live & ~branching), ~live, branching, _gap(ends, nodes))
+    return Loops(_trails(nodes, live & ~branching), ~live, branching, _gap(ends, nodes), closed)
 
 
 def _nodes(points: Floats, tolerance: float) -> Ints:
@@ -58,6 +61,21 @@ def _nodes(points: Floats, tolerance: float) -> Ints:
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
     nodes: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
     return nodes
+
+
+def _bridged(ends: Floats, nodes: Ints, gap: float) -> tuple[Ints, Floats]:
+    """The nodes, (n, 2), with loose ends across small gaps made one; and those gaps."""
+    loose = np.flatnonzero(np.bincount(nodes.ravel())[nodes.ravel()] == 1)
+    if len(loose) < 2:
+        return nodes, np.zeros(0)
+    points = ends.reshape(-1, 2)[loose]
+    far, near = cKDTree(points).query(points, k=2)
+    partner = np.where(near[:, 0] == np.arange(len(loose)), near[:, 1], near[:, 0])
+    mutual = (partner[partner] == np.arange(len(loose))) & (far[:, 1] <= gap)
+    first = np.flatnonzero(mutual & (np.arange(len(loose)) < partner))
+    flat = nodes.ravel().copy()
+    flat[loose[partner[first]]] = flat[loose[first]]
+    return flat.reshape(-1, 2), far[first, 1]
 
 
 def _without_loose(nodes: Ints) -> Bools:

@@ -2,12 +2,12 @@
 
 Solid is what DXF fills (hatches, solids, lines with a width), and what the outlines enclose by the even-odd
 rule, all layers that count together: an outline in another is a hole, one in that an island. An outline that
-is drawn twice counts once.
+is drawn twice counts once. Lines that enclose nothing are drawn in the width that is asked for; without one
+they are left out, unless there is nothing else: then they are as wide as the spot.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,15 +15,23 @@ import numpy as np
 from laserpath.arrays import Bools, Floats
 from laserpath.design import scattered
 from laserpath.design.curves import Chain, polylines
+from laserpath.design.curves import lines as straight
+from laserpath.design.dxf import told
 from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Ink, Walk
-from laserpath.design.dxf.document import Document, Layers, listed
-from laserpath.design.dxf.loops import Loops, joined
+from laserpath.design.dxf.document import Document, Layers
+from laserpath.design.dxf.loops import joined
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
+from laserpath.design.stroke import Pen, stroke
 from laserpath.errors import InputError
 from laserpath.types import Design
 
 SAME = 1e-6  # mm: outlines closer than this are drawn twice
+GAP, GAPS = 1e-4, 10.0
+"""What may be between two loose ends that are meant to meet: of the drawing's size, and of the tolerance.
+
+When they grow, more outlines close that a program left open, and so do slits that are meant.
+"""
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
@@ -35,18 +43,17 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 def _design(document: Document, name: str, reading: Reading) -> Design:
     ink = Walk(document, reading.tolerance).ink()
     document.layers.check()
-    _refuse(ink.other, document.layers)
     counts = np.array([document.layers.counts(k) for k in range(len(document.layers.names))])
-    warnings = [*document.warnings, *_unread(ink.other, document.layers)]
-    warnings += _hidden(ink, counts, document.layers)
+    warnings = [*document.warnings, *told.left_out(ink.other, document.layers)]
+    warnings += told.hidden(ink, counts, document.layers)
     curves = _Curves(ink, counts[ink.layer], document.unit, reading.tolerance)
-    filled = curves.filled()
-    outlined, told = curves.outlined(document.layers)
-    warnings += told
-    area = scattered.covered(np.concatenate([filled, scattered.parts(outlined)]))
+    area, said = curves.area(document.layers, reading)
+    warnings += said
     if area.is_empty:
-        raise InputError(_why_empty(warnings, reading.layers))
-    return Design(area, name, None, tuple(warnings), (*document.source, _of(ink, counts, document.layers)))
+        raise InputError(told.why_empty(warnings, reading.layers))
+    return Design(
+        area, name, None, tuple(warnings), (*document.source, told.of(ink, counts, document.layers))
+    )
 
 
 class _Curves:
@@ -66,7 +73,7 @@ class _Curves:
         self._cubics = np.split(cubics, np.cumsum(size)[:-1]) if len(size) else []
         self._tolerance = tolerance
 
-    def filled(self) -> scattered.Geometries:
+    def _filled(self) -> scattered.Geometries:
         """Polygons of what DXF fills."""
         at = np.flatnonzero(self._role == FILLED)
         rings = self._flattened([self._cubics[k] for k in at])
@@ -84,21 +91,46 @@ class _Curves:
             [scattered.polygons(*scattered.flat(alone), EVENODD), scattered.parts(*together)]
         )
 
-    def outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[str]]:
-        """The area that outlines enclose, and what is to be said of them."""
+    def area(self, layers: Layers, reading: Reading) -> tuple[scattered.Geometry, list[str]]:
+        """All that is solid, and what is to be said of it."""
+        outlined, lines, said = self._outlined(layers)
+        pieces = np.concatenate([self._filled(), scattered.parts(outlined)])
+        width = reading.line_width
+        if width is None and len(pieces) == 0 and lines:
+            width = reading.hairline
+            said.append(told.hairlines(sum(len(line.curves) for line in lines), width))
+        elif width is None:
+            said += [told.not_drawn(line, layers) for line in lines]
+        if width is not None:
+            drawn = [self._cubics[k] for line in lines for k in line.curves]
+            pieces = np.concatenate([pieces, stroked(drawn, width, self._tolerance)])
+        return scattered.covered(pieces), said
+
+    def _outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[told.Lines], list[str]]:
+        """The area that outlines enclose, the lines that enclose none, and what is to be said."""
         whole = [self._cubics[k] for k in np.flatnonzero(self._role == CLOSED)]
         pen = np.flatnonzero(self._role == OPEN)
         pen, twice = self._once(pen)
         ends = np.array([(self._cubics[k][0, 0], self._cubics[k][-1, 3]) for k in pen]).reshape(-1, 2, 2)
-        found = joined(ends, self._tolerance)
+        found = joined(ends, self._tolerance, self._gap())
         for loop in found.loops:
             parts = [self._cubics[pen[k]][::-1, ::-1] if back else self._cubics[pen[k]] for k, back in loop]
-            whole.append(np.concatenate(parts))
+            whole.append(_bridged(parts))
         rings, again = _each_once(self._flattened(whole))
-        return scattered.even_odd(rings), [
-            *_twice(twice + again),
-            *self._left_open(found, pen, layers),
+        lines = [
+            told.Lines(pen[which].tolist(), np.unique(self._layer[pen[which]]).tolist(), gap)
+            for which, gap in ((found.open, found.gap), (found.branching, None))
+            if which.any()
         ]
+        said = [*told.twice(twice + again), *told.closed(found.closed)]
+        return scattered.even_odd(rings), lines, said
+
+    def _gap(self) -> float:
+        """What may be between two ends that are meant to meet, mm."""
+        if not self._cubics:
+            return 0.0
+        points = np.concatenate(self._cubics).reshape(-1, 2)
+        return min(GAP * float(np.ptp(points, axis=0).max()), GAPS * self._tolerance)
 
     def _flattened(self, cubics: Sequence[Floats]) -> list[Floats]:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
@@ -116,18 +148,23 @@ class _Curves:
             keep.append(k)
         return np.array(keep, dtype=np.intp), len(pen) - len(keep)
 
-    def _left_open(self, found: Loops, pen: scattered.Indices, layers: Layers) -> list[str]:
-        """A sentence for each layer with lines that enclose nothing."""
-        out = []
-        near = f", the nearest loose ends are {found.gap:.3g} mm apart" if np.isfinite(found.gap) else ""
-        for which, why in (
-            (found.open, f"not closed{near}: close it, or give it a width"),
-            (found.branching, "branching, so that it does not say what is inside: hatch what shall be solid"),
-        ):
-            for layer, n in sorted(Counter(self._layer[pen[which]].tolist()).items()):
-                lines = "1 line" if n == 1 else f"{n} lines"
-                out.append(f"{lines} on layer {layers.names[layer]!r}: no area, because the outline is {why}")
-        return out
+
+def _bridged(parts: Sequence[Floats]) -> Floats:
+    """Curves one after the other, with a straight line where one does not begin where the last ended."""
+    out: list[Floats] = []
+    for before, after in zip([parts[-1], *parts], parts, strict=False):
+        p, q = before[-1, 3], after[0, 0]
+        if (p != q).any():
+            out.append(straight(np.array([p, q])))
+        out.append(after)
+    return np.concatenate(out)
+
+
+def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> scattered.Geometries:
+    """The area of lines with round ends and corners, as pieces. width: mm."""
+    pen = Pen(width, "round", "round", 4.0, tolerance)
+    drawn = polylines([Chain(one, tolerance / 2, pen.turn) for one in cubics])
+    return scattered.parts(*(piece for line in drawn for piece in stroke(line, False, pen)))
 
 
 def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
@@ -145,67 +182,3 @@ def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
             drop.add(k)
         seen.add(vertices)
     return [ring for k, ring in enumerate(rings) if k not in drop], len(drop)
-
-
-def _twice(n: int) -> list[str]:
-    return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
-
-
-def _refuse(other: Counter[tuple[str, str, int]], layers: Layers) -> None:
-    """Raise for text that shows, and for a block that is not there."""
-    for what, name, layer in other:
-        if not layers.counts(layer):
-            continue
-        if what == "text":
-            raise InputError(
-                f"{name} on layer {layers.names[layer]!r} is text, which is drawn differently with every "
-                "font: explode it to outlines first, or choose layers without it"
-            )
-        if what == "missing":
-            raise InputError(
-                f"block {name!r} is placed on layer {layers.names[layer]!r}, but is not in the file"
-            )
-
-
-def _unread(other: Counter[tuple[str, str, int]], layers: Layers) -> list[str]:
-    """A sentence for each kind of thing that is not exposed as drawn."""
-    told: dict[tuple[str, str], Counter[int]] = {}
-    for (what, name, layer), n in other.items():
-        if layers.counts(layer) and what not in ("text", "missing"):
-            told.setdefault((what, name), Counter())[layer] += n
-    out = []
-    for (what, name), at in told.items():
-        where = f"on layer {listed(layers.names[k] for k in at)}"
-        n = sum(at.values())
-        out.append(
-            {
-                "unread": f"{n} {name} {where}: left out, because {name} is not read",
-                "pattern": f"{n} HATCH {where} with the pattern {name!r}: filled as a whole",
-                "clipped": f"block {name!r} {where} is clipped: it counts as a whole",
-                "reference": f"external reference {name!r} {where}: other files are never read",
-            }[what]
-        )
-    return out
-
-
-def _hidden(ink: Ink, counts: Bools, layers: Layers) -> list[str]:
-    """A sentence for layers with curves on them that do not show."""
-    out = []
-    for layer, n in sorted(Counter(ink.layer[~counts[ink.layer]].tolist()).items()):
-        if why := layers.why_not(layer):
-            out.append(f"{n} curve{'s' * (n > 1)} left out, because layer {layers.names[layer]!r} is {why}")
-    return out
-
-
-def _of(ink: Ink, counts: Bools, layers: Layers) -> str:
-    """Which layers, and how many curves there were."""
-    used = ink.layer[counts[ink.layer]]
-    names = listed(layers.names[k] for k in np.unique(used))
-    return f"{len(used)} curve{'s' * (len(used) > 1)} on layer {names}"
-
-
-def _why_empty(warnings: Sequence[str], chosen: Sequence[str]) -> str:
-    where = f" on layer {listed(chosen)}" if chosen else ""
-    return f"the design is empty: nothing{where} encloses an area" + (
-        f" ({'; '.join(warnings)})" if warnings else ""
-    )

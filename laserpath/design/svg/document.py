@@ -1,6 +1,6 @@
 """The XML of an SVG file, read safely, and what is said about its elements.
 
-Entities, external references and files that are not SVG are refused. Warnings are gathered by
+Files that are not SVG are refused, and entities that are not plain text (`markup`). Warnings are gathered by
 what they say, so that a thousand pictures make one sentence.
 """
 
@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError
 
-from defusedxml import ElementTree
-from defusedxml.common import DefusedXmlException
-
+from laserpath.design.svg.markup import parsed
 from laserpath.errors import InputError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,7 +35,7 @@ class Document:
     """One SVG file: its elements, their names, and the warnings about them."""
 
     def __init__(self, data: str | bytes) -> None:
-        self.root = _parse(data)
+        self.root, undeclared = _parse(data)
         self.ids: dict[str, Element] = {}
         for element in self.root.iter():
             if key := element.get("id"):
@@ -45,6 +43,11 @@ class Document:
         self.parents = {child: parent for parent in self.root.iter() for child in parent}
         self._numbers: dict[Element, int] = {}
         self._warnings: dict[str, dict[str, None]] = {}
+        if undeclared:
+            prefixes = ", ".join(undeclared)
+            self.warn(
+                None, f"the file does not say what its XML prefixes mean, and it was guessed: {prefixes}"
+            )
         if _STYLESHEET.search(data if isinstance(data, bytes) else data.encode("utf-8", "replace")):
             self.warn(None, "an xml-stylesheet outside the file is not read")
 
@@ -86,17 +89,12 @@ def _short(name: str) -> str:
     return re.sub(r"^\{.*\}", "", name)
 
 
-def _parse(data: str | bytes) -> Element:
-    """The root element of an SVG file."""
+def _parse(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
+    """The root element of an SVG file, and the prefixes in it that nothing declares."""
     _sniff(data)
+    data = data.lstrip()
     try:
-        root: Element = ElementTree.fromstring(
-            data, forbid_dtd=False, forbid_entities=True, forbid_external=True
-        )
-    except DefusedXmlException:
-        raise InputError(
-            "the file defines XML entities or refers to other files, which is not safe; save it as plain SVG"
-        ) from None
+        root, undeclared = parsed(data)
     except ParseError as error:
         line, column = error.position
         raise InputError(
@@ -112,7 +110,7 @@ def _parse(data: str | bytes) -> Element:
     depth = max(_depths(root))
     if depth > MAX_DEPTH:
         raise InputError(f"elements are nested more than {MAX_DEPTH} deep")
-    return root
+    return root, undeclared
 
 
 def _check_number(root: Element) -> None:

@@ -41,7 +41,7 @@ def read(data: str | bytes, name: str, reading: Reading) -> Design:
 
 def _design(document: Document, page: viewport.Page, name: str, reading: Reading) -> Design:
     area, drawn = _area(document, page, reading)
-    if page.width is None or page.height is None:
+    if page.width is None or page.height is None or _is_off(document, area, page, reading):
         x0, y0, x1, y1 = area.bounds if not area.is_empty else (0.0, 0.0, 1.0, 1.0)
         area, sheet = translate(area, -x0, -y0), (0.0, 0.0, x1 - x0, y1 - y0)
     else:
@@ -97,21 +97,30 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
         return area
     inside = within(area, shapely.box(*sheet))
     size = f"{sheet[2]:.4g} × {sheet[3]:.4g} mm"
-    if inside.area == 0:
-        raise InputError(f"all that is drawn lies outside the page of {size}")
     lost = area.area - inside.area
     if lost > LOST * area.area:
         document.warn(None, f"{lost:.3g} mm² of the drawing lie outside the page of {size}, and are left out")
     return inside
 
 
+def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading: Reading) -> bool:
+    """Whether all that is drawn lies beside the page, which then says nothing; told."""
+    w, h = ((side or 0.0) * _px(page, reading) for side in (page.width, page.height))
+    if area.is_empty or within(area, shapely.box(0.0, 0.0, w, h)).area > 0:
+        return False
+    document.warn(
+        None, f"all that is drawn lies outside the page of {w:.4g} × {h:.4g} mm: what is drawn is the page"
+    )
+    return True
+
+
 def _why_empty(document: Document, drawn: list[Layer]) -> str:
     """Why there is no area."""
     if any(not layer.solid for layer in drawn) and not any(layer.solid for layer in drawn):
-        return "all that is drawn is white or pale, which removes: what shall be solid must be dark"
-    if drawn:
-        return "the design is empty: what is filled or stroked has no area, or is covered by white"
+        why = "all that is drawn is white or pale, which removes: what shall be solid must be dark"
+    elif drawn:
+        why = "the design is empty: what is filled or stroked has no area, or is covered by white"
+    else:
+        why = "the design is empty: nothing in it is filled or stroked"
     warnings = document.warnings()
-    return "the design is empty: nothing in it is filled or stroked" + (
-        f" ({'; '.join(warnings)})" if warnings else ""
-    )
+    return why + (f" ({'; '.join(warnings)})" if warnings else "")

@@ -1,6 +1,6 @@
 """The walk over the elements: transforms, viewports, `use`, `switch`, visibility; shapes come out.
 
-What is drawn but not understood is a warning that names the element. Text that shows is refused.
+What is drawn but not understood is a warning that names the element. Text is left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_REPEATED = 100_000  # elements that `use` draws
 ACTIVE = {"script", "animate", "animateTransform", "animateMotion", "animateColor", "set", "discard"}
 TEXT = {"text", "flowRoot"}
 TEXT_SENTENCE = (
-    "{} is text, which is drawn differently with every font: convert it to paths first "
+    "text is left out, because every font draws it differently: convert it to paths first "
     "(Inkscape: select it, then Path > Object to Path)"
 )
 
@@ -317,7 +317,7 @@ class Walk:
         return replace(moved(state, fitted), viewport=box[2:] if box else place[2:])
 
     def _not_a_shape(self, element: Element, name: str, state: State) -> None:
-        """Text is refused, the rest told; what does not show is neither."""
+        """Tell what is left out; what does not show is not told."""
         if name in ACTIVE:
             self.document.warn(element, "scripts and animations are not run")
             return
@@ -325,11 +325,14 @@ class Walk:
             return
         if name in TEXT:
             if self._shows_text(element, state.values):
-                raise InputError(TEXT_SENTENCE.format(self.document.name(element)))
+                self.document.warn(element, TEXT_SENTENCE)
         elif state.values["visibility"] == "visible":
             if name == "foreignObject" and "".join(element.itertext()).strip():
-                raise InputError(TEXT_SENTENCE.format(self.document.name(element)))
-            self.document.warn(element, f"<{name}> is not understood, and not drawn")
+                self.document.warn(element, TEXT_SENTENCE)
+            elif name == "image":
+                self.document.warn(element, "<image> is a picture, not an outline, and left out: trace it")
+            else:
+                self.document.warn(element, f"<{name}> is not understood, and not drawn")
 
     def _shows_text(self, element: Element, values: Values) -> bool:
         """Whether any letter of a text element is painted. values: its own."""

@@ -92,8 +92,6 @@ def _side(name: str, text: str | None, box: Box | None) -> float | None:
     if text is None or text.strip().lower() in ("", "auto"):
         return None
     percent = text.strip().endswith("%")
-    if percent and box is None:
-        raise InputError(f"page {name} is {text!r} and there is no viewBox: the drawing has no real size")
     try:
         value = length(text, 1.0)
     except NotUnderstood:
