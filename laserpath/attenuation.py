@@ -121,9 +121,22 @@ def check_exposes(
     if found.ratio > 1:
         raise InputError(_nothing(found, _line(process)))
     raise InputError(
-        f"the program would expose nothing: design {design.name!r}, {_size(design)}, is too fine for "
-        f"the spot of {1000 * optics.fwhm(process.spot):.3g} µm; take a narrower spot"
+        f"the program would expose nothing: design {design.name!r}, {_size(design)}, "
+        f"{_too_small(design, process)}"
     )
+
+
+def _too_small(design: Design, process: Process) -> str:
+    """Why a design is left out though the laser is weak enough."""
+    controller = convert.controller(process.machine)
+    shortest = controller.shortest_move if isinstance(controller, gcode.motion.Marlin) else 0.0
+    long = math.hypot(*design.size)
+    if shortest > long:
+        return (
+            f"is too small for machine {process.machine.name!r}, which leaves out moves below "
+            f"{1000 * shortest:.3g} µm, {shortest / long:.2g} times its length: take more steps_per_mm"
+        )
+    return f"is too fine for the spot of {1000 * optics.fwhm(process.spot):.3g} µm: take a narrower spot"
 
 
 def _nothing(found: Strength, line: str) -> str:
