@@ -14,13 +14,14 @@ import numpy as np
 
 import gcode
 from laserpath import convert, files, framing, optics, report, toolpath_svg
+from laserpath.attenuation import check_exposes, check_power, too_strong
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.dose import DoseModel
 from laserpath.measure import Sent, execute, expose, lost_in_motion, measure, missing, shone
 from laserpath.metrics import Limit, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
-from laserpath.placement import check_power, placed, too_fine, too_strong
+from laserpath.placement import placed, too_fine
 from laserpath.program import header, write_program
 from laserpath.project import NAME as PROJECT
 from laserpath.project import text as project_text
@@ -117,9 +118,9 @@ def plan(
     spot, resin, machine = process.spot, process.resin, process.machine
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
-    check_power(process, settings)
     at = placed(design, resin, machine, spot, settings.origin, settings.offset)
     design, settings = at.design, replace(settings, origin=at.origin)
+    check_power(process, settings, design)
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
     model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
@@ -129,12 +130,13 @@ def plan(
         start, design, target, process, settings, progress, stopped=curve.stopped,
         ship=lambda path: _read(write_program(path, design, process, settings), machine)[0],
     )  # fmt: skip
-    warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings))
+    warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
     program = write_program(solution.toolpath, design, process, settings, warnings)
     toolpath, sent = _read(program, machine)
     first, first_sent = _read(write_program(start, design, process, settings), machine)
     run = execute(toolpath, process, sent)
     exposed = shone(run, process)
+    check_exposes(exposed, solution.toolpath, design, process, settings)
     commanded = expose(toolpath, run, toolpath, design, target, process, sent)
     executed = expose(exposed, run, toolpath, design, target, process, sent)
     widths = sorted({*WIDTHS, settings.blur})

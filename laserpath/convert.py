@@ -85,6 +85,11 @@ def toolpath_of(moves: gcode.Moves, machine: Machine) -> tuple[Toolpath, Indices
     return path, of[row]
 
 
+def spoken(machine: Machine) -> gcode.Dialect:
+    """The machine's dialect, which lets corners be cut by its junction deviation (LinuxCNC's G64)."""
+    return gcode.dialect(machine.dialect).blending(machine.junction_deviation)
+
+
 def limits(machine: Machine) -> gcode.Limits:
     """What the path is planned with, whatever the controller: even acceleration, and a look-ahead.
 

@@ -129,7 +129,9 @@ def lost_in_motion(
 def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
     """What slows the head down, what that does to the dose, and the speed at which it would not."""
     machine, spot = process.machine, process.spot
-    order, fastest = process.resin.order, float(path.speed[path.on].max(initial=0))
+    if not (path.on & (path.length > 0)).any():
+        return "nothing of it is lit"
+    order, fastest = process.resin.order, float(path.speed[path.on].max())
     calm = min(fastest, float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * optics.fwhm(spot))))
     why, instead = "it brakes at bends and ends", "more acceleration"
     if figures.segment_rate > 1.001 * machine.segment_rate:

@@ -1,4 +1,4 @@
-"""The design as the machine sees it: tone, work zero, bounds; what is too fine, and a laser too strong."""
+"""The design as the machine sees it: tone, work zero, bounds; and what is too fine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from pathlib import PurePath
 import shapely
 from shapely import affinity
 
-import gcode
 from laserpath import optics
 from laserpath.errors import InputError
 from laserpath.overlay import minus
-from laserpath.resin import line_energy, line_energy_unit
-from laserpath.types import Design, Machine, Point, Process, Resin, Settings, Spot
+from laserpath.types import Design, Machine, Point, Resin, Spot
 
 _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
@@ -171,32 +169,3 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
                 f"the largest at {where} mm"
             )
     return tuple(sentences)
-
-
-def check_power(process: Process, settings: Settings) -> None:
-    """Refuse a laser whose full power at the smallest feed is less than one line needs, D_c · pitch."""
-    machine, fwhm = process.machine, optics.fwhm(process.spot)
-    slowest = 0.1 ** gcode.dialect(machine.dialect).feed_decimals / 60
-    needed = process.resin.critical_dose * settings.pitch_fwhm * fwhm
-    strongest = float(line_energy(machine.power_max, slowest, process.spot))
-    if strongest < needed:
-        raise InputError(
-            f"power {machine.power_max:g} mW is too weak for {process.resin.name!r} in a spot of FWHM "
-            f"{fwhm:.3g} mm: a line would need {slowest * strongest / needed:.2g} mm/s, below the smallest "
-            f"feed, {slowest:.2g} mm/s; take a narrower spot or more power"
-        )
-
-
-def too_strong(process: Process, settings: Settings) -> tuple[str, ...]:
-    """A sentence if the weakest power level at full speed is more than one line needs, D_c · pitch."""
-    machine, order = process.machine, process.resin.order
-    weakest = float(line_energy(machine.power_min, min(machine.speed_max), process.spot))
-    needed = process.resin.critical_dose * settings.pitch_fwhm * optics.fwhm(process.spot)
-    if weakest <= needed:
-        return ()
-    weaker = (needed / weakest) ** (1 / order)
-    return (
-        f"the laser is too strong: its weakest level, {machine.power_min:.3g} mW at "
-        f"{min(machine.speed_max):g} mm/s, writes {weakest:.3g} {line_energy_unit(order)} where a line "
-        f"needs {needed:.3g}; attenuate the beam to {weaker:.2g} of its power or less",
-    )

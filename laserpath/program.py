@@ -25,7 +25,7 @@ def write_program(
     """The G-code text of a toolpath in the machine's dialect, with all settings in its header."""
     machine = process.machine
     return gcode.write(
-        export(path, process, settings), gcode.dialect(machine.dialect), machine.s_max,
+        export(path, process, settings), convert.spoken(machine), machine.s_max,
         header(design, process, settings, warnings),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.arrays import Bools, Floats
+from laserpath.attenuation import Strength
 from laserpath.errors import InputError
 from laserpath.resin import path_energy, power_for, speed_for
 from laserpath.types import Machine, Spot, Toolpath
@@ -107,9 +108,11 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
     level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
     dark = ~path.on | (wanted < machine.level_min / 2)
     if path.on.any() and dark.all():
+        needed = float(wanted.max()) * machine.power_step
         raise InputError(
             f"the smallest usable power {machine.power_min:.3g} mW at {full:g} mm/s is more than twice "
-            f"the {wanted.max() * machine.power_step:.3g} mW that the path needs: attenuate the laser"
+            f"the {needed:.3g} mW that the path needs, so that the program would expose nothing; "
+            f"{Strength(machine, needed, full).filter}"
         )
     power = np.where(dark, 0.0, level * machine.power_step)
     speed = np.minimum(speed_for(energy, power, spot), limit)

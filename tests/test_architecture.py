@@ -33,7 +33,7 @@ FLOORS = (
     {"design", "dose", "profiles"},
     {"request"},
     {"project"},
-    {"target", "objective", "metrics", "pace", "placement", "program"},
+    {"target", "objective", "metrics", "pace", "placement", "program", "attenuation"},
     {"blur", "curve", "smooth", "measure", "window", "toolpath_svg", "calibration"},
     {"rate"},
     {"optimise", "report", "framing"},

@@ -74,8 +74,7 @@ def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
 def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> tuple[str, float]:
     """The program, and the seconds that it takes."""
     machine = process.machine
-    dialect = gcode.dialect(machine.dialect)
     moves = moves_of(strokes, machine)
     seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
-    return gcode.write(moves, dialect, machine.s_max, head), seconds
+    return gcode.write(moves, convert.spoken(machine), machine.s_max, head), seconds

@@ -12,10 +12,11 @@ import shapely
 import gcode
 from laserpath import convert, files, framing, optics, project, toolpath_svg
 from laserpath.arrays import Bools, Floats
+from laserpath.attenuation import check_exposes, check_power
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.measure import execute, shone
 from laserpath.optimise import Progress
-from laserpath.placement import check_power, placed
+from laserpath.placement import placed
 from laserpath.program import header, write_program
 from laserpath.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
 from laserpath.relief.solve import Residual, solve
@@ -141,7 +142,9 @@ def plan_relief(
     spoken = gcode.dialect(machine.dialect)
     shipped = convert.from_moves(gcode.parse(program, spoken, machine.s_max), machine)
     model, run = accurate_model(grid, spot), execute(shipped, process)
-    dose, inside = model.dose(shone(run, process)), _within(grid, design)
+    exposed = shone(run, process)
+    check_exposes(exposed, path, design, process, settings)
+    dose, inside = model.dose(exposed), _within(grid, design)
     return ReliefPlan(
         relief, process, settings, grid, wanted, shipped, program, dose,
         commanded=_figures(model.dose(shipped), wanted, inside, run.write_time),

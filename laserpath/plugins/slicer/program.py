@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 
 import gcode
-from laserpath import optics
+from laserpath import convert, optics
 from laserpath._plan import Plan, plan
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
@@ -85,7 +85,7 @@ def relaid(
         f"Layers: {len(stack)}, {len(each)} of them planned, z {stack[0].z:g} to {stack[-1].z:g} mm",
     )
     return Relaid(
-        gcode.write(moves, gcode.dialect(machine.dialect), machine.s_max, top),
+        gcode.write(moves, convert.spoken(machine), machine.s_max, top),
         len(stack), len(each), warnings,
         tuple(layer.z for layer, one in zip(stack, plans, strict=True) if not one.within_tolerance),
     )  # fmt: skip
