@@ -18,7 +18,7 @@ from laserpath.arrays import Floats
 from laserpath.measure import lost_in_motion
 from laserpath.report import latitude, reach
 from laserpath.report.advice import PINHOLE_FWHM2, advise
-from laserpath.report.rows import area, duration, number
+from laserpath.report.rows import area, duration, mean_explained, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
 from laserpath.results import Report
 from laserpath.types import Design, Process, Settings, Toolpath
@@ -155,11 +155,13 @@ def _what(facts: Facts) -> str:
     figures, drawn = facts.report.executed.figures, facts.design.area.area
     share = 100 * (1 - figures.undercure / drawn)
     missing, excess = (area(a, 2) for a in (figures.undercure, figures.overcure))
+    far = f" ({area(facts.inside.area, 2)} of that away from any edge)" if facts.inside else ""
+    mean = f" {why}" if (why := mean_explained(figures.as_dict())) else ""
     return (
-        f"{share:.1f} % of the drawn {area(drawn)}. {missing} of it is missing and {excess} too much "
+        f"{share:.1f} % of the drawn {area(drawn)}. {missing} of it is missing{far} and {excess} too much "
         f"{facts.done}s (overlap, IoU, {100 * figures.iou:.1f} %). The printed edge is on average "
         f"{facts.micrometres(figures.epe_mean)} from the drawn one, {number(figures.epe_mean, 2)} of the "
-        "spot's width."
+        f"spot's width.{mean}"
     )
 
 
@@ -186,10 +188,15 @@ def _where(facts: Facts) -> str:
     kinds = Counter(p.kind for p in facts.places)
     (kind, count), *_ = kinds.most_common()
     if 2 * count >= len(facts.places) > 1:
+        narrow = (
+            "narrower than"
+            if all(p.narrower for p in facts.places if p.kind == kind)
+            else "hardly wider than"
+        )
         why = {
             "corner": "at corners, which a round spot rounds",
-            "feature": "where the design is narrower than the spot",
-            "gap": "in gaps narrower than the spot",
+            "feature": f"where the design is {narrow} the spot",
+            "gap": f"in gaps {narrow} the spot",
             "no edge": "where no edge prints",
             "motion": "where the controller brakes; as commanded they would print right",
             "dose": "along plain edges",
