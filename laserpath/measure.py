@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
+from gcode.motion import peak_rate
 from laserpath import convert, optics
-from laserpath.arrays import Floats, Indices
+from laserpath.arrays import Indices
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
 from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
@@ -154,18 +155,6 @@ def from_zero(path: Toolpath, machine: Machine) -> Toolpath:
         np.concatenate([[0.0], path.power]),
         np.concatenate([[min(machine.rapid_speed)], path.speed]),
     )
-
-
-def peak_rate(duration: Floats, window: int) -> float:
-    """Moves per second (or mm) in the busiest run of `window` moves, if the link kept up."""
-    return float(run_rates(duration, window).max()) if len(duration) else 0.0
-
-
-def run_rates(duration: Floats, window: int) -> Floats:
-    """(runs,) moves per second of every run of `window` moves, or of all where there are fewer."""
-    window = min(int(window), len(duration))
-    ends = np.concatenate([[0.0], np.cumsum(duration)])
-    return window / np.maximum(ends[window:] - ends[:-window], 1e-12)
 
 
 def with_motion(

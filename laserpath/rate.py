@@ -13,12 +13,11 @@ to a level, and a speed behind. `steady` cuts off the peak of its speed, so that
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
 import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
-from laserpath.measure import from_zero, run_rates
+from laserpath.measure import from_zero
 from laserpath.pace import steadiness
 from laserpath.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
@@ -51,12 +50,8 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
     """(N,) the most moves a second in any run of `look_ahead` moves around each, ÷ the link's rate."""
     if not len(path):
         return np.zeros(0)
-    duration = _durations(path, machine)
-    window = min(int(machine.look_ahead), len(duration))
-    rate = run_rates(duration, window) / machine.segment_rate
-    # A run that begins at k holds the moves k … k + window − 1.
-    padded = np.concatenate([rate, np.zeros(window - 1)])
-    return maximum_filter1d(padded, window, origin=(window - 1) // 2, mode="constant")[1:]
+    rates = gcode.motion.move_rates(_durations(path, machine), machine.look_ahead)
+    return rates[1:] / machine.segment_rate
 
 
 def thin(

@@ -5,10 +5,14 @@ Units as in `types`: mm, s, mJ/mm²; lengths called "in FWHM" are multiples of t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from laserpath.arrays import Bools, Floats, Indices, frozen_array
 from laserpath.types import Grid, Point, Toolpath
+
+EPE_CAP_FWHM = 2.0
+"""FWHM, how far from the outline an edge is looked for; where there is none, the error is at least that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,16 @@ class Figures:
     def as_dict(self) -> dict[str, float]:
         """Plain numbers by name, for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @property
+    def epe_capped(self) -> tuple[str, ...]:
+        """The names of the edge errors that are no less than they say: no edge was found within the cap."""
+        return tuple(name for name, value in self.as_dict().items() if is_capped(name, value))
+
+
+def is_capped(name: str, value: float) -> bool:
+    """Whether a figure is an edge error at the cap: at least so large, in FWHM."""
+    return name.startswith("epe_") and EPE_CAP_FWHM * (1 - 1e-9) <= value < math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +140,7 @@ class Unprintable:
     width: of the gap or feature at its narrowest, mm; None of corners and edges.
     error: the largest |EPE| with its sign, mm, + is outside; of what is lost as far as it is known, 2 FWHM.
     samples: (n,) indices into the edges.  exposure: at which relative dose.
+    capped: whether no edge was found as far as it was looked for: the error is at least what it says.
     """
 
     kind: str
@@ -135,6 +150,7 @@ class Unprintable:
     error: float
     samples: Indices
     exposure: float = 1.0
+    capped: bool = False
 
     @property
     def sentence(self) -> str:
@@ -146,7 +162,7 @@ class Unprintable:
         name = self.kind if self.width is None else f"{self.kind} of {self.width:.3f} mm"
         round_off = "comes out round, " if self.kind == "corner" else ""
         too_far = f"{abs(self.error):.3f} mm too far {'out' if self.error > 0 else 'in'}"
-        return f"{name} at {where}: {round_off}its edge is up to {too_far}"
+        return f"{name} at {where}: {round_off}its edge is {'at least' if self.capped else 'up to'} {too_far}"
 
 
 @dataclass(frozen=True, slots=True)

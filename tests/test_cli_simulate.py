@@ -103,7 +103,7 @@ def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "0.1um", "-q") == 3
     said = capsys.readouterr()
     assert said.out == ""
-    assert "tolerance missed by job.nc: 95 % of the edge is within" in said.err
+    assert "tolerance missed by job.nc: less than 95 % of the edge is within 200 µm" in said.err
     assert "job.simulation.html" in names(folder)
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "2fwhm", "-q") == 0
 

@@ -7,10 +7,15 @@ import pytest
 import shapely
 from builders import FWHM, SPOT, path
 
-from laserpath.measure import peak_rate
+import gcode
+from gcode.motion import peak_rate
+from laserpath.convert import envelope
+from laserpath.measure import measure_executed
+from laserpath.program import write_program
 from laserpath.rate import crowding, executable, share_of_speed, steady, thin
 from laserpath.smooth import to_levels
-from laserpath.types import Machine
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Design, Machine, Process, Settings
 
 MACHINE = Machine(acceleration=(5000.0, 5000.0))
 
@@ -139,3 +144,22 @@ def test_weak_moves_too_are_as_slow_as_the_link():
     slowed = executable(circle_, SPOT, machine, 1e-3)
     slowest = circle_.line_energy.max() and machine.power_step / circle_.line_energy.min()
     assert slowed.speed.max() == pytest.approx(slowest, rel=0.1)
+
+
+def test_planning_and_checking_ask_the_same_of_the_link():
+    """What the report calls a plan's peak rate is what `check` says of its program."""
+    process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
+    drawn = circle(5, 0.05)
+    figures = measured(drawn, design, process)
+    program = write_program(drawn, design, process, Settings())
+    grbl = gcode.dialect(process.machine.dialect)
+    found = gcode.check(program, grbl, envelope(process.machine, grbl))
+    (told,) = [f.message for f in found if "the moves come" in f.message]
+    assert figures.segment_rate > 1.5 * process.machine.segment_rate
+    assert float(told.split()[3]) == pytest.approx(figures.segment_rate, rel=0.01)
+
+
+def measured(drawn, design, process):
+    """The figures as executed."""
+    target = rasterise(design, grid_for(design, process.spot, 4))
+    return measure_executed(drawn, design, target, process).figures

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import gcode
 import laserpath
+from laserpath import profiles
+from laserpath.convert import envelope
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -25,3 +28,17 @@ def test_butterfly_prints_within_a_hundredth_of_the_spot():
     figures = laserpath.plan(SAMPLES / "butterfly.svg").report.commanded.figures
     assert figures.epe_mean < 0.01
     assert figures.iou > 0.999
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", profiles.shipped("machine"))
+@pytest.mark.parametrize("name", ["butterfly", "grating", "holes", "pcb", "text"])
+def test_the_link_keeps_up_with_a_plan_as_the_check_counts_it(name, machine):
+    """One definition of the rate for the planner and the check: no plan of ours is warned of by ours."""
+    laser = profiles.machine(machine)
+    plan = laserpath.plan(
+        SAMPLES / f"{name}.svg", laserpath.Process(machine=laser), laserpath.Settings(iterations=10)
+    )
+    spoken = gcode.dialect(laser.dialect)
+    found = gcode.check(plan.program, spoken, envelope(laser, spoken))
+    assert not [one.message for one in found if "a second" in one.message]

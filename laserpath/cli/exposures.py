@@ -184,9 +184,7 @@ def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
 def tolerance_missed(found: Simulation) -> str:
     """How far from what was asked for."""
     from laserpath import optics
+    from laserpath.report import rows
 
-    fwhm = 1000 * optics.fwhm(found.process.spot)
-    return (
-        f"tolerance missed by {found.name}: 95 % of the edge is within {found.epe_p95 * fwhm:.3g} µm, "
-        f"above the {(found.within or 0) * fwhm:.3g} µm asked for"
-    )
+    missed = rows.tolerance_missed(found.epe_p95, found.within or 0.0, optics.fwhm(found.process.spot))
+    return f"tolerance missed by {found.name}: {missed}"

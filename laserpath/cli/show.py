@@ -162,6 +162,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
+    from laserpath.report.rows import mean_explained
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
@@ -175,6 +176,8 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
     console.print(plan.verdict[1], soft_wrap=True)
     console.print(table)
+    if why := mean_explained(plan.report.executed.figures.as_dict()):
+        console.print(f"As executed: {why}", soft_wrap=True)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
     if plan.solution.stopped:
@@ -191,7 +194,7 @@ def _columns(plan: Plan) -> tuple[Figures, Figures, Figures]:
 
 def _cell(key: str, figures: Figures, fwhm: float) -> str:
     """A figure with its unit; lengths in µm and FWHM."""
-    from laserpath.report.rows import ROWS, duration, number
+    from laserpath.report.rows import ROWS, at_least, duration, number
 
     row = ROWS[key]
     if key == "write_time":
@@ -200,7 +203,7 @@ def _cell(key: str, figures: Figures, fwhm: float) -> str:
         return f"{figures.missing_edges} of {figures.samples}"
     if row.lengths:
         value = row.value(figures)
-        return f"{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
+        return f"{at_least(key, value)}{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
     return f"{row.text(figures)} {row.unit}".strip()
 
 
@@ -263,14 +266,11 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
 def tolerance_missed(plan: Plan) -> str:
     """How far from what was asked for."""
-    limit = plan.settings.max_epe_fwhm or 0.0
     from laserpath import optics
+    from laserpath.report import rows
 
-    fwhm, reached = 1000 * optics.fwhm(plan.process.spot), plan.report.epe_p95
-    return (
-        f"tolerance missed: 95 % of the edge is within {reached * fwhm:.3g} µm, "
-        f"above the {limit * fwhm:.3g} µm asked for"
-    )
+    limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
+    return f"tolerance missed: {rows.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
@@ -314,9 +314,10 @@ def _limit(limit: Limit) -> dict[str, Any]:
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}
 
 
-def _plain(figures: Figures) -> dict[str, float | int | None]:
-    """Python's own numbers, null for what is not finite."""
-    return {
+def _plain(figures: Figures) -> dict[str, float | int | list[str] | None]:
+    """Python's own numbers, null for what is not finite; `epe_capped` names what is at least what it says."""
+    numbers = {
         name: (int(value) if isinstance(value, int) else float(value)) if math.isfinite(value) else None
         for name, value in figures.as_dict().items()
     }
+    return {**numbers, "epe_capped": list(figures.epe_capped)}

@@ -3,7 +3,6 @@
 from laserpath.metrics.figures import (
     DEFOCUS,
     DOSE_BAND,
-    EPE_CAP_FWHM,
     best_exposure,
     cure_figures,
     cured_fraction,
@@ -13,7 +12,7 @@ from laserpath.metrics.figures import (
 )
 from laserpath.metrics.places import summary, unprintable
 from laserpath.metrics.unconstrained import limit
-from laserpath.results import Limit, Unprintable
+from laserpath.results import EPE_CAP_FWHM, Limit, Unprintable
 
 __all__ = [
     "DEFOCUS",

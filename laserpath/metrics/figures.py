@@ -25,7 +25,7 @@ from laserpath import optics
 from laserpath.arrays import Bools, Floats
 from laserpath.edges import Samples, contour_samples
 from laserpath.errors import InputError
-from laserpath.results import Edges, Figures
+from laserpath.results import EPE_CAP_FWHM, Edges, Figures
 from laserpath.types import Design, Grid, Spot, Target
 
 DEFOCUS = 1.15
@@ -34,7 +34,6 @@ DEFOCUS = 1.15
 DOSE_BAND = (0.9, 1.1)
 """Relative exposures between which a print should hold."""
 
-EPE_CAP_FWHM = 2.0
 _PROBES = 81
 
 

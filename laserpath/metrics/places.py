@@ -95,15 +95,17 @@ def _places(
         width, side = {"gap": (ways.gap, 1), "feature": (ways.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
         middle = edges.xy[bad[some]] + side * width[some, None] / 2 * edges.normal[bad[some]]
         x, y = middle[np.argmin(np.hypot(*(middle - middle.mean(axis=0)).T))]
+        worst = int(bad[members][np.argmax(np.abs(edges.epe[bad[members]]))])
         found.append(
             Unprintable(
                 kind=name,
                 lost=bool(lost[some[0]]),
                 at=(float(x), float(y)),
                 width=float(width[some].min()) if side else None,
-                error=float(edges.epe[bad[members]][np.argmax(np.abs(edges.epe[bad[members]]))]),
+                error=float(edges.epe[worst]),
                 samples=bad[members],
                 exposure=exposure,
+                capped=bool(edges.missing[worst]),
             )
         )
     return found
@@ -123,7 +125,9 @@ def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
                 exposure
             )
         else:
-            fate = f"{'is' if n == 1 else 'are'} off by up to {max(abs(one.error) for one in some):.3f} mm"
+            worst = max(some, key=lambda one: abs(one.error))
+            most = "at least" if worst.capped else "up to"
+            fate = f"{'is' if n == 1 else 'are'} off by {most} {abs(worst.error):.3f} mm"
         first = ", the first" if lost else ", the worst"
         sentences.append(f"{n} {kind}{'s' * (n > 1)} {fate}{first * (n > listed)} at {where} mm")
     return tuple(sentences)

@@ -21,7 +21,7 @@ from laserpath.arrays import Floats
 from laserpath.report import album, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
-from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row
+from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, mean_explained
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Place, patches, worst_places
 from laserpath.results import Figures, Limit, Report
@@ -121,6 +121,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         versions=versions(), header="\n".join(printable(line) for line in told.header),
         project="\n".join(map(printable, told.project.splitlines())),
         tolerance=_tolerance(facts) if facts else "",
+        mean_explained=mean_explained(report.executed.figures.as_dict()) if report else "",
         payload=numbers.text, notes=numbers.notes,
         styles=_file("page.css") + _file("viewer.css"),
         script="\n".join(_file(f"viewer/{name}.js") for name in SCRIPTS),
@@ -186,6 +187,10 @@ def _tolerance(facts: Facts) -> str:
     met = report.epe_p95 <= asked
     return (
         f"Tolerance asked for: 95 % of the edge within {asked:g} FWHM. "
-        f"As commanded it is {report.commanded.figures.epe_p95:.3g} FWHM, as executed "
-        f"{report.executed.figures.epe_p95:.3g} FWHM: {'met' if met else 'missed'}."
+        f"As commanded it is {_p95(report.commanded.figures)} FWHM, as executed "
+        f"{_p95(report.executed.figures)} FWHM: {'met' if met else 'missed'}."
     )
+
+
+def _p95(figures: Figures) -> str:
+    return f"{at_least('epe_p95', figures.epe_p95)}{figures.epe_p95:.3g}"

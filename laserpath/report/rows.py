@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from laserpath.results import Figures
+from laserpath.results import EPE_CAP_FWHM, Figures, is_capped
 
 _TINY = 1e-4
 _SMALL = 0.01
@@ -46,6 +46,31 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def at_least(key: str, value: float) -> str:
+    """`≥ ` before an edge error at the cap: no edge was found as far as it was looked for."""
+    return "≥ " if is_capped(key, value) else ""
+
+
+def tolerance_missed(reached: float, asked: float, fwhm: float) -> str:
+    """By how much 95 % of the edge miss what was asked for; reached, asked: FWHM.  fwhm: mm."""
+    wanted = f"{asked * 1000 * fwhm:.3g} µm"
+    if is_capped("epe_p95", reached):
+        cap = f"{EPE_CAP_FWHM * 1000 * fwhm:.3g} µm"
+        return f"less than 95 % of the edge is within {cap}; asked for are {wanted}"
+    return f"95 % of the edge is within {reached * 1000 * fwhm:.3g} µm, above the {wanted} asked for"
+
+
+def mean_explained(figures: Mapping[str, float]) -> str:
+    """Why the mean edge error is above what 95 % of the edge keep, where it is; else nothing."""
+    missing = figures.get("missing_edges", 0)
+    if not missing or not figures["epe_mean"] > figures["epe_p95"]:
+        return ""
+    return (
+        f"The mean edge error is above what 95 % of the edge keep, because {missing:.0f} of "
+        f"{figures['samples']:.0f} points have no edge, and each counts as {EPE_CAP_FWHM:g} FWHM."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One figure. better: 'low', 'high' or '' (neither).  lengths: its unit is FWHM."""
@@ -64,12 +89,17 @@ class Row:
 
     def text(self, figures: Figures) -> str:
         """The number as the table has it."""
-        return self.write(self.value(figures))
+        value = self.value(figures)
+        return at_least(self.key, value) + self.write(value)
 
     def micrometres(self, figures: Figures, fwhm: float) -> str:
         """The same length in µm, or nothing for what is no length."""
         value = self.value(figures)
-        return f"{number(value * fwhm * 1000)} µm" if self.lengths and math.isfinite(value) else ""
+        return (
+            f"{at_least(self.key, value)}{number(value * fwhm * 1000)} µm"
+            if self.lengths and math.isfinite(value)
+            else ""
+        )
 
 
 def _count(value: float) -> str:
@@ -91,14 +121,15 @@ GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 "epe_p95",
                 "Edge error, 95 %",
                 "FWHM",
-                "95 % of the contour lies nearer than this to the printed edge.",
+                "95 % of the contour lies nearer than this to the printed edge. It can be below "
+                "the mean, in which each point without an edge counts as 2 FWHM.",
                 lengths=True,
             ),
             Row(
                 "epe_max",
                 "Edge error, largest",
                 "FWHM",
-                "The worst point. 2 FWHM is the cap: no printed edge is nearer.",
+                "The worst point; ≥ 2 FWHM where no edge prints as near as that.",
                 lengths=True,
             ),
             Row(

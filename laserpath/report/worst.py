@@ -27,6 +27,7 @@ from scipy.spatial import cKDTree
 
 from laserpath.arrays import Floats
 from laserpath.overlay import clipped, crossings, within
+from laserpath.report.rows import number
 from laserpath.results import Edges, Measurement
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid, Point
@@ -51,21 +52,21 @@ _GRAZING = 0.05
 _SMALLEST_PATCH = 0.05
 
 REASONS = {
-    "feature": "feature narrower than the spot",
-    "gap": "gap narrower than the spot",
+    "feature": "feature {} the spot",
+    "gap": "gap {} the spot",
     "corner": "corner sharper than the spot",
     "no edge": "no edge prints near here",
     "motion": "the controller brakes here (right as commanded)",
     "dose": "dose along the edge",
 }
-"""Kinds of place, in words."""
+"""Kinds of place, in words; how narrow it is goes into the brackets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """xy: mm.  normal: outward.  epe: mm, + printed outside the design.  missing: no edge within the cap.
 
-    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
+    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.  spot: its FWHM, mm, where that is known.
     """
 
     xy: Point
@@ -75,11 +76,18 @@ class Place:
     extent: float
     kind: str
     width: float | None = None
+    spot: float | None = None
+
+    @property
+    def narrower(self) -> bool:
+        """Whether the feature or gap is narrower than the spot, and not just hardly wider."""
+        return self.width is not None and (self.spot is None or self.width < self.spot)
 
     @property
     def cause(self) -> str:
         """A few words, with the width of what is narrow."""
-        return REASONS[self.kind] + ("" if self.width is None else f", {self.width * 1000:.0f} µm wide")
+        said = REASONS[self.kind].format("narrower than" if self.narrower else "hardly wider than")
+        return said + ("" if self.width is None else f", {number(self.width * 1000)} µm wide")
 
     @property
     def reason(self) -> str:
@@ -155,13 +163,13 @@ def _place(edges: Edges, run: np.ndarray, i: int, extent: float, design: Design,
     width: float | None = _narrowness(edges, run, sign, design, _REACH * fwhm)
     cornered = edges.corner[i] and extent < _CORNER * fwhm
     grazing = cornered and width is not None and width < _GRAZING * fwhm
-    # A hair above the spot is as hard as a hair below it.
+    # A hair above the spot is as hard as a hair below it: so it is told, but not as narrower.
     if width is not None and width < 1.05 * fwhm and not grazing:
         kind = "gap" if sign > 0 else "feature"
     else:
         kind, width = "corner" if cornered else "no edge" if missing else "dose", None
     (x, y), (u, v) = edges.xy[i].tolist(), edges.normal[i].tolist()
-    return Place((x, y), (u, v), epe, missing, extent, kind, width)
+    return Place((x, y), (u, v), epe, missing, extent, kind, width, fwhm)
 
 
 def patches(

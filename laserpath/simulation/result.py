@@ -12,7 +12,7 @@ import shapely
 
 import gcode
 from laserpath import files, optics
-from laserpath.results import Edges
+from laserpath.results import Edges, Figures
 from laserpath.simulation.figures import Outcome, outline
 from laserpath.types import Design, Point, Process, Toolpath
 
@@ -94,7 +94,7 @@ class Simulation:
     def as_dict(self) -> dict[str, Any]:
         """The figures, for JSON: plain numbers by name; edges are None without a design."""
         measured = {
-            name: None if o.measured is None else o.measured.figures.as_dict()
+            name: None if o.measured is None else _numbers(o.measured.figures)
             for name, o in (("commanded", self.commanded), ("executed", self.executed))
         }
         best = self.best
@@ -110,3 +110,8 @@ class Simulation:
             "executed": {**self.executed.light.as_dict(), **(measured["executed"] or {})},
             "best_dose": best and {"factor": best.factor, "epe_mean": best.epe_mean, "epe_p95": best.epe_p95},
         }
+
+
+def _numbers(figures: Figures) -> dict[str, Any]:
+    """By name, for JSON; `epe_capped` names the edge errors that are at least what they say."""
+    return {**figures.as_dict(), "epe_capped": list(figures.epe_capped)}

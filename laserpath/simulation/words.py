@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from laserpath.report.rows import area, duration, number
+from laserpath.report.rows import area, at_least, duration, number
 
 LABELS = {
     "epe_mean": "Edge error, mean",
@@ -61,7 +61,7 @@ def cell(key: str, values: Mapping[str, Any], fwhm: float) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     if key.startswith("epe_"):
-        return f"{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
+        return f"{at_least(key, value)}{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
     if key == "missing_edges" and "samples" in values:
         return f"{value} of {values['samples']}"
     return _WRITTEN.get(key, number)(value)

@@ -84,6 +84,16 @@ def test_a_slit_below_the_spot_is_a_gap_of_that_width() -> None:
     assert worst.width == pytest.approx(0.04, rel=0.05)
 
 
+@pytest.mark.parametrize(("width", "said"), [(0.98, "narrower than"), (1.04, "hardly wider than")])
+def test_a_gap_is_called_narrower_than_the_spot_only_if_it_is(width: float, said: str) -> None:
+    design = solid(shapely.box(0, 0, 3, 1), shapely.box(0, 1 + width * FWHM, 3, 2.2))
+    worst = worst_places(exposure(design, PROCESS, 6.0).edges, design, FWHM)[0]
+    assert worst.kind == "gap"
+    assert worst.cause.startswith(f"gap {said} the spot, ")
+    assert worst.width == pytest.approx(width * FWHM, rel=0.01)
+    assert worst.narrower == (width < 1)
+
+
 def test_a_large_shape_that_was_left_out_has_no_edge_and_an_uncured_inside() -> None:
     left, right = shapely.box(0, 0, 1, 1), shapely.box(2, 0, 3, 1)
     design = solid(left, right)
