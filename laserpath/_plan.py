@@ -18,7 +18,7 @@ from laserpath.attenuation import check_exposes, check_power, too_strong
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.dose import DoseModel
 from laserpath.measure import Sent, execute, expose, lost_in_motion, measure, missing, shone
-from laserpath.metrics import Limit, limit
+from laserpath.metrics import Limit, inspect, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
 from laserpath.placement import placed, too_fine
@@ -152,6 +152,7 @@ def plan(
         window=process_window(exposed, design, target, process, widths=widths),
         limit=reachable(design, target, process),
         wanted=wanted,
+        inspection=inspect(executed, design, optics.fwhm(spot), resin.critical_dose),
     )
     return Plan(design, process, settings, target, start, solution, toolpath, run, program, result, at.notes)
 

@@ -166,6 +166,55 @@ class Unprintable:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is printed otherwise than drawn. at: (x, y) mm.  size: mm.  area: mm².
+
+    kind: of the topology 'lost', 'closed', 'cut' or 'joined'; else 'pinhole', 'speck', 'bite' or 'blob'.
+    size: the longer side of a part, gap, pinhole and the like; the length cut away; the width of a bridge.
+    """
+
+    kind: str
+    at: Point
+    size: float
+    area: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is printed against what is drawn (`metrics.inspection`).
+
+    faults: of the topology, the largest first.  flaws: the rest, the largest first.
+    wrong_area: mm² that are wrong away from the edges; wrong_share: of the drawn area.
+    wrong_outline: share of the outline's points without a printed edge near.
+    missing, excess: unprinted more than a FWHM inside the outline, printed more than a FWHM outside it: where
+    most of that is, and the area of all; None where there is none to speak of.
+    """
+
+    faults: tuple[Fault, ...] = ()
+    flaws: tuple[Fault, ...] = ()
+    wrong_area: float = 0.0
+    wrong_share: float = 0.0
+    wrong_outline: float = 0.0
+    missing: Fault | None = None
+    excess: Fault | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain numbers, and lists of kinds with places, for JSON; lengths in mm."""
+        return {
+            **{
+                name: [
+                    {"kind": one.kind, "at_mm": list(one.at), "size_mm": one.size, "area_mm2": one.area}
+                    for one in some
+                ]
+                for name, some in (("faults", self.faults), ("flaws", self.flaws))
+            },
+            "wrong_area_mm2": self.wrong_area,
+            "wrong_share": self.wrong_share,
+            "wrong_outline": self.wrong_outline,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Limit:
     """The best source found, and what it prints.
 
@@ -191,6 +240,7 @@ class Report:
     commanded: power/feed as written.  executed: with the speeds that the controller reaches.
     start: the initial curve at its best single power.  window: of what is executed, if it was computed.
     limit: what no path could do better, if it was looked for.
+    inspection: the faults of what is executed; None: not looked for yet.
     wanted: where the controller's power does not follow its speed, the plan before what is commanded was bent
     so that what is executed is right: then only what is executed is scored. None: the power follows.
     """
@@ -202,6 +252,7 @@ class Report:
     window: ProcessWindow | None = None
     limit: Limit | None = None
     wanted: Measurement | None = None
+    inspection: Inspection | None = None
 
     @property
     def scored(self) -> Measurement:

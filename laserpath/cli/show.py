@@ -284,6 +284,8 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "files": [str(path) for path in written],
         "within_tolerance": bool(plan.within_tolerance),
         "verdict": plan.verdict[0],
+        "headline": plan.verdict[1],
+        "inspection": plan.report.inspection.as_dict() if plan.report.inspection else None,
         "stopped": bool(plan.solution.stopped),
         "result": plan.solution.result,
         "warnings": list(warnings),

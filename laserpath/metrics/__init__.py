@@ -1,4 +1,7 @@
-"""How good a dose is: `figures` of any dose against the design, and `limit`, the best dose there could be."""
+"""How good a dose is: `figures` of any dose against the design, and `limit`, the best dose there could be.
+
+`inspect` names what it prints otherwise than drawn.
+"""
 
 from laserpath.metrics.figures import (
     DEFOCUS,
@@ -10,6 +13,7 @@ from laserpath.metrics.figures import (
     edges_at,
     with_path,
 )
+from laserpath.metrics.inspection import inspect
 from laserpath.metrics.places import summary, unprintable
 from laserpath.metrics.unconstrained import limit
 from laserpath.results import EPE_CAP_FWHM, Limit, Unprintable
@@ -25,6 +29,7 @@ __all__ = [
     "cured_fraction",
     "edge_errors",
     "edges_at",
+    "inspect",
     "limit",
     "summary",
     "unprintable",

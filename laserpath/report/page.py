@@ -18,12 +18,13 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from laserpath import optics
 from laserpath.arrays import Floats
+from laserpath.metrics import inspect
 from laserpath.report import album, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
 from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, mean_explained
 from laserpath.report.verdict import Facts, Verdict, judge
-from laserpath.report.worst import Place, patches, worst_places
+from laserpath.report.worst import Patch, Place, worst_places
 from laserpath.results import Figures, Limit, Report
 from laserpath.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings, Toolpath
@@ -92,8 +93,11 @@ def facts_of(
     """What the sentences are made of. settings: None where nothing was planned."""
     executed, fwhm = report.executed, optics.fwhm(process.spot)
     places = worst_places(executed.edges, design, fwhm, report.planned.edges)
-    inside, outside = patches(executed, design, fwhm, process.resin.critical_dose)
-    return Facts(report, design, toolpath, process, settings, loss, places, inside, outside)
+    found = report.inspection or inspect(executed, design, fwhm, process.resin.critical_dose)
+    return Facts(
+        replace(report, inspection=found), design, toolpath, process, settings, loss, places,
+        Patch.of(found.missing), Patch.of(found.excess),
+    )  # fmt: skip
 
 
 def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) -> str:

@@ -1,26 +1,30 @@
 """The plan in plain sentences: what will cure, where it will miss and why, how long, what to change.
 
-Judged is the toolpath as executed by the controller, which is what the machine will do. **Good**: an
-edge prints all along the contour, 95 % of it within the tolerance asked for (0.15 FWHM if none was),
-no area is wrong away from the edges, and the largest dose is at most twice the resin's limit. **Fair**: at
-most 1 % of the contour points have no edge, 95 % lie within twice that, at most half an FWHM² is wrong away
-from the edges, a pinhole, and the dose is at most five times the limit. **Poor**: worse.
+Judged is the toolpath as executed by the controller, which is what the machine will do, by place and by
+share. **Poor** is a print that is not what was drawn: a feature is lost, a gap closed, a part cut or two
+joined (`metrics.inspection`); or more than 0.1 % of the drawn area is wrong away from the edges (and more
+than FWHM²/10, which any small design may have); or more than 1 % of the contour points have no printed edge
+near; or the largest dose is above five times the resin's limit. **Good**: an edge prints all along the
+contour, 95 % of it within the tolerance asked for (0.15 FWHM if none was), nothing is wrong away from the
+edges, and the largest dose is at most twice the limit. **Fair** is all else, and its flaws are told with
+size and place.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.measure import lost_in_motion
-from laserpath.report import latitude, reach
-from laserpath.report.advice import PINHOLE_FWHM2, advise
+from laserpath.metrics import inspect
+from laserpath.report import faults, latitude, reach
+from laserpath.report.advice import advise
 from laserpath.report.rows import area, duration, mean_explained, number
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
-from laserpath.results import Report
+from laserpath.results import Inspection, Report
 from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
@@ -68,6 +72,14 @@ class Facts:
         return optics.fwhm(self.process.spot)
 
     @property
+    def inspection(self) -> Inspection:
+        """What is printed otherwise than drawn."""
+        found, resin = self.report.inspection, self.process.resin
+        if found is not None:
+            return found
+        return inspect(self.report.executed, self.design, self.fwhm, resin.critical_dose)
+
+    @property
     def lost(self) -> tuple[str, ...]:
         """What the controller loses of the plan, if that is much."""
         report = self.report
@@ -92,11 +104,16 @@ class Verdict:
 
 def judge(facts: Facts) -> Verdict:
     """The verdict on a plan."""
+    # Looked for once, then kept.
+    facts = replace(facts, report=replace(facts.report, inspection=facts.inspection))
     level = _level(facts)
     advice = tuple(advise(facts, level))
     executed = facts.report.executed.figures
     word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
-    parts = [_edge_in_short(facts), _misses_in_short(facts), f"{duration(executed.write_time)} to write"]
+    first = [_edge_in_short(facts), _misses_in_short(facts)]
+    if facts.inspection.faults:
+        first.reverse()
+    parts = [*first, _burnt_in_short(facts), f"{duration(executed.write_time)} to write"]
     headline = f"{word}: " + ", ".join(p for p in parts if p) + "."
     answers = [
         (f"What will {facts.done}", _what(facts)),
@@ -113,19 +130,18 @@ def judge(facts: Facts) -> Verdict:
 
 
 def _level(facts: Facts) -> str:
-    figures = facts.report.executed.figures
-    limit = facts.tolerance
+    figures, found = facts.report.executed.figures, facts.inspection
     over = figures.dose_max / facts.process.resin.over_dose
-    wrong = sum(patch.area for patch in (facts.inside, facts.outside) if patch)
-    if (
-        wrong > PINHOLE_FWHM2 * facts.fwhm**2
-        or figures.missing_edges > 0.01 * figures.samples
-        or over > _FAR_OVER
-    ):
+    if found.faults or faults.too_much_wrong(found, facts.fwhm) or _far_off(facts) or over > _FAR_OVER:
         return "poor"
-    if figures.epe_p95 <= limit and not figures.missing_edges and not wrong and over <= _OVER:
-        return "good"
-    return "fair" if figures.epe_p95 <= 2 * limit else "poor"
+    right = figures.epe_p95 <= facts.tolerance and not figures.missing_edges and not found.flaws
+    return "good" if right and over <= _OVER else "fair"
+
+
+def _far_off(facts: Facts) -> bool:
+    """Whether too much of the outline has no printed edge near."""
+    figures = facts.report.executed.figures
+    return figures.missing_edges > faults.WRONG_OUTLINE * figures.samples
 
 
 def _edge_in_short(facts: Facts) -> str:
@@ -136,15 +152,35 @@ def _edge_in_short(facts: Facts) -> str:
     return f"95 % of the edge within {facts.micrometres(figures.epe_p95)}"
 
 
+def _burnt_in_short(facts: Facts) -> str:
+    """The dose, where it alone would make the print unusable."""
+    most, limit = facts.report.executed.figures.dose_max, facts.process.resin.over_dose
+    return f"up to {number(most)} × the critical dose" if most > _FAR_OVER * limit else ""
+
+
 def _misses_in_short(facts: Facts) -> str:
-    figures = facts.report.executed.figures
-    if facts.inside:
-        return f"{area(facts.inside.area, 2)} of the inside stays un{facts.done}{_d(facts)}"
+    figures, found = facts.report.executed.figures, facts.inspection
+    if found.faults:
+        return ", ".join(faults.kinds(found.faults, facts.fwhm))
+    if faults.too_much_wrong(found, facts.fwhm):
+        return ", ".join(_wrong_in_short(facts))
+    if found.flaws and not _far_off(facts):
+        return ", ".join(faults.kinds(found.flaws, facts.fwhm))
     if figures.missing_edges:
         share = figures.missing_edges / max(figures.samples, 1)
         lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * facts.design.area.length, 2)} mm"
         return f"no edge at all along {lost} of the contour"
     return f"at worst {facts.micrometres(figures.epe_max)} off"
+
+
+def _wrong_in_short(facts: Facts) -> Iterator[str]:
+    found = facts.inspection
+    if found.missing:
+        yield f"{area(found.missing.area, 2)} of the inside stays un{facts.done}{_d(facts)}"
+    if found.excess:
+        yield f"{area(found.excess.area, 2)} {facts.done}s where nothing is drawn"
+    if not found.missing and not found.excess:
+        yield from faults.kinds(found.flaws, facts.fwhm)
 
 
 def _d(facts: Facts) -> str:
@@ -166,15 +202,10 @@ def _what(facts: Facts) -> str:
 
 
 def _where(facts: Facts) -> str:
-    sentences = []
-    for patch, text in (
-        (facts.inside, "of the inside do not " + facts.done),
-        (facts.outside, f"{facts.done} away from anything drawn"),
-    ):
-        if patch:
-            sentences.append(f"{area(patch.area, 2)} {text}, most at {_at(patch.xy)}.")
+    sentences = list(faults.sentences(facts.inspection, facts.fwhm))
     if not facts.places:
-        return " ".join([*sentences, f"Nowhere by more than {facts.micrometres(FLOOR_FWHM)}."])
+        where = "Edges nowhere" if sentences else "Nowhere"
+        return " ".join([*sentences, f"{where} by more than {facts.micrometres(FLOOR_FWHM)}."])
     worst = facts.places[0]
     if worst.missing:
         what = (

@@ -20,17 +20,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
-from scipy import ndimage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from laserpath.arrays import Floats
-from laserpath.overlay import clipped, crossings, within
+from laserpath.metrics import inspect
+from laserpath.overlay import clipped, crossings
 from laserpath.report.rows import number
-from laserpath.results import Edges, Measurement
-from laserpath.target import rasterise
-from laserpath.types import Design, Grid, Point
+from laserpath.results import Edges, Fault, Measurement
+from laserpath.types import Design, Point
 
 LISTED = 10
 """Places told at most."""
@@ -49,8 +48,6 @@ _CORNER = 4.0
 _GRAZING = 0.05
 """FWHM; what is said to be as narrow, at a corner, is a ray that grazes the edge around the corner."""
 
-_SMALLEST_PATCH = 0.05
-
 REASONS = {
     "feature": "feature {} the spot",
     "gap": "gap {} the spot",
@@ -66,7 +63,8 @@ REASONS = {
 class Place:
     """xy: mm.  normal: outward.  epe: mm, + printed outside the design.  missing: no edge within the cap.
 
-    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.  spot: its FWHM, mm, where that is known.
+    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
+    spot: its FWHM, mm, where that is known.
     """
 
     xy: Point
@@ -101,6 +99,11 @@ class Patch:
 
     xy: Point
     area: float
+
+    @classmethod
+    def of(cls, found: Fault | None) -> Patch | None:
+        """What an inspection found."""
+        return None if found is None else cls(found.at, found.area)
 
 
 def worst_places(
@@ -176,31 +179,5 @@ def patches(
     exposure: Measurement, design: Design, fwhm: float, critical_dose: float
 ) -> tuple[Patch | None, Patch | None]:
     """(not cured inside, cured outside), each None where there is none to speak of."""
-    cured = exposure.dose >= critical_dose
-    core = design.area.buffer(-fwhm, quad_segs=4)
-    halo = design.area.buffer(fwhm, quad_segs=4)
-    return (
-        _patch(_inside(core, exposure.grid) & ~cured, exposure.grid, fwhm),
-        _patch(cured & ~_inside(halo, exposure.grid), exposure.grid, fwhm),
-    )
-
-
-def _inside(area: shapely.Geometry, grid: Grid) -> np.ndarray:
-    """(rows, columns) whether the pixel's centre is about inside."""
-    x0, x1, y0, y1 = grid.extent
-    parts = [g for g in shapely.get_parts(within(area, shapely.box(x0, y0, x1, y1))) if g.area > 0]
-    if not parts:
-        return np.zeros(grid.shape, dtype=bool)
-    return rasterise(Design(shapely.MultiPolygon(parts)), grid).coverage > 0.5
-
-
-def _patch(mask: np.ndarray, grid: Grid, fwhm: float) -> Patch | None:
-    """The whole area of a mask and the pixel nearest to the middle of its largest part."""
-    area = float(mask.sum()) * grid.pixel_area
-    if area < _SMALLEST_PATCH * fwhm**2:
-        return None
-    label, _ = ndimage.label(mask)
-    largest = 1 + int(np.argmax(np.bincount(label.ravel())[1:]))
-    pixels = np.argwhere(label == largest)
-    row, column = pixels[np.argmin(np.hypot(*(pixels - pixels.mean(axis=0)).T))]
-    return Patch((grid.origin[0] + column * grid.pitch, grid.origin[1] + row * grid.pitch), area)
+    found = inspect(exposure, design, fwhm, critical_dose)
+    return Patch.of(found.missing), Patch.of(found.excess)

@@ -150,7 +150,7 @@ def test_a_finer_window_keeps_the_dose() -> None:
 def test_verdicts_follow_the_edge() -> None:
     good = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
     assert verdict(good).level == "good"
-    assert verdict(replace(good, settings=Settings(max_epe_fwhm=0.001))).level == "poor"
+    assert verdict(replace(good, settings=Settings(max_epe_fwhm=0.001))).level == "fair"
     hollow = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
     told = verdict(hollow)
     assert told.level == "poor"
