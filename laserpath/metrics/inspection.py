@@ -34,6 +34,7 @@ from scipy import ndimage
 
 from laserpath.arrays import Bools, Floats
 from laserpath.metrics.regions import Blob, Labels, blobs, components, meetings, numbered, seams
+from laserpath.overlay import minus
 from laserpath.results import Fault, Inspection, Measurement
 from laserpath.types import Design, Grid
 
@@ -135,7 +136,7 @@ class _Seen:
         hair = _HAIR * fwhm
         shrunk, grown = (design.area.buffer(by, join_style="mitre") for by in (-hair, hair))
         shrunk = design.area if shrunk.is_empty else shrunk
-        areas = (shrunk, grown, frame.difference(grown), frame.difference(shrunk))
+        areas = (shrunk, grown, minus(frame, grown), minus(frame, shrunk))
         return cls(printed, grid, design.area, fwhm, *(_Parts.of(area, grid) for area in areas))
 
 
