@@ -126,7 +126,9 @@ def _drawings() -> None:
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
     Path("drawing.svg").write_text(DRAWING)
-    Path("logo.svg").write_text(DRAWING)
+    Path("logo.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="1mm" height="1mm"><path d="M1 1h2v1h-2z"/></svg>'
+    )
 
 
 @BY_NAME
