@@ -6,9 +6,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 READERS ?= build/readers
-# Tests at a time, a file each; a plan has two threads of its own.
+# Tests at a time; a plan has two threads of its own. Whoever is done first takes half of what the other has left.
 JOBS ?= 2
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Where `make readers` has been, the tests use what it fetched.
 export GCODE_READERS ?= $(abspath $(wildcard $(READERS)))
 # The programs beside Python that tests drive, each with the Debian package that brings it.
@@ -67,7 +67,7 @@ test-lower: python
 	$(PYTHON) -m venv $(VENV)-lower
 	@$(QUIETLY) $(VENV)-lower/bin/python $(INSTALL) -c tests/lower-bounds.txt -e . 'pytest>=8.2' \
 		'pytest-xdist>=3.6' 'hypothesis>=6.100'
-	$(VENV)-lower/bin/python -m pytest -n $(JOBS) --dist loadfile
+	$(VENV)-lower/bin/python -m pytest -n $(JOBS) --dist worksteal
 
 # An environment of its own: torch and jax are large, and the rest must work without.
 test-parity: $(VENV)-parity/parity.stamp

@@ -34,7 +34,7 @@ EXAMPLES = {
 WITH_INKSCAPE = "laserpath plugins install inkscape"
 """Asks Inkscape itself for the folder."""
 DRAWING = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="5mm" viewBox="0 0 6 5">'
+    '<svg xmlns="http://www.w3.org/2000/svg" width="3mm" height="2.5mm" viewBox="0 0 6 5">'
     '<path d="M1 1h3v2h-1v-1h-2z"/><circle cx="4.5" cy="3.5" r="0.6"/></svg>'
 )
 DRAWINGS = ROOT / "tests" / "data" / "docs"
@@ -49,7 +49,7 @@ DRAWINGS = ROOT / "tests" / "data" / "docs"
 )
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    _samples(tmp_path / "samples")
     names: dict[str, object] = {}
     for example in EXAMPLES[page]:
         exec(example, names)
@@ -91,9 +91,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LASERPATH_PROFILES", str(tmp_path / "profiles"))
     for file in DRAWINGS.glob("*"):
         shutil.copy(file, tmp_path / file.name)
-    # The commands are what is tested; a small drawing will do under every name.
-    for name in ("design", *(file.stem for file in (ROOT / "samples").glob("*.svg"))):
-        Path(f"{name}.svg").write_text(DRAWING)
+    _samples(tmp_path)
+    Path("design.svg").write_text(DRAWING)
     ink = np.add.outer(np.linspace(-1, 1, 40) ** 2, np.linspace(-1, 1, 60) ** 2)
     Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save("lens.png", dpi=(1270, 1270))
     Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))
@@ -102,25 +101,34 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def _samples(folder: Path) -> None:
+    """Under the name of each sample a small drawing: the commands are what is tested."""
+    folder.mkdir(exist_ok=True)
+    for file in (ROOT / "samples").glob("*.svg"):
+        (folder / file.name).write_text(DRAWING)
+
+
 def _drawings() -> None:
     """A small one in each format that the pages name, and programs."""
-    line = "X1000000Y1000000D02*X3000000Y1000000D01*X3000000Y2500000D01*"
-    gerber = f"%FSLAX36Y36*%%MOMM*%%ADD10C,0.4*%D10*{line}M02*"
+    line = "X500000Y500000D02*X1500000Y500000D01*X1500000Y1250000D01*"
+    gerber = f"%FSLAX36Y36*%%MOMM*%%ADD10C,0.3*%D10*{line}M02*"
     for name in ("board", "board-F_Cu", "board-F_Mask"):
         Path(f"{name}.gbr").write_text(gerber)
     chip = gdstk.Library()
     chip.new_cell("TOP").add(
-        gdstk.rectangle((1000, 1000), (3000, 2000), layer=1), gdstk.rectangle((0, 0), (1000, 500), layer=2)
+        gdstk.rectangle((500, 500), (1500, 1000), layer=1), gdstk.rectangle((0, 0), (500, 250), layer=2)
     )
     chip.write_gds("chip.gds")
     bracket = ezdxf.new(units=ezdxf.units.MM)
-    bracket.modelspace().add_lwpolyline([(0, 0), (3, 0), (3, 1), (0, 1)], close=True)
+    bracket.modelspace().add_lwpolyline([(0, 0), (1.5, 0), (1.5, 0.5), (0, 0.5)], close=True)
     bracket.saveas("bracket.dxf")
     for name in ("design", "file", "other"):
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
     Path("drawing.svg").write_text(DRAWING)
-    Path("logo.svg").write_text(DRAWING)
+    Path("logo.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="1mm" height="1mm"><path d="M1 1h2v1h-2z"/></svg>'
+    )
 
 
 @BY_NAME

@@ -61,15 +61,18 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_integer_cast_has_no_gradient_in_x_and_y_but_in_power_and_speed(by_taichi):
     assert by_taichi["cast"]["zeros"] == [5000, 5000, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_bilinear_splat_has_all_four_and_they_are_right(by_taichi):
     assert by_taichi["soft"]["zeros"] == [0, 0, 0, 0]
     assert max(by_taichi["soft"]["errors"]) < 1e-5
 
 
+@pytest.mark.slow
 def test_both_stamps_leave_all_energy_on_the_canvas(forum, by_taichi):
     curve = forum.forum_curve()
     for stamp in by_taichi.values():

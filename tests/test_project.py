@@ -24,6 +24,9 @@ SQUARE = (
     '<rect x="1" y="1" width="1" height="1.5"/></svg>'
 )
 
+CONTOUR = ("--initial", "contour")
+"""Without a choice to be made among the starting curves a plan is short."""
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -73,8 +76,8 @@ def test_what_is_written_asks_for_the_same(folder: Path, process: Process, setti
 
 def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Byte for byte, but for the words about where it came from."""
-    options = "--iterations 12 --spot-fwhm 90um --critical-dose 30 --rotate 90 --size x2mm --offset 1,2mm"
-    assert run("plan", "square.svg", *options.split(), "--save-project", "-o", "first", "-q") == 0
+    options = "--iterations 6 --spot-fwhm 90um --critical-dose 30 --rotate 90 --size x2mm --offset 1,2mm"
+    assert run("plan", "square.svg", *CONTOUR, *options.split(), "--save-project", "-o", "first", "-q") == 0
     again = folder / "again"
     again.mkdir()
     (again / "square.svg").write_text(SQUARE)
@@ -87,7 +90,7 @@ def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_the_head_of_the_program_is_the_project(folder: Path) -> None:
-    assert run("plan", "square.svg", "--iterations", "5", "--mirror", "x", "-q") == 0
+    assert run("plan", "square.svg", *CONTOUR, "--iterations", "5", "--mirror", "x", "-q") == 0
     head = [line.lstrip("; ") for line in Path("square.gcode").read_text().splitlines() if line[:1] == ";"]
     begin = next(k for k, line in enumerate(head) if line.startswith(f"{project.NAME}, to plan this again"))
     Path("again.toml").write_text("\n".join(head[begin + 1 :]))
@@ -125,7 +128,7 @@ def test_options_stand_above_the_project(folder: Path, monkeypatch: pytest.Monke
 
 def test_a_project_holds_for_every_design_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / project.NAME).write_text("iterations = 3\n")
-    assert run("plan", "square.svg", "--json") == 0
+    assert run("plan", "square.svg", *CONTOUR, "--json") == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["result"]
     assert project.NAME in said.err
@@ -186,7 +189,17 @@ def measured(folder: Path) -> Path:
 
 def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> None:
     assert (
-        run("plan", "square.svg", "--spot", "beam/mine.toml", "--iterations", "3", "--save-project", "-q")
+        run(
+            "plan",
+            "square.svg",
+            *CONTOUR,
+            "--spot",
+            "beam/mine.toml",
+            "--iterations",
+            "3",
+            "--save-project",
+            "-q",
+        )
         == 0
     )
     assert run("plan", "-o", "again", "-q") == 0
@@ -197,16 +210,24 @@ def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> 
 
 def test_what_a_table_names_lies_beside_the_project(folder: Path, measured: Path) -> None:
     (measured.parent / "square.svg").write_text(SQUARE)
-    (measured.parent / project.NAME).write_text('iterations = 2\n[spot]\nmeasured = "beam.csv"\n')
+    (measured.parent / project.NAME).write_text(
+        'iterations = 2\ninitial = "contour"\n[spot]\nmeasured = "beam.csv"\n'
+    )
     assert run("plan", "beam/square.svg", "-q") == 0
     assert "measured table" in Path("square.gcode").read_text()
 
 
 def test_a_project_is_saved_for_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it is written, the design's place is another; and none is lost for it."""
-    assert run("plan", "square.svg", "--iterations", "2", "--save-project", "-o", "out/deep", "-q") == 0
+    assert (
+        run("plan", "square.svg", *CONTOUR, "--iterations", "2", "--save-project", "-o", "out/deep", "-q")
+        == 0
+    )
     assert project.load("out/deep/laserpath.toml").design == Path("out/deep/../../square.svg")
-    assert run("plan", "square.svg", "--iterations", "2", "--save-project", "-o", "out/deep", "-q") == 2
+    assert (
+        run("plan", "square.svg", *CONTOUR, "--iterations", "2", "--save-project", "-o", "out/deep", "-q")
+        == 2
+    )
     assert "is there already" in capsys.readouterr().err
 
 

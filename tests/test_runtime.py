@@ -133,6 +133,7 @@ def test_nothing_is_printed_by_taichi():
     assert run("dose()") == ""
 
 
+@pytest.mark.slow
 def test_a_second_process_finds_the_kernels_compiled(tmp_path):
     """Taichi's cache on disk: less processor time than compiling."""
     timed = """
