@@ -145,9 +145,7 @@ def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_pat
     said = capsys.readouterr().err
     assert said.count("board.gbr names no page") == 1
     assert "--offset puts it elsewhere" in said
-    run(
-        ["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "p", "--save-project", "-q"]
-    )
+    run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "p", "--save-project", "-q"])
     assert "names no page" not in capsys.readouterr().err
     Path("p/board.gbr").write_text(BOARD)
     run(["plan", "--project", "p/laserpath.toml", "-o", "again", "--json"])
