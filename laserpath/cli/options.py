@@ -60,9 +60,10 @@ DESIGN: Options = {
         "--layer": {
             "metavar": "NAME",
             "multiple": True,
-            "help": "Only this layer; again for more. Of GDSII and OASIS: layer or layer/datatype  [all]",
+            "help": "Only this layer; again for more. Of GDSII and OASIS: layer or layer/datatype  "
+            "[all; there the one with the longest outline]",
         },
-        "--cell": {"metavar": "NAME", "help": "Of GDSII and OASIS  [the one that no other places]"},
+        "--cell": {"metavar": "NAME", "help": "Of GDSII and OASIS  [the largest that no other places]"},
         "--unit": {
             "type": Said("unit"),
             "metavar": "UNIT",

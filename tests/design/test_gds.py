@@ -190,10 +190,16 @@ def two_tops() -> Any:
 
 
 @BOTH
-def test_a_cell_must_be_chosen_among_several(oasis: bool) -> None:
+def test_of_several_cells_the_largest_is_read_and_all_are_told(oasis: bool) -> None:
     made = two_tops()
-    with pytest.raises(InputError, match="'FIRST', 'SECOND': choose one of these cells"):
-        drawn(made, oasis)
+    found = drawn(made, oasis)
+    assert found.size == pytest.approx((6, 1))
+    assert found.source == ("layer 0/0 of cell 'SECOND'",)
+    assert found.warnings == (
+        "no other cell places 'SECOND' (6 × 1 mm), 'FIRST' (5 × 1 mm): the largest is read; --cell NAME "
+        "chooses another",
+    )
+    assert drawn(made, oasis, cell="FIRST").warnings == ()
     assert drawn(made, oasis, cell="SECOND").size == pytest.approx((6, 1))
     with pytest.raises(InputError, match=r"no cell 'SECND'; there are 'FIRST', .* did you mean 'SECOND'"):
         drawn(made, oasis, cell="SECND")
@@ -212,16 +218,17 @@ def test_a_cell_below_the_top_can_be_chosen() -> None:
 
 
 @BOTH
-def test_layers_are_never_united_by_accident(oasis: bool) -> None:
+def test_of_several_layers_one_is_read_and_all_are_told(oasis: bool) -> None:
     made, top = library()
     low = made.new_cell("LOW")
     low.add(gdstk.rectangle((0, 0), (1, 1), layer=1, datatype=5))
     top.add(gdstk.Reference(low, columns=3, rows=1, spacing=(2, 2), magnification=2))
     top.add(gdstk.rectangle((10, 0), (13, 1), layer=1), gdstk.rectangle((20, 0), (24, 1), layer=7))
-    with pytest.raises(
-        InputError, match=r"3 layers.*must be chosen: 1/0 \(3 mm²\), 1/5 \(12 mm²\), 7/0 \(4 mm²\)"
-    ):
-        drawn(made, oasis)
+    found = drawn(made, oasis)
+    assert found.area.area == pytest.approx(12)
+    (told,) = found.warnings
+    assert "3 layers" in told
+    assert ": 1/5 (12 mm²), 7/0 (4 mm²), 1/0 (3 mm²); 1/5 is read, and --layer 7/0 would" in told
     for layers, area in ((("1/5",), 12), (("1",), 15), (("1/0", "7"), 7), ((" 7 / 0 ",), 4)):
         assert drawn(made, oasis, layers=layers).area.area == pytest.approx(area)
     assert drawn(made, oasis, layers=("1",)).source == ("layer 1/0, 1/5 of cell 'TOP'",)

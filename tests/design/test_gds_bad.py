@@ -115,7 +115,7 @@ FILES = {
     "no cell": (written(gdstk.Library()), "there is no cell in it"),
     "no polygon": (build(lambda library, top: top.add(gdstk.Label("x", (0, 0)))), "no polygon in cell 'TOP'"),
     "no area": (gds(boundary((0, 0), (1000, 0), (500, 0), (0, 0))), "no polygon on layer 1/0 .* has an area"),
-    "missing cell": (gds(SQUARE, place(b"GONE")), "'TOP' places a cell 'GONE' that is not in the file"),
+    "missing cell": (gds(place(b"GONE")), "'TOP' places a cell 'GONE' that is not in the file"),
     "missing cell, OASIS": (
         build(lambda library, top: top.add(gdstk.Reference("GONE")), oasis=True),
         "'TOP' places a cell 'GONE' that is not in the file",

@@ -351,7 +351,7 @@ def test_uneven_layers_are_warned_of() -> None:
 
 def test_a_layer_that_cannot_be_planned_is_named() -> None:
     with pytest.raises(InputError, match=r"^layer at z 0\.2 mm: .*outside the machine's"):
-        relaid(sliced(square(2, -50, 40)), WIDE, QUICK)
+        relaid(sliced(square(2, -50, 40)), WIDE, replace(QUICK, origin="page"))
     with pytest.raises(InputError, match="settle is -1 s"):
         relaid(sliced(square(2, 50, 40)), WIDE, QUICK, settle=-1)
 
@@ -386,7 +386,7 @@ def test_the_file_is_changed_in_place(tmp_path: Path) -> None:
     ("text", "words", "environment", "sentence"),
     [
         ("G1 X1", (), {}, "laserpath: no outer wall is in it"),
-        (sliced(square(2, 500, 40)), (), {}, "laserpath: layer at z 0.2 mm: "),
+        (sliced(square(2, 500, 40)), ("--origin", "page"), {}, "laserpath: layer at z 0.2 mm: "),
         (sliced(square(2)), ("--machine", "none"), {}, "laserpath: machine profile 'none' is unknown"),
         (sliced(square(2)), (), {"LASERPATH_ARGS": "'"}, "laserpath: LASERPATH_ARGS cannot be read: "),
     ],

@@ -11,6 +11,7 @@ labels, hairlines (C,): of each cell, labels and paths without width, which have
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from typing import Any
@@ -40,7 +41,7 @@ def main(file: str, out: str, tolerance: str) -> None:
     except TooMuchError as error:
         table = {"error": np.array(str(error))}
     except MemoryError:
-        table = {"error": np.array(f"reading the file takes more than {MEMORY >> 30} GiB of memory")}
+        table = {"error": np.array("reading the file takes more memory than there may be")}
     except (OSError, RuntimeError, ValueError, TypeError, OverflowError) as error:
         table = {"error": np.array(f"the file is damaged: {str(error) or type(error).__name__}")}
     np.savez(out, **table)
@@ -52,7 +53,12 @@ def _limit_memory() -> None:
         import resource
     except ImportError:  # not on Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    # What is allowed may be less already, and may not be raised.
+    allowed = [most for most in resource.getrlimit(resource.RLIMIT_AS) if most != resource.RLIM_INFINITY]
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(
+            resource.RLIMIT_AS, (min([MEMORY, *allowed]), resource.getrlimit(resource.RLIMIT_AS)[1])
+        )
 
 
 def _library(file: str, tolerance: float) -> Any:

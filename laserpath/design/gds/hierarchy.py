@@ -22,7 +22,12 @@ MOST = 2_000_000  # polygons, or cells, in all places
 MOST_POINTS = 40_000_000
 DIGITS = 9  # of mm: far below any database unit
 
+CONTEXT = "$$$CONTEXT_INFO$$$"
+"""The cell in which KLayout keeps how it made the others."""
+
 Ints = NDArray[np.int64]
+Box = Floats
+"""(2, 2) lower left and upper right corner, mm."""
 Rings = tuple[Floats, Ints]
 """(P, 2) points, mm, and (R+1,) where each ring begins in them."""
 
@@ -34,6 +39,25 @@ class Cells:
         self.table = table
         self.names = [str(name) for name in table["names"]]
         self.drawn = frozenset(table["ring_cell"].tolist())
+        self.boxes: dict[int, Box | None] = {}
+
+    @cached_property
+    def tops(self) -> list[int]:
+        """The cells that no other places. KLayout's own record of how it made others is no cell."""
+        noted = [k for k, name in enumerate(self.names) if name == CONTEXT]
+        target = self.table["ref_target"][~np.isin(self.table["ref_cell"], noted)]
+        placed = {*target.tolist(), *noted}
+        return [k for k in range(len(self.names)) if k not in placed]
+
+    @cached_property
+    def lost(self) -> Mapping[int, list[str]]:
+        """Cell → the names of cells that it places and that are not in the file."""
+        out: dict[int, list[str]] = {}
+        for k in np.flatnonzero(self.table["ref_target"] < 0).tolist():
+            names = out.setdefault(int(self.table["ref_cell"][k]), [])
+            if (name := str(self.table["ref_name"][k])) not in names:
+                names.append(name)
+        return out
 
     @cached_property
     def children(self) -> Mapping[int, list[tuple[int, Ints]]]:
@@ -43,6 +67,8 @@ class Cells:
         steps = np.flatnonzero(np.diff(cell[order]) | np.diff(target[order])) + 1
         out: dict[int, list[tuple[int, Ints]]] = {}
         for group in np.split(order, steps) if len(order) else []:
+            if target[group[0]] < 0:
+                continue
             out.setdefault(int(cell[group[0]]), []).append((int(target[group[0]]), group))
         return out
 
@@ -77,6 +103,58 @@ class Hierarchy:
     def drawn(self) -> bool:
         """Whether there is a polygon in any of the cells."""
         return any(cell in self.cells.drawn for cell in self.order)
+
+    @property
+    def lost(self) -> list[tuple[str, str]]:
+        """(cell, what it places that is not in the file), by name."""
+        cells = self.cells
+        return [(cells.names[cell], name) for cell in self.order for name in cells.lost.get(cell, [])]
+
+    def size(self) -> tuple[float, float]:
+        """Width and height of what is drawn, mm; of what is turned by an odd angle, at most."""
+        boxes, drawn = self.cells.boxes, self._own_boxes()
+        for cell in reversed(self.order):  # each after those that it places
+            if cell in boxes:
+                continue
+            corners = [drawn[cell]] if cell in drawn else []
+            for child, references in self.cells.children.get(cell, []):
+                if (box := boxes[child]) is not None:
+                    four = np.array([[x, y] for x in box[:, 0] for y in box[:, 1]])
+                    maps = self.cells.placing(references)
+                    corners.append(
+                        (np.einsum("kij,pj->kpi", maps[:, :, :2], four) + maps[:, None, :, 2]).reshape(-1, 2)
+                    )
+            every = np.concatenate(corners) if corners else None
+            boxes[cell] = None if every is None else np.array([every.min(axis=0), every.max(axis=0)])
+        box = boxes[self.order[0]]
+        return (0.0, 0.0) if box is None else (float(np.ptp(box[:, 0])), float(np.ptp(box[:, 1])))
+
+    def _own_boxes(self) -> dict[int, Box]:
+        """Cell → the box around its own polygons."""
+        table = self.cells.table
+        owner = np.repeat(table["ring_cell"], np.diff(table["ring"]))
+        low, high = np.full((len(self.cells.names), 2), np.inf), np.full((len(self.cells.names), 2), -np.inf)
+        np.minimum.at(low, owner, table["points"])
+        np.maximum.at(high, owner, table["points"])
+        return {cell: np.array([low[cell], high[cell]]) for cell in self.cells.drawn}
+
+    def outlines(self) -> tuple[Floats, Floats]:
+        """(R,), (R,) length, mm, and area, mm², of each ring in all places of its cell together."""
+        table, places = self.cells.table, self._places()
+        xy, ends = table["points"], table["ring"]
+        if len(ends) < 2:
+            return np.zeros(0), np.zeros(0)
+        following = np.arange(1, len(xy) + 1)
+        following[ends[1:] - 1] = ends[:-1]
+        steps = np.hypot(*(xy[following] - xy).T)
+        cross = xy[:, 0] * xy[following, 1] - xy[following, 0] * xy[:, 1]
+        once, squared = np.zeros(len(self.cells.names)), np.zeros(len(self.cells.names))
+        for cell, at in places.items():
+            factor = np.hypot(at[:, 0, 0], at[:, 1, 0])
+            once[cell], squared[cell] = factor.sum(), (factor**2).sum()
+        owner = table["ring_cell"]
+        length = np.add.reduceat(steps, ends[:-1]) * once[owner]
+        return length, np.abs(np.add.reduceat(cross, ends[:-1])) / 2 * squared[owner]
 
     def rings(self) -> Bools:
         """(R,) which rings of the table are in these cells."""
@@ -147,19 +225,14 @@ class Hierarchy:
 
 
 def below(cells: Cells, top: int) -> Hierarchy:
-    """A cell with all that it needs; raises if that is not there, or if cells contain each other."""
+    """A cell with all that it needs and that is there; raises if cells contain each other."""
     needs: dict[int, list[int]] = {}
     left = [top]
     while left:
         cell = left.pop()
         if cell in needs:
             continue
-        placed = cells.children.get(cell, [])
-        for child, references in placed:
-            if child < 0:
-                lost = str(cells.table["ref_name"][references[0]])
-                raise InputError(f"cell {cells.names[cell]!r} places a cell {lost!r} that is not in the file")
-        needs[cell] = [child for child, _ in placed]
+        needs[cell] = [child for child, _ in cells.children.get(cell, [])]
         left += needs[cell]
     try:
         order = tuple(TopologicalSorter(needs).static_order())[::-1]

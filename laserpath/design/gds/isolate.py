@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from laserpath.errors import InputError
 
 SECONDS = 600.0  # what gdstk may take: it reads 10⁶ polygons in a few
+_NO_MEMORY = (b"MemoryError", b"bad_alloc", b"annot allocate memory", b"failed to map segment")
+"""What Python, C++ and the loader say where a limit stands below what they need."""
 _EXTRACT = Path(__file__).with_name("extract.py")
 
 Table = Mapping[str, NDArray[Any]]
@@ -61,6 +63,8 @@ def _run(arguments: list[str]) -> None:
         raise InputError(f"gdstk did not finish reading the file within {SECONDS:g} s") from None
     except OSError as error:
         raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
+    if done.returncode and any(word in done.stderr for word in _NO_MEMORY):
+        raise InputError("reading the file takes more memory than this process may have")
     if done.returncode < 0:
         raise InputError(f"the file is damaged: gdstk stopped at it with signal {-done.returncode}")
     if done.returncode:

@@ -7,9 +7,9 @@ import re
 
 import numpy as np
 
-from laserpath.arrays import Bools, Floats
+from laserpath.arrays import Bools
 from laserpath.design import scattered
-from laserpath.design.gds.hierarchy import Cells, Hierarchy, Ints, Rings, below
+from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below
 from laserpath.design.gds.isolate import table
 from laserpath.design.reading import Reading
 from laserpath.errors import InputError
@@ -30,19 +30,25 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 
 
 def _design(data: bytes, name: str, reading: Reading) -> Design:
-    tree = _tree(data, reading.tolerance, reading.cell)
+    tree, choice = _tree(data, reading.tolerance, reading.cell)
     stretch = tree.stretch()
     if stretch > 1:  # round ends and circles are polygons before they are magnified
-        tree = _tree(data, reading.tolerance / stretch, reading.cell)
+        tree, choice = _tree(data, reading.tolerance / stretch, reading.cell)
     tree.check_size()
-    wanted = _wanted(tree, reading.layers)
+    wanted, layered = _wanted(tree, reading.layers)
     chosen = _listed(_layers(tree, wanted))
     area = scattered.covered(_pieces(tree.polygons(wanted), tree.name))
     if area.is_empty:
         raise InputError(
             f"the design is empty: no polygon on layer {chosen} of cell {tree.name!r} has an area"
         )
-    return Design(area, name, None, _warnings(tree), (f"layer {chosen} of cell {tree.name!r}",))
+    return Design(
+        area,
+        name,
+        None,
+        (*filter(None, (choice, layered)), *_warnings(tree)),
+        (f"layer {chosen} of cell {tree.name!r}",),
+    )
 
 
 def _sniff(data: bytes) -> None:
@@ -61,38 +67,48 @@ def _sniff(data: bytes) -> None:
         raise InputError("the GDSII file is cut off: it does not finish with an ENDLIB record")
 
 
-def _tree(data: bytes, tolerance: float, wanted: str | None) -> Hierarchy:
-    """The cell to read, with what it places."""
+def _tree(data: bytes, tolerance: float, wanted: str | None) -> tuple[Hierarchy, str]:
+    """The cell to read, with what it places; and a sentence if it is one of several."""
     cells = Cells(table(data, tolerance))
     unit = float(cells.table["dbu"])
     if not (np.isfinite(unit) and 1e-12 <= unit <= 1e3):
         raise InputError(f"the file's database unit is {unit:g} mm, but must be between 1e-12 and 1000 mm")
-    if not cells.names:
+    if not set(cells.names) - {CONTEXT}:
         raise InputError("the design is empty: there is no cell in it")
-    return below(cells, _named(cells, wanted)) if wanted is not None else _top(cells)
+    return (below(cells, _named(cells, wanted)), "") if wanted is not None else _top(cells)
 
 
 def _named(cells: Cells, wanted: str) -> int:
     if wanted not in cells.names:
-        near = difflib.get_close_matches(wanted, cells.names, 1)
+        names = [name for name in cells.names if name != CONTEXT]
+        near = difflib.get_close_matches(wanted, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"there is no cell {wanted!r}; there are {_quoted(cells.names)}{hint}")
+        raise InputError(f"there is no cell {wanted!r}; there are {_quoted(names)}{hint}")
     return cells.names.index(wanted)
 
 
-def _top(cells: Cells) -> Hierarchy:
-    """The cell that no other places. Where there are several, the only one with polygons."""
-    placed = set(cells.table["ref_target"].tolist())
-    tops = [k for k in range(len(cells.names)) if k not in placed]
-    if not tops:
-        return below(cells, 0)  # raises: every cell is in a circle, or below one
-    trees = [below(cells, k) for k in tops]
+def _top(cells: Cells) -> tuple[Hierarchy, str]:
+    """The cell that no other places, of several the largest with polygons, and a sentence about them."""
+    if not cells.tops:
+        first = next(k for k, name in enumerate(cells.names) if name != CONTEXT)
+        return below(cells, first), ""  # raises: every cell is in a circle, or below one
+    trees = [below(cells, k) for k in cells.tops]
     drawn = [tree for tree in trees if tree.drawn]
-    if len(drawn) > 1:
-        raise InputError(
-            f"no other cell places {_quoted([tree.name for tree in drawn])}: choose one of these cells"
-        )
-    return (drawn or trees)[0]
+    if len(drawn) < 2:
+        return (drawn or trees)[0], ""
+    sizes = {tree.name: tree.size() for tree in drawn}
+    drawn.sort(key=lambda tree: -np.hypot(*sizes[tree.name]))  # those of one size as in the file
+    listed = ", ".join(f"{tree.name!r} ({_extent(*sizes[tree.name])})" for tree in drawn[:LISTED])
+    return drawn[0], (
+        f"no other cell places {listed}{_more(len(drawn))}: the largest is read; --cell NAME chooses another"
+    )
+
+
+def _extent(width: float, height: float) -> str:
+    """In mm, or in µm if both are less than one."""
+    if max(width, height) < 1:
+        return f"{1e3 * width:.4g} × {1e3 * height:.4g} µm"
+    return f"{width:.4g} × {height:.4g} mm"
 
 
 def _layers(tree: Hierarchy, rings: Bools) -> Ints:
@@ -101,22 +117,45 @@ def _layers(tree: Hierarchy, rings: Bools) -> Ints:
     return layers
 
 
-def _wanted(tree: Hierarchy, chosen: tuple[str, ...]) -> Bools:
-    """(R,) which rings count."""
+def _wanted(tree: Hierarchy, chosen: tuple[str, ...]) -> tuple[Bools, str]:
+    """(R,) which rings count, and a sentence if they are those of one layer of several.
+
+    A mask is one layer, and all of them on top of each other are hardly ever meant.
+    """
     drawn = tree.rings()
     there = _layers(tree, drawn)
     if len(there) == 0:
-        raise InputError(f"the design is empty: there is no polygon in cell {tree.name!r}")
+        raise InputError(_lost(tree) or f"the design is empty: there is no polygon in cell {tree.name!r}")
+    layer = tree.cells.table["layer"]
     if chosen:
-        layer = tree.cells.table["layer"]
         picked = [_matches(layer, text, there, tree.name) for text in chosen]
-        return np.any(picked, axis=0) & drawn
-    if len(there) > 1:
-        raise InputError(
-            f"cell {tree.name!r} holds {len(there)} layers, and which to expose must be chosen: "
-            f"{_with_areas(tree, there)}"
-        )
-    return drawn
+        return np.any(picked, axis=0) & drawn, ""
+    if len(there) == 1:
+        return drawn, ""
+    length, area = tree.outlines()
+    of = [drawn & (layer == pair).all(axis=1) for pair in there]
+    order = sorted(range(len(there)), key=lambda k: -float(length[of[k]].sum()))
+    told = ", ".join(f"{there[k][0]}/{there[k][1]} ({_area(area[of[k]].sum())})" for k in order[:LISTED])
+    first = there[order[0]]
+    return of[order[0]], (
+        f"cell {tree.name!r} holds {len(there)} layers, the one with the longest outline first: {told}"
+        f"{_more(len(there))}; {first[0]}/{first[1]} is read, and --layer {there[order[1]][0]}/"
+        f"{there[order[1]][1]} would read the next"
+    )
+
+
+def _area(area: float) -> str:
+    """In mm², or in µm² if it is less than a thousandth; overlaps count twice."""
+    return f"{area:.3g} mm²" if area >= 0.001 else f"{1e6 * area:.3g} µm²"
+
+
+def _lost(tree: Hierarchy) -> str:
+    """A sentence about cells that are placed and are not there, or nothing."""
+    if not tree.lost:
+        return ""
+    cell, name = tree.lost[0]
+    more = f" ({len(tree.lost) - 1} more like it)" if len(tree.lost) > 1 else ""
+    return f"cell {cell!r} places a cell {name!r} that is not in the file{more}"
 
 
 def _matches(layer: Ints, text: str, there: Ints, cell: str) -> Bools:
@@ -143,32 +182,22 @@ def _pieces(rings: Rings, cell: str) -> scattered.Geometries:
     return scattered.polygons(xy, ends)
 
 
-def _with_areas(tree: Hierarchy, layers: Ints) -> str:
-    """Layers with the sum of their polygons, which is told for a choice: overlaps count twice."""
-    told = []
-    for pair in layers[:LISTED]:
-        rings = tree.polygons(tree.rings() & (tree.cells.table["layer"] == pair).all(axis=1))
-        told.append(f"{pair[0]}/{pair[1]} ({np.abs(_shoelace(*rings)).sum():.3g} mm²)")
-    return ", ".join(told) + _more(len(layers))
-
-
-def _shoelace(xy: Floats, ends: Ints) -> Floats:
-    """(R,) signed area of each ring, mm²."""
-    following = np.arange(1, len(xy) + 1)
-    following[ends[1:] - 1] = ends[:-1]
-    cross = xy[:, 0] * xy[following, 1] - xy[following, 0] * xy[:, 1]
-    area: Floats = np.add.reduceat(cross, ends[:-1]) / 2
-    return area
-
-
 def _warnings(tree: Hierarchy) -> tuple[str, ...]:
     """What of the file has no area."""
-    out = [f"gdstk says: {note}" for note in np.unique(tree.cells.table["notes"])]
+    out = [f"gdstk says: {note}" for note in _notes(tree)]
+    if tree.lost:
+        out.append(f"{_lost(tree)}: it is left out")
     if labels := tree.count("labels"):
         out.append(f"{labels} label{'s' * (labels > 1)}: text is not exposed")
     if hairs := tree.count("hairlines"):
         out.append(f"{hairs} path{'s' * (hairs > 1)} without a width: a line needs one to have an area")
     return tuple(out)
+
+
+def _notes(tree: Hierarchy) -> list[str]:
+    """What gdstk warns of, but for cells that are not there: of those only what matters here is told."""
+    notes = [str(note) for note in np.unique(tree.cells.table["notes"])]
+    return [note for note in notes if not ("missing" in note.lower() and "reference" in note.lower())]
 
 
 def _listed(layers: Ints) -> str:
