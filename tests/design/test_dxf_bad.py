@@ -56,7 +56,7 @@ FILES = {
     "SVG": (b"<svg/>", "is SVG: the design is empty"),
     "DWG": (b"AC1027\0\0\0", "DWG.*save it as DXF"),
     "noise": (random.Random(0).randbytes(4000), "is not DXF"),
-    "no EOF": (GOOD[: GOOD.rindex(b"EOF") - 2], "cut off"),
+    "no end of the last section": (GOOD[: GOOD.rindex(b"ENDSEC") - 2], "cut off"),
     "cut at a third": (GOOD[: len(GOOD) // 3], "cut off"),
     "cut in the last line": (GOOD.rstrip()[:-1], "cut off"),
     "binary, cut": (BINARY[: len(BINARY) // 2], "cut off"),
@@ -92,7 +92,7 @@ FILES = {
     "1e300": (circle(x="1e300"), "farther than 100 m"),
     "1e12": (circle(x="1e12"), "farther than 100 m"),
     "a radius of 1e12": (circle(r="1e12"), "farther than 100 m"),
-    "metres": (dxf(lambda d, m: m.add_circle((500, 0), 9), units=6), "farther than 100 m .*check the unit"),
+    "metres": (dxf(lambda d, m: m.add_circle((5e9, 0), 9), units=6), "farther than 100 m.*check the unit"),
     "a wide line without end": (
         dxf(lambda d, m: m.add_lwpolyline(SHARP, format="xysb")),
         "LWPOLYLINE #.* is longer than 100 m",

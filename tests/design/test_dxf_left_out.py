@@ -111,3 +111,58 @@ def test_a_flat_3dface_is_filled() -> None:
     design = drawn(draw)
     assert design.area.area == pytest.approx(12 + 6)
     assert design.warnings == ()
+
+
+def test_of_a_drawing_on_paper_alone_the_fullest_sheet_is_read() -> None:
+    def draw(document: Any, _: Any) -> None:
+        document.layout("Layout1").add_point((0, 0))
+        sheet = document.layouts.new("Plate")
+        sheet.add_circle((0, 0), 1)
+        sheet.add_text("Hi")
+
+    design = drawn(draw)
+    assert design.area.area == pytest.approx(math.pi, abs=0.01)
+    assert design.warnings[0] == "the model space is empty: paper space 'Plate' is read in its place"
+
+
+def test_a_file_that_lacks_its_last_line_alone_is_read() -> None:
+    data = dxf(lambda _, m: m.add_circle((0, 0), 1))
+    design = read(
+        data[: data.rindex(b"  0\r\nEOF" if b"\r\n" in data else b"  0\nEOF")], "test", Reading(TOLERANCE)
+    )
+    assert design.area.area == pytest.approx(math.pi, abs=0.01)
+    assert "does not finish with EOF" in design.warnings[0]
+    more = read(data + b"trailing words\n", "test", Reading(TOLERANCE))
+    assert more.area.equals(design.area)
+
+
+@pytest.mark.parametrize(("measurement", "size"), [(0, 50.8), (1, 2.0)])
+def test_without_a_unit_imperial_measures_are_inches(measurement: int, size: float) -> None:
+    def draw(document: Any, model: Any) -> None:
+        document.header["$MEASUREMENT"] = measurement
+        model.add_circle((0, 0), 1)
+
+    design = read(dxf(draw, units=0), "test", Reading(TOLERANCE))
+    assert design.size == pytest.approx((size, size), abs=2 * TOLERANCE)
+    assert "names no unit" in design.warnings[0]
+    assert read(dxf(draw, units=0), "test", Reading(TOLERANCE, unit="mm")).size[0] == pytest.approx(
+        2, abs=0.01
+    )
+
+
+def test_metres_that_make_a_drawing_too_large_are_mm() -> None:
+    design = read(dxf(lambda _, m: m.add_circle((0, 0), 60), units=6), "test", Reading(TOLERANCE))
+    assert design.size == pytest.approx((120, 120), abs=0.01)
+    assert "would be 120 m large, drawn in metres, as its header says: mm are taken" in design.warnings[0]
+    kept = read(dxf(lambda _, m: m.add_circle((0, 0), 4), units=6), "test", Reading(TOLERANCE))
+    assert kept.size == pytest.approx((8000, 8000), abs=0.01)
+
+
+def test_a_drawing_in_coordinates_of_a_map_is_moved_to_the_origin() -> None:
+    def draw(_: Any, model: Any) -> None:
+        model.add_lwpolyline([(3.5e8, 5e9), (3.5e8 + 4, 5e9), (3.5e8, 5e9 + 3)], close=True)
+
+    design = drawn(draw)
+    assert design.bounds == pytest.approx((0, 0, 4, 3), abs=1e-5)
+    assert design.area.area == pytest.approx(6, abs=1e-5)
+    assert "350000, 5e+06 m from the origin, and is moved there" in design.warnings[0]

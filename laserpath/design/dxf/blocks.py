@@ -100,12 +100,12 @@ class Walk:
 
     def __init__(self, document: Document, tolerance: float) -> None:
         self._layers, self._blocks = document.layers, document.drawing.blocks
-        self._model, self._unit = document.drawing.modelspace(), document.unit
+        self._model, self._unit = document.space, document.unit
         self._tolerance = tolerance / document.unit
         self._drawn: dict[tuple[str, int], Ink] = {}
 
     def ink(self) -> Ink:
-        """All that the model space shows."""
+        """All that the drawing shows."""
         return self._ink(self._model, 0, ())
 
     def _ink(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Ink:

@@ -54,7 +54,8 @@ _UNITS = {
 
 _BINARY = b"AutoCAD Binary DXF\r\n\x1a\x00"
 _ENTITY = re.compile(rb"^[ \t]*0[ \t]*\r?\n[ \t]*[A-Z]", re.MULTILINE)
-_END = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*EOF\s*\Z")
+_END = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*EOF\s*(\Z|\n)")
+_SECTION_ENDS = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*ENDSEC\s*\Z")
 
 logging.getLogger("ezdxf").addHandler(logging.NullHandler())  # it talks to stderr if nobody listens
 
@@ -65,11 +66,15 @@ class Document:
     def __init__(self, data: bytes, reading: Reading) -> None:
         _sniff(data)
         self.warnings: list[str] = []
+        if not data.startswith(_BINARY) and not _END.search(data):
+            self.warnings.append("the DXF does not finish with EOF, but its last section is whole")
+            data = data.rstrip() + b"\n  0\nEOF\n"
         self.source: list[str] = []
         self.drawing = self._loaded(data)
-        self.unit = self._unit(b"$INSUNITS" in data, reading.unit)
+        imperial = b"$MEASUREMENT" in data and self.drawing.header.get("$MEASUREMENT", 1) == 0
+        self.unit = self._unit(b"$INSUNITS" in data, reading.unit, imperial)
         self.layers = Layers(self.drawing, reading.layers)
-        self._warn_of_paper()
+        self.space = self._space()
 
     def _loaded(self, data: bytes) -> Any:
         # Only by a path does ezdxf find out the encoding, and whether the file is binary.
@@ -101,18 +106,32 @@ class Document:
         )
         return drawing
 
-    def _warn_of_paper(self) -> None:
-        """Paper space holds frames and views, at a scale of its own."""
-        for layout in self.drawing.layouts:
-            n = 0 if layout.is_modelspace else sum(one.dxftype() != "VIEWPORT" for one in layout)
-            if n:
-                self.warnings.append(
-                    f"paper space {layout.name!r} holds {n} entit{'ies' if n > 1 else 'y'}: "
-                    "only the model space is read"
-                )
+    def _space(self) -> Any:
+        """The model space; of a drawing that has nothing in it the fullest sheet of the paper space.
 
-    def _unit(self, stated: bool, wanted: str | None) -> float:
-        """A unit of the drawing, mm."""
+        Paper space holds frames and views, at a scale of its own.
+        """
+        model = self.drawing.modelspace()
+        drawn = {
+            layout: n
+            for layout in self.drawing.layouts
+            if not layout.is_modelspace and (n := sum(one.dxftype() != "VIEWPORT" for one in layout))
+        }
+        if drawn and len(model) == 0:
+            fullest = max(drawn, key=drawn.__getitem__)
+            self.warnings.append(
+                f"the model space is empty: paper space {fullest.name!r} is read in its place"
+            )
+            return fullest
+        for layout, n in drawn.items():
+            self.warnings.append(
+                f"paper space {layout.name!r} holds {n} entit{'ies' if n > 1 else 'y'}: "
+                "only the model space is read"
+            )
+        return model
+
+    def _unit(self, stated: bool, wanted: str | None, imperial: bool) -> float:
+        """A unit of the drawing, mm. imperial: whether the header says so, if it says no more."""
         # Where the file has no header, ezdxf's own says metres.
         number = self.drawing.header.get("$INSUNITS", 0) if stated else 0
         if number:
@@ -128,9 +147,24 @@ class Document:
         if wanted is not None:
             self.source.append(f"drawn in {wanted}, as asked for")
             return float(LENGTH[wanted])
+        if imperial:
+            self.warnings.append(
+                "the header names no unit but imperial measures, and inches are taken: --unit mm if it is mm"
+            )
+            self.source.append("taken to be drawn in inches")
+            return float(_INCH)
         self.warnings.append("the header names no unit, and mm are taken: give the unit if it is another")
         self.source.append("taken to be drawn in mm")
         return 1.0
+
+    def take_mm(self, size: float) -> None:
+        """Take mm for the unit, because what the header says would make the drawing `size` mm large."""
+        name = self.source.pop()
+        self.unit = 1.0
+        self.warnings.append(
+            f"the drawing would be {size / 1000:.4g} m large, {name}: mm are taken instead, look at its size"
+        )
+        self.source.append("taken to be drawn in mm")
 
 
 class Layers:
@@ -208,7 +242,7 @@ def _sniff(data: bytes) -> None:
     head = data[:4096].removeprefix(b"\xef\xbb\xbf")
     if not re.match(rb"\s*(999\r?\n[^\n]*\n\s*)*0[ \t]*\r?\n[ \t]*SECTION", head):
         raise InputError("the file is not DXF: it does not begin with a SECTION")
-    if not _END.search(data[-4096:]):
+    if not _END.search(data) and not _SECTION_ENDS.search(data[-4096:]):
         raise InputError("the DXF is cut off: it does not finish with EOF")
     entities = sum(1 for _ in _ENTITY.finditer(data))
     if entities > MOST:

@@ -27,6 +27,8 @@ from laserpath.errors import InputError
 from laserpath.types import Design
 
 SAME = 1e-6  # mm: outlines closer than this are drawn twice
+METRE = 1000.0  # mm: units from here on are taken for mm where they make a drawing too large
+FARTHEST = 1e10  # mm from the origin: within it the coordinates are good to 2 nm
 GAP, GAPS = 1e-4, 10.0
 """What may be between two loose ends that are meant to meet: of the drawing's size, and of the tolerance.
 
@@ -43,12 +45,15 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 def _design(document: Document, name: str, reading: Reading) -> Design:
     ink = Walk(document, reading.tolerance).ink()
     document.layers.check()
+    if document.unit >= METRE and (size := _size(ink) * document.unit) > LARGEST:
+        document.take_mm(size)
+        ink = Walk(document, reading.tolerance).ink()
     counts = np.array([document.layers.counts(k) for k in range(len(document.layers.names))])
     warnings = [*document.warnings, *told.left_out(ink.other, document.layers)]
     warnings += told.hidden(ink, counts, document.layers)
     curves = _Curves(ink, counts[ink.layer], document.unit, reading.tolerance)
     area, said = curves.area(document.layers, reading)
-    warnings += said
+    warnings += [*curves.said, *said]
     if area.is_empty:
         raise InputError(told.why_empty(warnings, reading.layers))
     return Design(
@@ -65,10 +70,11 @@ class _Curves:
         size = ink.size[keep]
         which = np.repeat(begin[keep] + size - np.cumsum(size), size) + np.arange(size.sum())
         cubics = ink.cubics[which] * unit
+        cubics, self.said = _near(cubics)
         if not (np.isfinite(cubics).all() and np.abs(cubics).max(initial=0) <= LARGEST):
             raise InputError(
-                f"what is drawn reaches farther than {LARGEST / 1000:g} m from the origin; "
-                "move it there, and check the unit"
+                f"what is drawn reaches farther than {LARGEST / 1000:g} m; check the unit, and look for "
+                "something far off the rest"
             )
         self._cubics = np.split(cubics, np.cumsum(size)[:-1]) if len(size) else []
         self._tolerance = tolerance
@@ -147,6 +153,23 @@ class _Curves:
             seen.add(forward)
             keep.append(k)
         return np.array(keep, dtype=np.intp), len(pen) - len(keep)
+
+
+def _size(ink: Ink) -> float:
+    """The larger side of what is drawn, in its unit; inf if it is not finite."""
+    if not len(ink.cubics):
+        return 0.0
+    size = float(np.ptp(ink.cubics, axis=(0, 1)).max())
+    return size if np.isfinite(size) else np.inf
+
+
+def _near(cubics: Floats) -> tuple[Floats, list[str]]:
+    """Curves near the origin: what is drawn far off it, as in coordinates of a map, is moved there."""
+    if not len(cubics) or not LARGEST < np.abs(cubics).max() < FARTHEST:
+        return cubics, []
+    low = np.floor(cubics.min(axis=(0, 1)))
+    x, y = (low / 1000).tolist()
+    return cubics - low, [f"what is drawn lies {x:.6g}, {y:.6g} m from the origin, and is moved there"]
 
 
 def _bridged(parts: Sequence[Floats]) -> Floats:
