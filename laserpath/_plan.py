@@ -6,6 +6,7 @@ is the G-code that was written, read back by the parser.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,13 +131,14 @@ def plan(
         start, design, target, process, settings, progress, stopped=curve.stopped,
         ship=lambda path: _read(write_program(path, design, process, settings), machine)[0],
     )  # fmt: skip
+    _measuring(progress, solution)
     warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
     program = write_program(solution.toolpath, design, process, settings, warnings)
     toolpath, sent = _read(program, machine)
     first, first_sent = _read(write_program(start, design, process, settings), machine)
     run = execute(toolpath, process, sent)
     exposed = shone(run, process)
-    check_exposes(exposed, solution.toolpath, design, process, settings)
+    check_exposes(exposed, toolpath, solution.toolpath, design, process, settings)
     commanded = expose(toolpath, run, toolpath, design, target, process, sent)
     executed = expose(exposed, run, toolpath, design, target, process, sent)
     widths = sorted({*WIDTHS, settings.blur})
@@ -155,6 +157,13 @@ def plan(
         inspection=inspect(executed, design, optics.fwhm(spot), resin.critical_dose),
     )
     return Plan(design, process, settings, target, start, solution, toolpath, run, program, result, at.notes)
+
+
+def _measuring(progress: Listener | None, solution: Solution) -> None:
+    """Tell that what is left is to measure. Who stops the optimiser now is too late: it has ended."""
+    if progress:
+        with contextlib.suppress(KeyboardInterrupt):
+            progress(Progress("measure", 1, 1, float(solution.loss[-1]) if len(solution.loss) else 0.0))
 
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:

@@ -65,12 +65,16 @@ class Strength:
 
 
 def strength(process: Process, settings: Settings, design: Design | None = None) -> Strength:
-    """The laser, and a line at the highest speed: of the machine, or that the head reaches in the design."""
+    """The laser, and a line at the highest speed: of the machine, or that the head reaches in the design.
+
+    Where power follows the speed, it is the machine's: a program tells the power for that.
+    """
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     energy, speed = process.resin.critical_dose * settings.pitch_fwhm * fwhm, min(machine.speed_max)
     if design is not None:
         long = math.hypot(*design.size)
-        speed = min(speed, math.sqrt(min(machine.acceleration) * long))
+        if not gcode.dialect(machine.dialect).dynamic_power:
+            speed = min(speed, math.sqrt(min(machine.acceleration) * long))
         energy *= max(1.0, fwhm / long)
     return Strength(machine, float(power_for(energy, speed, process.spot)), speed)
 
@@ -107,11 +111,12 @@ def too_strong(process: Process, settings: Settings, design: Design | None = Non
 
 
 def check_exposes(
-    exposed: Toolpath, planned: Toolpath, design: Design, process: Process, settings: Settings
+    exposed: Toolpath, told: Toolpath, planned: Toolpath, design: Design, process: Process, settings: Settings
 ) -> None:
     """Refuse a program that exposes nothing.
 
-    exposed: what shines, as the controller executes the program.  planned: what it was written from.
+    exposed: what shines, as the controller executes the program.  told: what that says.  planned: what it was
+    written from.  A dot that the controller passes too quickly is no matter of the laser, and let through.
     """
     if _lit(exposed):
         return
@@ -120,23 +125,20 @@ def check_exposes(
         found = min(found, _strength_of(planned, process), key=lambda one: one.power)
     if found.ratio > 1:
         raise InputError(_nothing(found, _line(process)))
-    raise InputError(
-        f"the program would expose nothing: design {design.name!r}, {_size(design)}, "
-        f"{_too_small(design, process)}"
-    )
-
-
-def _too_small(design: Design, process: Process) -> str:
-    """Why a design is left out though the laser is weak enough."""
     controller = convert.controller(process.machine)
     shortest = controller.shortest_move if isinstance(controller, gcode.motion.Marlin) else 0.0
-    long = math.hypot(*design.size)
+    who, long = (
+        f"the program would expose nothing: design {design.name!r}, {_size(design)},",
+        math.hypot(*design.size),
+    )
     if shortest > long:
-        return (
-            f"is too small for machine {process.machine.name!r}, which leaves out moves below "
+        raise InputError(
+            f"{who} is too small for machine {process.machine.name!r}, which leaves out moves below "
             f"{1000 * shortest:.3g} µm, {shortest / long:.2g} times its length: take more steps_per_mm"
         )
-    return f"is too fine for the spot of {1000 * optics.fwhm(process.spot):.3g} µm: take a narrower spot"
+    if not _lit(told):
+        fwhm = 1000 * optics.fwhm(process.spot)
+        raise InputError(f"{who} is too fine for the spot of {fwhm:.3g} µm: take a narrower spot")
 
 
 def _nothing(found: Strength, line: str) -> str:

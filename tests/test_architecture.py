@@ -35,7 +35,7 @@ FLOORS = (
     {"project"},
     {"target", "objective", "metrics", "pace", "placement", "program", "attenuation"},
     {"blur", "curve", "smooth", "measure", "window", "toolpath_svg", "calibration"},
-    {"rate"},
+    {"rate", "forecast"},
     {"optimise", "report", "framing"},
     {"stages", "tryout", "relief", "simulation"},
     {"tolerance", "comparison"},

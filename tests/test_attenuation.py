@@ -82,7 +82,7 @@ def test_a_path_that_is_dark_is_measured_without_an_error():
 def test_a_path_that_was_never_lit_is_not_the_laser_s_fault():
     dark = Toolpath(np.array([[0.0, 0], [0.02, 0]]), np.zeros(1), np.full(1, 50.0))
     with pytest.raises(InputError, match="too fine for the spot of 1 µm"):
-        check_exposes(dark, dark, CELL, FINE, Settings())
+        check_exposes(dark, dark, dark, CELL, FINE, Settings())
 
 
 def test_a_weak_laser_is_told_how_much_is_lacking():

@@ -423,7 +423,7 @@ def test_an_error_of_the_gcode_package_is_a_sentence_too(
 
     library.iterating = fail
     assert run("plan", "square.svg") == 2
-    assert capsys.readouterr().err.splitlines()[1:] == ["laserpath: feed 1 is too slow"]
+    assert capsys.readouterr().err.splitlines()[2:] == ["laserpath: feed 1 is too slow"]
 
 
 def test_a_fault_of_ours_is_not_passed_off_as_bad_input(design: Path, library: Library) -> None:
@@ -450,7 +450,9 @@ def test_the_first_interrupt_finishes_with_the_best_so_far(
     library.iterating = at(3)
     assert run("plan", "square.svg") == 0
     said = capfd.readouterr()
-    assert "finishing with the best so far" in said.err
+    assert re.search(
+        r"stopping with the best so far: measuring and writing it, about \d+ s; Ctrl-C again", said.err
+    )
     assert "The optimiser was stopped by the user" in said.out
     assert beside(design) == NAMES
 
@@ -492,7 +494,7 @@ def test_ctrl_c_at_a_real_terminal(tmp_path: Path, presses: int, code: int) -> N
         stderr=theirs,
     ) as process:
         seen, ends = "", time.monotonic() + 120
-        for awaited in [r"loss \d", "finishing"][:presses]:
+        for awaited in [r"loss \d", "stopping"][:presses]:
             while not re.search(awaited, seen) and time.monotonic() < ends:
                 if select.select([ours], [], [], 1)[0]:
                     seen += os.read(ours, 4096).decode(errors="replace")

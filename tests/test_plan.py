@@ -107,7 +107,8 @@ def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
             raise KeyboardInterrupt
 
     plan = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK, progress=listen)
-    assert [p.iteration for p in seen] == list(range(1, 31))
+    assert [p.iteration for p in seen] == [*range(1, 31), 1]
+    assert [p.stage for p in seen[-2:]] == [seen[29].stage, "measure"]
     assert plan.solution.stopped
     assert "stopped by the user after 30" in plan.solution.result
     assert plan.report.commanded.figures.epe_mean < plan.report.start.figures.epe_mean

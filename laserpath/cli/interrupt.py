@@ -9,9 +9,14 @@ import os
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_NOTICE = b"\nlaserpath: finishing with the best so far; Ctrl-C again stops and writes nothing\n"
+from laserpath.cli.show import rough
+
+if TYPE_CHECKING:
+    from laserpath.cli.progress import Meter
+
+_NOTICE = "\nlaserpath: stopping with the best so far: {left}{time}; Ctrl-C again stops and writes nothing\n"
 
 
 class Stopped(BaseException):
@@ -22,6 +27,8 @@ class Interrupts:
     """What Ctrl-C does while a plan is made: a context manager around it."""
 
     def __init__(self) -> None:
+        self._left = "finishing"
+        self._meter: Meter | None = None
         self._optimising = False
         self._asked = False
         self._told = False
@@ -38,11 +45,17 @@ class Interrupts:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
+    def told_by(self, meter: Meter) -> None:
+        """Who knows how long it takes to end with the best so far, and is told when that begins."""
+        self._left, self._meter = "measuring and writing it", meter
+
     def on_progress(self) -> None:
         """Called by the optimiser in each iteration: the place where it can be asked to finish."""
         self._optimising = True
         if self._asked and not self._told:
             self._told = True
+            if self._meter is not None:
+                self._meter.finishing()
             raise KeyboardInterrupt
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -50,4 +63,5 @@ class Interrupts:
             raise Stopped
         self._asked = True
         # Neither print nor click.echo: the signal may have come in the middle of one.
-        os.write(2, _NOTICE)
+        time = "" if self._meter is None else f", about {rough(self._meter.ending)}"
+        os.write(2, _NOTICE.format(left=self._left, time=time).encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath import project, request
-from laserpath.cli import show
+from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grey import plan_grey
 from laserpath.cli.grouped import GroupedCommand, options
@@ -68,13 +68,14 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
         talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
         job = Job(file, asked, said, process, settings, folder, talk)
-        with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
+        with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
+            interrupts.told_by(meter)
 
-            def listen(progress: Progress) -> None:
-                bar(progress)
+            def listen(now: Progress) -> None:
+                meter(now)
                 interrupts.on_progress()
 
-            made = plan_grey(job, listen) if asked.get("grey") else _plan(job, listen)
+            made = plan_grey(job, listen) if asked.get("grey") else _plan(job, listen, meter)
     for sentence in made.warnings:
         talk.warn(sentence)
     if said["json"]:
@@ -86,7 +87,7 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
         context.exit(TOLERANCE_MISSED)
 
 
-def _plan(job: Job, listen: Callable[[Progress], None]) -> Made:
+def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
     """Plan a drawing and write its files."""
     frame, save_project = job.given["frame"], job.given["save_project"]
     import laserpath
@@ -94,17 +95,17 @@ def _plan(job: Job, listen: Callable[[Progress], None]) -> Made:
     from laserpath.design import FLATTEN_FWHM
 
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
-    drawn = laserpath.load(
-        job.file,
-        tolerance=tolerance,
-        reading=request.reading_of(job.asked, tolerance),
-        arrangement=request.arrangement_of(job.asked),
-    )
+    with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
+        drawn = laserpath.load(
+            job.file,
+            tolerance=tolerance,
+            reading=request.reading_of(job.asked, tolerance),
+            arrangement=request.arrangement_of(job.asked),
+        )
     job.talk.tell(show.in_short(drawn))
     for note in show.placing(drawn, job.process, job.settings):
         job.talk.tell(note)
-    if long := show.at_least(drawn, job.process):
-        job.talk.warn(long)
+    progress.expect(drawn, job.process, job.settings, job.talk, meter)
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
     written = planned.write(job.folder, frame=frame, project=save_project)

@@ -1,4 +1,4 @@
-"""What the user sees of a plan: the progress bar, the table at its end, or JSON."""
+"""What the user sees of a plan: what is expected, the table at its end, or JSON."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from laserpath import Figures, Plan, Progress
+    from laserpath import Figures, Plan
+    from laserpath.forecast import Forecast
     from laserpath.results import Limit
     from laserpath.types import Design, Process, Settings
-
-Bar = Callable[["Progress"], None]
 
 _ROWS = {
     "epe_mean": "Edge error, mean",
@@ -67,15 +66,34 @@ class Talk:
         return f"{time.monotonic() - self.start:.1f} s: " if self.verbose else ""
 
 
-def at_least(design: Design, process: Process) -> str:
-    """`4 min to write at least`: its area in lines 1.2 FWHM apart at full speed; nothing if that is short."""
-    from laserpath import optics
-    from laserpath.report.rows import duration
+def expected(forecast: Forecast) -> str:
+    """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: all within a factor of 3."""
+    from laserpath.report.rows import number
 
-    seconds = design.area.area / (1.2 * optics.fwhm(process.spot) * min(process.machine.speed_max))
-    if seconds < _LONG:
+    return (
+        f"about {rough(forecast.plan_seconds)} to plan, with "
+        f"{number(forecast.memory / 1e9, 1)} GB of memory; about {rough(forecast.write_seconds)} to write"
+    )
+
+
+def too_long(forecast: Forecast) -> str:
+    """A question if it takes so long that the size may be wrong."""
+    write, plan = forecast.write_seconds, forecast.plan_seconds
+    if max(write, plan) < _LONG:
         return ""
-    return f"{duration(seconds)} to write at least, and long to plan; is the size as meant?"
+    return f"about {rough(write)} to write and {rough(plan)} to plan: is the size as meant?"
+
+
+def rough(seconds: float) -> str:
+    """As much of a time as is worth saying: 0.9 s, 8 s, 40 s, 13 min, 2 h 10 min, 14 h."""
+    steps = ((1, 0.1), (20, 1), (120, 10), (3600, 60), (36000, 600), (math.inf, 3600))
+    step = next(step for most, step in steps if seconds < most)
+    whole = max(round(seconds / step), 1)
+    if step < 60:
+        return f"{whole * step:g} s"
+    minutes = whole * step // 60
+    parts = (f"{minutes // 60} h" * (minutes >= 60), f"{minutes % 60} min" * (minutes % 60 > 0))
+    return " ".join(part for part in parts if part)
 
 
 def in_short(design: Design) -> str:
@@ -120,40 +138,6 @@ def layers_bar(*, hidden: bool = False) -> Iterator[Callable[[float, int], None]
     ) as bar:  # fmt: skip
         task = bar.add_task("layers", total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)
-
-
-@contextmanager
-def progress_bar(iterations: int, *, hidden: bool = False) -> Iterator[Bar]:
-    """A bar over all stages on stderr, with loss and time left; nothing where stderr is no terminal."""
-    from rich import progress as rich
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if hidden or not console.is_terminal:
-        yield lambda progress: None
-        return
-    columns = (
-        rich.TextColumn("{task.description:<10}"), rich.BarColumn(), rich.TaskProgressColumn(),
-        rich.TextColumn("loss {task.fields[loss]}"), rich.TimeRemainingColumn(),
-    )  # fmt: skip
-    with rich.Progress(
-        *columns, console=console, transient=True,
-        redirect_stdout=False, redirect_stderr=False,
-    ) as bar:  # fmt: skip
-        task = bar.add_task("reading", total=iterations, loss="–")
-        before, stage, last = 0, "", 0
-
-        def update(progress: Progress) -> None:
-            nonlocal before, stage, last
-            if progress.stage != stage or progress.iteration < last:
-                before, stage = before + last, progress.stage
-            last = progress.iteration
-            done, end = before + last, max(iterations, before + progress.of)
-            # After the last iteration the plan is measured and drawn, which takes a while too.
-            name = stage if done < end else "measuring"
-            bar.update(task, description=name, completed=done, total=end, loss=f"{progress.loss:.4g}")
-
-        yield update
 
 
 def summary(plan: Plan, written: Iterable[Path]) -> None:

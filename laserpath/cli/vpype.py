@@ -14,7 +14,7 @@ import vpype
 import vpype_cli
 
 from laserpath import request
-from laserpath.cli import show
+from laserpath.cli import progress, show
 from laserpath.cli.grouped import GroupedCommand, Options, Said, options
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
 from laserpath.errors import InputError
@@ -90,8 +90,9 @@ def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
     talk.tell(show.in_short(drawn))
     for note in show.placing(drawn, process, settings):
         talk.tell(note)
-    with show.progress_bar(settings.iterations, hidden=said["quiet"]) as bar:
-        planned = plan(drawn, process, settings, progress=bar)
+    with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
+        progress.expect(drawn, process, settings, talk, meter)
+        planned = plan(drawn, process, settings, progress=meter)
         written = planned.write(folder, frame=said["frame"])
     warnings = tuple(show.warnings(planned, frame=said["frame"]))
     for sentence in warnings:

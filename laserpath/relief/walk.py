@@ -143,7 +143,7 @@ def plan_relief(
     shipped = convert.from_moves(gcode.parse(program, spoken, machine.s_max), machine)
     model, run = accurate_model(grid, spot), execute(shipped, process)
     exposed = shone(run, process)
-    check_exposes(exposed, path, design, process, settings)
+    check_exposes(exposed, shipped, path, design, process, settings)
     dose, inside = model.dose(exposed), _within(grid, design)
     return ReliefPlan(
         relief, process, settings, grid, wanted, shipped, program, dose,

@@ -1,0 +1,246 @@
+"""How far a plan is: one share and one time left for the whole of it, on a terminal and in plain lines.
+
+The forecast says what trying curves, solving, and measuring and writing take. What is done counts as so much
+of that; what turns out to be needless (a curve that is like another, iterations after the optimiser has ended
+by itself) counts as done, but not as work. The computer's pace is the seconds that passed ÷ the seconds
+forecast for the work; the time left is what is left of the forecast, at that pace. It is shown when the pace
+is known, falls, and rises only where it would be far too short.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from laserpath.cli.show import Talk, expected, rough, too_long
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from laserpath import Progress
+    from laserpath.forecast import Forecast
+    from laserpath.types import Design, Process, Settings
+
+_TRIES = 3
+"""Curves that are tried as a rule."""
+
+_ATTEMPTS = 4
+"""Plans that a tolerance takes at most: `tolerance`."""
+
+_KNOWN = 0.03
+"""Of the whole forecast: as soon as so much is done, the pace is known, and the time left is shown."""
+
+_RISE = 1.3
+"""A time left that grows by less is not shown: it was uncertain before."""
+
+_JUMP = 8.0
+"""Times as much as usual is forecast for what was left out."""
+
+_EVERY, _STEP = 30.0, 0.1
+"""s, and share of the whole: a plain line is said after as much of either, whichever comes first."""
+
+_SILENT = 5.0
+"""s of reading before a plain line says so, and between two lines at least."""
+
+_ENDING = "measuring and writing"
+_NAMES = {"try": "trying curves", "find": "finding", "shape": "shaping", "refine": "refining"}
+
+
+class Meter:
+    """Share and time left of one plan, fed with its `Progress`. Shares never go back.
+
+    iterations: that the settings allow.  clock: s.
+    """
+
+    def __init__(self, iterations: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._iterations, self._clock = max(iterations, 1), clock
+        self._start = self._told = self._heard = clock()
+        self._parts = (0.0, 0.9, 0.1)
+        self._tried, self._before, self._attempts = 0, 0, 1
+        self._stage, self._last = "", 0
+        self._work = self._done = 0.0
+        self._shown: float | None = None
+        self.name, self.loss = "reading", ""
+        self.heard: Callable[[], None] = lambda: None
+
+    def expect(self, forecast: Forecast, attempts: int = 1) -> None:
+        """What is to be done, in how many attempts at most (a tolerance has several); time begins here."""
+        self._parts = (forecast.trying, forecast.solving, forecast.finishing)
+        self._attempts = attempts
+        self._start = self._told = self._heard = self._clock()
+        self.name = "starting"
+
+    def __call__(self, progress: Progress) -> None:
+        """The planner has come so far."""
+        self.name = _NAMES.get(progress.stage, progress.stage)
+        if progress.stage == "measure":
+            self.finishing()
+            return
+        self.loss = f"{progress.loss:.4g}"
+        self._count(progress)
+        trying, solving, _ = self._parts
+        if progress.stage == "try":
+            of = max(_TRIES, self._tried)
+            done = trying * (self._tried - 1 + progress.iteration / max(progress.of, 1)) / of
+        else:
+            iterations = min((self._before + progress.iteration) / self._iterations, self._attempts)
+            done = trying + solving * iterations / self._attempts
+        self._advance(done)
+
+    def finishing(self) -> None:
+        """All that is left is to measure and to write."""
+        self.name = _ENDING
+        self._advance(self._parts[0] + self._parts[1])
+
+    @property
+    def share(self) -> float:
+        """0…1 of the whole."""
+        return self._done / sum(self._parts)
+
+    @property
+    def left(self) -> float | None:
+        """S until the files are written; None before anything is known."""
+        return None if self._shown is None else max(self._shown - (self._clock() - self._told), 0.0)
+
+    @property
+    def ending(self) -> float:
+        """S that measuring and writing take."""
+        return self._parts[2] * self._pace()
+
+    def _count(self, progress: Progress) -> None:
+        """Note which curve, stage and attempt this is."""
+        if progress.stage != self._stage or progress.iteration < self._last:
+            if progress.stage == "try":
+                self._tried += 1
+            elif self._stage != "try":
+                self._before += self._last
+            if progress.stage in ("shape", "find") and self._stage == "refine":
+                # Another attempt; what the one before left out is done.
+                self._before = self._iterations * -(-self._before // self._iterations)
+        self._stage, self._last = progress.stage, progress.iteration
+
+    def _advance(self, done: float) -> None:
+        """`done` of the forecast's seconds are behind us; a jump over what was needless is no work."""
+        gained = max(done - self._done, 0.0)
+        self._done += gained
+        passed, self._heard = self._clock() - self._heard, self._clock()
+        # A jump is no work, but time has passed as in work.
+        usual = passed / self._pace() if passed > 0 else 0.0
+        self._work += gained if gained < _JUMP * usual else usual
+        if self._work < _KNOWN * sum(self._parts) and self.name != _ENDING:
+            self.heard()
+            return
+        left = self._pace() * (sum(self._parts) - self._done)
+        now = self.left
+        if now is None or left < now or left > _RISE * now + 1:
+            self._shown, self._told = left, self._clock()
+        else:
+            self._shown, self._told = now, self._clock()
+        self.heard()
+
+    def _pace(self) -> float:
+        """Seconds for a second of the forecast."""
+        if self._work < _KNOWN * sum(self._parts):
+            return 1.0
+        return (self._clock() - self._start) / self._work
+
+
+@contextmanager
+def meter(iterations: int, *, hidden: bool = False) -> Iterator[Meter]:
+    """A meter that is seen on stderr: a bar on a terminal, else a plain line now and then."""
+    from rich.console import Console
+
+    console, made = Console(stderr=True), Meter(iterations)
+    if hidden:
+        yield made
+    elif console.is_terminal:
+        with _bar(made, console):
+            yield made
+    else:
+        made.heard = Lines(made)
+        yield made
+
+
+class Lines:
+    """What a meter says where there is no terminal: a line after 30 s or 10 %, none in the first 5 s."""
+
+    def __init__(self, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
+        self._meter, self._clock = meter, clock
+        self._at, self._share = clock(), 0.0
+
+    def __call__(self) -> None:
+        """Say a line, if it is time for one."""
+        passed, gained = self._clock() - self._at, self._meter.share - self._share
+        if passed >= _SILENT and (passed >= _EVERY or gained >= _STEP):
+            self._at, self._share = self._clock(), self._meter.share
+            click.echo(f"laserpath: {line(self._meter)}", err=True)
+
+
+def line(meter: Meter) -> str:
+    """`42 %, refining; about 1 min 20 s left`."""
+    left = "" if meter.left is None else f"; about {rough(meter.left)} left"
+    return f"{100 * meter.share:.0f} %, {meter.name}{left}"
+
+
+@contextmanager
+def _bar(meter: Meter, console: Console) -> Iterator[None]:
+    """The meter on a terminal, which goes on by itself while nothing is told."""
+    from rich import progress as rich
+    from rich.text import Text
+
+    class Left(rich.ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: rich.Task) -> Text:
+            return Text("" if meter.left is None else f"about {rough(meter.left)} left")
+
+    class Stage(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> Text:
+            return Text(f"{meter.name:<13}")
+
+    class Share(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> Text:
+            return Text(f"{100 * meter.share:3.0f}%  loss {meter.loss or '–'}")
+
+    with rich.Progress(
+        Stage(), rich.BarColumn(), Share(), Left(), console=console, transient=True,
+        redirect_stdout=False, redirect_stderr=False,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("", total=1.0)
+        meter.heard = lambda: bar.update(task, completed=meter.share)
+        yield
+
+
+def expect(design: Design, process: Process, settings: Settings, talk: Talk, meter: Meter) -> None:
+    """Say what a plan will take, before it is begun, and what machine and computer cannot do."""
+    from laserpath.forecast import forecast
+
+    found = forecast(design, process, settings)
+    meter.expect(found, 1 if settings.max_epe_fwhm is None else _ATTEMPTS)
+    talk.tell(expected(found))
+    for note in found.notes:
+        talk.tell(note)
+    for warning in (too_long(found), *found.warnings):
+        if warning:
+            talk.warn(warning)
+
+
+@contextmanager
+def reading(name: str, meter: Meter, *, hidden: bool = False) -> Iterator[None]:
+    """While a file is read: the bar says so at once, and where there is none a line does after 5 s."""
+    meter.name = f"reading {name}"
+    if hidden or not isinstance(meter.heard, Lines):
+        yield
+        return
+    late = threading.Timer(_SILENT, lambda: click.echo(f"laserpath: reading {name} …", err=True))
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
