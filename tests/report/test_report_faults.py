@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,13 +18,15 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 from shapely.affinity import rotate, translate
 
+from laserpath import plan
 from laserpath.metrics import cure_figures, edge_errors, inspect
 from laserpath.metrics.regions import numbered
 from laserpath.report.page import facts_of
 from laserpath.report.verdict import Verdict, judge
+from laserpath.report.worst import marked, worst_places
 from laserpath.results import Inspection, Measurement, Report
 from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Grid, Point, Process
+from laserpath.types import Design, Grid, Point, Process, Settings
 
 PROCESS = Process()
 FWHM = PROCESS.spot.fwhm
@@ -255,6 +258,26 @@ def test_coarse_pixels_are_made_fine_enough() -> None:
     coarse = replace(fine, grid=coarse_grid, dose=dose)
     (a,), (b,) = (inspect(one, design(BARS), FWHM, CRITICAL).faults for one in (fine, coarse))
     assert math.dist(a.at, b.at) < FWHM / 3
+
+
+def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
+    executed = printed(BOARD, BOARD.difference(box(5, 4.13, 5.11, 4.26)))
+    found = inspect(executed, design(BOARD), FWHM, CRITICAL)
+    first, *others = marked(worst_places(executed.edges, design(BOARD), FWHM), found, FWHM)
+    assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "hole in a part")
+    assert others and all(one.size is None for one in others)
+    lost = inspect(exposed := printed(DOTTED, SQUARE), design(DOTTED), FWHM, CRITICAL)
+    places = worst_places(exposed.edges, design(DOTTED), FWHM)
+    assert marked(places, lost, FWHM) == places, "the dot's own outline shows it"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["holes", "grating", "text"])
+def test_a_planned_sample_has_no_fault(name: str) -> None:
+    folder = Path(__file__).parents[2] / "samples"
+    made = plan(folder / f"{name}.svg", settings=Settings(iterations=20))
+    assert made.report.inspection is not None
+    assert made.report.inspection.faults == (), made.verdict
 
 
 @pytest.mark.slow
