@@ -272,10 +272,10 @@ def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["holes", "grating", "text"])
-def test_a_planned_sample_has_no_fault(name: str) -> None:
+@pytest.mark.parametrize("name", ["holes", "grating"])
+def test_a_planned_sample_has_all_its_parts_and_gaps(name: str) -> None:
     folder = Path(__file__).parents[2] / "samples"
-    made = plan(folder / f"{name}.svg", settings=Settings(iterations=20))
+    made = plan(folder / f"{name}.svg", settings=Settings(iterations=8))
     assert made.report.inspection is not None
     assert made.report.inspection.faults == (), made.verdict
 
