@@ -35,7 +35,7 @@ from scipy import ndimage
 from laserpath.arrays import Bools, Floats
 from laserpath.metrics.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.overlay import minus
-from laserpath.results import Fault, Inspection, Measurement
+from laserpath.results import Edges, Fault, Inspection, Measurement
 from laserpath.types import Design, Grid
 
 _HAIR = 0.02
@@ -73,16 +73,27 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
     wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
-    samples = max(len(exposure.edges.epe), 1)
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),
         flaws=tuple(sorted(flaws, key=lambda one: -one.area)),
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
-        wrong_outline=float(exposure.edges.missing.sum()) / samples,
+        wrong_outline=_without_edge(exposure.edges, design, fwhm),
         missing=_largest(found.inside, grid, fwhm),
         excess=_largest(found.outside, grid, fwhm),
     )
+
+
+def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
+    """The share of the outline's points without a printed edge near, those along hairs left out."""
+    some = np.flatnonzero(edges.missing)
+    if not len(some):
+        return 0.0
+    out = edges.xy[some] + 2 * _HAIR * fwhm * edges.normal[some]
+    back = edges.xy[some] - 2 * _HAIR * fwhm * edges.normal[some]
+    shapely.prepare(design.area)
+    real = shapely.contains_xy(design.area, *back.T) & ~shapely.contains_xy(design.area, *out.T)
+    return float(real.sum()) / len(edges.epe)
 
 
 def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:

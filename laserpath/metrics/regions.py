@@ -26,6 +26,9 @@ from laserpath.types import Grid, Point
 Labels = NDArray[np.int32]
 """(rows, columns) number of the region of each pixel, from 1; 0: none."""
 
+_WAYS = np.stack([np.sin(np.pi / 8 * np.arange(8)), np.cos(np.pi / 8 * np.arange(8))])
+"""(2, 8) directions (row, column) that a region's size is looked for along."""
+
 _ALL_ROUND = np.ones((3, 3), dtype=bool)
 
 
@@ -89,7 +92,7 @@ def meetings(a: Labels, b: Labels) -> Meetings:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """One connected region. at: its pixel nearest to its middle, (x, y) mm.  size: its longer side, mm.
+    """One connected region. at: its pixel nearest to its middle, (x, y) mm.  size: mm, along its longest way.
 
     area: mm².  clear: of a seam, mm from `at` to the nearest of the regions: half the way between them.
     """
@@ -113,7 +116,7 @@ def blobs(mask: Bools, grid: Grid, least: float = 0.0) -> tuple[Blob, ...]:
 
 def _blob(pixels: Indices, grid: Grid) -> Blob:
     row, column = pixels[np.argmin(np.hypot(*(pixels - pixels.mean(axis=0)).T))]
-    size = float((np.ptp(pixels, axis=0) + 1).max()) * grid.pitch
+    size = float(np.ptp(pixels @ _WAYS, axis=0).max() + 1) * grid.pitch
     at = (float(grid.origin[0] + column * grid.pitch), float(grid.origin[1] + row * grid.pitch))
     return Blob(at, size, len(pixels) * grid.pixel_area)
 

@@ -39,6 +39,11 @@ def too_much_wrong(found: Inspection, fwhm: float) -> bool:
     return found.wrong_area > LEAST_FWHM2 * fwhm**2 and found.wrong_share > WRONG_AREA
 
 
+def too_far_off(found: Inspection) -> bool:
+    """Whether more of the outline has no printed edge near than that of a usable print."""
+    return found.wrong_outline > WRONG_OUTLINE
+
+
 def kinds(faults: Sequence[Fault], fwhm: float, listed: int = 1) -> tuple[str, ...]:
     """`2 pinholes, the largest 0.05 mm at (87.200, 12.600)`, a phrase for each kind, in their order."""
     groups: dict[tuple[str, str], list[Fault]] = {}

@@ -24,7 +24,7 @@ from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
 from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, mean_explained
 from laserpath.report.verdict import Facts, Verdict, judge
-from laserpath.report.worst import Patch, Place, worst_places
+from laserpath.report.worst import Patch, Place, marked, worst_places
 from laserpath.results import Figures, Limit, Report
 from laserpath.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings, Toolpath
@@ -102,7 +102,7 @@ def facts_of(
 
 def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) -> str:
     """The whole page as HTML; without facts there is no design to compare with."""
-    places: Sequence[Place] = facts.places if facts else ()
+    places: Sequence[Place] = marked(facts.places, facts.inspection, facts.fwhm) if facts else ()
     done = "cure" if exposed.process.resin.tone == "negative" else "clear"
     numbers = payload(exposed, places)
     report = facts.report if facts else None

@@ -132,16 +132,11 @@ def judge(facts: Facts) -> Verdict:
 def _level(facts: Facts) -> str:
     figures, found = facts.report.executed.figures, facts.inspection
     over = figures.dose_max / facts.process.resin.over_dose
-    if found.faults or faults.too_much_wrong(found, facts.fwhm) or _far_off(facts) or over > _FAR_OVER:
+    shares = faults.too_much_wrong(found, facts.fwhm) or faults.too_far_off(found)
+    if found.faults or shares or over > _FAR_OVER:
         return "poor"
-    right = figures.epe_p95 <= facts.tolerance and not figures.missing_edges and not found.flaws
+    right = figures.epe_p95 <= facts.tolerance and not found.wrong_outline and not found.flaws
     return "good" if right and over <= _OVER else "fair"
-
-
-def _far_off(facts: Facts) -> bool:
-    """Whether too much of the outline has no printed edge near."""
-    figures = facts.report.executed.figures
-    return figures.missing_edges > faults.WRONG_OUTLINE * figures.samples
 
 
 def _edge_in_short(facts: Facts) -> str:
@@ -164,10 +159,9 @@ def _misses_in_short(facts: Facts) -> str:
         return ", ".join(faults.kinds(found.faults, facts.fwhm))
     if faults.too_much_wrong(found, facts.fwhm):
         return ", ".join(_wrong_in_short(facts))
-    if found.flaws and not _far_off(facts):
+    if found.flaws and not faults.too_far_off(found):
         return ", ".join(faults.kinds(found.flaws, facts.fwhm))
-    if figures.missing_edges:
-        share = figures.missing_edges / max(figures.samples, 1)
+    if share := found.wrong_outline:
         lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * facts.design.area.length, 2)} mm"
         return f"no edge at all along {lost} of the contour"
     return f"at worst {facts.micrometres(figures.epe_max)} off"

@@ -16,6 +16,8 @@ cured more than a FWHM outside it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,11 +30,14 @@ from laserpath.arrays import Floats
 from laserpath.metrics import inspect
 from laserpath.overlay import clipped, crossings
 from laserpath.report.rows import number
-from laserpath.results import Edges, Fault, Measurement
+from laserpath.results import Edges, Fault, Inspection, Measurement
 from laserpath.types import Design, Point
 
 LISTED = 10
 """Places told at most."""
+
+_MARKED = 5
+"""Faults at most that are put before them."""
 
 FLOOR_FWHM = 0.05
 """An edge that is nearer than this is no miss."""
@@ -55,8 +60,18 @@ REASONS = {
     "no edge": "no edge prints near here",
     "motion": "the controller brakes here (right as commanded)",
     "dose": "dose along the edge",
+    "lost": "feature lost",
+    "closed": "gap closed",
+    "cut": "part cut",
+    "joined": "parts joined",
+    "pinhole": "hole in a part",
+    "speck": "speck beside the parts",
+    "bite": "piece missing",
+    "blob": "piece too much",
 }
-"""Kinds of place, in words; how narrow it is goes into the brackets."""
+"""Kinds of place, in words; how narrow it is goes into the brackets. The last eight are those of `results.Fault`."""
+
+_TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,7 @@ class Place:
 
     extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
     spot: its FWHM, mm, where that is known.
+    size: mm, of a fault that no contour sample sees; its epe is half of that, and stands for nothing.
     """
 
     xy: Point
@@ -74,6 +90,7 @@ class Place:
     extent: float
     kind: str
     width: float | None = None
+    size: float | None = None
     spot: float | None = None
 
     @property
@@ -135,6 +152,17 @@ def worst_places(
     right = np.abs(commanded.epe[chosen[heads]]) < _BLAME * error[chosen[heads]]
     braked = (replace(place, kind="motion", width=None) for place in found)
     return tuple(b if r else place for place, b, r in zip(found, braked, right, strict=True))
+
+
+def marked(places: Sequence[Place], found: Inspection, fwhm: float) -> tuple[Place, ...]:
+    """The places with those faults before them that none of them is at; at most `LISTED`."""
+    unseen = [
+        Place(one.at, (0.0, 1.0), (-0.5 if one.kind in _TOO_LITTLE else 0.5) * one.size, False, one.size,
+              one.kind, size=one.size)
+        for one in (*found.faults, *found.flaws)
+        if all(math.dist(one.at, place.xy) > one.size / 2 + fwhm for place in places)
+    ]  # fmt: skip
+    return (*unseen[:_MARKED], *places)[:LISTED]
 
 
 def _linked(xy: Floats, reach: float) -> np.ndarray:

@@ -1,0 +1,298 @@
+"""Designs with known faults, or none: each fault is named with its place, and nothing is red without one.
+
+Printed is the drawing with the faults in it, blurred by the spot; judged is that against the drawing without.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from exposures import make_job, rings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter
+from shapely.affinity import rotate, translate
+
+from laserpath import plan
+from laserpath.metrics import cure_figures, edge_errors, inspect
+from laserpath.metrics.regions import numbered
+from laserpath.report.page import facts_of
+from laserpath.report.verdict import Verdict, judge
+from laserpath.report.worst import marked, worst_places
+from laserpath.results import Inspection, Measurement, Report
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Design, Grid, Point, Process, Settings
+
+PROCESS = Process()
+FWHM = PROCESS.spot.fwhm
+CRITICAL = PROCESS.resin.critical_dose
+box = shapely.box
+Area = shapely.Geometry
+
+
+def design(area: Area) -> Design:
+    return Design(shapely.MultiPolygon([p for p in shapely.get_parts(area) if p.area > 0]), "faulty")
+
+
+def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
+    """What cures where `lit` is exposed, measured against `drawn`."""
+    wanted = design(drawn)
+    grid = grid_for(wanted, PROCESS.spot, 6)
+    dose, wide = (
+        gaussian_filter(rasterise(design(lit), grid).coverage, k * FWHM / 2.355 / grid.pitch)
+        * level
+        * CRITICAL
+        for k in (1, 1.15)
+    )
+    edges = edge_errors(dose, grid, wanted, PROCESS.spot, CRITICAL)
+    target = rasterise(wanted, grid)
+    figures = cure_figures(dose, wide, edges, target, wanted, PROCESS.spot, CRITICAL)
+    return Measurement(replace(figures, write_time=10.0, ideal_time=9.0), grid, dose, edges)
+
+
+def inspected(drawn: Area, lit: Area, level: float = 2.0) -> Inspection:
+    return inspect(printed(drawn, lit, level), design(drawn), FWHM, CRITICAL)
+
+
+def verdict(drawn: Area, lit: Area, level: float = 2.0) -> Verdict:
+    wanted, executed = design(drawn), printed(drawn, lit, level)
+    report = Report(executed, executed, executed)
+    path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
+    return judge(facts_of(report, wanted, path, PROCESS, None, np.zeros(0)))
+
+
+# Drawings
+
+SQUARE = box(0, 0, 3, 3)
+BARS = shapely.union_all([box(0, 0, 1, 3), box(1.3, 0, 2.3, 3)])
+LINES = shapely.union_all([box(0, 0.5 * i, 3, 0.5 * i + 0.2) for i in range(5)])
+RING = shapely.Point(0, 0).buffer(1, quad_segs=64).difference(shapely.Point(0, 0).buffer(0.8, quad_segs=64))
+SLIT = box(0.5, -0.15, 2, 0.15)
+OPEN_RING = RING.difference(SLIT)
+HOLED = SQUARE.difference(box(1, 1, 1.3, 1.3))
+DOTTED = shapely.union_all([SQUARE, box(3.5, 1, 3.7, 1.2)])
+COMB = shapely.union_all([box(0, 0, 3, 0.3), *(box(0.3 * i, 0, 0.3 * i + 0.15, 2) for i in range(10))])
+PADS = shapely.union_all([shapely.Point(x, y).buffer(0.3) for x in range(6) for y in range(6)])
+CHECKED = shapely.MultiPolygon([box(0, 0, 1, 1), box(1, 1, 2, 2)])
+BOARD = shapely.union_all([box(0, 0.8 * i, 10, 0.8 * i + 0.4) for i in range(13)])
+
+
+@dataclass(frozen=True)
+class Case:
+    """drawn, lit: what is wanted and what is exposed.  found: (kind, place) of each fault and flaw."""
+
+    drawn: Area
+    lit: Area
+    level: str
+    found: tuple[tuple[str, Point], ...] = ()
+
+
+CASES = {
+    # Nothing red without a fault: corners are round, so that not all is good.
+    "a square": Case(SQUARE, SQUARE, "good"),
+    "two bars": Case(BARS, BARS, "good"),
+    "a ring": Case(RING, RING, "good"),
+    "an open ring": Case(OPEN_RING, OPEN_RING, "fair"),
+    "a comb": Case(COMB, COMB, "fair"),
+    "pads": Case(PADS, PADS, "good"),
+    "squares that touch at a point": Case(CHECKED, CHECKED, "good"),
+    "a hair between two squares": Case(
+        shapely.union_all([box(0, 0, 1, 1), box(1.001, 0, 2, 1)]), box(0, 0, 2, 1), "fair"
+    ),
+    "squares on a hair": Case(
+        shapely.union_all([box(0, 0, 1, 1), box(1, 0.5, 1.5, 0.5005), box(1.5, 0, 2.5, 1)]),
+        shapely.union_all([box(0, 0, 1, 1), box(1.5, 0, 2.5, 1)]),
+        "fair",
+    ),
+    "all a twentieth of a spot aside": Case(BARS, translate(BARS, 0.05 * FWHM), "good"),
+    "lines half a spot too wide": Case(LINES, LINES.buffer(0.25 * FWHM), "fair"),
+    # Topology.
+    "a dot lost": Case(DOTTED, SQUARE, "poor", (("lost", (3.6, 1.1)),)),
+    "a line lost": Case(LINES, LINES.difference(box(-1, 0.9, 4, 1.3)), "poor", (("lost", (1.5, 1.1)),)),
+    "a line below the spot": Case(
+        shapely.union_all([SQUARE, box(0, 4, 3, 4.03)]), SQUARE, "poor", (("lost", (1.5, 4.015)),)
+    ),
+    "a hole filled": Case(HOLED, SQUARE, "poor", (("closed", (1.15, 1.15)),)),
+    "a slit below the spot": Case(
+        shapely.union_all([box(0, 0, 1, 3), box(1.03, 0, 2, 3)]), box(0, 0, 2, 3), "poor",
+        (("joined", (1.015, 1.5)),),
+    ),
+    "two bars bridged": Case(BARS, BARS.union(box(0.9, 1, 1.4, 1.2)), "poor", (("joined", (1.15, 1.1)),)),
+    "two bars bridged twice": Case(
+        BARS, BARS.union(box(0.9, 0.5, 1.4, 0.7)).union(box(0.9, 2, 1.4, 2.3)), "poor",
+        (("joined", (1.15, 0.6)), ("joined", (1.15, 2.15))),
+    ),
+    "an open ring bridged": Case(OPEN_RING, RING, "poor", (("closed", (0.9, 0)),)),
+    "a line cut": Case(LINES, LINES.difference(box(1.5, 0.9, 1.7, 1.3)), "poor", (("cut", (1.6, 1.1)),)),
+    "a ring cut": Case(RING, OPEN_RING, "poor", (("cut", (0.9, 0)),)),
+    "a ring cut twice": Case(
+        RING, RING.difference(box(-2, -0.15, 2, 0.15)), "poor", (("cut", (0.9, 0)), ("cut", (-0.9, 0)))
+    ),
+    "a dot lost and a bar bridged": Case(
+        shapely.union_all([BARS, box(3, 1, 3.2, 1.2)]), BARS.union(box(0.9, 1, 1.4, 1.2)), "poor",
+        (("lost", (3.1, 1.1)), ("joined", (1.15, 1.1))),
+    ),
+    # Shares.
+    "a pinhole": Case(
+        BOARD, BOARD.difference(box(5, 4.13, 5.11, 4.26)), "fair", (("pinhole", (5.055, 4.195)),)
+    ),
+    "a speck": Case(BOARD, BOARD.union(box(5, 4.54, 5.1, 4.64)), "fair", (("speck", (5.05, 4.59)),)),
+    "a fortieth of the area": Case(
+        SQUARE, SQUARE.difference(box(2.5, 1, 4, 1.5)), "poor", (("bite", (2.7, 1.25)),)
+    ),
+    "printed beside": Case(SQUARE, SQUARE.union(box(2.5, 1, 3.4, 1.5)), "poor", (("blob", (3.2, 1.25)),)),
+    "a hole in the middle": Case(
+        SQUARE, SQUARE.difference(box(1, 1, 2, 2)), "poor", (("pinhole", (1.5, 1.5)),)
+    ),
+    "the end of a line, 1.5 % of the outline": Case(
+        BOARD, BOARD.difference(box(8.0, 7, 11, 7.7)), "poor", (("bite", (9, 7.4)),)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_wrong_is_named_with_its_place(name: str) -> None:
+    case = CASES[name]
+    told = verdict(case.drawn, case.lit)
+    found = inspected(case.drawn, case.lit)
+    named = [(one.kind, one.at) for one in (*found.faults, *found.flaws)]
+    assert sorted(kind for kind, _ in named) == sorted(kind for kind, _ in case.found), named
+    for kind, place in case.found:
+        assert min(math.dist(place, at) for other, at in named if other == kind) < 1.5 * FWHM, named
+    assert told.level == case.level, told.headline
+
+
+def test_size_and_count_are_in_the_headline_and_further_places_below() -> None:
+    lit = BOARD
+    for k in range(4):
+        lit = lit.difference(box(1 + k, 4.13, 1.11 + 0.01 * k + k, 4.26))
+    told = verdict(BOARD, lit)
+    assert "4 pinholes, the largest 0.1" in told.headline and "(4.0" in told.headline
+    (where,) = [answer for question, answer in told.answers if question.startswith("Where it will miss")]
+    assert "others at (" in where and "and 1 more" in where
+
+
+def test_a_share_is_red_where_a_large_board_shrugs_it_off() -> None:
+    """A pinhole of a spot's area is 0.3 % of a small part and 0.01 % of a board."""
+
+    def holed(size: float) -> Inspection:
+        part = box(0, 0, size, size)
+        return inspected(part, part.difference(box(0.4, 0.4, 0.51, 0.53)))
+
+    small, large = holed(1.0), holed(6.0)
+    assert large.wrong_area == pytest.approx(small.wrong_area, rel=0.1)
+    assert small.wrong_share == pytest.approx(36 * large.wrong_share, rel=0.1)
+    assert verdict(box(0, 0, 1, 1), box(0, 0, 1, 1).difference(box(0.4, 0.4, 0.51, 0.53))).level == "poor"
+    assert verdict(box(0, 0, 6, 6), box(0, 0, 6, 6).difference(box(0.4, 0.4, 0.51, 0.53))).level == "fair"
+
+
+def test_a_flaw_of_a_tenth_of_a_spot_is_never_red() -> None:
+    found = Inspection(wrong_area=0.09 * FWHM**2, wrong_share=0.01)
+    job = make_job(design(box(0, 0, 0.3, 0.3)))
+    report = replace(job.report, inspection=found)
+    facts = facts_of(report, job.design, job.toolpath, job.process, job.settings, job.loss)
+    assert judge(facts).level != "poor"
+    facts = replace(facts, report=replace(report, inspection=replace(found, wrong_area=0.11 * FWHM**2)))
+    assert judge(facts).level == "poor"
+
+
+def test_too_much_dose_is_red_and_said() -> None:
+    executed = printed(SQUARE, SQUARE)
+    burnt = replace(executed, figures=replace(executed.figures, dose_max=21.0))
+    report = Report(burnt, burnt, burnt)
+    path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
+    told = judge(facts_of(report, design(SQUARE), path, PROCESS, None, np.zeros(0)))
+    assert told.level == "poor"
+    assert "up to 21.0 × the critical dose" in told.headline
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0, 2 * math.pi), st.floats(0.2, 2.8), st.floats(0, 1))
+def test_a_bridge_is_found_wherever_it_is(turn: float, y: float, aside: float) -> None:
+    """Pixels lie otherwise after each turn; the place turns along."""
+    bridge = box(0.9, y - 0.1, 1.4, y + 0.1)
+    turned = [
+        translate(rotate(area, turn, (0, 0), use_radians=True), aside * FWHM)
+        for area in (BARS, BARS.union(bridge), shapely.Point(1.15, y))
+    ]
+    (fault,) = inspected(*turned[:2]).faults
+    assert fault.kind == "joined"
+    assert math.dist(fault.at, turned[2].coords[0]) < FWHM / 4
+    assert fault.size == pytest.approx(0.2, abs=FWHM / 2)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0, 2 * math.pi), st.floats(0.35, 1.0), st.floats(1.0, 2.0))
+def test_wide_enough_lines_have_no_fault_however_they_lie(turn: float, gap: float, level: float) -> None:
+    """Lines and gaps of a spot and more, also somewhat under-dosed."""
+    width = 1.5 * FWHM
+    lines = shapely.union_all([box(0, k * (width + gap), 2, k * (width + gap) + width) for k in range(4)])
+    lines = rotate(lines, turn, (0, 0), use_radians=True)
+    assert inspected(lines, lines, 1.6 + 0.4 * level).faults == ()
+
+
+def test_pixels_have_the_number_of_the_polygon_that_their_centre_is_in() -> None:
+    """Also with holes, islands in holes, and gaps and polygons narrower than a pixel."""
+    ring = shapely.Point(5, 5).buffer(4).difference(shapely.Point(5, 5).buffer(3))
+    parts = [ring, shapely.Point(5, 5).buffer(2.9), box(10.01, 1, 10.3, 9.2), box(10.31, 0.6, 14, 9)]
+    grid = Grid((0.13, 0.27), 0.5, (20, 28))
+    found = numbered(parts, grid)
+    x, y = np.meshgrid(grid.x(), grid.y())
+    wanted = sum((k + 1) * shapely.contains_xy(part, x, y) for k, part in enumerate(parts))
+    assert np.array_equal(found, wanted)
+
+
+def test_coarse_pixels_are_made_fine_enough() -> None:
+    """Three pixels a spot are as many as may be planned with."""
+    fine = printed(BARS, BARS.union(box(0.9, 1, 1.4, 1.2)))
+    coarse_grid = grid_for(design(BARS), PROCESS.spot, 3)
+    spots = [
+        rasterise(design(BARS.union(box(0.9, 1, 1.4, 1.2))), coarse_grid).coverage,
+    ]
+    dose = gaussian_filter(spots[0], FWHM / 2.355 / coarse_grid.pitch) * 2 * CRITICAL
+    coarse = replace(fine, grid=coarse_grid, dose=dose)
+    (a,), (b,) = (inspect(one, design(BARS), FWHM, CRITICAL).faults for one in (fine, coarse))
+    assert math.dist(a.at, b.at) < FWHM / 3
+
+
+def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
+    executed = printed(BOARD, BOARD.difference(box(5, 4.13, 5.11, 4.26)))
+    found = inspect(executed, design(BOARD), FWHM, CRITICAL)
+    first, *others = marked(worst_places(executed.edges, design(BOARD), FWHM), found, FWHM)
+    assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "hole in a part")
+    assert others and all(one.size is None for one in others)
+    lost = inspect(exposed := printed(DOTTED, SQUARE), design(DOTTED), FWHM, CRITICAL)
+    places = worst_places(exposed.edges, design(DOTTED), FWHM)
+    assert marked(places, lost, FWHM) == places, "the dot's own outline shows it"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["holes", "grating"])
+def test_a_planned_sample_has_all_its_parts_and_gaps(name: str) -> None:
+    folder = Path(__file__).parents[2] / "samples"
+    made = plan(folder / f"{name}.svg", settings=Settings(iterations=8))
+    assert made.report.inspection is not None
+    assert made.report.inspection.faults == (), made.verdict
+
+
+@pytest.mark.slow
+def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
+    """80 × 80 mm: in 6400 mm² a pinhole of 0.05 mm is a flaw, told with size and place."""
+    board = design(shapely.union_all([box(0, 2 * k, 80, 2 * k + 1.5) for k in range(40)]))
+    grid = grid_for(board, PROCESS.spot, 6)
+    dose = gaussian_filter(rasterise(board, grid).coverage, FWHM / 2.355 / grid.pitch) * 2 * CRITICAL
+    x, y = np.meshgrid(grid.x(), grid.y(), sparse=True)
+    dose[np.hypot(x - 40.2, y - 12.6) < 0.025] = 0
+    edges = edge_errors(dose[:400], replace(grid, shape=(400, grid.shape[1])), design(box(0, 0, 80, 1.5)),
+                        PROCESS.spot, CRITICAL)  # fmt: skip
+    found = inspect(Measurement(None, grid, dose, edges), board, FWHM, CRITICAL)  # type: ignore[arg-type]
+    (flaw,) = found.flaws
+    assert (flaw.kind, found.faults) == ("pinhole", ())
+    assert math.dist(flaw.at, (40.2, 12.6)) < 0.03
+    assert flaw.size == pytest.approx(0.05, abs=0.02)
+    assert found.wrong_share < 1e-6
