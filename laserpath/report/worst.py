@@ -69,7 +69,10 @@ REASONS = {
     "bite": "piece missing",
     "blob": "piece too much",
 }
-"""Kinds of place, in words; how narrow it is goes into the brackets. The last eight are those of `results.Fault`."""
+"""Kinds of place, in words; how narrow it is goes into the brackets.
+
+The last eight are those of `results.Fault`.
+"""
 
 _TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
 
