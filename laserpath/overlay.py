@@ -49,7 +49,7 @@ def plus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     (near, apart), (beside, away) = _split(a, b), _split(b, a)
     if near.is_empty or beside.is_empty:
         return a if b.is_empty else b if a.is_empty else _collected([a, b])
-    return _collected([areas(_sound(shapely.union, near, beside)), *apart, *away])
+    return _collected([areas(_overlaid(shapely.union, near, beside)), *apart, *away])
 
 
 def minus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
@@ -58,7 +58,7 @@ def minus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     beside, _ = _split(b, a)
     if near.is_empty or beside.is_empty:
         return a
-    rest = areas(_sound(shapely.difference, near, beside))
+    rest = areas(_overlaid(shapely.difference, near, beside))
     return _collected([rest, *apart]) if len(apart) else rest
 
 
@@ -67,7 +67,7 @@ def within(a: BaseGeometry, b: BaseGeometry | None) -> BaseGeometry:
     if b is None:
         return a
     near, beside = _split(a, b)[0], _split(b, a)[0]
-    return EMPTY if near.is_empty or beside.is_empty else areas(_sound(shapely.intersection, near, beside))
+    return EMPTY if near.is_empty or beside.is_empty else areas(_overlaid(shapely.intersection, near, beside))
 
 
 def differing(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
@@ -75,7 +75,7 @@ def differing(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     (near, apart), (beside, away) = _split(a, b), _split(b, a)
     if near.is_empty or beside.is_empty:
         return a if b.is_empty else b if a.is_empty else _collected([a, b])
-    return _collected([areas(_sound(shapely.symmetric_difference, near, beside)), *apart, *away])
+    return _collected([areas(_overlaid(shapely.symmetric_difference, near, beside)), *apart, *away])
 
 
 def crossings(lines: Any, other: BaseGeometry) -> Any:
@@ -143,7 +143,7 @@ def _united(pieces: Geometries) -> BaseGeometry:
         return areas(shapely.union_all(_valid(pieces), grid_size=GRID))
 
 
-def _sound(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
+def _overlaid(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     """The overlay of a and b, which rounding may have made invalid."""
     try:
         return overlay(a, b, grid_size=NODING)
@@ -188,7 +188,18 @@ def tidy(area: BaseGeometry) -> BaseGeometry:
     snapped = shapely.set_precision(np.append(parts[alone], crowd), GRID)
     free = shapely.set_precision(snapped, 0)  # what is done with it next shall not snap
     polygons = shapely.get_parts([areas(part) for part in free])
-    return shapely.multipolygons(polygons) if len(polygons) else EMPTY
+    return valid(shapely.multipolygons(polygons)) if len(polygons) else EMPTY
+
+
+def valid(area: BaseGeometry) -> BaseGeometry:
+    """The same area, mended where a last bit has made it invalid.
+
+    A ring may touch itself or another one at a point. When the area is moved, or leaves the grid, the
+    coordinates are rounded, and the two may cross there.
+    """
+    if shapely.is_valid(area):
+        return area
+    return areas(_valid(np.array([area], dtype=object))[0])
 
 
 def areas(geometry: BaseGeometry) -> BaseGeometry:

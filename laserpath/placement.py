@@ -10,7 +10,7 @@ from shapely import affinity
 
 from laserpath import optics
 from laserpath.errors import InputError
-from laserpath.overlay import minus
+from laserpath.overlay import minus, valid
 from laserpath.types import Design, Machine, Point, Resin, Spot
 
 _FRAME_FWHM = 3.0
@@ -72,7 +72,7 @@ def _moved(design: Design, origin: str, offset: Point) -> Design:
     zero = corner[0] - offset[0], corner[1] - offset[1]
     return replace(
         design,
-        area=affinity.translate(design.area, -zero[0], -zero[1]),
+        area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
         page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
     )
 

@@ -113,3 +113,18 @@ def test_groups_are_the_parts_of_the_union(n: int, size: float, seed: int) -> No
 def test_no_result_snaps_what_is_done_with_it_next() -> None:
     ring = overlay.minus(shapely.box(0, 0, 3, 3), shapely.box(1, 1, 2, 2))
     assert shapely.get_precision(ring) == shapely.get_precision(overlay.tidy(ring)) == 0
+
+
+def test_what_a_move_makes_invalid_is_mended() -> None:
+    """A hole that touches the rim at a point, in the middle of an edge that is not along an axis."""
+    rng = np.random.default_rng(11)
+    broken = 0
+    for shift in rng.uniform(-200, 200, (40, 2)):
+        hole = [(1 / 3, 0.1), (0.9, 0.5), (0.3, 0.4)]  # (1/3, 0.1) is on the edge from (0, 0) to (10/3, 1)
+        area = shapely.Polygon([(0, 0), (10 / 3, 1), (3, 3), (-1, 3)], [hole])
+        moved = shapely.transform(area, lambda xy, by=shift: xy + by)
+        broken += not moved.is_valid
+        mended = overlay.valid(moved)
+        assert mended.is_valid
+        assert abs(mended.area - area.area) < 1e-9
+    assert broken, "no move has broken it, so that nothing was tested"

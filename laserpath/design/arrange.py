@@ -13,11 +13,10 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 from shapely import affinity
-from shapely.geometry.base import BaseGeometry
 
 from laserpath.checks import between, number, whole
 from laserpath.errors import InputError
-from laserpath.overlay import GRID, minus, tidy, union
+from laserpath.overlay import GRID, minus, tidy, union, valid
 from laserpath.types import Design, Point
 
 _MOST_COPIES = 10_000
@@ -122,7 +121,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
     for matrix in _matrices(arrangement, design):
         area = affinity.affine_transform(area, matrix)
         page = None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix))
-    area = _sound(area)
+    area = _polygons(valid(area))
     if arrangement.negative:
         page = page or _box(area)
         area = _rest(area, page, design.name)
@@ -185,13 +184,6 @@ def _box(area: shapely.Geometry) -> Box:
     return float(x0), float(y0), float(x1), float(y1)
 
 
-def _sound(area: BaseGeometry) -> shapely.MultiPolygon:
-    """Valid polygons: parts that touch in a point may cross in the last bits after they were turned."""
-    if area.is_valid:
-        return _polygons(area)
-    return _polygons(tidy(shapely.make_valid(area, method="structure", keep_collapsed=False)))
-
-
 def _polygons(area: shapely.Geometry) -> shapely.MultiPolygon:
     return shapely.MultiPolygon(
         [g for g in shapely.get_parts(area) if g.geom_type == "Polygon" and g.area > 0]
@@ -236,5 +228,5 @@ def _joined(copies: NDArray[np.object_]) -> shapely.MultiPolygon:
     """
     per_mm = round(1 / GRID)
     shapely.set_coordinates(copies, np.round(shapely.get_coordinates(copies) * per_mm) / per_mm)
-    whole = union([copy if copy.is_valid else _sound(copy) for copy in copies])
+    whole = union([copy if copy.is_valid else valid(copy) for copy in copies])
     return _polygons(tidy(whole) if shapely.get_num_coordinates(whole) < _TIDIED else whole)

@@ -24,6 +24,7 @@ from shapely import affinity
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.metrics import cured_fraction, edge_errors
+from laserpath.overlay import valid
 from laserpath.target import rasterise
 from laserpath.types import Design, Grid, Point, Spot, Target
 
@@ -59,7 +60,7 @@ def moved(design: Design, by: Point) -> Design:
     (x, y), page = by, design.page
     return replace(
         design,
-        area=affinity.translate(design.area, x, y),
+        area=valid(affinity.translate(design.area, x, y)),
         page=page and (page[0] + x, page[1] + y, page[2] + x, page[3] + y),
     )
 

@@ -13,7 +13,7 @@ from laserpath.design.gerber.words import commands, text_of, where
 from laserpath.design.joined import reached, without_specks
 from laserpath.design.reading import Reading
 from laserpath.errors import InputError
-from laserpath.overlay import tidy
+from laserpath.overlay import tidy, valid
 from laserpath.quantities import LENGTH
 from laserpath.types import Design
 
@@ -28,7 +28,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     plotter = Plotter(reading.tolerance, float(LENGTH[reading.unit]) if reading.unit else None)
     painting = _plotted(text, plotter)
     layers = painting.layers()
-    shown = area(layers)
+    shown = valid(area(layers))
     if any(not layer.solid for layer in layers):  # differences leave slivers, unions of one polarity do not
         shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
     reached("the design", shapely.get_coordinates(shown))
