@@ -93,7 +93,7 @@ class Verdict:
 def judge(facts: Facts) -> Verdict:
     """The verdict on a plan."""
     level = _level(facts)
-    advice = tuple(advise(facts, level))
+    advice = tuple(one.sentence for one in advise(facts, level))
     executed = facts.report.executed.figures
     word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
     parts = [_edge_in_short(facts), _misses_in_short(facts), f"{duration(executed.write_time)} to write"]

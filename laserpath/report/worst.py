@@ -65,7 +65,8 @@ REASONS = {
 class Place:
     """xy: mm.  normal: outward.  epe: mm, + printed outside the design.  missing: no edge within the cap.
 
-    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.  spot: its FWHM, mm, where that is known.
+    extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
+    spot: its FWHM, mm, where that is known.
     """
 
     xy: Point
