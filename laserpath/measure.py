@@ -134,17 +134,17 @@ def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
         return "nothing of it is lit"
     order, fastest = process.resin.order, float(path.speed[path.on].max())
     calm = min(fastest, float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * optics.fwhm(spot))))
-    why, instead = "it brakes at bends and ends", "more acceleration"
+    why, instead = "it brakes at bends and ends", "more acceleration (acceleration_mm_per_s2 there)"
     if figures.segment_rate > 1.001 * machine.segment_rate:
         why = f"the link keeps up with {machine.segment_rate:g} of {figures.segment_rate:.0f} moves/s"
-        instead = "a faster link (segment_rate)"
+        instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
     dose = "where it is slow its power levels do not follow"
     if order > 1 and gcode.dialect(machine.dialect).dynamic_power:
         dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"
     return (
         f"the head is slower than commanded, since {why}, and {dose}; "
-        f"take a speed_max below {calm:.2g} mm/s, or {instead}"
+        f"take speed_max_mm_per_s = {calm:.2g} in the machine's profile, or {instead}"
     )
 
 

@@ -237,7 +237,7 @@ def test_what_a_slow_link_loses_of_a_path_that_does_not_mind_it_is_told():
 
 
 def advised(sentence: str) -> float:
-    return float(re.search(r"speed_max below ([\d.]+) mm/s", sentence)[1])
+    return float(re.search(r"speed_max_mm_per_s = ([\d.]+)", sentence)[1])
 
 
 # The whole walk

@@ -233,7 +233,8 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     if executed > _FAR_OVER * limit and executed > 1.5 * scored:
         yield (
             f"where the controller moves slowly the dose as executed comes to {executed:.3g} critical doses, "
-            f"far above the resin's {limit:g}: take a lower speed_max, or attenuate the beam"
+            f"far above the resin's {limit:g}: take a lower "
+            "speed_max_mm_per_s in the machine's profile, or attenuate the beam"
         )
     elif scored > 1.05 * limit:
         how = plan.report.scored_as

@@ -1,12 +1,19 @@
-"""What to change: a plan's shortcomings, and for each the option or the key of a profile that mends it."""
+"""What to change: for each figure of a plan that falls short, the option or profile key that mends it.
+
+Each piece of advice names what is wrong with a figure, what to change, and that as it is typed:
+`--pitch 1.2fwhm` on the command line, `speed_max_mm_per_s = 25` in a machine's profile. The gravest come
+first, and none is given that would turn what a graver one turns the other way.
+
+A program that was not planned here has no options: what is said there is about the program.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import gcode
-from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.choices import QUALITIES
 from laserpath.report import reach
@@ -14,76 +21,170 @@ from laserpath.report.rows import duration, number
 
 if TYPE_CHECKING:
     from laserpath.report.verdict import Facts
+    from laserpath.types import Machine
 
 PINHOLE_FWHM2 = 0.5
 """FWHM², of what is wrong away from the edges: less is a flaw, but the part is there."""
+KINDS = (
+    "lost", "hollow", "over-dose", "feature", "gap", "corner", "too strong", "too weak", "loss", "steps",
+    "brakes", "dose rises", "link", "bends", "finer", "faster",
+)  # fmt: skip
+"""What can be wrong, by name."""
+
+_PITCH_FWHM = 1.2
+"""Lines that far apart fill an area."""
+_ITERATIONS = 500
+"""What a plan is mostly done with; it stops by itself where nothing is gained."""
 _FEW = 20
 _COARSE_FWHM = 0.05
 """A motor step that moves edges visibly."""
 _LONG, _VERY_LONG = 5.0, 60.0
 """s. What takes less need not be faster; what takes more might well be."""
+_ATTENUATED, _STRONGER, _CALMER = 0.1, 2.0, 0.5
+"""Of the power, for a laser too strong and one too weak; of the speed, where the controller brakes."""
+_WAY_FWHM = 1.0
+"""FWHM, a way to full speed so short that braking moves the edge little: v²/(2 a)."""
 
 
-def advise(facts: Facts, level: str) -> Iterator[str]:
-    """What to change, the most telling first."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """name: an option or a profile's key as it is typed, or what else it is.  way: +1 more of it, −1 less."""
+
+    name: str
+    way: int
+
+    def opposes(self, other: Change) -> bool:
+        """Whether both cannot be done."""
+        return self.name == other.name and self.way != other.way
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """kind: of `KINDS`.  wrong: what is wrong with a figure.  mend: what to change, by name in `changes`."""
+
+    kind: str
+    wrong: str
+    mend: str
+    changes: tuple[Change, ...]
+
+    @property
+    def sentence(self) -> str:
+        """As the page has it."""
+        return f"{self.wrong}: {self.mend}."
+
+    def opposes(self, other: Advice) -> bool:
+        """Whether who follows one undoes the other."""
+        return any(one.opposes(two) for one in self.changes for two in other.changes)
+
+
+def advise(facts: Facts, level: str) -> tuple[Advice, ...]:
+    """What to change, the gravest first; level: of the verdict."""
     if facts.lost:
         # What is commanded would cure: its pitch and powers are no matter until it is executed.
-        yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in facts.lost)
-        return
-    if facts.inside and facts.inside.area <= PINHOLE_FWHM2 * facts.fwhm**2:
+        return tuple(_lost(facts))
+    kept: list[Advice] = []
+    for one in (*_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts),
+                *_on_quality(facts, level)):  # fmt: skip
+        if not any(one.opposes(graver) for graver in kept):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _lost(facts: Facts) -> Iterator[Advice]:
+    for sentence in facts.lost:
+        wrong, mend = sentence.rsplit("; ", 1)
+        yield Advice("lost", wrong[0].upper() + wrong[1:], mend, (_slower(),))
+
+
+def _slower() -> Change:
+    return Change("speed_max_mm_per_s", -1)
+
+
+def _on_area(facts: Facts) -> Iterator[Advice]:
+    """What stays unexposed inside, and what gets far too much."""
+    settings, resin = facts.settings, facts.process.resin
+    if facts.inside:
         x, y = facts.inside.xy
-        more = ": more --iterations may close it, or a smaller --pitch" if facts.settings else ""
-        yield f"A pinhole is left near ({x:.3f}, {y:.3f}) mm{more}."
-    elif facts.inside:
-        instead = f": take a smaller --pitch than {facts.settings.pitch_fwhm:g}fwhm" if facts.settings else ""
-        yield f"Lines are too far apart or too weak inside the design{instead}."
-    yield from _advice_on_design(facts)
-    yield from _advice_on_dose(facts)
-    yield from _advice_on_motion(facts, level)
-    yield from _advice_on_quality(facts, level)
+        small = facts.inside.area <= PINHOLE_FWHM2 * facts.fwhm**2
+        wrong = f"A pinhole is left near ({x:.3f}, {y:.3f}) mm" if small else (
+            "Lines are too far apart or too weak inside the design"
+        )  # fmt: skip
+        if settings is None:
+            change, mend = Change("distance of lines", -1), "lines closer together, or more power, close it"
+        elif settings.pitch_fwhm > _PITCH_FWHM:
+            change, mend = Change("--pitch", -1), f"take --pitch {_PITCH_FWHM:g}fwhm"
+        elif settings.iterations < _ITERATIONS:
+            change, mend = Change("--iterations", 1), f"take --iterations {_ITERATIONS}"
+        else:
+            change, mend = Change("--pitch", -1), f"take --pitch {0.8 * settings.pitch_fwhm:.3g}fwhm"
+        yield Advice("hollow", wrong, mend, (change,))
+    dose = facts.report.scored.figures.dose_max
+    # The optimiser takes back the power of close lines; what is left is the laser's lowest, told below.
+    if settings is None and dose > 1.05 * resin.over_dose:
+        wrong = (
+            f"The largest dose is {number(dose)} × critical, above the resin's limit of {resin.over_dose:g} "
+            "×, because lines lie too close there"
+        )
+        change = Change("distance of lines", 1)
+        yield Advice("over-dose", wrong, "lines further apart, or less power, spread it", (change,))
 
 
-def _advice_on_design(facts: Facts) -> Iterator[str]:
-    spot = f"{optics.fwhm(facts.process.spot):g} mm"
+def _on_design(facts: Facts) -> Iterator[Advice]:
+    """What the spot is too large for."""
+    spot = f"{number(facts.fwhm * 1000)} µm"
+    smaller = (Change("--spot-fwhm", -1),)
     for kind, plural in (("feature", "features"), ("gap", "gaps")):
-        width = [p.width for p in facts.places if p.kind == kind and p.width is not None]
+        width = [p.width for p in facts.places if p.kind == kind and p.width is not None and p.narrower]
         if width:
-            yield (
-                f"Widen the {plural} that are narrower than the spot (the listed ones start at "
-                f"{min(width) * 1000:.0f} µm, the spot is {spot}), or use a smaller spot."
+            yield Advice(
+                kind,
+                f"The {plural} at worst places are narrower than the spot of {spot}, down to "
+                f"{number(min(width) * 1000)} µm",
+                "widen them, or focus to a smaller spot and say so with --spot-fwhm",
+                (*smaller, Change("the design", 1)),
             )
     corners = sum(p.kind == "corner" for p in facts.places)
     if corners > len(facts.places) / 2:
-        yield f"The worst places are corners: only a smaller spot than {spot} prints them sharper."
-
-
-def _advice_on_dose(facts: Facts) -> Iterator[str]:
-    resin, machine = facts.process.resin, facts.process.machine
-    planned = facts.report.scored.figures.dose_max
-    if planned > 1.05 * resin.over_dose:
-        spread = "" if facts.inside or not facts.planned else "; a larger --pitch spreads them"
-        yield (
-            f"The largest dose as {facts.report.scored_as} is {number(planned)} × critical, above the "
-            f"resin's limit of {resin.over_dose:g} ×: lines lie too close there{spread}."
+        yield Advice(
+            "corner",
+            f"The worst places are corners, which a spot of {spot} rounds",
+            "only a smaller one, said with --spot-fwhm, prints them sharper",
+            smaller,
         )
+
+
+def _on_power(facts: Facts) -> Iterator[Advice]:
+    """A laser too strong or too weak for the resin, and an optimiser that was stopped too early."""
+    machine = facts.process.machine
     on = facts.toolpath.on
     length, power = facts.toolpath.length[on], facts.toolpath.power[on]
-    if length.sum() > 0:
-        weak = float(length[power <= 1.001 * machine.power_min].sum() / length.sum())
-        strong = float(length[power >= 0.999 * machine.power_max].sum() / length.sum())
-        if weak > 0.25:
-            yield (
-                f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
-                f"({number(machine.power_min)} mW): the laser is too strong for this resin; "
-                "attenuate it with a filter."
-            )
-        if strong > 0.5:
-            yield f"{100 * strong:.0f} % of the path runs at full power: a stronger laser would write faster."
-    gain = _late_gain(facts.loss)
-    if facts.settings and gain > 0.02:
-        yield (
-            f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth): "
-            f"more --iterations than {facts.settings.iterations} would help."
+    whole = max(float(length.sum()), 1e-12)
+    weak = float(length[power <= 1.001 * machine.power_min].sum()) / whole
+    strong = float(length[power >= 0.999 * machine.power_max].sum()) / whole
+    if weak > 0.25:
+        yield Advice(
+            "too strong",
+            f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
+            f"({number(machine.power_min)} mW): the laser is too strong for this resin",
+            "attenuate it with a filter, say to a tenth, "
+            + _in_profile(f"power_max_mW = {_ATTENUATED * machine.power_max:.3g}"),
+            (Change("power_max_mW", -1),),
+        )
+    if strong > 0.5:
+        yield Advice(
+            "too weak",
+            f"{100 * strong:.0f} % of the path runs at full power",
+            "a stronger laser would write faster, say "
+            + _in_profile(f"power_max_mW = {_STRONGER * machine.power_max:.3g}"),
+            (Change("power_max_mW", 1), Change("speed_max_mm_per_s", 1)),
+        )
+    gain, settings = _late_gain(facts.loss), facts.settings
+    if settings and gain > 0.02:
+        yield Advice(
+            "loss",
+            f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth)",
+            f"take --iterations {max(_ITERATIONS, 2 * settings.iterations)}",
+            (Change("--iterations", 1),),
         )
 
 
@@ -93,66 +194,92 @@ def _late_gain(loss: Floats) -> float:
     return float(1 - late.min() / late[0]) if len(loss) >= _FEW and late[0] > 0 else 0.0
 
 
-def _advice_on_motion(facts: Facts, level: str) -> Iterator[str]:
+def _in_profile(setting: str) -> str:
+    return f"{setting} in the machine's profile"
+
+
+def _on_motion(facts: Facts) -> Iterator[Advice]:
+    """What the controller makes of the plan: steps, braking, and how many moves it is sent."""
     commanded, executed = facts.report.planned.figures, facts.report.executed.figures
-    machine = facts.process.machine
-    over = facts.process.resin.over_dose
-    worse = executed.epe_mean > 1.5 * commanded.epe_mean + 0.01
-    fwhm = optics.fwhm(facts.process.spot)
-    if worse and machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * fwhm:
-        marlin = gcode.dialect(machine.dialect).controller == "marlin"
-        joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
+    machine, over = facts.process.machine, facts.process.resin.over_dose
+    now, told = (facts.micrometres(figures.epe_mean) for figures in (executed, commanded))
+    error = f"{now} on average instead of {told}"
+    coarse = machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * facts.fwhm
+    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
         yield (
-            f"The motors' steps of {1000 / min(machine.steps):.3g} µm round every place{joins}: much of "
-            f"{facts.micrometres(executed.epe_mean)} on average instead of "
-            f"{facts.micrometres(commanded.epe_mean)}. More steps per mm draw truer."
-        )
-    elif worse:
-        yield (
-            "The controller brakes in bends and its power does not follow exactly, which moves the edge by "
-            f"{facts.micrometres(executed.epe_mean)} on average instead of "
-            f"{facts.micrometres(commanded.epe_mean)}: a lower speed_max than "
-            f"{max(machine.speed_max):g} mm/s makes it brake less."
+            _on_steps(machine, error)
+            if coarse
+            else Advice(
+                "brakes",
+                "The controller brakes in bends and its power does not follow exactly, which moves the edge "
+                f"by {error}",
+                *_calmer(facts),
+            )
         )
     elif executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
-        yield (
+        yield Advice(
+            "dose rises",
             f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
-            f"the resin's limit of {over:g} ×: a lower speed_max makes it brake less."
+            f"the resin's limit of {over:g} ×",
+            *_calmer(facts),
         )
-    if executed.segment_rate > 1.001 * machine.segment_rate:
-        yield (
-            f"The program has up to {executed.segment_rate:.0f} moves/s, above the "
-            f"{machine.segment_rate:g} that the link keeps up with: a lower speed needs "
-            f"fewer{', and a larger simplify_fwhm makes longer ones' if facts.planned else ''}."
+    if not facts.planned and executed.segment_rate > 1.001 * machine.segment_rate:
+        yield Advice(
+            "link",
+            f"The program has up to {executed.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
+            "that the link keeps up with",
+            "a lower feed, with less power, needs fewer",
+            (Change("feed", -1),),
         )
     if executed.write_time > 2 * executed.ideal_time and executed.write_time > _LONG:
-        yield (
+        yield Advice(
+            "bends",
             f"The controller needs {executed.write_time / max(executed.ideal_time, 1e-9):.1f} times the "
-            "ideal time, because of bends and short moves: higher acceleration would save most of it"
-            f"{_or_draft(facts, level)}."
+            "ideal time, because of bends and short moves",
+            "if the machine can, a larger acceleration_mm_per_s2 in its profile saves much of it",
+            (Change("acceleration_mm_per_s2", 1),),
         )
 
 
-def _or_draft(facts: Facts, level: str) -> str:
-    """That a quality saves time too, where one is left and the edge can spare it."""
-    if facts.settings is None:
-        return ""
-    at = QUALITIES.index(facts.settings.quality)
-    if at == 0 or facts.settings.max_epe_fwhm is not None or level == "fair":
-        return ""
-    return f", --quality {QUALITIES[at - 1]} some at the cost of the edge"
+def _on_steps(machine: Machine, error: str) -> Advice:
+    assert machine.steps is not None
+    marlin = gcode.dialect(machine.dialect).controller == "marlin"
+    joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
+    return Advice(
+        "steps",
+        f"The motors' steps of {1000 / min(machine.steps):.3g} µm round every place{joins}: much of {error}",
+        "more of them to the millimetre (finer microsteps, steps_per_mm in the machine's profile) draw truer",
+        (Change("steps_per_mm", 1),),
+    )
 
 
-def _advice_on_quality(facts: Facts, level: str) -> Iterator[str]:
+def _calmer(facts: Facts) -> tuple[str, tuple[Change, ...]]:
+    """A lower speed: of the machine where that is planned for, else of the program."""
+    if not facts.planned:
+        return "a lower feed, with less power, makes it brake less", (Change("feed", -1),)
+    machine = facts.process.machine
+    fast = min(machine.speed_max)
+    calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * facts.fwhm) ** 0.5)
+    return f"{_in_profile(f'speed_max_mm_per_s = {calm:.2g}')} makes it brake less", (_slower(),)
+
+
+def _on_quality(facts: Facts, level: str) -> Iterator[Advice]:
     """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
     if facts.settings is None or facts.settings.max_epe_fwhm is not None:
         return
-    at = QUALITIES.index(facts.settings.quality)
-    figures = facts.report.executed.figures
+    at, figures = QUALITIES.index(facts.settings.quality), facts.report.executed.figures
     if level == "fair" and at + 1 < len(QUALITIES) and not reach.reached(facts.report):
-        yield f"--quality {QUALITIES[at + 1]} lets truer edges take more write time."
+        yield Advice(
+            "finer",
+            f"The edge is {facts.micrometres(figures.epe_mean)} off on average, as write time counts too",
+            f"--quality {QUALITIES[at + 1]} gives truer edges more of it",
+            (Change("--quality", 1),),
+        )
     elif level == "good" and at > 0 and figures.write_time > _VERY_LONG:
-        yield (
-            f"If {duration(figures.write_time)} is too long: --quality {QUALITIES[at - 1]} writes faster "
-            "at the cost of the edge; --max-epe LENGTH takes as little as keeps that tolerance."
+        yield Advice(
+            "faster",
+            f"If {duration(figures.write_time)} is too long",
+            f"--quality {QUALITIES[at - 1]} writes faster at the cost of the edge; --max-epe LENGTH takes as "
+            "little as keeps that tolerance",
+            (Change("--quality", -1),),
         )

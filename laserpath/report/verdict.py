@@ -107,7 +107,7 @@ def judge(facts: Facts) -> Verdict:
     # Looked for once, then kept.
     facts = replace(facts, report=replace(facts.report, inspection=facts.inspection))
     level = _level(facts)
-    advice = tuple(advise(facts, level))
+    advice = tuple(one.sentence for one in advise(facts, level))
     executed = facts.report.executed.figures
     word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
     first = [_edge_in_short(facts), _misses_in_short(facts)]

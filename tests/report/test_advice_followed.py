@@ -1,0 +1,263 @@
+"""Who follows a piece of advice, exactly as it is typed, betters the figure that it speaks of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from exposures import Job, make_job
+
+import laserpath
+from laserpath import Plan, Process, Settings, Spot, profiles
+from laserpath.cli import plan as command
+from laserpath.measure import lost_in_motion, measure_executed
+from laserpath.profiles import fields
+from laserpath.report.advice import KINDS, Advice, advise
+from laserpath.report.page import facts_of
+from laserpath.report.verdict import Facts
+from laserpath.report.worst import Patch, Place
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Design, Toolpath
+
+
+def solid(*polygons: shapely.Polygon) -> Design:
+    return Design(shapely.MultiPolygon(list(polygons)), "solid")
+
+
+SQUARE = solid(shapely.box(1, 1, 2.5, 2.5))
+LINE = solid(shapely.box(1, 1, 2, 1.02), shapely.box(1, 1.5, 2, 2))
+SLIT = solid(shapely.box(1, 1, 2, 1.5), shapely.box(1, 1.515, 2, 2))
+MACHINE = profiles.machine()
+
+
+def machine(**changes: Any) -> Process:
+    return Process(machine=replace(MACHINE, **changes))
+
+
+def weak(power: float) -> Process:
+    return machine(power_max=power)
+
+
+def micrometres(plan: Plan) -> float:
+    return plan.report.executed.figures.epe_mean * laserpath.optics.fwhm(plan.process.spot)
+
+
+def worst(plan: Plan) -> float:
+    return plan.report.executed.figures.epe_max * laserpath.optics.fwhm(plan.process.spot)
+
+
+def uncured(plan: Plan) -> float:
+    inside = facts(plan).inside
+    return inside.area if inside else 0.0
+
+
+def at_lowest_power(plan: Plan) -> float:
+    on, path = plan.toolpath.on, plan.toolpath
+    lit = path.length[on]
+    return float(lit[path.power[on] <= 1.001 * plan.process.machine.power_min].sum() / lit.sum())
+
+
+def executed(name: str) -> Callable[[Plan], float]:
+    return lambda plan: float(getattr(plan.report.executed.figures, name))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A design and a process that get the advice, and the figure that it is about; less is better."""
+
+    figure: Callable[[Plan], float]
+    design: Design = SQUARE
+    process: Process = field(default_factory=Process)
+    settings: dict[str, Any] = field(default_factory=dict)
+    level: str = "fair"
+    instead: dict[str, str] = field(default_factory=dict)
+
+
+CALM = machine(speed_max=(5.0, 5.0), power_max=1.0)
+"""A head that hardly brakes: what it misses is the spot's fault."""
+
+CASES = {
+    "hollow": Case(uncured, settings={"initial": "hatch", "pitch_fwhm": 2.0}),
+    "feature": Case(micrometres, LINE, CALM, instead={"--spot-fwhm": "0.05mm"}),
+    "gap": Case(micrometres, SLIT, CALM, instead={"--spot-fwhm": "0.05mm"}),
+    "corner": Case(worst, instead={"--spot-fwhm": "0.05mm"}),
+    "too strong": Case(at_lowest_power, process=weak(300.0)),
+    "too weak": Case(executed("write_time"), process=weak(0.6)),
+    "loss": Case(micrometres, settings={"iterations": 25}),
+    "steps": Case(micrometres, process=machine(steps=(80.0, 80.0)), instead={"steps_per_mm": "400"}),
+    "brakes": Case(micrometres, settings={"initial": "hatch"}),
+    "dose rises": Case(executed("dose_max"), settings={"iterations": 30}),
+    "finer": Case(micrometres),
+    "faster": Case(executed("write_time"), process=machine(speed_max=(0.2, 0.2), power_max=0.04),
+                   level="good"),
+}  # fmt: skip
+ELSEWHERE = {
+    "bends": "test_more_acceleration_saves_the_time_of_bends, below",
+    "over-dose": "test_lines_further_apart_leave_less, below",
+    "lost": "test_two_photons.py follows it in a stroke",
+    "link": "test_a_lower_feed_needs_fewer_moves_a_second, below",
+}
+
+
+def facts(plan: Plan) -> Facts:
+    return facts_of(plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss)
+
+
+@cache
+def planned(kind: str) -> Plan:
+    case = CASES[kind]
+    return laserpath.plan(case.design, case.process, Settings(**{"iterations": 40, **case.settings}))
+
+
+def test_every_kind_of_advice_is_followed() -> None:
+    assert set(CASES) | set(ELSEWHERE) == set(KINDS)
+    assert not set(CASES) & set(ELSEWHERE)
+
+
+def given(kind: str, plan: Plan) -> Advice:
+    """The advice of that kind that a plan gets."""
+    found = {one.kind: one for one in advise(facts(plan), CASES[kind].level)}
+    assert kind in found, f"{kind} is not among {sorted(found)}"
+    return found[kind]
+
+
+def follow(one: Advice, plan: Plan, instead: dict[str, str]) -> Plan:
+    """The plan with what the sentence says; instead: values that it leaves to the reader."""
+    name = one.changes[0].name
+    value = instead.get(name) or re.search(re.escape(name) + r"(?: =)? ([\w.]+)", one.mend)[1]  # type: ignore[index]
+    process, settings = plan.process, plan.settings
+    number = float(re.match(r"[\d.]*", value)[0] or 0)  # type: ignore[index]
+    if name == "--pitch":
+        settings = replace(settings, pitch_fwhm=number)
+    elif name == "--iterations":
+        settings = replace(settings, iterations=int(number))
+    elif name == "--quality":
+        settings = replace(settings, quality=value)
+    elif name == "--spot-fwhm":
+        process = replace(process, spot=Spot(fwhm=number))
+    else:
+        process = replace(process, machine=replace(process.machine, **in_machine(name, number)))
+    return laserpath.plan(CASES_DESIGN[one.kind], process, settings)
+
+
+def in_machine(key: str, value: float) -> dict[str, Any]:
+    """The field of a machine that a profile's key sets."""
+    (known,) = [f for f in fields.MACHINE if key in f.keys]
+    return {known.name: (value, value) if known.pair else value}
+
+
+CASES_DESIGN = {kind: case.design for kind, case in CASES.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CASES)
+def test_who_follows_it_betters_the_figure(kind: str) -> None:
+    plan, case = planned(kind), CASES[kind]
+    better = follow(given(kind, plan), plan, case.instead)
+    assert case.figure(better) < case.figure(plan)
+
+
+def foreign(
+    spacing: float, feed: float, step: float = 1.5, acceleration: float = 500.0
+) -> tuple[Facts, Toolpath]:
+    """What is said of a program that hatches the square with these lines, not planned here, and its path."""
+    process, y = machine(acceleration=(acceleration, acceleration)), np.arange(1.02, 2.5, spacing)
+    xs = np.arange(1, 2.5 + step / 2, step)
+    rows = [np.column_stack([xs[:: 1 - 2 * (k % 2)], np.full(len(xs), v)]) for k, v in enumerate(y)]
+    xy = np.vstack([[0, 0], *rows])
+    lit = np.r_[False, np.ones(len(xy) - 2, dtype=bool)]
+    drawn = Toolpath(xy, np.where(lit, 4.0 * feed / 50, 0.0), np.where(lit, feed, 100.0))
+    target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
+    made = measure_executed(drawn, SQUARE, target, process)
+    report = laserpath.results.Report(made, made, start=made)
+    return facts_of(report, SQUARE, drawn, process, None, np.zeros(0)), drawn
+
+
+def kinds(said: Facts) -> set[str]:
+    return {one.kind for one in advise(said, "fair")}
+
+
+def test_lines_further_apart_leave_less() -> None:
+    (near, _), (far, _) = foreign(0.03, 20), foreign(0.12, 20)
+    assert "over-dose" in kinds(near)
+    assert far.report.executed.figures.dose_max < near.report.executed.figures.dose_max
+
+
+def test_more_acceleration_saves_the_time_of_bends() -> None:
+    (slow, _), (quick, _) = foreign(0.12, 50, acceleration=20), foreign(0.12, 50, acceleration=80)
+    assert "bends" in kinds(slow)
+    assert quick.report.executed.figures.write_time < 0.6 * slow.report.executed.figures.write_time
+
+
+def test_a_lower_feed_needs_fewer_moves_a_second() -> None:
+    (quick, _), (calm, _) = foreign(0.12, 50, 0.03), foreign(0.12, 5, 0.03)
+    assert "link" in kinds(quick)
+    assert "link" not in kinds(calm)
+    assert calm.report.executed.figures.segment_rate < quick.report.executed.figures.segment_rate
+
+
+def variations() -> list[tuple[Facts, str]]:
+    """Facts of every combination of what advice looks at."""
+    job: Job = make_job(SQUARE)
+    found = []
+    for hollow, pitch, dose, braked, power, quality, level in product(
+        (None, 0.001, 0.5), (0.3, 1.2, 2.0), (2.0, 4.0), (False, True), (0.0, 1.0),
+        ("draft", "standard", "fine"), ("good", "fair", "poor"),
+    ):  # fmt: skip
+        executed, limits = job.report.executed, job.process.machine
+        bad = {"dose_max": dose, "epe_mean": 0.2 if braked else 0.01, "write_time": 400.0, "ideal_time": 90.0}
+        report = replace(
+            job.report,
+            executed=replace(executed, figures=replace(executed.figures, **bad)),
+            commanded=replace(job.report.commanded, figures=replace(executed.figures, dose_max=dose)),
+        )
+        level_of = limits.power_max if power else limits.power_min
+        path = replace(job.toolpath, power=np.where(job.toolpath.on, level_of, 0.0))
+        places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
+        for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
+            patch = Patch((1.2, 1.2), hollow) if hollow else None
+            said = Facts(
+                report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, patch, None
+            )
+            found.append((said, level))
+    return found
+
+
+@pytest.fixture(scope="module")
+def all_advice() -> list[tuple[Advice, ...]]:
+    return [advise(said, level) for said, level in variations()]
+
+
+def test_no_two_pieces_of_advice_contradict(all_advice: list[tuple[Advice, ...]]) -> None:
+    for given_together in all_advice:
+        ways: dict[str, set[int]] = {}
+        for change in (change for one in given_together for change in one.changes):
+            ways.setdefault(change.name, set()).add(change.way)
+        assert all(len(both) == 1 for both in ways.values()), [one.sentence for one in given_together]
+
+
+def test_what_advice_names_exists(all_advice: list[tuple[Advice, ...]]) -> None:
+    """Options of `laserpath plan` as they are typed, and keys of profiles with their units."""
+    options = {name for parameter in command.plan.params for name in parameter.opts}
+    keys = {key for noun in (fields.MACHINE, fields.RESIN, fields.SPOT) for one in noun for key in one.keys}
+    said = {one.sentence for given_together in all_advice for one in given_together}
+    for sentence in said | {lost_sentence()}:
+        assert set(re.findall(r"--[a-z-]+", sentence)) <= options, sentence
+        assert set(re.findall(r"\b[a-z0-9]+_[a-z0-9_]+", sentence, re.I)) <= keys, sentence
+    assert {one.kind for together in all_advice for one in together} > {"hollow", "brakes", "finer"}
+
+
+def lost_sentence() -> str:
+    """What is said of a plan that the controller loses."""
+    job = make_job(SQUARE)
+    before = job.report.commanded.figures
+    after = replace(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
+    (sentence,) = lost_in_motion(before, after, job.toolpath, SQUARE, job.process)
+    return sentence
