@@ -41,6 +41,7 @@ SETTINGS = Settings(
     inset_fwhm=0.4 * NARROWER,
     segment_fwhm=NARROWER,
     pixels_per_fwhm=6 / NARROWER,
+    origin="page",  # the tests compare with the design as it was drawn
 )
 TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="tee")
 GRID = grid_for(TEE, SPOT, SETTINGS.pixels_per_fwhm)

@@ -23,7 +23,9 @@ MACHINES = profiles.names("machine")
 
 
 def chart_for(name: str) -> Chart:
-    return calibration.chart(Process(machine=profiles.machine(name)))
+    """Of at least 10 mW: the stage's own 50 µW is for spots of micrometres, and this spot has 100 µm."""
+    machine = profiles.machine(name)
+    return calibration.chart(Process(machine=replace(machine, power_max=max(machine.power_max, 10.0))))
 
 
 def read(chart: Chart) -> gcode.Program:
