@@ -165,14 +165,14 @@ def test_worst_places_are_listed_worst_first_with_a_reason(page: Reader) -> None
     errors = [abs(float(re.sub(r"[^\d.]", "", r[3]))) for r in rows]
     assert errors == sorted(errors, reverse=True)
     reasons = " ".join(r[5] for r in rows)
-    assert "gap narrower than the spot, 60 µm" in reasons
+    assert "gap narrower than the spot, 60.0 µm" in reasons
     assert "feature narrower than the spot, 50 µm" in reasons
 
 
 def test_verdict_says_time_and_what_to_change(job: Job, page: Reader) -> None:
     text = page.text.replace("\u00a0", " ")
     assert duration(job.report.executed.figures.write_time) + " to write" in text
-    assert "Widen the features" in text
+    assert "widen them, or focus to a smaller spot" in text
     assert "This will not print as drawn" in text
 
 
