@@ -29,7 +29,6 @@ from scipy.spatial import cKDTree
 from laserpath.arrays import Floats
 from laserpath.metrics import inspect
 from laserpath.overlay import clipped, crossings
-from laserpath.report.rows import number
 from laserpath.results import Edges, Fault, Inspection, Measurement
 from laserpath.types import Design, Point
 
@@ -105,7 +104,10 @@ class Place:
     def cause(self) -> str:
         """A few words, with the width of what is narrow."""
         said = REASONS[self.kind].format("narrower than" if self.narrower else "hardly wider than")
-        return said + ("" if self.width is None else f", {number(self.width * 1000)} µm wide")
+        if self.width is None:
+            return said
+        # To a tenth below 100 µm: 99.7 µm rounded would be called narrower than 100.
+        return f"{said}, {round(self.width * 1000, 1 if self.width < 0.1 else 0):g} µm wide"
 
     @property
     def reason(self) -> str:

@@ -172,7 +172,7 @@ def test_worst_places_are_listed_worst_first_with_a_reason(page: Reader) -> None
 def test_verdict_says_time_and_what_to_change(job: Job, page: Reader) -> None:
     text = page.text.replace("\u00a0", " ")
     assert duration(job.report.executed.figures.write_time) + " to write" in text
-    assert "Widen the features" in text
+    assert "widen them, or focus to a smaller spot" in text
     assert "This will not print as drawn" in text
 
 
