@@ -92,8 +92,8 @@ class Place:
     extent: float
     kind: str
     width: float | None = None
-    size: float | None = None
     spot: float | None = None
+    size: float | None = None
 
     @property
     def narrower(self) -> bool:
