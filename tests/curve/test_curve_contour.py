@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import FWHM, design, polygons
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from shapes import NODING
 
 from laserpath.curve import is_closed
@@ -51,16 +51,26 @@ def test_every_stroke_is_inside_the_design(polygon):
             assert depth(stroke, polygon).min() >= 0.48 * INSET - 2 * FLAT
 
 
+LAST_RING = shapely.Polygon(
+    [(0, -0.75), (-1, 0), (0, 0.75), (0.75, 0)], [[(0, 0.3), (-0.4, 0), (0, -0.3), (0.3, 0)]]
+)
+"""Its second ring would be 2 µm wide, at a depth of 160 µm."""
+
+
 @settings(max_examples=30)
 @given(polygon=polygons())
+@example(polygon=LAST_RING)
 def test_no_part_of_the_design_is_far_from_a_stroke(polygon):
-    """Nowhere more than a pitch beyond the inset, but in tips narrower than the spot."""
+    """Nowhere more than a pitch beyond the inset, but in tips narrower than the spot.
+
+    And 5 % of a pitch: GEOS leaves out a last ring that is narrower than some hundredths of its depth.
+    """
     area = polygon.buffer(-INSET).buffer(INSET)
     lines = shapely.MultiLineString(strokes_of(polygon))
     rng = np.random.default_rng(0)
     points = shapely.points(rng.uniform(-1, 1, (500, 2)))
     points = points[shapely.contains(area, points)]
-    assert shapely.distance(points, lines).max(initial=0) <= max(PITCH, 2 * INSET)
+    assert shapely.distance(points, lines).max(initial=0) <= max(1.05 * PITCH, 2 * INSET)
 
 
 def test_a_line_thinner_than_twice_the_inset_gets_one_stroke_along_its_middle():

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 from shapely.affinity import rotate, translate
+from shapes import minus, plus
 
 from laserpath import plan
 from laserpath.metrics import cure_figures, edge_errors, inspect
@@ -69,17 +70,17 @@ def verdict(drawn: Area, lit: Area, level: float = 2.0) -> Verdict:
 # Drawings
 
 SQUARE = box(0, 0, 3, 3)
-BARS = shapely.union_all([box(0, 0, 1, 3), box(1.3, 0, 2.3, 3)])
-LINES = shapely.union_all([box(0, 0.5 * i, 3, 0.5 * i + 0.2) for i in range(5)])
-RING = shapely.Point(0, 0).buffer(1, quad_segs=64).difference(shapely.Point(0, 0).buffer(0.8, quad_segs=64))
+BARS = plus(box(0, 0, 1, 3), box(1.3, 0, 2.3, 3))
+LINES = plus(*[box(0, 0.5 * i, 3, 0.5 * i + 0.2) for i in range(5)])
+RING = minus(shapely.Point(0, 0).buffer(1, quad_segs=64), shapely.Point(0, 0).buffer(0.8, quad_segs=64))
 SLIT = box(0.5, -0.15, 2, 0.15)
-OPEN_RING = RING.difference(SLIT)
-HOLED = SQUARE.difference(box(1, 1, 1.3, 1.3))
-DOTTED = shapely.union_all([SQUARE, box(3.5, 1, 3.7, 1.2)])
-COMB = shapely.union_all([box(0, 0, 3, 0.3), *(box(0.3 * i, 0, 0.3 * i + 0.15, 2) for i in range(10))])
-PADS = shapely.union_all([shapely.Point(x, y).buffer(0.3) for x in range(6) for y in range(6)])
+OPEN_RING = minus(RING, SLIT)
+HOLED = minus(SQUARE, box(1, 1, 1.3, 1.3))
+DOTTED = plus(SQUARE, box(3.5, 1, 3.7, 1.2))
+COMB = plus(box(0, 0, 3, 0.3), *(box(0.3 * i, 0, 0.3 * i + 0.15, 2) for i in range(10)))
+PADS = plus(*[shapely.Point(x, y).buffer(0.3) for x in range(6) for y in range(6)])
 CHECKED = shapely.MultiPolygon([box(0, 0, 1, 1), box(1, 1, 2, 2)])
-BOARD = shapely.union_all([box(0, 0.8 * i, 10, 0.8 * i + 0.4) for i in range(13)])
+BOARD = plus(*[box(0, 0.8 * i, 10, 0.8 * i + 0.4) for i in range(13)])
 
 
 @dataclass(frozen=True)
@@ -102,55 +103,55 @@ CASES = {
     "pads": Case(PADS, PADS, "good"),
     "squares that touch at a point": Case(CHECKED, CHECKED, "good"),
     "a hair between two squares": Case(
-        shapely.union_all([box(0, 0, 1, 1), box(1.001, 0, 2, 1)]), box(0, 0, 2, 1), "fair"
+        plus(box(0, 0, 1, 1), box(1.001, 0, 2, 1)), box(0, 0, 2, 1), "fair"
     ),
     "squares on a hair": Case(
-        shapely.union_all([box(0, 0, 1, 1), box(1, 0.5, 1.5, 0.5005), box(1.5, 0, 2.5, 1)]),
-        shapely.union_all([box(0, 0, 1, 1), box(1.5, 0, 2.5, 1)]),
+        plus(box(0, 0, 1, 1), box(1, 0.5, 1.5, 0.5005), box(1.5, 0, 2.5, 1)),
+        plus(box(0, 0, 1, 1), box(1.5, 0, 2.5, 1)),
         "fair",
     ),
     "all a twentieth of a spot aside": Case(BARS, translate(BARS, 0.05 * FWHM), "good"),
     "lines half a spot too wide": Case(LINES, LINES.buffer(0.25 * FWHM), "fair"),
     # Topology.
     "a dot lost": Case(DOTTED, SQUARE, "poor", (("lost", (3.6, 1.1)),)),
-    "a line lost": Case(LINES, LINES.difference(box(-1, 0.9, 4, 1.3)), "poor", (("lost", (1.5, 1.1)),)),
+    "a line lost": Case(LINES, minus(LINES, box(-1, 0.9, 4, 1.3)), "poor", (("lost", (1.5, 1.1)),)),
     "a line below the spot": Case(
-        shapely.union_all([SQUARE, box(0, 4, 3, 4.03)]), SQUARE, "poor", (("lost", (1.5, 4.015)),)
+        plus(SQUARE, box(0, 4, 3, 4.03)), SQUARE, "poor", (("lost", (1.5, 4.015)),)
     ),
     "a hole filled": Case(HOLED, SQUARE, "poor", (("closed", (1.15, 1.15)),)),
     "a slit below the spot": Case(
-        shapely.union_all([box(0, 0, 1, 3), box(1.03, 0, 2, 3)]), box(0, 0, 2, 3), "poor",
+        plus(box(0, 0, 1, 3), box(1.03, 0, 2, 3)), box(0, 0, 2, 3), "poor",
         (("joined", (1.015, 1.5)),),
     ),
-    "two bars bridged": Case(BARS, BARS.union(box(0.9, 1, 1.4, 1.2)), "poor", (("joined", (1.15, 1.1)),)),
+    "two bars bridged": Case(BARS, plus(BARS, box(0.9, 1, 1.4, 1.2)), "poor", (("joined", (1.15, 1.1)),)),
     "two bars bridged twice": Case(
-        BARS, BARS.union(box(0.9, 0.5, 1.4, 0.7)).union(box(0.9, 2, 1.4, 2.3)), "poor",
+        BARS, plus(plus(BARS, box(0.9, 0.5, 1.4, 0.7)), box(0.9, 2, 1.4, 2.3)), "poor",
         (("joined", (1.15, 0.6)), ("joined", (1.15, 2.15))),
     ),
     "an open ring bridged": Case(OPEN_RING, RING, "poor", (("closed", (0.9, 0)),)),
-    "a line cut": Case(LINES, LINES.difference(box(1.5, 0.9, 1.7, 1.3)), "poor", (("cut", (1.6, 1.1)),)),
+    "a line cut": Case(LINES, minus(LINES, box(1.5, 0.9, 1.7, 1.3)), "poor", (("cut", (1.6, 1.1)),)),
     "a ring cut": Case(RING, OPEN_RING, "poor", (("cut", (0.9, 0)),)),
     "a ring cut twice": Case(
-        RING, RING.difference(box(-2, -0.15, 2, 0.15)), "poor", (("cut", (0.9, 0)), ("cut", (-0.9, 0)))
+        RING, minus(RING, box(-2, -0.15, 2, 0.15)), "poor", (("cut", (0.9, 0)), ("cut", (-0.9, 0)))
     ),
     "a dot lost and a bar bridged": Case(
-        shapely.union_all([BARS, box(3, 1, 3.2, 1.2)]), BARS.union(box(0.9, 1, 1.4, 1.2)), "poor",
+        plus(BARS, box(3, 1, 3.2, 1.2)), plus(BARS, box(0.9, 1, 1.4, 1.2)), "poor",
         (("lost", (3.1, 1.1)), ("joined", (1.15, 1.1))),
     ),
     # Shares.
     "a pinhole": Case(
-        BOARD, BOARD.difference(box(5, 4.13, 5.11, 4.26)), "fair", (("pinhole", (5.055, 4.195)),)
+        BOARD, minus(BOARD, box(5, 4.13, 5.11, 4.26)), "fair", (("pinhole", (5.055, 4.195)),)
     ),
-    "a speck": Case(BOARD, BOARD.union(box(5, 4.54, 5.1, 4.64)), "fair", (("speck", (5.05, 4.59)),)),
+    "a speck": Case(BOARD, plus(BOARD, box(5, 4.54, 5.1, 4.64)), "fair", (("speck", (5.05, 4.59)),)),
     "a fortieth of the area": Case(
-        SQUARE, SQUARE.difference(box(2.5, 1, 4, 1.5)), "poor", (("bite", (2.7, 1.25)),)
+        SQUARE, minus(SQUARE, box(2.5, 1, 4, 1.5)), "poor", (("bite", (2.7, 1.25)),)
     ),
-    "printed beside": Case(SQUARE, SQUARE.union(box(2.5, 1, 3.4, 1.5)), "poor", (("blob", (3.2, 1.25)),)),
+    "printed beside": Case(SQUARE, plus(SQUARE, box(2.5, 1, 3.4, 1.5)), "poor", (("blob", (3.2, 1.25)),)),
     "a hole in the middle": Case(
-        SQUARE, SQUARE.difference(box(1, 1, 2, 2)), "poor", (("pinhole", (1.5, 1.5)),)
+        SQUARE, minus(SQUARE, box(1, 1, 2, 2)), "poor", (("pinhole", (1.5, 1.5)),)
     ),
     "the end of a line, 1.5 % of the outline": Case(
-        BOARD, BOARD.difference(box(8.0, 7, 11, 7.7)), "poor", (("bite", (9, 7.4)),)
+        BOARD, minus(BOARD, box(8.0, 7, 11, 7.7)), "poor", (("bite", (9, 7.4)),)
     ),
 }  # fmt: skip
 
@@ -170,7 +171,7 @@ def test_what_is_wrong_is_named_with_its_place(name: str) -> None:
 def test_size_and_count_are_in_the_headline_and_further_places_below() -> None:
     lit = BOARD
     for k in range(4):
-        lit = lit.difference(box(1 + k, 4.13, 1.11 + 0.01 * k + k, 4.26))
+        lit = minus(lit, box(1 + k, 4.13, 1.11 + 0.01 * k + k, 4.26))
     told = verdict(BOARD, lit)
     assert "4 pinholes, the largest 0.1" in told.headline and "(4.0" in told.headline
     (where,) = [answer for question, answer in told.answers if question.startswith("Where it will miss")]
@@ -182,13 +183,13 @@ def test_a_share_is_red_where_a_large_board_shrugs_it_off() -> None:
 
     def holed(size: float) -> Inspection:
         part = box(0, 0, size, size)
-        return inspected(part, part.difference(box(0.4, 0.4, 0.51, 0.53)))
+        return inspected(part, minus(part, box(0.4, 0.4, 0.51, 0.53)))
 
     small, large = holed(1.0), holed(6.0)
     assert large.wrong_area == pytest.approx(small.wrong_area, rel=0.1)
     assert small.wrong_share == pytest.approx(36 * large.wrong_share, rel=0.1)
-    assert verdict(box(0, 0, 1, 1), box(0, 0, 1, 1).difference(box(0.4, 0.4, 0.51, 0.53))).level == "poor"
-    assert verdict(box(0, 0, 6, 6), box(0, 0, 6, 6).difference(box(0.4, 0.4, 0.51, 0.53))).level == "fair"
+    assert verdict(box(0, 0, 1, 1), minus(box(0, 0, 1, 1), box(0.4, 0.4, 0.51, 0.53))).level == "poor"
+    assert verdict(box(0, 0, 6, 6), minus(box(0, 0, 6, 6), box(0.4, 0.4, 0.51, 0.53))).level == "fair"
 
 
 def test_a_flaw_of_a_tenth_of_a_spot_is_never_red() -> None:
@@ -218,7 +219,7 @@ def test_a_bridge_is_found_wherever_it_is(turn: float, y: float, aside: float) -
     bridge = box(0.9, y - 0.1, 1.4, y + 0.1)
     turned = [
         translate(rotate(area, turn, (0, 0), use_radians=True), aside * FWHM)
-        for area in (BARS, BARS.union(bridge), shapely.Point(1.15, y))
+        for area in (BARS, plus(BARS, bridge), shapely.Point(1.15, y))
     ]
     (fault,) = inspected(*turned[:2]).faults
     assert fault.kind == "joined"
@@ -231,14 +232,14 @@ def test_a_bridge_is_found_wherever_it_is(turn: float, y: float, aside: float) -
 def test_wide_enough_lines_have_no_fault_however_they_lie(turn: float, gap: float, level: float) -> None:
     """Lines and gaps of a spot and more, also somewhat under-dosed."""
     width = 1.5 * FWHM
-    lines = shapely.union_all([box(0, k * (width + gap), 2, k * (width + gap) + width) for k in range(4)])
+    lines = plus(*[box(0, k * (width + gap), 2, k * (width + gap) + width) for k in range(4)])
     lines = rotate(lines, turn, (0, 0), use_radians=True)
     assert inspected(lines, lines, 1.6 + 0.4 * level).faults == ()
 
 
 def test_pixels_have_the_number_of_the_polygon_that_their_centre_is_in() -> None:
     """Also with holes, islands in holes, and gaps and polygons narrower than a pixel."""
-    ring = shapely.Point(5, 5).buffer(4).difference(shapely.Point(5, 5).buffer(3))
+    ring = minus(shapely.Point(5, 5).buffer(4), shapely.Point(5, 5).buffer(3))
     parts = [ring, shapely.Point(5, 5).buffer(2.9), box(10.01, 1, 10.3, 9.2), box(10.31, 0.6, 14, 9)]
     grid = Grid((0.13, 0.27), 0.5, (20, 28))
     found = numbered(parts, grid)
@@ -249,10 +250,10 @@ def test_pixels_have_the_number_of_the_polygon_that_their_centre_is_in() -> None
 
 def test_coarse_pixels_are_made_fine_enough() -> None:
     """Three pixels a spot are as many as may be planned with."""
-    fine = printed(BARS, BARS.union(box(0.9, 1, 1.4, 1.2)))
+    fine = printed(BARS, plus(BARS, box(0.9, 1, 1.4, 1.2)))
     coarse_grid = grid_for(design(BARS), PROCESS.spot, 3)
     spots = [
-        rasterise(design(BARS.union(box(0.9, 1, 1.4, 1.2))), coarse_grid).coverage,
+        rasterise(design(plus(BARS, box(0.9, 1, 1.4, 1.2))), coarse_grid).coverage,
     ]
     dose = gaussian_filter(spots[0], FWHM / 2.355 / coarse_grid.pitch) * 2 * CRITICAL
     coarse = replace(fine, grid=coarse_grid, dose=dose)
@@ -261,7 +262,7 @@ def test_coarse_pixels_are_made_fine_enough() -> None:
 
 
 def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
-    executed = printed(BOARD, BOARD.difference(box(5, 4.13, 5.11, 4.26)))
+    executed = printed(BOARD, minus(BOARD, box(5, 4.13, 5.11, 4.26)))
     found = inspect(executed, design(BOARD), FWHM, CRITICAL)
     first, *others = marked(worst_places(executed.edges, design(BOARD), FWHM), found, FWHM)
     assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "hole in a part")
@@ -283,7 +284,7 @@ def test_a_planned_sample_has_all_its_parts_and_gaps(name: str) -> None:
 @pytest.mark.slow
 def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
     """80 × 80 mm: in 6400 mm² a pinhole of 0.05 mm is a flaw, told with size and place."""
-    board = design(shapely.union_all([box(0, 2 * k, 80, 2 * k + 1.5) for k in range(40)]))
+    board = design(plus(*[box(0, 2 * k, 80, 2 * k + 1.5) for k in range(40)]))
     grid = grid_for(board, PROCESS.spot, 6)
     dose = gaussian_filter(rasterise(board, grid).coverage, FWHM / 2.355 / grid.pitch) * 2 * CRITICAL
     x, y = np.meshgrid(grid.x(), grid.y(), sparse=True)
