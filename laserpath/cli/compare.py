@@ -75,7 +75,7 @@ def summary(found: Comparison, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.comparison.page import headline, means_explained
+    from laserpath.comparison.page import explained, headline
     from laserpath.simulation.words import LABELS
 
     fwhm = optics.fwhm(found.process.spot)
@@ -91,7 +91,7 @@ def summary(found: Comparison, written: Iterable[Path]) -> None:
     for sentence in headline(found):
         console.print(sentence, soft_wrap=True)
     console.print(table)
-    for name, why in means_explained(found):
+    for name, why in explained(found):
         console.print(f"{name}: {why}", soft_wrap=True)
     console.print("Written:")
     for path in written:

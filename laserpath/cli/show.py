@@ -146,22 +146,23 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.rows import mean_explained
+    from laserpath.report.rows import means_explained
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
     table = Table(caption=caption, caption_justify="left")
     table.add_column()
-    for heading in ("starting curve", "as commanded", "as executed"):
+    columns = dict(zip(("starting curve", "as commanded", "as executed"), _columns(plan), strict=True))
+    for heading in columns:
         table.add_column(heading, justify="right")
     for key, label in _ROWS.items():
-        table.add_row(label, *(_cell(key, figures, fwhm) for figures in _columns(plan)))
+        table.add_row(label, *(_cell(key, figures, fwhm) for figures in columns.values()))
     console = Console(highlight=False, markup=False)
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
     console.print(plan.verdict[1], soft_wrap=True)
     console.print(table)
-    if why := mean_explained(plan.report.executed.figures.as_dict()):
-        console.print(f"As executed: {why}", soft_wrap=True)
+    for name, why in means_explained((name, figures.as_dict()) for name, figures in columns.items()):
+        console.print(f"{name.capitalize()}: {why}", soft_wrap=True)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
     if plan.solution.stopped:

@@ -17,7 +17,7 @@ from laserpath.comparison.result import Comparison, Line
 from laserpath.report import pictures
 from laserpath.report.album import Picture
 from laserpath.report.records import records, versions
-from laserpath.report.rows import ROWS, duration, mean_explained, number
+from laserpath.report.rows import ROWS, duration, means_explained, number
 from laserpath.simulation import Simulation
 from laserpath.simulation.page import another_power, exposed, what_it_is
 from laserpath.simulation.view import Box, joined
@@ -47,7 +47,7 @@ def page(comparison: Comparison) -> str:
             f"spot {optics.fwhm(process.spot):g} mm"
         ),
         styles=styles, names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
-        means=means_explained(comparison),
+        means=explained(comparison),
         warnings=[
             (name, [printable(w) for w in s.warnings])
             for name, s in zip(names, comparison.simulations, strict=True) if s.warnings
@@ -85,11 +85,10 @@ def headline(comparison: Comparison) -> Iterator[str]:
         yield printable(f"{names[k]} {best.format(write(line, k), others)}.")
 
 
-def means_explained(comparison: Comparison) -> list[tuple[str, str]]:
+def explained(comparison: Comparison) -> list[tuple[str, str]]:
     """(program, why its mean edge error is above what 95 % of the edge keep), of those where it is."""
-    measured = [(s.name, s.executed.measured) for s in comparison.simulations]
-    found = [(name, mean_explained(one.figures.as_dict())) for name, one in measured if one]
-    return [(printable(name), why) for name, why in found if why]
+    measured = [(printable(s.name), s.executed.measured) for s in comparison.simulations]
+    return means_explained((name, one.figures.as_dict()) for name, one in measured if one)
 
 
 def _in_short(simulation: Simulation) -> str:

@@ -22,7 +22,7 @@ from laserpath.metrics import inspect
 from laserpath.report import album, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
-from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, mean_explained
+from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, means_explained
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Patch, Place, marked, worst_places
 from laserpath.results import Figures, Limit, Report
@@ -125,7 +125,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         versions=versions(), header="\n".join(printable(line) for line in told.header),
         project="\n".join(map(printable, told.project.splitlines())),
         tolerance=_tolerance(facts) if facts else "",
-        mean_explained=mean_explained(report.executed.figures.as_dict()) if report else "",
+        means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in told.columns),
         payload=numbers.text, notes=numbers.notes,
         styles=_file("page.css") + _file("viewer.css"),
         script="\n".join(_file(f"viewer/{name}.js") for name in SCRIPTS),

@@ -159,10 +159,7 @@ def zooms(exposed: Exposed, design: Design, places: Sequence[Place], done: str =
         add_design(ax, design, fill=False, edgecolor="black", linewidth=0.9)
         _add_lines(ax, exposed.toolpath, box)
         ax.locator_params(nbins=4)
-        title = f"{i + 1}:  " + (
-            "no edge" if place.missing else f"{1000 * place.epe:+.0f} µm".replace("-", "−")
-        )
-        ax.set_title(title, fontsize=10, color=INK, pad=3)
+        ax.set_title(f"{i + 1}:  {place.amount}", fontsize=10, color=INK, pad=3)
         ax.plot(*place.xy, "o", mfc="none", mec=INK, ms=9)
     legend(figure, [*_cure_marks(done)[1:], Line2D([], [], color="#7a7a7a", lw=0.8, label="laser line")])
     return png(figure)

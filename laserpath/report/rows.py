@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from laserpath.results import EPE_CAP_FWHM, Figures, is_capped
@@ -69,6 +69,11 @@ def mean_explained(figures: Mapping[str, float]) -> str:
         f"The mean edge error is above what 95 % of the edge keep, because {missing:.0f} of "
         f"{figures['samples']:.0f} points have no edge, and each counts as {EPE_CAP_FWHM:g} FWHM."
     )
+
+
+def means_explained(columns: Iterable[tuple[str, Mapping[str, float]]]) -> list[tuple[str, str]]:
+    """(column, why its mean edge error is above what 95 % of the edge keep), of those where it is."""
+    return [(name, why) for name, figures in columns if (why := mean_explained(figures))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,13 @@ class Place:
         return self.width is not None and (self.spot is None or self.width < self.spot)
 
     @property
+    def amount(self) -> str:
+        """How large the fault is, or how far the edge is off, in words."""
+        if self.size:
+            return f"{1000 * self.size:.0f} µm"
+        return "no edge" if self.missing else f"{1000 * self.epe:+.0f} µm".replace("-", "−")
+
+    @property
     def cause(self) -> str:
         """A few words, with the width of what is narrow."""
         said = REASONS[self.kind].format("narrower than" if self.narrower else "hardly wider than")
