@@ -18,6 +18,8 @@ import tools
 from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.report import album
+
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
@@ -42,3 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def need() -> Callable[[str], str]:
     """The path of a program beside Python; who asks for this is run by `make test-tools` alone."""
     return tools.path_of
+
+
+@pytest.fixture
+def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without their pictures, which take most of the time of a small plan: for tests of all else.
+
+    The pictures are drawn in tests/report, and under `slow` for every command of the docs.
+    """
+    for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
+        monkeypatch.setattr(album, name, lambda *_: ())

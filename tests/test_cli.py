@@ -27,6 +27,9 @@ from laserpath import Plan, Process, Progress, Settings, profiles
 from laserpath.choices import INITIAL_CURVES, QUALITIES
 from laserpath.cli import cli, main, options
 
+pytestmark = pytest.mark.usefixtures("unillustrated")
+"""What the pictures show is no matter here."""
+
 SQUARE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="3mm" height="3mm" viewBox="0 0 3 3">'
     '<rect x="1" y="1" width="1" height="1"/></svg>'

@@ -16,11 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laserpath import Progress
+from laserpath.cli import main
 from laserpath.cli import progress as shown
 from laserpath.cli.progress import Lines, Meter, line
 from laserpath.cli.show import rough
 from laserpath.forecast import Forecast
 
+BAR = "POLYGON((0 0,2 0,2 1,0 1,0 0))"
+ASKED = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]
 EXPECTED = Forecast(trying=30.0, solving=100.0, finishing=20.0, memory=1e9, write_seconds=60.0)
 
 
@@ -155,26 +158,44 @@ def test_a_long_reading_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         assert ("reading board.gbr" in capsys.readouterr().err) is not hidden
 
 
+@pytest.mark.usefixtures("unillustrated")
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_run_that_is_captured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shown, "_SILENT", 0.0)
+    (tmp_path / "bar.wkt").write_text(BAR)
+    with pytest.raises(SystemExit) as ended:
+        main([*ASKED, *["-q"] * quiet])
+    assert not ended.value.code
+    check_told(capfd.readouterr().err, quiet)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_run_without_a_terminal(tmp_path: Path, quiet: bool) -> None:
-    (tmp_path / "bar.wkt").write_text("POLYGON((0 0,2 0,2 1,0 1,0 0))")
+    """The same in a process of its own."""
+    (tmp_path / "bar.wkt").write_text(BAR)
     script = (
-        "from laserpath.cli import main, progress\n"
-        "progress._SILENT = 0.0\n"
-        f"main(['plan', 'bar.wkt', '--iterations', '30', '--initial', 'contour'] + {['-q'] * quiet})"
+        f"from laserpath.cli import main, progress\nprogress._SILENT = 0.0\nmain({[*ASKED, *['-q'] * quiet]})"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,
         env={**os.environ},
     )  # fmt: skip
-    lines = done.stderr.splitlines()
+    check_told(done.stderr, quiet)
+
+
+def check_told(said: str, quiet: bool) -> None:
+    lines = said.splitlines()
     if quiet:
         assert lines == []
         return
     assert any(re.search(r"about .* to plan, with .* GB of memory; about .* to write", one) for one in lines)
     shares = [int(found[1]) for one in lines if (found := re.match(r"laserpath: (\d+) %", one))]
     assert shares and shares == sorted(shares)
-    assert "\x1b" not in done.stderr
+    assert "\x1b" not in said
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,20 @@ def _drawings() -> None:
 
 
 @BY_NAME
-def test_the_commands_of_a_page_run(
-    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("unillustrated")
+def test_the_commands_of_a_page_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_commands(page, capsys)
+
+
+@pytest.mark.slow
+@BY_NAME
+def test_the_commands_of_a_page_run_and_draw_their_pictures(
+    page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    run_commands(page, capsys)
+
+
+def run_commands(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in commands(page):
         if command == WITH_INKSCAPE:
             continue

@@ -20,6 +20,9 @@ from laserpath.errors import InputError
 from laserpath.placement import place, placed
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
+pytestmark = pytest.mark.usefixtures("unillustrated")
+"""What the pictures show is no matter here."""
+
 MACHINE = Machine(size=(30.0, 20.0))
 BOX = shapely.box(2, 3, 4, 4)
 PAGE = (1.0, 1.0, 11.0, 6.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from laserpath.measure import measure_executed
 from laserpath.types import Design, Machine, Process, Settings
 
 BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid_size=NODING), "bracket")
-QUICK = Settings(iterations=60, quality="draft")
+QUICK = Settings(iterations=60, quality="draft", initial="contour")
 
 # The generic machine, with what each controller needs.
 SPOKEN = {
@@ -32,34 +33,44 @@ SPOKEN = {
 }
 
 
-@pytest.fixture(scope="module")
-def plans() -> dict[str, laserpath.Plan]:
-    """One small plan for each dialect."""
-    return {
-        name: laserpath.plan(BRACKET, Process(machine=machine), QUICK) for name, machine in SPOKEN.items()
-    }
+@cache
+def planned(name: str) -> laserpath.Plan:
+    """One small plan for each dialect, made when a test wants it."""
+    return laserpath.plan(BRACKET, Process(machine=SPOKEN[name]), QUICK)
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_the_program_is_sound_in_its_dialect(plans: dict[str, laserpath.Plan], name: str) -> None:
+def test_the_program_is_sound_in_its_dialect(name: str) -> None:
     machine, dialect = SPOKEN[name], gcode.dialect(name)
-    found = gcode.check(plans[name].program, dialect, envelope(machine, dialect))
+    found = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
     assert [f for f in found if f.severity == "error"] == []
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_what_is_executed_cures_the_design(plans: dict[str, laserpath.Plan], name: str) -> None:
-    figures = plans[name].report.executed.figures
+def test_what_is_executed_cures_the_design(name: str) -> None:
+    figures = planned(name).report.executed.figures
     assert figures.iou > 0.93
     assert figures.epe_mean < 0.12
-    assert plans[name].report.scored_as == ("commanded" if gcode.dialect(name).dynamic_power else "executed")
+    assert planned(name).report.scored_as == (
+        "commanded" if gcode.dialect(name).dynamic_power else "executed"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPOKEN)
+def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
+    """QUICK starts with the contour alone."""
+    machine, dialect = SPOKEN[name], gcode.dialect(name)
+    plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, initial="auto"))
+    found = gcode.check(plan.program, dialect, envelope(machine, dialect))
+    assert [f for f in found if f.severity == "error"] == []
+    assert plan.report.executed.figures.iou > 0.93
+    assert plan.report.executed.figures.epe_mean < 0.12
 
 
 @pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
-def test_power_for_the_actual_speed_is_truer_than_the_planned_one(
-    plans: dict[str, laserpath.Plan], name: str
-) -> None:
-    plan = plans[name]
+def test_power_for_the_actual_speed_is_truer_than_the_planned_one(name: str) -> None:
+    plan = planned(name)
     raw = measure_executed(plan.solution.toolpath, plan.design, plan.target, plan.process)
     assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
     assert plan.report.executed.figures.dose_max < raw.figures.dose_max

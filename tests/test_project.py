@@ -19,6 +19,9 @@ from laserpath.errors import InputError
 from laserpath.quantities import quoted
 from laserpath.types import BeamTable, Design, Machine, Resin, Spot
 
+pytestmark = pytest.mark.usefixtures("unillustrated")
+"""What the pictures show is no matter here."""
+
 SQUARE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="3mm" height="3mm" viewBox="0 0 3 3">'
     '<rect x="1" y="1" width="1" height="1.5"/></svg>'

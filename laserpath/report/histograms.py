@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import shapely
 from matplotlib.axes import Axes
@@ -32,9 +34,7 @@ def doses(exposed: Exposed) -> bytes:
     for share, colour, label in _shares(exposed, dose):
         seen = share > 0
         weights = 100 * share[seen] / max(float(share.sum()), 1e-12)
-        ax.hist(
-            np.clip(dose[seen], 0, top), bins.tolist(), weights=weights, color=colour, label=label, alpha=0.75
-        )
+        _fill(ax, np.clip(dose[seen], 0, top), bins, weights, color=colour, label=label, alpha=0.75)
     ax.axvline(1, color=INK, lw=1, label="critical dose")
     if resin.over_dose < top:
         ax.axvline(resin.over_dose, color=OVER, lw=1, ls=(0, (4, 3)), label=f"limit, {resin.over_dose:g} ×")
@@ -72,6 +72,11 @@ def powers_and_speeds(track: Track) -> bytes:
 def _add_shares(ax: Axes, values: Floats, weight: Floats, colour: str) -> None:
     top = float(values.max(initial=0.0)) * 1.02 or 1.0
     share = 100 * weight / max(float(weight.sum()), 1e-12)
-    ax.hist(values, np.linspace(0, top, 41).tolist(), weights=share, color=colour)
+    _fill(ax, values, np.linspace(0, top, 41), share, color=colour)
     ax.axvline(0, color=FAINT, lw=0.8)
     ax.set_xlim(0, top)
+
+
+def _fill(ax: Axes, values: Floats, bins: Floats, weights: Floats, **style: Any) -> None:
+    """A histogram as one patch, which is drawn much faster than a patch for every bar."""
+    ax.hist(values, bins.tolist(), weights=weights, histtype="stepfilled", **style)

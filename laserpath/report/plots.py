@@ -37,6 +37,7 @@ def epe_histogram(exposure: Measurement, start: Measurement | None, fwhm: float)
         bins,
         weights=[np.full(len(g), 100 / max(len(error), 1)) for g in groups],
         stacked=True,
+        histtype="stepfilled",  # one patch, where bars are a hundred
         color=["#5b7f95", "#e69f00"],
         label=["away from corners", "near corners"],
     )

@@ -34,6 +34,11 @@ from laserpath.design import load, suffixes
 from laserpath.errors import InputError
 from laserpath.types import Design
 
+pytestmark = [
+    pytest.mark.usefixtures("forking"),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+
 TOLERANCE = 0.002
 NAN, BOW = "nan", [(0, 0), (4, 4), (4, 0), (0, 4)]
 """A ring that crosses itself in its middle; it encloses 8 mm² by either rule."""

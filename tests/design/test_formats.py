@@ -16,6 +16,11 @@ from laserpath.cli import main
 from laserpath.design import formats, load
 from laserpath.errors import InputError
 
+pytestmark = [
+    pytest.mark.usefixtures("forking"),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+
 TOLERANCE = 0.002
 
 EAGLE = """G75*

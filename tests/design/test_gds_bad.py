@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import random
-import signal
 import struct
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 from same_shape_cad import as_gds, written
 
 from laserpath.design import load
-from laserpath.design.gds import extract, hierarchy, isolate, read
+from laserpath.design.gds import hierarchy, isolate, read
 from laserpath.design.reading import Reading
 from laserpath.errors import InputError
 from laserpath.types import Design
@@ -200,25 +198,6 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def forked(arguments: list[str]) -> None:
-    """`isolate._run` without starting a new Python for each of thousands of files."""
-    child = os.fork()
-    if child == 0:
-        faulthandler.disable()  # what crashes is expected to
-        signal.alarm(20)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        done = 1
-        try:
-            extract.main(*arguments)
-            done = 0
-        finally:
-            os._exit(done)
-    status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status):
-        raise InputError(f"the file is damaged: gdstk stopped at it with signal {os.WTERMSIG(status)}")
-    assert os.WEXITSTATUS(status) == 0, "the extraction let an exception through"
-
-
 def everything(oasis: bool) -> bytes:
     """Cells, arrays, a path, labels, all small."""
 
@@ -249,10 +228,10 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to start many processes fast")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("forking")
 @pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
-def test_mutated_files_are_a_design_or_a_sentence(oasis: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutated_files_are_a_design_or_a_sentence(oasis: bool) -> None:
     """gdstk itself is ended by a signal at 1 % of such GDSII files, and at 7 % of OASIS."""
-    monkeypatch.setattr(isolate, "_run", forked)
     whole, rng, good, many_lines = everything(oasis), random.Random(3), 0, 0
     assert isinstance(read(whole, "whole", Reading(0.01)), Design)
     for _ in range(1000):

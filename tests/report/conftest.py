@@ -7,7 +7,6 @@ import shapely
 from exposures import Job, make_job
 from shapes import NODING
 
-from laserpath.report import album
 from laserpath.types import Design
 
 
@@ -23,10 +22,3 @@ def design() -> Design:
 @pytest.fixture(scope="session")
 def job(design: Design) -> Job:
     return make_job(design, warnings=("the bar at (5.3, 1.2) mm is narrower than half the spot",))
-
-
-@pytest.fixture
-def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages without our pictures, which take nearly all of the time: for tests of words and of the viewer."""
-    for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
-        monkeypatch.setattr(album, name, lambda *_: ())

@@ -1,0 +1,38 @@
+"""gdstk in a process of its own, sooner started."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+
+import pytest
+
+from laserpath.design.gds import extract, isolate
+from laserpath.errors import InputError
+
+
+def forked(arguments: list[str]) -> None:
+    """`isolate._run` in a copy of this process: a new Python takes a tenth of a second each time."""
+    child = os.fork()
+    if child == 0:
+        faulthandler.disable()  # what crashes is expected to
+        signal.alarm(20)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        done = 1
+        try:
+            extract.main(*arguments)
+            done = 0
+        finally:
+            os._exit(done)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        raise InputError(f"the file is damaged: gdstk stopped at it with signal {os.WTERMSIG(status)}")
+    assert os.WEXITSTATUS(status) == 0, "the extraction let an exception through"
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many small GDSII files are read. As it is read really: test_gds_bad, test_gds_quirks, `slow`."""
+    if hasattr(os, "fork"):
+        monkeypatch.setattr(isolate, "_run", forked)
