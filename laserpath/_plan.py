@@ -132,7 +132,8 @@ def plan(
         ship=lambda path: _read(write_program(path, design, process, settings), machine)[0],
     )  # fmt: skip
     _measuring(progress, solution)
-    warnings = (*design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
+    ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
+    warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
     program = write_program(solution.toolpath, design, process, settings, warnings)
     toolpath, sent = _read(program, machine)
     first, first_sent = _read(write_program(start, design, process, settings), machine)
@@ -143,14 +144,13 @@ def plan(
     executed = expose(exposed, run, toolpath, design, target, process, sent)
     widths = sorted({*WIDTHS, settings.blur})
     follows = gcode.dialect(machine.dialect).dynamic_power
-    scored = commanded if follows else executed
     wanted = None if follows else measure(solution.toolpath, design, target, process)
     lost = lost_in_motion((wanted or commanded).figures, executed.figures, toolpath, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,
         start=measure(first, design, target, process, sent=first_sent),
-        warnings=(*warnings, *missing(scored.edges), *lost),
+        warnings=(*warnings, *missing(executed.edges), *((str(lost),) if lost else ())),
         window=process_window(exposed, design, target, process, widths=widths),
         limit=reachable(design, target, process),
         wanted=wanted,

@@ -20,8 +20,9 @@ from laserpath.errors import InputError
 from laserpath.resin import line_energy, path_energy, power_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
-LEVELS = 8
-"""Of the machine, below the power that a line needs, behind the filter that is asked for."""
+LEVELS = 30
+"""Of the machine, below the power that a line needs, behind the filter that is asked for. With 8, a cell of
+25 µm on the shipped stage came out with twice the edge error that it has with 50."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +45,29 @@ class Strength:
         return max(math.ceil(10 * math.log10(self.ratio * levels) - 1e-9) / 10, 0.0)
 
     @property
-    def power_max(self) -> float:
-        """mW, full power behind that filter."""
-        return self.machine.power_max / 10**self.density
-
-    @property
     def filter(self) -> str:
         """What to put into the beam, as a part of a sentence."""
-        return (
-            f"attenuate the beam {10**self.density:.3g} times, with a filter of optical density "
-            f"{self.density:.1f}: power_max_mW = {float(f'{self.power_max:.2g}'):g}"
-        )
+        return filter_of(self.machine, self.density)
 
     def sentence(self, line: str) -> str:
         """That the weakest level is too much for a `line`, and how much."""
         return (
             f"the weakest level of machine {self.machine.name!r}, {self.machine.power_min:.3g} mW, is "
-            f"{self.ratio:.2g} times what {line} needs at {self.speed:.3g} mm/s"
+            f"{_figure(self.ratio)} times what {line} needs at {self.speed:.3g} mm/s"
         )
+
+
+def _figure(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.10g}".replace(",", " ")
+
+
+def filter_of(machine: Machine, density: float) -> str:
+    """That a filter of an optical density is to be put into the beam, and full power behind it."""
+    power = float(f"{machine.power_max / 10**density:.2g}")
+    return (
+        f"attenuate the beam {_figure(10**density)} times, to have levels to choose from, with a filter "
+        f"of optical density {density:.1f}: power_max_mW = {power:g}"
+    )
 
 
 def strength(process: Process, settings: Settings, design: Design | None = None) -> Strength:

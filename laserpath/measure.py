@@ -31,6 +31,17 @@ _WAY_FWHM = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """What the controller loses of what is commanded.  mend: what to change, '' where nothing helps."""
+
+    wrong: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.wrong}; {self.mend}" if self.mend else self.wrong
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """The G-code of a toolpath. characters: (N,) of each move, line ends included.  lines: of the program."""
 
@@ -113,25 +124,26 @@ def missing(edges: Edges) -> tuple[str, ...]:
 
 def lost_in_motion(
     commanded: Figures, executed: Figures, path: Toolpath, design: Design, process: Process
-) -> tuple[str, ...]:
-    """A sentence if the controller loses much of what is commanded: how much, why, what to do."""
+) -> Lost | None:
+    """How much the controller loses of what is commanded, why, and what to do; None if it is not much."""
     area, samples = design.area.area, max(executed.samples, 1)
     gone = (executed.undercure - commanded.undercure) / area
     if max(gone, (executed.missing_edges - commanded.missing_edges) / samples) <= _LOST:
-        return ()
+        return None
     here, there = (f"{100 * figures.undercure / area:.1f} %" for figures in (executed, commanded))
-    return (
+    why, mend = _why_slow(executed, path, process)
+    return Lost(
         f"as executed {here} of the area is missing and {executed.missing_edges} of {samples} points of the "
-        f"outline have no printed edge near, as commanded {there} and {commanded.missing_edges}: "
-        f"{_why_slow(executed, path, process)}",
+        f"outline have no printed edge near, as commanded {there} and {commanded.missing_edges}: {why}",
+        mend,
     )
 
 
-def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
-    """What slows the head down, what that does to the dose, and the speed at which it would not."""
+def _why_slow(figures: Figures, path: Toolpath, process: Process) -> tuple[str, str]:
+    """(what slows the head down and what that does to the dose, the speed at which it would not)."""
     machine, spot = process.machine, process.spot
     if not (path.on & (path.length > 0)).any():
-        return "nothing of it is lit"
+        return "nothing of it is lit", ""
     order, fastest = process.resin.order, float(path.speed[path.on].max())
     calm = min(fastest, float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * optics.fwhm(spot))))
     why, instead = "it brakes at bends and ends", "more acceleration (acceleration_mm_per_s2 there)"
@@ -143,9 +155,14 @@ def _why_slow(figures: Figures, path: Toolpath, process: Process) -> str:
     if order > 1 and gcode.dialect(machine.dialect).dynamic_power:
         dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"
     return (
-        f"the head is slower than commanded, since {why}, and {dose}; "
-        f"take speed_max_mm_per_s = {calm:.2g} in the machine's profile, or {instead}"
+        f"the head is slower than commanded, since {why}, and {dose}",
+        f"take {speed_key(calm)} in the machine's profile, or {instead}",
     )
+
+
+def speed_key(speed: float) -> str:
+    """A highest speed, mm/s, as the shipped profiles have it, per minute."""
+    return f"speed_max_mm_per_min = {float(f'{60 * speed:.2g}'):g}"
 
 
 def from_zero(path: Toolpath, machine: Machine) -> Toolpath:

@@ -28,7 +28,9 @@ def plan_grey(job: Job, listen: Callable[[Progress], None]) -> Made:
 
     given = [name for name in _NO if job.asked.get(name)]
     if given:
-        raise InputError(f"{given[0]} is for drawings; turn and size a grey image before, or give its pixel")
+        raise InputError(
+            f"--{given[0]} is for drawings; turn and size a grey image before, or give its --pixel 10um"
+        )
     idle = [name for name in _OF_DRAWINGS if job.given.get(name) is not None]
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys say what is wanted")

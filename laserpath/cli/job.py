@@ -27,9 +27,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What came of a job. missed: how far it is from the tolerance, or nothing."""
+    """What came of a job. missed: how far it is from the tolerance, or nothing.
+
+    told: those of the warnings that were told when the design had been read.
+    """
 
     warnings: tuple[str, ...]
     as_json: Callable[[], str]
     summary: Callable[[], None]
     missed: str = ""
+    told: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ Ctrl-C while optimising finishes with the best so far; a second one stops and wr
 
 \b
 Exit codes: 0 done; 2 bad input, nothing written; 3 files written, but --max-epe is missed;
-130 stopped by Ctrl-C, nothing written.
+130 stopped by a second Ctrl-C, or before any curve was found, nothing written.
 
 \b
 CAUTION: a laser that cures resin blinds before you blink. Enclose the beam or wear goggles
@@ -77,7 +77,8 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
 
             made = plan_grey(job, listen) if asked.get("grey") else _plan(job, listen, meter)
     for sentence in made.warnings:
-        talk.warn(sentence)
+        if sentence not in made.told:
+            talk.warn(sentence)
     if said["json"]:
         click.echo(made.as_json())
     elif not said["quiet"]:
@@ -103,6 +104,8 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
             arrangement=request.arrangement_of(job.asked),
         )
     job.talk.tell(show.in_short(drawn))
+    for sentence in drawn.warnings:
+        job.talk.warn(sentence)
     for note in show.placing(drawn, job.process, job.settings):
         job.talk.tell(note)
     progress.expect(drawn, job.process, job.settings, job.talk, meter)
@@ -115,6 +118,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         as_json=lambda: show.as_json(planned, written, warnings),
         summary=lambda: show.summary(planned, written),
         missed="" if planned.within_tolerance else show.tolerance_missed(planned),
+        told=drawn.warnings,
     )
 
 

@@ -3,8 +3,9 @@
 The forecast says what trying curves, solving, and measuring and writing take. What is done counts as so much
 of that; what turns out to be needless (a curve that is like another, iterations after the optimiser has ended
 by itself) counts as done, but not as work. The computer's pace is the seconds that passed ÷ the seconds
-forecast for the work; the time left is what is left of the forecast, at that pace. It is shown when the pace
-is known, falls, and rises only where it would be far too short.
+forecast for the work, with half of the whole forecast added to both: at first, little work and the start of
+the program would give any pace. The time left is what is left of the forecast, at that pace. It falls, and
+rises only where it would be far too short.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _ATTEMPTS = 4
 
 _KNOWN = 0.03
 """Of the whole forecast: as soon as so much is done, the pace is known, and the time left is shown."""
+
+_TRUSTED = 0.5
+"""Of the whole forecast, taken to have gone as forecast; more of it hides a slow computer for longer."""
 
 _RISE = 1.3
 """A time left that grows by less is not shown: it was uncertain before."""
@@ -147,7 +151,8 @@ class Meter:
         """Seconds for a second of the forecast."""
         if self._work < _KNOWN * sum(self._parts):
             return 1.0
-        return (self._clock() - self._start) / self._work
+        trusted = _TRUSTED * sum(self._parts)
+        return (self._clock() - self._start + trusted) / (self._work + trusted)
 
 
 @contextmanager
@@ -232,15 +237,26 @@ def expect(design: Design, process: Process, settings: Settings, talk: Talk, met
 
 @contextmanager
 def reading(name: str, meter: Meter, *, hidden: bool = False) -> Iterator[None]:
-    """While a file is read: the bar says so at once, and where there is none a line does after 5 s."""
+    """While a file is read: the bar says so at once; without one, lines do after 5 s and then each 30 s."""
     meter.name = f"reading {name}"
     if hidden or not isinstance(meter.heard, Lines):
         yield
         return
-    late = threading.Timer(_SILENT, lambda: click.echo(f"laserpath: reading {name} …", err=True))
-    late.daemon = True
-    late.start()
+    read = threading.Event()
+
+    teller = threading.Thread(target=_while_reading, args=(name, read), daemon=True)
+    teller.start()
     try:
         yield
     finally:
-        late.cancel()
+        read.set()
+        teller.join()
+
+
+def _while_reading(name: str, read: threading.Event) -> None:
+    """Lines that a file is being read, until it is."""
+    start, pause = time.monotonic(), _SILENT
+    while not read.wait(pause):
+        since = f" for {time.monotonic() - start:.0f} s" if pause == _EVERY else ""
+        click.echo(f"laserpath: reading {name}{since} …", err=True)
+        pause = _EVERY

@@ -35,9 +35,6 @@ _ROWS = {
 _LONG = 300.0
 """s of writing, from which on the size is asked about."""
 
-_FAR_OVER = 1.5
-"""Executed over-dose, relative to the limit, that is told on the command line; the table has it anyway."""
-
 
 @dataclass(frozen=True, slots=True)
 class Talk:
@@ -165,8 +162,6 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(f"{name.capitalize()}: {why}", soft_wrap=True)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
-    if plan.solution.stopped:
-        console.print(f"The optimiser was {plan.solution.result}.")
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
@@ -194,12 +189,12 @@ def _cell(key: str, figures: Figures, fwhm: float) -> str:
 
 def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
-    from laserpath.report.rows import area
+    from laserpath.report.rows import area, percent
 
     figures, wanted = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
     return (
-        f"{verb} {100 * max(1 - figures.undercure / wanted, 0.0):.1f} % of the {area(wanted)} to expose; "
+        f"{verb} {percent(max(1 - figures.undercure / wanted, 0.0))} of the {area(wanted)} to expose; "
         f"{area(figures.undercure, 2)} missing, {area(figures.overcure, 2)} too much"
     )
 
@@ -229,17 +224,6 @@ def placing(design: Design, process: Process, settings: Settings) -> tuple[str, 
 def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     """What the user has to know before burning."""
     yield from plan.report.warnings
-    limit = plan.process.resin.over_dose
-    scored, executed = plan.report.scored.figures.dose_max, plan.report.executed.figures.dose_max
-    if executed > _FAR_OVER * limit and executed > 1.5 * scored:
-        yield (
-            f"where the controller moves slowly the dose as executed comes to {executed:.3g} critical doses, "
-            f"far above the resin's {limit:g}: take a lower "
-            "speed_max_mm_per_s in the machine's profile, or attenuate the beam"
-        )
-    elif scored > 1.05 * limit:
-        how = plan.report.scored_as
-        yield f"the largest dose as {how} is {scored:.3g} critical doses, above the resin's {limit:g}"
     if frame:
         from laserpath.framing import frame_dose
 

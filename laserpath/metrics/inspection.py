@@ -213,12 +213,12 @@ def _told_once(
 ) -> Iterator[Fault]:
     """Both without what is told as lost or closed, the second without what is the first's, too."""
     told: list[Fault] = []
-    for fault in (*first, *second):
+    for fault, is_second in (*((one, False) for one in first), *((one, True) for one in second)):
         column, row = np.rint(seen.grid.to_pixels([fault.at])[0]).astype(int)
         beside = any(
             math.dist(fault.at, other.at) < seen.fwhm + (fault.size + other.size) / 2 for other in told
         )
-        if drawn[row, column] not in gone and not (beside and fault in second):
+        if drawn[row, column] not in gone and not (beside and is_second):
             told.append(fault)
             yield fault
 

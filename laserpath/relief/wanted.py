@@ -55,7 +55,7 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
     shade, said = ink(data)
     pixel = reading.pixel or said
     if pixel is None:
-        raise InputError("the image does not say how large its pixels are; give the pixel, such as 10um")
+        raise InputError("the image does not say how large its pixels are; give it, such as --pixel 10um")
     shade = np.where(shade < _NOTHING, 0.0, shade)
     if not shade.any():
         raise InputError("the image is blank: nothing in it is darker than paper")

@@ -1,7 +1,7 @@
 """What to change: for each figure of a plan that falls short, the option or profile key that mends it.
 
 Each piece of advice names what is wrong with a figure, what to change, and that as it is typed:
-`--pitch 1.2fwhm` on the command line, `speed_max_mm_per_s = 25` in a machine's profile. The gravest come
+`--pitch 1.2fwhm` on the command line, `speed_max_mm_per_min = 600` in a machine's profile. The gravest come
 first, and none is given that would turn what a graver one turns the other way.
 
 A program that was not planned here has no options: what is said there is about the program.
@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import gcode
 from laserpath.arrays import Floats
+from laserpath.attenuation import filter_of, strength
 from laserpath.choices import QUALITIES
-from laserpath.report import reach
+from laserpath.measure import speed_key
+from laserpath.report import faults, reach
 from laserpath.report.rows import duration, number
+from laserpath.types import Machine, Settings
 
 if TYPE_CHECKING:
     from laserpath.report.verdict import Facts
-    from laserpath.types import Machine
 
-PINHOLE_FWHM2 = 0.5
-"""FWHM², of what is wrong away from the edges: less is a flaw, but the part is there."""
 KINDS = (
     "lost", "hollow", "over-dose", "feature", "gap", "corner", "too strong", "too weak", "loss", "steps",
     "brakes", "dose rises", "link", "bends", "finer", "faster",
@@ -40,8 +40,9 @@ _COARSE_FWHM = 0.05
 """A motor step that moves edges visibly."""
 _LONG, _VERY_LONG = 5.0, 60.0
 """s. What takes less need not be faster; what takes more might well be."""
-_ATTENUATED, _STRONGER, _CALMER = 0.1, 2.0, 0.5
-"""Of the power, for a laser too strong and one too weak; of the speed, where the controller brakes."""
+_FILTER, _STRONGER, _CALMER = 1.0, 2.0, 0.5
+"""Optical density for a laser too strong, where a line does not ask for more; times the power, for one too
+weak; times the speed, where the controller brakes."""
 _WAY_FWHM = 1.0
 """FWHM, a way to full speed so short that braking moves the edge little: v²/(2 a)."""
 
@@ -79,42 +80,38 @@ class Advice:
 
 def advise(facts: Facts, level: str) -> tuple[Advice, ...]:
     """What to change, the gravest first; level: of the verdict."""
-    if facts.lost:
+    if lost := facts.lost:
         # What is commanded would cure: its pitch and powers are no matter until it is executed.
-        return tuple(_lost(facts))
+        wrong = lost.wrong[0].upper() + lost.wrong[1:]
+        return (Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()
     kept: list[Advice] = []
-    for one in (*_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts),
+    for one in (*_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts, level),
                 *_on_quality(facts, level)):  # fmt: skip
         if not any(one.opposes(graver) for graver in kept):
             kept.append(one)
     return tuple(kept)
 
 
-def _lost(facts: Facts) -> Iterator[Advice]:
-    for sentence in facts.lost:
-        wrong, mend = sentence.rsplit("; ", 1)
-        yield Advice("lost", wrong[0].upper() + wrong[1:], mend, (_slower(),))
-
-
 def _slower() -> Change:
-    return Change("speed_max_mm_per_s", -1)
+    return Change("speed_max_mm_per_min", -1)
 
 
 def _on_area(facts: Facts) -> Iterator[Advice]:
     """What stays unexposed inside, and what gets far too much."""
     settings, resin = facts.settings, facts.process.resin
-    if facts.inside:
-        x, y = facts.inside.xy
-        small = facts.inside.area <= PINHOLE_FWHM2 * facts.fwhm**2
-        wrong = f"A pinhole is left near ({x:.3f}, {y:.3f}) mm" if small else (
-            "Lines are too far apart or too weak inside the design"
+    found = facts.inspection
+    holes = tuple(one for one in found.flaws if one.kind == "pinhole")
+    if facts.inside or holes:
+        much = faults.too_much_wrong(found, facts.fwhm) or not holes
+        wrong = "Lines are too far apart or too weak inside the design" if much else (
+            f"Left inside the design: {', '.join(faults.kinds(holes, facts.fwhm))}"
         )  # fmt: skip
         if settings is None:
             change, mend = Change("distance of lines", -1), "lines closer together, or more power, close it"
         elif settings.pitch_fwhm > _PITCH_FWHM:
             change, mend = Change("--pitch", -1), f"take --pitch {_PITCH_FWHM:g}fwhm"
         elif settings.iterations < _ITERATIONS:
-            change, mend = Change("--iterations", 1), f"take --iterations {_ITERATIONS}"
+            change, mend = Change("--iterations", 1), f"take {_more(settings)}"
         else:
             change, mend = Change("--pitch", -1), f"take --pitch {0.8 * settings.pitch_fwhm:.3g}fwhm"
         yield Advice("hollow", wrong, mend, (change,))
@@ -127,6 +124,10 @@ def _on_area(facts: Facts) -> Iterator[Advice]:
         )
         change = Change("distance of lines", 1)
         yield Advice("over-dose", wrong, "lines further apart, or less power, spread it", (change,))
+
+
+def _more(settings: Settings) -> str:
+    return f"--iterations {max(_ITERATIONS, 2 * settings.iterations)}"
 
 
 def _on_design(facts: Facts) -> Iterator[Advice]:
@@ -161,13 +162,12 @@ def _on_power(facts: Facts) -> Iterator[Advice]:
     whole = max(float(length.sum()), 1e-12)
     weak = float(length[power <= 1.001 * machine.power_min].sum()) / whole
     strong = float(length[power >= 0.999 * machine.power_max].sum()) / whole
-    if weak > 0.25:
+    if weak > 0.25 and facts.report.executed.figures.dose_max > 1:
         yield Advice(
             "too strong",
             f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
             f"({number(machine.power_min)} mW): the laser is too strong for this resin",
-            "attenuate it with a filter, say to a tenth, "
-            + _in_profile(f"power_max_mW = {_ATTENUATED * machine.power_max:.3g}"),
+            _in_profile(_filter(facts)),
             (Change("power_max_mW", -1),),
         )
     if strong > 0.5:
@@ -176,16 +176,23 @@ def _on_power(facts: Facts) -> Iterator[Advice]:
             f"{100 * strong:.0f} % of the path runs at full power",
             "a stronger laser would write faster, say "
             + _in_profile(f"power_max_mW = {_STRONGER * machine.power_max:.3g}"),
-            (Change("power_max_mW", 1), Change("speed_max_mm_per_s", 1)),
+            (Change("power_max_mW", 1),),
         )
     gain, settings = _late_gain(facts.loss), facts.settings
     if settings and gain > 0.02:
         yield Advice(
             "loss",
             f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth)",
-            f"take --iterations {max(_ITERATIONS, 2 * settings.iterations)}",
+            f"take {_more(settings)}",
             (Change("--iterations", 1),),
         )
+
+
+def _filter(facts: Facts) -> str:
+    """The filter for a laser too strong: that of the warning, if a line alone is told to need one."""
+    found = strength(facts.process, facts.settings or Settings(), facts.design)
+    density = found.density if found.ratio > 1 else max(found.density, _FILTER)
+    return filter_of(facts.process.machine, density)
 
 
 def _late_gain(loss: Floats) -> float:
@@ -198,7 +205,7 @@ def _in_profile(setting: str) -> str:
     return f"{setting} in the machine's profile"
 
 
-def _on_motion(facts: Facts) -> Iterator[Advice]:
+def _on_motion(facts: Facts, level: str) -> Iterator[Advice]:
     """What the controller makes of the plan: steps, braking, and how many moves it is sent."""
     commanded, executed = facts.report.planned.figures, facts.report.executed.figures
     machine, over = facts.process.machine, facts.process.resin.over_dose
@@ -216,7 +223,7 @@ def _on_motion(facts: Facts) -> Iterator[Advice]:
                 *_calmer(facts),
             )
         )
-    elif executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
+    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
         yield Advice(
             "dose rises",
             f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
@@ -260,7 +267,7 @@ def _calmer(facts: Facts) -> tuple[str, tuple[Change, ...]]:
     machine = facts.process.machine
     fast = min(machine.speed_max)
     calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * facts.fwhm) ** 0.5)
-    return f"{_in_profile(f'speed_max_mm_per_s = {calm:.2g}')} makes it brake less", (_slower(),)
+    return f"{_in_profile(speed_key(calm))} makes it brake less", (_slower(),)
 
 
 def _on_quality(facts: Facts, level: str) -> Iterator[Advice]:

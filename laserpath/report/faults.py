@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from laserpath.report.rows import area, number
+from laserpath.report.rows import area, number, place
 from laserpath.results import Fault, Inspection
 
 WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
@@ -50,25 +50,21 @@ def kinds(faults: Sequence[Fault], fwhm: float, listed: int = 1) -> tuple[str, .
     for one in faults:
         wide = one.kind == "pinhole" and one.size > _PINHOLE_FWHM * fwhm
         groups.setdefault(_WIDE if wide else _WORDS[one.kind], []).append(one)
-    return tuple(_phrase(words, some, listed) for words, some in groups.items())
+    return tuple(_phrase(words, some, listed, fwhm) for words, some in groups.items())
 
 
-def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int) -> str:
+def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: float) -> str:
     some = sorted(some, key=lambda one: -one.size)
     first, *others = some
-    size = f"{number(first.size, 2)} mm at {_at(first)}"
+    size = f"{number(first.size, 2)} mm at {place(first.at, fwhm)}"
     if not others:
         return f"1 {words[0]}, {size}"
     phrase = f"{len(some)} {words[1]}, the largest {size}"
     named, more = others[: listed - 1], len(others[listed - 1 :])
     if named:
-        rest = [*map(_at, named), *([f"{more} more"] if more else [])]
+        rest = [*(place(one.at, fwhm) for one in named), *([f"{more} more"] if more else [])]
         phrase += ", others at " + (" and ".join([", ".join(rest[:-1]), rest[-1]]) if rest[1:] else rest[0])
     return phrase
-
-
-def _at(fault: Fault) -> str:
-    return f"({fault.at[0]:.3f}, {fault.at[1]:.3f})"
 
 
 def sentences(found: Inspection, fwhm: float) -> Iterator[str]:

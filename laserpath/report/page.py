@@ -22,7 +22,7 @@ from laserpath.metrics import inspect
 from laserpath.report import album, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
-from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, means_explained
+from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, decimals, means_explained
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Patch, Place, marked, worst_places
 from laserpath.results import Figures, Limit, Report
@@ -125,6 +125,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         versions=versions(), header="\n".join(printable(line) for line in told.header),
         project="\n".join(map(printable, told.project.splitlines())),
         tolerance=_tolerance(facts) if facts else "",
+        decimals=decimals(optics.fwhm(exposed.process.spot)),
         means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in told.columns),
         payload=numbers.text, notes=numbers.notes,
         styles=_file("page.css") + _file("viewer.css"),

@@ -46,6 +46,22 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def decimals(fwhm: float) -> int:
+    """Of coordinates in mm: to a hundredth of a spot of that FWHM (mm), and at least three."""
+    return max(3, 2 - math.floor(math.log10(fwhm) + 1e-12))
+
+
+def place(xy: tuple[float, float], fwhm: float) -> str:
+    """`(87.200, 12.600)`; xy: mm.  fwhm: of the spot, mm."""
+    return f"({xy[0]:.{decimals(fwhm)}f}, {xy[1]:.{decimals(fwhm)}f})"
+
+
+def percent(share: float) -> str:
+    """A share of 0…1, with as many digits as tell it from all."""
+    said = f"{100 * share:.1f}"
+    return f"{100 * share:.2f} %" if said == "100.0" and share < 1 else f"{said} %"
+
+
 def at_least(key: str, value: float) -> str:
     """`≥ ` before an edge error at the cap: no edge was found as far as it was looked for."""
     return "≥ " if is_capped(key, value) else ""

@@ -4,10 +4,10 @@ Judged is the toolpath as executed by the controller, which is what the machine 
 share. **Poor** is a print that is not what was drawn: a feature is lost, a gap closed, a part cut or two
 joined (`metrics.inspection`); or more than 0.1 % of the drawn area is wrong away from the edges (and more
 than FWHM²/10, which any small design may have); or more than 1 % of the contour points have no printed edge
-near; or the largest dose is above five times the resin's limit. **Good**: an edge prints all along the
-contour, 95 % of it within the tolerance asked for (0.15 FWHM if none was), nothing is wrong away from the
-edges, and the largest dose is at most twice the limit. **Fair** is all else, and its flaws are told with
-size and place.
+near. **Good**: an edge prints all along the contour, 95 % of it within the tolerance asked for (0.15 FWHM if
+none was), nothing is wrong away from the edges, and the largest dose is at most twice the resin's limit.
+**Fair** is all else, and its flaws are told with size and place; so is a larger dose,
+which may burn the resin, though all that was drawn is there.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dataclasses import dataclass, replace
 
 from laserpath import optics
 from laserpath.arrays import Floats
-from laserpath.measure import lost_in_motion
+from laserpath.measure import Lost, lost_in_motion
 from laserpath.metrics import inspect
 from laserpath.report import faults, latitude, reach
 from laserpath.report.advice import advise
-from laserpath.report.rows import area, duration, mean_explained, number
+from laserpath.report.rows import area, duration, mean_explained, number, percent, place
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
 from laserpath.results import Inspection, Report
 from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
-_OVER, _FAR_OVER = 2.0, 5.0
+_OVER = 2.0
 """Times the resin's limit, of the largest dose."""
 
 NOTHING = "Nothing stands out that would need a change."
@@ -80,7 +80,7 @@ class Facts:
         return inspect(self.report.executed, self.design, self.fwhm, resin.critical_dose)
 
     @property
-    def lost(self) -> tuple[str, ...]:
+    def lost(self) -> Lost | None:
         """What the controller loses of the plan, if that is much."""
         report = self.report
         return lost_in_motion(
@@ -133,7 +133,7 @@ def _level(facts: Facts) -> str:
     figures, found = facts.report.executed.figures, facts.inspection
     over = figures.dose_max / facts.process.resin.over_dose
     shares = faults.too_much_wrong(found, facts.fwhm) or faults.too_far_off(found)
-    if found.faults or shares or over > _FAR_OVER:
+    if found.faults or shares:
         return "poor"
     right = figures.epe_p95 <= facts.tolerance and not found.wrong_outline and not found.flaws
     return "good" if right and over <= _OVER else "fair"
@@ -148,9 +148,9 @@ def _edge_in_short(facts: Facts) -> str:
 
 
 def _burnt_in_short(facts: Facts) -> str:
-    """The dose, where it alone would make the print unusable."""
+    """The dose, where it may burn the resin."""
     most, limit = facts.report.executed.figures.dose_max, facts.process.resin.over_dose
-    return f"up to {number(most)} × the critical dose" if most > _FAR_OVER * limit else ""
+    return f"up to {number(most)} × the critical dose" if most > _OVER * limit else ""
 
 
 def _misses_in_short(facts: Facts) -> str:
@@ -183,12 +183,12 @@ def _d(facts: Facts) -> str:
 
 def _what(facts: Facts) -> str:
     figures, drawn = facts.report.executed.figures, facts.design.area.area
-    share = 100 * (1 - figures.undercure / drawn)
+    share = percent(max(1 - figures.undercure / drawn, 0.0))
     missing, excess = (area(a, 2) for a in (figures.undercure, figures.overcure))
     far = f" ({area(facts.inside.area, 2)} of that away from any edge)" if facts.inside else ""
     mean = f" {why}" if (why := mean_explained(figures.as_dict())) else ""
     return (
-        f"{share:.1f} % of the drawn {area(drawn)}. {missing} of it is missing{far} and {excess} too much "
+        f"{share} of the drawn {area(drawn)}. {missing} of it is missing{far} and {excess} too much "
         f"{facts.done}s (overlap, IoU, {100 * figures.iou:.1f} %). The printed edge is on average "
         f"{facts.micrometres(figures.epe_mean)} from the drawn one, {number(figures.epe_mean, 2)} of the "
         f"spot's width.{mean}"
@@ -208,8 +208,8 @@ def _where(facts: Facts) -> str:
             else f"not {facts.done}{_d(facts)}, no printed edge near"
         )
     else:
-        what = f"the edge is {abs(worst.epe) * 1000:.0f} µm too far {'out' if worst.epe > 0 else 'in'}"
-    sentences.append(f"Worst at {_at(worst.xy)}: {what} ({worst.cause}).")
+        what = f"the edge is {number(1000 * abs(worst.epe), 2)} µm too far {'out' if worst.epe > 0 else 'in'}"
+    sentences.append(f"Worst at {place(worst.xy, facts.fwhm)} mm: {what} ({worst.cause}).")
     kinds = Counter(p.kind for p in facts.places)
     (kind, count), *_ = kinds.most_common()
     if 2 * count >= len(facts.places) > 1:
@@ -230,10 +230,6 @@ def _where(facts: Facts) -> str:
         share = f"All {listed}" if count == listed else f"{count} of the {listed}"
         sentences.append(f"{share} worst places are {why}.")
     return " ".join(sentences)
-
-
-def _at(xy: tuple[float, float]) -> str:
-    return f"({xy[0]:.3f}, {xy[1]:.3f}) mm"
 
 
 def _how_long(facts: Facts) -> str:

@@ -29,6 +29,7 @@ from scipy.spatial import cKDTree
 from laserpath.arrays import Floats
 from laserpath.metrics import inspect
 from laserpath.overlay import clipped, crossings
+from laserpath.report.rows import number
 from laserpath.results import Edges, Fault, Inspection, Measurement
 from laserpath.types import Design, Point
 
@@ -101,11 +102,16 @@ class Place:
         return self.width is not None and (self.spot is None or self.width < self.spot)
 
     @property
+    def off(self) -> str:
+        """How far the edge is off, or at least, in words."""
+        return f"{'≥ ' * self.missing}{'−' if self.epe < 0 else '+'}{number(1000 * abs(self.epe), 2)} µm"
+
+    @property
     def amount(self) -> str:
         """How large the fault is, or how far the edge is off, in words."""
         if self.size:
-            return f"{1000 * self.size:.0f} µm"
-        return "no edge" if self.missing else f"{1000 * self.epe:+.0f} µm".replace("-", "−")
+            return f"{number(1000 * self.size, 2)} µm"
+        return "no edge" if self.missing else self.off
 
     @property
     def cause(self) -> str:

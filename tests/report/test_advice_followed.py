@@ -148,8 +148,10 @@ def follow(one: Advice, plan: Plan, instead: dict[str, str]) -> Plan:
 
 
 def in_machine(key: str, value: float) -> dict[str, Any]:
-    """The field of a machine that a profile's key sets."""
+    """The field of a machine that a key sets, which the shipped profile has already."""
     (known,) = [f for f in fields.MACHINE if key in f.keys]
+    assert re.search(rf"^(# *)?{key} ", profiles.text("machine", "grbl-diode-405"), re.M), key
+    value /= 60 if key.endswith("_per_min") else 1
     return {known.name: (value, value) if known.pair else value}
 
 
@@ -259,5 +261,4 @@ def lost_sentence() -> str:
     job = make_job(SQUARE)
     before = job.report.commanded.figures
     after = replace(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
-    (sentence,) = lost_in_motion(before, after, job.toolpath, SQUARE, job.process)
-    return sentence
+    return str(lost_in_motion(before, after, job.toolpath, SQUARE, job.process))

@@ -233,7 +233,7 @@ def test_what_the_controller_loses_is_the_only_advice() -> None:
     burnt = replace(right, figures=replace(right.figures, dose_max=4.4))
     (advice,) = verdict(replace(job, report=replace(job.report, commanded=burnt))).advice
     assert re.match(r"As executed [\d.]+ % of the area is missing", advice)
-    assert "take speed_max_mm_per_s = " in advice
+    assert "take speed_max_mm_per_min = " in advice
     hollow = replace(job.report.commanded, figures=replace(job.report.commanded.figures, dose_max=4.4))
     told = " ".join(verdict(replace(job, report=replace(job.report, commanded=hollow))).advice)
     assert "--pitch 0.96fwhm" in told and "--pitch 1.2fwhm" not in told

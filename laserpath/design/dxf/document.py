@@ -153,7 +153,7 @@ class Document:
             )
             self.source.append("taken to be drawn in inches")
             return float(_INCH)
-        self.warnings.append("the header names no unit, and mm are taken: give the unit if it is another")
+        self.warnings.append("the header names no unit, and mm are taken: --unit in if it is inches")
         self.source.append("taken to be drawn in mm")
         return 1.0
 
