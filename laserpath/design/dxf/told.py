@@ -10,7 +10,8 @@ import numpy as np
 
 from laserpath.arrays import Bools, Floats
 from laserpath.design.dxf.blocks import Ink
-from laserpath.design.dxf.document import NAMED, Layers, listed
+from laserpath.design.dxf.document import Layers, listed
+from laserpath.design.dxf.repair import NAMED
 
 Met = Counter[tuple[str, str, int]]
 
