@@ -127,7 +127,7 @@ def _range(image: Image.Image) -> tuple[int, int]:
 
 
 def _scaled(image: Image.Image) -> tuple[str, ...]:
-    """A sentence about whole numbers that have no black and white of their own: of 32 bits, or with a sign."""
+    """A sentence about whole numbers without a black and white of their own: of 32 bits, or with a sign."""
     if image.mode != "I" or _is_16_bit_png(image):
         return ()
     low, high = _range(image)

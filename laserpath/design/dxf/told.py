@@ -88,16 +88,6 @@ def closed(gaps: Floats) -> list[str]:
     return [many] if len(gaps) else []
 
 
-def hairlines(n: int, width: float) -> str:
-    """Of lines that are drawn although nobody said how wide."""
-    some = "the line has" if n == 1 else f"the {n} lines have"
-    be = "is" if n == 1 else "are"
-    return (
-        f"{some} no width, and {be} drawn {width:.4g} mm wide, as the spot is: "
-        "--line-width 0.2mm would make that 0.2 mm"
-    )
-
-
 def not_drawn(lines: Lines, layers: Layers) -> str:
     """Of lines that enclose nothing and are left out."""
     n, where = len(lines.curves), listed(layers.names[k] for k in lines.layers)
