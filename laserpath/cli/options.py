@@ -72,8 +72,8 @@ DESIGN: Options = {
         "--line-width": {
             "type": Said("line_width"),
             "metavar": "LENGTH",
-            "help": "Of a DXF: how wide its lines are that have no width and enclose nothing, before --scale "
-            "and --size  [left out; the spot's, if there is nothing else]",
+            "help": "Of a DXF, GeoJSON or WKT: how wide lines are on the part that have no width and "
+            "enclose nothing  [left out; the spot's, if there is nothing else]",
         },
         "--pixel": {
             "type": Said("pixel"),

@@ -39,6 +39,8 @@ Reader = Callable[[bytes, str, Reading], Design]
 """From a file's content, the name of its design, and how to read it."""
 
 _FINE = 0.1
+_SAME, _AGAIN = 1e-3, 6
+"""How far off a line's width may be, and how often a file is read for it: it is part of what is sized."""
 
 
 def suffixes() -> tuple[str, ...]:
@@ -65,10 +67,8 @@ def load(
         check_heeded(format_, reading)
         if arrangement and arrangement.size and is_image(format_) and reading.pixel is None:
             reading = replace(reading, pixel=1.0)  # however large: it will have the size that is wanted
-        design = reader(data, path.stem, reading)
-        if arrangement and not _FINE < (larger := enlargement(design, arrangement)) <= 1:
-            # Curves are to be as fine as they were asked for after they have grown, and no finer by far.
-            design = reader(data, path.stem, replace(reading, tolerance=tolerance / larger))
+        name = _name(path, format_)
+        design = _read(lambda said: reader(data, name, said), reading, format_, arrangement)
         design = replace(
             design,
             source=(f"from {path.name}{which}", *design.source),
@@ -80,13 +80,34 @@ def load(
         raise InputError(f"{path}{which}: {error}") from None
 
 
+def _read(
+    read: Callable[[Reading], Design], reading: Reading, format_: str, arrangement: Arrangement | None
+) -> Design:
+    """The design, which will have its tolerance and the width of its lines when it is arranged.
+
+    Curves are to be as fine as they were asked for after they have grown, and no finer by far.
+    """
+    design, grown = read(reading), 1.0
+    if arrangement is None:
+        return design
+    has_lines = "line_width" in _HEEDED.get(formats.MODULES.get(format_, ""), ())
+    for _ in range(_AGAIN):
+        larger = enlargement(design, arrangement)
+        if abs(larger / grown - 1) <= _SAME or (grown == 1 and _FINE < larger <= 1 and not has_lines):
+            break
+        design, grown = read(replace(reading, tolerance=reading.tolerance / larger, grown=larger)), larger
+        if not has_lines:
+            break
+    return design
+
+
 _HEEDED = {
     "svg": {"layers", "unit"},
     "dxf": {"layers", "unit", "line_width"},
     "gds": {"layers", "cell"},
     "gerber": {"unit"},
     "image": {"pixel", "threshold", "grey"},
-    "vector": {"layers", "unit"},
+    "vector": {"layers", "unit", "line_width"},
 }
 """Module → what of a `Reading` it heeds."""
 
@@ -122,6 +143,16 @@ def _opened(raw: bytes, suffix: str) -> tuple[bytes, str, Reader]:
     data, format_ = opened(raw, suffix)
     read: Reader = import_module(f"{__name__}.{formats.MODULES[format_]}").read
     return data, format_, read
+
+
+def _name(path: Path, format_: str) -> str:
+    """What the design is called, and the files that are made of it.
+
+    The layers of a board often differ by their suffixes alone: what is made of board.cmp must not replace
+    what was made of board.sol.
+    """
+    layer = format_ == "Gerber" and path.suffix.lower() not in ("", ".gbr", ".ger", ".gerber")
+    return path.name if layer else path.stem
 
 
 def _which(path: Path, format_: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from laserpath.design.names import unknown
-from laserpath.design.shapes import DEEPEST, Shapes, as_width, needs_width, told
+from laserpath.design.shapes import DEEPEST, Shapes, as_width, told
 from laserpath.errors import InputError
 
 _LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
@@ -92,9 +92,11 @@ def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: 
         for rings in [coordinates] if kind == "Polygon" else _list(coordinates, where):
             _add_rings(_list(rings, where), where, shapes)
     elif kind in _LINES:
-        needs_width(kind, where, width)
         for line in _lines(kind, geometry.get("coordinates"), where):
-            shapes.line(_positions(line, where), width or 0.0, where)
+            if width is None:
+                shapes.without_width(kind, _positions(line, where), where)
+            else:
+                shapes.line(_positions(line, where), width, where)
     else:
         raise InputError(f"{where} has the type {kind[:40]!r}, which is none of GeoJSON's geometries")
 

@@ -60,7 +60,7 @@ def decode(data: bytes) -> Pixels:
                 _bounded(image)
                 pages = getattr(image, "n_frames", 1)
                 image.load()
-                found = _ink(image), _pixel(image)
+                found, said = (_ink(image), _pixel(image)), _scaled(image)
         except InputError:
             raise
         except UnidentifiedImageError:
@@ -70,7 +70,8 @@ def decode(data: bytes) -> Pixels:
         except _BROKEN as error:
             what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
             raise InputError(f"the image is broken or cut off ({what})") from None
-    said = (f"only the first of the file's {pages} pictures is read",) if pages > 1 else ()
+    if pages > 1:
+        said = (f"only the first of the file's {pages} pictures is read", *said)
     return Pixels(found[0][::-1], found[1], said)
 
 
@@ -97,12 +98,13 @@ def _bounded(image: Image.Image) -> None:
 def _ink(image: Image.Image) -> Floats:
     """(rows, columns), row 0 the uppermost."""
     mode = image.mode
-    if mode.startswith("I;16") or (mode == "I" and image.format == "PNG"):  # the latter before Pillow 11
+    if mode.startswith("I;16") or _is_16_bit_png(image):
         return _from_white(np.asarray(image, dtype=np.float64) / 65535, image)
     if mode == "F":
         return _from_white(_unit(np.asarray(image, dtype=np.float64)), image)
     if mode == "I":
-        raise InputError("the image has whole numbers of 32 bit; save it with 8 or 16 bit, or as floats")
+        low, high = _range(image)
+        return _from_white((np.asarray(image, dtype=np.float64) - low) / (high - low), image)
     if mode in ("1", "L") and "transparency" not in image.info:
         return 1 - np.asarray(image.convert("L"), dtype=np.float64) / 255
     channels = np.asarray(image.convert("RGBA"))
@@ -110,11 +112,36 @@ def _ink(image: Image.Image) -> Floats:
     return opaque * (1 - channels[..., :3].min(axis=2) / 255)
 
 
+def _is_16_bit_png(image: Image.Image) -> bool:
+    """As Pillow hands it over before version 11."""
+    return image.mode == "I" and image.format == "PNG"
+
+
+def _range(image: Image.Image) -> tuple[int, int]:
+    """The least and the largest of its whole numbers; raises where they are the same."""
+    numbers = np.asarray(image)
+    low, high = int(numbers.min()), int(numbers.max())
+    if low == high:
+        raise InputError(f"the image is {low} everywhere, which says neither black nor white")
+    return low, high
+
+
+def _scaled(image: Image.Image) -> tuple[str, ...]:
+    """A sentence about whole numbers without a black and white of their own: of 32 bits, or with a sign."""
+    if image.mode != "I" or _is_16_bit_png(image):
+        return ()
+    low, high = _range(image)
+    ends = "white to black" if _white_is_zero(image) else "black to white"
+    return (f"the image has whole numbers from {low} to {high}, which are taken as {ends}",)
+
+
 def _from_white(white: Floats, image: Image.Image) -> Floats:
     """Ink of greys that Pillow hands over as they are in the file."""
-    tags = getattr(image, "tag_v2", {})
-    white_is_zero = tags.get(_TAG["PhotometricInterpretation"]) == 0
-    return white if white_is_zero else 1 - white
+    return white if _white_is_zero(image) else 1 - white
+
+
+def _white_is_zero(image: Image.Image) -> bool:
+    return bool(getattr(image, "tag_v2", {}).get(_TAG["PhotometricInterpretation"]) == 0)
 
 
 _TAG = {tag.name: number for number, tag in TiffTags.TAGS_V2.items()}

@@ -38,7 +38,8 @@ class Reading:
     unit: a key of `quantities.LENGTH`, of a file that names none; None: what its format takes for granted.
     pixel: mm, of an image; None: what it says itself.  threshold: ink from which a pixel counts, 0 paper to
     1 black.  grey: what black stands for, where the greys of an image are wanted as they are.
-    line_width: mm, of a drawing's lines that have none and close to no outline; None: they have no area.
+    line_width: mm on the part, of a drawing's lines that have none and close to no outline; None: they have
+    no area.  grown: the factor by which all that is read will grow before it is the part.
     """
 
     tolerance: float
@@ -49,6 +50,7 @@ class Reading:
     threshold: float = 0.5
     grey: Black | None = None
     line_width: float | None = None
+    grown: float = 1.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
@@ -62,8 +64,8 @@ class Reading:
 
     @property
     def hairline(self) -> float:
-        """mm: how wide lines are drawn where there is nothing else: the spot's FWHM, by the tolerance."""
-        return self.tolerance / FLATTEN_FWHM
+        """How wide lines are drawn where there is nothing else: the spot's FWHM, mm on the part."""
+        return self.tolerance * self.grown / FLATTEN_FWHM
 
     def recipe(self) -> Iterator[str]:
         """The lines of a project file that say the same."""

@@ -15,6 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.design.curves import Polyline
 from laserpath.design.joined import Polygons, reached
+from laserpath.design.reading import Reading
 from laserpath.design.stroke import Pen, stroke
 from laserpath.errors import InputError
 
@@ -35,6 +36,8 @@ class Shapes:
     rings: list[int] = field(default_factory=list)  # of each polygon
     pieces: list[BaseGeometry] = field(default_factory=list)
     said: dict[str, None] = field(default_factory=dict)
+    bare: list[tuple[ArrayLike, str]] = field(default_factory=list)  # lines without a width
+    points: int = 0  # without a width
 
     def warn(self, sentence: str) -> None:
         """Note what was not understood."""
@@ -56,6 +59,27 @@ class Shapes:
         outline = Polyline(np.vstack([points, points[:1]]) if closed else points, joint)
         self.pieces += stroke(outline, closed, pen)
 
+    def without_width(self, kind: str, xy: ArrayLike, where: str) -> None:
+        """Note a line or a point of which nobody has said how wide it is."""
+        if "Point" in kind:
+            self.points += 1
+        else:
+            self.bare.append((xy, where))
+
+    def settle(self, reading: Reading) -> None:
+        """Draw the lines without a width, or leave them out, and say so; points are left out."""
+        width, n = reading.line_width, len(self.bare)
+        if self.points:
+            self.warn(left_out(self.points, "point", 'give it a "width", or draw a circle'))
+        if n and width is None and not (self.rings or self.pieces):
+            width = reading.hairline
+            self.warn(hairlines(n, width))
+        if width is None and n:
+            self.warn(left_out(n, "line", "draw the lines with --line-width 0.2mm"))
+        elif width is not None:
+            for xy, where in self.bare:
+                self.line(xy, width / reading.grown / self.scale, where)
+
     def polygons(self) -> Polygons:
         """All of it as (n,) polygons in mm."""
         pieces = np.fromiter(self.pieces, dtype=object)
@@ -67,6 +91,23 @@ class Shapes:
         rings = shapely.linearrings(xy, indices=vertices)
         polygons = shapely.polygons(rings, indices=np.repeat(np.arange(len(self.rings)), self.rings))
         return np.concatenate([polygons, pieces])
+
+
+def left_out(n: int, what: str, instead: str) -> str:
+    """Of what has no area."""
+    return (
+        f"{n} {what}{'s are' if n > 1 else ' is'} left out, because what has no width has no area: {instead}"
+    )
+
+
+def hairlines(n: int, width: float) -> str:
+    """Of lines that are drawn although nobody said how wide."""
+    some = "the line has" if n == 1 else f"the {n} lines have"
+    be = "is" if n == 1 else "are"
+    return (
+        f"{some} no width, and {be} drawn {width:.4g} mm wide, as the spot is: "
+        "--line-width 0.2mm would make that 0.2 mm"
+    )
 
 
 def needs_width(kind: str, where: str, width: float | None) -> None:

@@ -3,7 +3,8 @@
 Coordinates are plane, in mm unless `Reading.unit` says else, y up; never longitude and latitude, whatever the
 file says of its reference system. A polygon whose rings cross is filled by even-odd, all of them together,
 and polygons that overlap are joined. Lines and points have an area only with a width, with round ends and
-joins: in GeoJSON a feature's property "width", in the unit of the coordinates. Nothing that a file links to
+joins: in GeoJSON a feature's property "width", in the unit of the coordinates. Lines that have none are drawn
+as wide as is asked for, or as the spot if there is nothing else. Nothing that a file links to
 is opened.
 """
 
@@ -40,9 +41,11 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is asked for")
     else:
         _gather_wkt(text, shapes)
+    shapes.settle(reading)
     area = joined(shapes.polygons())
     if area.is_empty:
-        raise InputError("the design is empty: none of its polygons has an area")
+        said = f" ({'; '.join(shapes.warnings())})" if shapes.warnings() else ""
+        raise InputError(f"the design is empty: none of its polygons has an area{said}")
     source = (f"{'GeoJSON' if is_json else 'WKT'} in {unit}",)
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
 
@@ -59,6 +62,9 @@ def from_geometry(
     shapes = Shapes(1.0, tolerance)
     if width is not None:
         width = as_width(width, "geometry")
+    for part in _simple(geometry, "geometry"):
+        if part.geom_type != "Polygon":
+            needs_width(part.geom_type, "geometry", width)
     _add([("geometry", geometry)], width, shapes)
     area = joined(shapes.polygons())
     if area.is_empty:
@@ -127,9 +133,10 @@ def _add(named: list[tuple[str, BaseGeometry]], width: float | None, shapes: Sha
         for part in _simple(geometry, where):
             if part.geom_type == "Polygon":
                 polygons.append(part)
+            elif width is None:
+                shapes.without_width(part.geom_type, shapely.get_coordinates(part), where)
             else:
-                needs_width(part.geom_type, where, width)
-                shapes.line(shapely.get_coordinates(part), width or 0.0, where)
+                shapes.line(shapely.get_coordinates(part), width, where)
     scaled = shapely.transform(shapely.force_2d(np.array(polygons, object)), lambda xy: xy * shapes.scale)
     reached("the design", shapely.get_coordinates(scaled))
     shapes.pieces += scaled.tolist()

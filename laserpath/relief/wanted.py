@@ -17,7 +17,7 @@ import numpy as np
 
 from laserpath.arrays import Floats
 from laserpath.design import check_heeded, content, is_image, opened
-from laserpath.design.image import ink
+from laserpath.design.pixels import decode
 from laserpath.design.reading import Black, Reading
 from laserpath.errors import InputError
 from laserpath.quantities import quoted
@@ -52,8 +52,8 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
     name: of the relief.  file: that it is from, for who plans it again.
     """
     black = reading.grey or Black(dose=resin.over_dose * resin.critical_dose)
-    shade, said = ink(data)
-    pixel = reading.pixel or said
+    pixels = decode(data)
+    shade, pixel = pixels.ink, reading.pixel or pixels.pixel
     if pixel is None:
         raise InputError("the image does not say how large its pixels are; give it, such as --pixel 10um")
     shade = np.where(shade < _NOTHING, 0.0, shade)
@@ -61,7 +61,8 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
         raise InputError("the image is blank: nothing in it is darker than paper")
     grid = Grid((pixel / 2, pixel / 2), pixel, (int(shade.shape[0]), int(shade.shape[1])))
     recipe = (f"design = {quoted(file or name)}", *replace(reading, pixel=pixel).recipe())
-    source = (f"from {file or name}", f"{shade.shape[1]} × {shade.shape[0]} pixels of {pixel:g} mm")
+    size = f"{shade.shape[1]} × {shade.shape[0]} pixels of {pixel:g} mm"
+    source = (f"from {file or name}", size, *pixels.warnings)
     if black.height is None:
         return Relief(grid, shade * (black.dose or 0.0), None, name, source=source, recipe=recipe)
     height = shade * black.height

@@ -216,6 +216,19 @@ def test_where_the_content_says_nothing_the_suffix_does(suffix: str, mend: str, 
         read(tmp_path, f"file{suffix}", b"\x01\x02 neither this nor that \x00\xff")
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("board.cmp", "board.cmp"), ("board.sol", "board.sol"), ("board.GTL", "board.GTL"),
+     ("board.gbr", "board"), ("board.GER", "board"), ("board-F_Cu.gerber", "board-F_Cu"), ("board", "board")],
+)  # fmt: skip
+def test_layers_that_differ_by_their_suffix_have_names_of_their_own(
+    file: str, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / file
+    path.write_bytes(b"%FSLAX24Y24*%\n%MOMM*%\n%ADD10R,0.1X0.1*%\nD10*\nX0Y0D03*\nM02*\n")
+    assert load(path, tolerance=0.01).name == name
+
+
 @pytest.mark.parametrize("suffix", [".gbr", ".cmp", "", ".jpg"])
 @pytest.mark.parametrize("data", [b"", b" \r\n", "\ufeff".encode()])
 def test_an_empty_file_is_called_empty(data: bytes, suffix: str, tmp_path: Path):

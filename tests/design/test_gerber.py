@@ -344,7 +344,23 @@ def test_coordinates_are_read_as_their_format_says(case: str) -> None:
 def test_a_file_without_a_unit_takes_the_one_that_is_given() -> None:
     text = f"%FSLAX24Y24*%\n%ADD10R,0.1X0.1*%\nD10*\nX10000Y0D03*\n{END}".encode()
     assert read(text, "a", Reading(0.01, unit="in")).size == pytest.approx((2.54, 2.54))
-    with pytest.raises(InputError, match="names no unit"):
+    assert read(text, "a", Reading(0.01, unit="in")).warnings == ()
+    assert read(text, "a", Reading(0.01, unit="mm")).size == pytest.approx((0.1, 0.1))
+
+
+def test_a_file_that_names_no_unit_is_taken_to_be_in_inches() -> None:
+    text = f"%FSLAX13Y13*%\n%ADD010R,0.1X0.1*%\nG54D10*\nX500Y-250D03*\n{END}".encode()
+    guessed = read(text, "a", Reading(0.01))
+    assert guessed.area.centroid.coords[0] == pytest.approx((12.7, -6.35))
+    (warning,) = guessed.warnings
+    assert "names no unit" in warning and "inches are taken: --unit mm if it is mm" in warning
+    assert guessed.source == ("Gerber in inches",)
+
+
+@pytest.mark.parametrize("late", ["%MOMM*%", "G71*", "G70*"])
+def test_a_unit_that_comes_after_it_is_needed_is_asked_for(late: str) -> None:
+    text = f"%FSLAX24Y24*%\n%ADD10R,0.1X0.1*%\n{late}\nD10*\nX10000Y0D03*\n{END}".encode()
+    with pytest.raises(InputError, match="after it is needed: give it, as in --unit mm"):
         read(text, "a", Reading(0.01))
 
 

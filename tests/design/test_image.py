@@ -306,8 +306,18 @@ BAD = {
         "from inf",
     ),
     "floats up to 255": (saved(np.array([[0, 255]], np.float32), "TIFF"), "from 0 to 255"),
-    "32 bit": (saved(np.array([[0, 70000]], np.int32), "TIFF"), "32 bit"),
+    "one number": (saved(np.full((3, 3), -7, np.int32), "TIFF"), "the image is -7 everywhere"),
 }
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 70000), (-9999, 4232), (0, 1)])
+def test_whole_numbers_without_a_black_of_their_own_are_scaled(low: int, high: int) -> None:
+    heights = np.full((6, 8), high, np.int32)
+    heights[2:4, 1:6] = low
+    design = read(saved(heights, "TIFF"), "a", Reading(0.01, pixel=0.1))
+    assert design.area.area == pytest.approx(10 * 0.01)
+    (warning,) = design.warnings
+    assert f"whole numbers from {low} to {high}, which are taken as black to white" in warning
 
 
 @pytest.mark.parametrize("case", BAD)

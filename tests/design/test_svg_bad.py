@@ -41,6 +41,10 @@ FILES = {
         f'<!DOCTYPE svg [<!ENTITY % x "">]>{ROOT}{RECT}</svg>'.encode(),
         "entity '%x' steers how the file is read",
     ),
+    "a parameter entity among others": (
+        f'<!DOCTYPE svg [<!ENTITY % x "| Other"><!ELEMENT Other (#PCDATA)>]>{ROOT}{RECT}</svg>'.encode(),
+        "bad.svg: XML entity '%x' steers how the file is read, which is not safe",
+    ),
     "an entity of markup": (
         f'<!DOCTYPE svg [<!ENTITY x "&#60;rect/>">]>{ROOT}{RECT}&x;</svg>'.encode(),
         "entity 'x' is made of other entities or of markup",

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from laserpath.arrays import Floats
 from laserpath.design.dxf import fills, shapes
-from laserpath.design.dxf.document import DAMAGE, Document
+from laserpath.design.dxf.document import Document
+from laserpath.design.dxf.repair import DAMAGE, reason
 from laserpath.errors import InputError
 
 OPEN, CLOSED, FILLED = 0, 1, 2
@@ -117,7 +118,7 @@ class Walk:
             except InputError:
                 raise
             except DAMAGE as error:
-                what = f"{_name(entity)} is damaged: {' '.join(str(error).split()).rstrip('.')[:200]}"
+                what = f"{_name(entity)} is damaged: {reason(error)}"
                 pot.other["damaged", what, self._layers.number(_layer(entity))] += 1
         return pot.ink()
 

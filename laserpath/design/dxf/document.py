@@ -8,17 +8,15 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-import struct
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ezdxf import recover
 from ezdxf.filemanagement import readfile
-from ezdxf.lldxf.const import DXFError
 
+from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
 from laserpath.errors import InputError
 from laserpath.quantities import LENGTH
@@ -27,11 +25,6 @@ MOST = 500_000  # entities: ezdxf takes about 0.1 ms and 4 kB for each
 LARGEST_FILE = 512 << 20  # bytes
 LISTED = 12  # names in a sentence
 FROZEN = "frozen"
-NAMED = 3  # repairs that are told
-
-DAMAGE = (DXFError, ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RecursionError,
-          RuntimeError, StopIteration, TypeError, ValueError, struct.error)  # fmt: skip
-"""What ezdxf raises at files that are not as they should be: it trusts most of what it reads."""
 
 _INCH = Fraction(254, 10)
 _UNITS = {
@@ -85,26 +78,12 @@ class Document:
                 try:
                     return readfile(path)
                 except DAMAGE as error:
-                    return self._recovered(path, error)
+                    drawing, said = recovered(path, error)
+                    self.warnings.append(said)
+                    return drawing
         except OSError as error:
-            reason = error.strerror or _plain(error)
+            reason = error.strerror or plain(error)
             raise InputError(f"no temporary folder can be used to read the file: {reason}") from None
-
-    def _recovered(self, path: Path, error: Exception) -> Any:
-        """What is left of a damaged file, if nothing is missing."""
-        try:
-            drawing, audit = recover.readfile(path)
-        except DAMAGE:
-            raise InputError(f"the DXF is damaged: {_plain(error)}") from None
-        if audit.errors:
-            raise InputError(f"the DXF is damaged: {_plain(audit.errors[0].message)}")
-        told = [_plain(fix.message) for fix in audit.fixes]
-        more = f" and {len(told) - NAMED} more" if len(told) > NAMED else ""
-        self.warnings.append(
-            f"the DXF is damaged ({_plain(error)}) and was repaired, look at the result"
-            + (f": {'; '.join(told[:NAMED])}{more}" if told else "")
-        )
-        return drawing
 
     def _space(self) -> Any:
         """The model space; of a drawing that has nothing in it the fullest sheet of the paper space.
@@ -123,6 +102,13 @@ class Document:
                 f"the model space is empty: paper space {fullest.name!r} is read in its place"
             )
             return fullest
+        blocks = sum(not (one.is_any_layout or one.name.startswith("*")) for one in self.drawing.blocks)
+        if blocks and len(model) == 0:
+            self.warnings.append(
+                f"the model space is empty, and nothing places the {blocks} blocks that the file holds"
+                if blocks > 1
+                else "the model space is empty, and nothing places the block that the file holds"
+            )
         for layout, n in drawn.items():
             self.warnings.append(
                 f"paper space {layout.name!r} holds {n} entit{'ies' if n > 1 else 'y'}: "
@@ -247,9 +233,3 @@ def _sniff(data: bytes) -> None:
     entities = sum(1 for _ in _ENTITY.finditer(data))
     if entities > MOST:
         raise InputError(f"the DXF has {entities} entities, above the {MOST} that can be read")
-
-
-def _plain(error: object) -> str:
-    """One line of a message."""
-    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return text.encode("utf-8", "replace").decode()[:200]

@@ -22,6 +22,7 @@ from laserpath.design.dxf.document import Document, Layers
 from laserpath.design.dxf.loops import joined
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
+from laserpath.design.shapes import hairlines
 from laserpath.design.stroke import Pen, stroke
 from laserpath.errors import InputError
 from laserpath.types import Design
@@ -104,12 +105,12 @@ class _Curves:
         width = reading.line_width
         if width is None and len(pieces) == 0 and lines:
             width = reading.hairline
-            said.append(told.hairlines(sum(len(line.curves) for line in lines), width))
+            said.append(hairlines(sum(len(line.curves) for line in lines), width))
         elif width is None:
             said += [told.not_drawn(line, layers) for line in lines]
         if width is not None:
             drawn = [self._cubics[k] for line in lines for k in line.curves]
-            pieces = np.concatenate([pieces, stroked(drawn, width, self._tolerance)])
+            pieces = np.concatenate([pieces, stroked(drawn, width / reading.grown, self._tolerance)])
         return scattered.covered(pieces), said
 
     def _outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[told.Lines], list[str]]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from laserpath.arrays import Bools, Floats
 from laserpath.design.dxf.blocks import Ink
-from laserpath.design.dxf.document import NAMED, Layers, listed
+from laserpath.design.dxf.document import Layers, listed
+from laserpath.design.dxf.repair import NAMED
 
 Met = Counter[tuple[str, str, int]]
 
@@ -85,16 +86,6 @@ def closed(gaps: Floats) -> list[str]:
         return [f"a gap of {gaps[0]:.3g} mm between lines is taken as closed"]
     many = f"{len(gaps)} gaps of up to {gaps.max(initial=0):.3g} mm between lines are taken as closed"
     return [many] if len(gaps) else []
-
-
-def hairlines(n: int, width: float) -> str:
-    """Of lines that are drawn although nobody said how wide."""
-    some = "the line has" if n == 1 else f"the {n} lines have"
-    be = "is" if n == 1 else "are"
-    return (
-        f"{some} no width, and {be} drawn {width:.4g} mm wide, as the spot is: "
-        "--line-width 0.2mm would make that 0.2 mm"
-    )
 
 
 def not_drawn(lines: Lines, layers: Layers) -> str:

@@ -19,15 +19,17 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 
 @dataclass(slots=True)
 class Format:
-    """scale: mm of the file's unit, None: not said yet.  digits: before and behind the point.
+    """scale: mm of the file's unit, None: not said yet.  guessed: it was needed and had not been said.
+    digits: before and behind the point.
 
-    trailing: the zeros behind are left out, not those before.  incremental: from the point before.
+      trailing: the zeros behind are left out, not those before.  incremental: from the point before.
     """
 
     scale: float | None
     digits: tuple[int, int] | None = None
     trailing: bool = False
     incremental: bool = False
+    guessed: bool = False
 
     def read(self, text: str) -> None:
         """What follows FS."""
@@ -40,8 +42,14 @@ class Format:
     def mm(self) -> float:
         """How much the file's unit is in mm."""
         if self.scale is None:
-            raise InputError("the file names no unit (MO): give it, as in --unit mm")
+            self.scale, self.guessed = MM["IN"], True  # the format's own units, before MO was in it
         return self.scale
+
+    def measured_in(self, unit: str) -> None:
+        """What the file says of its unit, MM or IN."""
+        if self.guessed:
+            raise InputError("the file names its unit (MO) after it is needed: give it, as in --unit mm")
+        self.scale = MM[unit]
 
     def length(self, text: str) -> float:
         """A coordinate in mm."""

@@ -105,6 +105,8 @@ class Plotter:
 
     def finish(self) -> Painting:
         """The image, when all commands are done."""
+        if self._format.guessed:
+            self.warnings["the file names no unit (MO), and inches are taken: --unit mm if it is mm"] = None
         self._lift()
         if self._contour is not None:
             raise InputError("the file ends inside a region (G36 without G37)")
@@ -148,7 +150,7 @@ class Plotter:
     def _unit(self, text: str) -> None:
         if text not in MM:
             raise InputError(f"the unit {text[:40]!r} is neither MM nor IN")
-        self._format.scale = MM[text]
+        self._format.measured_in(text)
 
     def _define(self, text: str) -> None:
         number, aperture = define(text, self._macros, self._format.mm(), self.tolerance)
@@ -244,7 +246,7 @@ class Plotter:
             self._end_contour()
             self._contour = None
         elif code in (70, 71):
-            self._format.scale = MM["IN" if code == 70 else "MM"]
+            self._format.measured_in("IN" if code == 70 else "MM")
         elif code in (74, 75):
             self._quadrant = "single" if code == 74 else "multi"
         elif code in (90, 91):

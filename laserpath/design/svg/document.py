@@ -101,6 +101,8 @@ def _parse(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
             f"the XML is broken or cut off at line {line}, column {column + 1} "
             f"({str(error).partition(':')[0]})"
         ) from None
+    except InputError:
+        raise  # it says itself what is wrong, and is a ValueError too
     except (ValueError, LookupError) as error:
         raise InputError(f"the text encoding cannot be read ({error})") from None
     if tag(root) != "svg":
