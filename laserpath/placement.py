@@ -135,8 +135,8 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
         if high - low > end - start:
             raise InputError(
                 f"design {design.name!r} is {high - low:.4g} mm long in {axis}, "
-                f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, --scale), "
-                "turn it (--rotate), or take another --machine"
+                f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, "
+                "--scale), turn it (--rotate), or take another --machine"
             )
         mend = "--origin design starts at its own corner"
         if any(offset):
