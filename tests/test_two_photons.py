@@ -158,7 +158,7 @@ def test_a_laser_too_strong_is_to_be_attenuated_by_the_root():
     strong = replace(SLOW, power_max=255 * 3.0)
     weakest = line_energy(strong.power_min, 5.0, SPOT)
     (sentence,) = too_strong(replace(PROCESS, machine=strong), SETTINGS)
-    assert f"is {np.sqrt(weakest / needed):.2g} times what a line of" in sentence
+    assert f"is {np.sqrt(weakest / needed):.3g} times what a line of" in sentence
     assert too_strong(PROCESS, SETTINGS) == ()
 
 

@@ -3,9 +3,9 @@
 The forecast says what trying curves, solving, and measuring and writing take. What is done counts as so much
 of that; what turns out to be needless (a curve that is like another, iterations after the optimiser has ended
 by itself) counts as done, but not as work. The computer's pace is the seconds that passed ÷ the seconds
-forecast for the work, with half of the whole forecast added to both: at first, little work and the start of
-the program would give any pace. The time left is what is left of the forecast, at that pace. It falls, and
-rises only where it would be far too short.
+forecast for the work. In the first half that is at most `_SLOWEST`, what the forecast promises, since the
+start of the program counts for more there. The time left is what is left of the forecast, at that pace. It
+falls, and rises only where it would be far too short.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ATTEMPTS = 4
 _KNOWN = 0.03
 """Of the whole forecast: as soon as so much is done, the pace is known, and the time left is shown."""
 
-_TRUSTED = 0.5
-"""Of the whole forecast, taken to have gone as forecast; more of it hides a slow computer for longer."""
+_SLOWEST = 3.0
+"""Seconds for a second of the forecast in the first half; more lets the program's start count for more."""
 
 _RISE = 1.3
 """A time left that grows by less is not shown: it was uncertain before."""
@@ -151,8 +151,8 @@ class Meter:
         """Seconds for a second of the forecast."""
         if self._work < _KNOWN * sum(self._parts):
             return 1.0
-        trusted = _TRUSTED * sum(self._parts)
-        return (self._clock() - self._start + trusted) / (self._work + trusted)
+        pace = (self._clock() - self._start) / self._work
+        return min(pace, _SLOWEST) if self.share < 0.5 else pace
 
 
 @contextmanager

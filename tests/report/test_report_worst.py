@@ -184,8 +184,11 @@ def test_advice_names_what_limits_the_plan() -> None:
     assert "4.40 × critical" not in advice(report=burnt_report), "lines 1.2 FWHM apart are not too close"
     made_elsewhere = replace(job, settings=None, report=burnt_report)
     assert "4.40 × critical" in " ".join(verdict(made_elsewhere).advice)
-    hot = replace(executed, figures=replace(executed.figures, dose_max=4.4))
-    assert "rises to 4.40 × critical" in advice(report=replace(job.report, executed=hot))
+    hot = replace(executed.figures, dose_max=4.4)
+    braked = replace(job.report, executed=replace(job.report.executed, figures=hot))
+    assert "rises to" not in advice(report=braked), "a good plan needs no less"
+    burnt = replace(job.report, executed=replace(job.report.executed, figures=replace(hot, dose_max=6.4)))
+    assert "rises to 6.40 × critical" in advice(report=burnt)
 
 
 @pytest.mark.parametrize(("dialect", "joins"), [("grbl", False), ("marlin", True)])
