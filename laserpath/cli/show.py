@@ -146,7 +146,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.rows import mean_explained
+    from laserpath.report.rows import means_explained
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
@@ -160,8 +160,9 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
     console.print(plan.verdict[1], soft_wrap=True)
     console.print(table)
-    if why := mean_explained(plan.report.executed.figures.as_dict()):
-        console.print(f"As executed: {why}", soft_wrap=True)
+    _, commanded, executed = (figures.as_dict() for figures in _columns(plan))
+    for why in means_explained(as_commanded=commanded, as_executed=executed):
+        console.print(why, soft_wrap=True)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
     if plan.solution.stopped:

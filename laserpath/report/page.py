@@ -22,7 +22,7 @@ from laserpath.metrics import inspect
 from laserpath.report import album, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
-from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, mean_explained
+from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, means_explained
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Patch, Place, marked, worst_places
 from laserpath.results import Figures, Limit, Report
@@ -125,7 +125,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         versions=versions(), header="\n".join(printable(line) for line in told.header),
         project="\n".join(map(printable, told.project.splitlines())),
         tolerance=_tolerance(facts) if facts else "",
-        mean_explained=mean_explained(report.executed.figures.as_dict()) if report else "",
+        means_explained=_means_explained(report) if report else (),
         payload=numbers.text, notes=numbers.notes,
         styles=_file("page.css") + _file("viewer.css"),
         script="\n".join(_file(f"viewer/{name}.js") for name in SCRIPTS),
@@ -182,6 +182,11 @@ def _trend(row: Row, report: Report) -> str:
     if not row.better or abs(after - before) <= 0.01 * max(abs(before), abs(after)):
         return ""
     return "better" if (after < before) == (row.better == "low") else "worse"
+
+
+def _means_explained(report: Report) -> tuple[str, ...]:
+    commanded, executed = (one.figures.as_dict() for one in (report.commanded, report.executed))
+    return means_explained(as_commanded=commanded, as_executed=executed)
 
 
 def _tolerance(facts: Facts) -> str:

@@ -71,6 +71,12 @@ def mean_explained(figures: Mapping[str, float]) -> str:
     )
 
 
+def means_explained(**columns: Mapping[str, float]) -> tuple[str, ...]:
+    """`As executed: …` for each column of a table whose mean needs it; columns: figures by `as_executed` …"""
+    said = ((name.replace("_", " ").capitalize(), mean_explained(some)) for name, some in columns.items())
+    return tuple(f"{name}: {why}" for name, why in said if why)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One figure. better: 'low', 'high' or '' (neither).  lengths: its unit is FWHM."""
