@@ -54,6 +54,9 @@ _SIMPLE_FWHM = 0.03
 _SLOWER = 1.15
 """What the link costs in time, from which on it is told."""
 
+_TINY_FWHM = 0.5
+"""Largest extent of a design that is asked about; a dot of that size may well be meant."""
+
 _SLOW = 0.2
 """Of the speed that is asked for: a head that is slower on average is told."""
 
@@ -91,7 +94,7 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     memory = _BASE + _BYTES * pixels
     write, notes = _writing(design, process, settings)
     parts = _planning(design, process, settings, pixels)
-    return Forecast(*parts, memory, write, notes, _tight(memory))
+    return Forecast(*parts, memory, write, notes, (*_tiny(design, process), *_tight(memory)))
 
 
 def _planning(
@@ -180,6 +183,17 @@ def _travels(design: Design, count: int, machine: Machine) -> float:
     width, height = design.size
     each = math.sqrt(width * height / count) / 2
     return count * 2 * math.sqrt(each / min(machine.acceleration))
+
+
+def _tiny(design: Design, process: Process) -> tuple[str, ...]:
+    """A sentence if the whole design is smaller than half the spot: a wrong unit or another machine's design."""
+    fwhm, size = optics.fwhm(process.spot), max(design.size)
+    if size >= _TINY_FWHM * fwhm:
+        return ()
+    return (
+        f"the whole design is {fwhm / size:.2g} times smaller than the spot of {1000 * fwhm:.3g} µm: take a "
+        "smaller spot (--spot-fwhm), or a larger design (--scale) if its size is not as meant",
+    )
 
 
 def _tight(memory: float) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Union, difference and intersection: the only place that calls shapely's set operations.
 
 All are noded on a grid of `NODING`. Without one, GEOS 3.14.1 says of two polygons that differ by one unit in
-the last place that their symmetric difference has twice their area. A grid costs three to six times the time
+the last place that their symmetric difference has twice their area. A grid costs up to eight times the time
 of an overlay, so that only what meets is overlaid. Lengths are in mm.
 """
 

@@ -109,3 +109,10 @@ def test_of_samples_on_every_machine_all_is_near(file: Path, machine: str) -> No
     assert 1 / 3 < expected.write_seconds / made.report.executed.figures.write_time < 3
     # The first plan of a process compiles; another computer may be twice as quick or as slow.
     assert 1 / 6 < expected.plan_seconds / (took + 2) < 6
+
+
+def test_a_design_smaller_than_the_spot_is_asked_about() -> None:
+    cell = Design(shapely.box(0, 0, 0.01, 0.002), "cell")
+    (warning,) = forecast(cell, replace(PROCESS, machine=Machine(power_max=0.5)), QUICK).warnings
+    assert "10 times smaller than the spot of 100 µm" in warning
+    assert forecast(TEE, PROCESS, QUICK).warnings == ()

@@ -80,7 +80,7 @@ def summary(found: Simulation, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.rows import mean_explained
+    from laserpath.report.rows import means_explained
     from laserpath.simulation.page import another_power, what_it_is
     from laserpath.simulation.words import LABELS, cell
 
@@ -95,8 +95,8 @@ def summary(found: Simulation, written: Iterable[Path]) -> None:
     console = Console(highlight=False, markup=False)
     console.print(f"{found.name}: {what_it_is(found)}", soft_wrap=True)
     console.print(table)
-    if why := mean_explained(content["executed"]):
-        console.print(f"As executed: {why}", soft_wrap=True)
+    for name, why in means_explained((f"As {how}", content[how]) for how in ("commanded", "executed")):
+        console.print(f"{name}: {why}", soft_wrap=True)
     if found.best:
         console.print(f"Another power? {another_power(found)}", soft_wrap=True)
     console.print("Written:")

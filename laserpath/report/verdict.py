@@ -16,13 +16,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.measure import Lost, lost_in_motion
 from laserpath.metrics import inspect
 from laserpath.report import faults, latitude, reach
 from laserpath.report.advice import advise
-from laserpath.report.rows import area, duration, mean_explained, number, percent, place
+from laserpath.report.rows import area, at_least, duration, mean_explained, number, percent, place
 from laserpath.report.worst import FLOOR_FWHM, Patch, Place
 from laserpath.results import Inspection, Report
 from laserpath.types import Design, Process, Settings, Toolpath
@@ -154,7 +156,7 @@ def _burnt_in_short(facts: Facts) -> str:
 
 
 def _misses_in_short(facts: Facts) -> str:
-    figures, found = facts.report.executed.figures, facts.inspection
+    found = facts.inspection
     if found.faults:
         return ", ".join(faults.kinds(found.faults, facts.fwhm))
     if faults.too_much_wrong(found, facts.fwhm):
@@ -164,7 +166,19 @@ def _misses_in_short(facts: Facts) -> str:
     if share := found.wrong_outline:
         lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * facts.design.area.length, 2)} mm"
         return f"no edge at all along {lost} of the contour"
-    return f"at worst {facts.micrometres(figures.epe_max)} off"
+    return _at_worst(facts)
+
+
+def _at_worst(facts: Facts) -> str:
+    """The largest error where an edge is; where none is it is only known to be above the search's cap."""
+    figures, edges = facts.report.executed.figures, facts.report.executed.edges
+    if not figures.missing_edges or edges.missing.all():
+        return f"at worst {at_least('epe_max', figures.epe_max)}{facts.micrometres(figures.epe_max)} off"
+    largest = float(np.abs(edges.epe[~edges.missing]).max()) / facts.fwhm
+    return (
+        f"at worst {facts.micrometres(largest)} off, but for {figures.missing_edges} of {figures.samples} "
+        "points without a printed edge near"
+    )
 
 
 def _wrong_in_short(facts: Facts) -> Iterator[str]:

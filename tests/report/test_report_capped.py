@@ -9,7 +9,7 @@ import shapely
 from exposures import Job, make_job
 
 from laserpath.report import render
-from laserpath.report.rows import ROWS, at_least, mean_explained, tolerance_missed
+from laserpath.report.rows import ROWS, at_least, mean_explained, means_explained, tolerance_missed
 from laserpath.results import EPE_CAP_FWHM
 from laserpath.simulation.words import cell
 from laserpath.types import Design
@@ -58,6 +58,8 @@ def test_a_mean_above_the_95_percent_is_explained(whole: Job) -> None:
     assert "20 of 1000 points have no edge, and each counts as 2 FWHM" in mean_explained(few.as_dict())
     assert mean_explained(replace(few, epe_p95=0.07).as_dict()) == ""
     assert mean_explained({}) == ""
+    columns = (("As commanded", few.as_dict()), ("As executed", figures.as_dict()))
+    assert means_explained(columns) == [("As commanded", mean_explained(few.as_dict()))]
 
 
 @pytest.mark.usefixtures("unillustrated")

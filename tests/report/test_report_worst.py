@@ -13,7 +13,7 @@ from exposures import Job, exposure, make_job
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import LISTED, patches, worst_places
-from laserpath.results import Edges, Report
+from laserpath.results import Edges, Inspection, Report
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 PROCESS = Process()
@@ -217,16 +217,31 @@ def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
         told = verdict(replace(job, settings=settings, report=replace(job.report, executed=changed)))
         return " ".join(told.advice)
 
-    slow, coarse = {"write_time": 400.0, "ideal_time": 300.0}, {"epe_p95": 0.2, "write_time": 3.0}
+    slow = {"write_time": 400.0, "ideal_time": 300.0}
+    coarse = {"epe_mean": 0.04, "epe_p95": 0.2, "write_time": 3.0}
     assert "If 6 min 40 s is too long: --quality draft writes faster" in advice(Settings(), **slow)
     assert "--quality standard writes faster" in advice(Settings(quality="fine"), **slow)
     assert "writes faster" not in advice(Settings(quality="draft"), **slow)
     bends = {"write_time": 40.0, "ideal_time": 10.0}
     assert "4.0 times the ideal time" in advice(Settings(), **bends)
-    assert "--quality fine gives truer edges more of it" in advice(Settings(), **coarse)
+    assert "--quality fine takes more of it for edges truer on average" in advice(Settings(), **coarse)
+    assert "--quality" not in advice(Settings(), **{**coarse, "epe_mean": 0.015})
     assert "--quality" not in advice(Settings(quality="fine"), **coarse)
     assert "--quality" not in advice(Settings(max_epe_fwhm=0.15), **coarse)
     assert "--quality" not in advice(Settings(), epe_p95=0.1, write_time=3.0)
+
+
+def test_the_largest_error_of_the_headline_is_never_the_cap_of_the_search() -> None:
+    """Points at a corner may have no edge across them, and the print be good."""
+    job = make_job(solid(shapely.box(0, 0, 3, 3)))
+    executed = job.report.executed
+    epe = np.full_like(executed.edges.epe, 0.3 * FWHM)
+    missing = np.arange(len(epe)) == 0
+    edges = replace(executed.edges, epe=np.where(missing, 2 * FWHM, epe), missing=missing)
+    figures = replace(executed.figures, epe_max=2.0, missing_edges=1)
+    report = replace(job.report, executed=replace(executed, figures=figures, edges=edges))
+    headline = verdict(replace(job, report=replace(report, inspection=Inspection()))).headline
+    assert f"at worst {0.3 * FWHM * 1000:.0f} µm off, but for 1 of {figures.samples} points" in headline
 
 
 def test_what_the_controller_loses_is_the_only_advice() -> None:
