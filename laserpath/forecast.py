@@ -186,7 +186,7 @@ def _travels(design: Design, count: int, machine: Machine) -> float:
 
 
 def _tiny(design: Design, process: Process) -> tuple[str, ...]:
-    """A sentence if the whole design is smaller than half the spot: a wrong unit or another machine's design."""
+    """A sentence if the whole design is smaller than half the spot: its unit may be wrong."""
     fwhm, size = optics.fwhm(process.spot), max(design.size)
     if size >= _TINY_FWHM * fwhm:
         return ()
