@@ -103,7 +103,7 @@ def test_a_laser_too_weak_at_full_speed_goes_slower(solution, process):
 
 
 def test_a_laser_far_too_strong_is_told_in_a_sentence():
-    with pytest.raises(InputError, match=r"smallest usable power .* attenuate the beam 50.1 times.*= 100$"):
+    with pytest.raises(InputError, match=r"smallest usable power .* attenuate the beam 200 times.*= 25$"):
         solved(Process(machine=Machine(power_max=5000.0)))
 
 
