@@ -17,6 +17,8 @@ PROGRAMS := chromium:chromium inkscape:inkscape prusa-slicer:prusa-slicer gerbv:
 QUIETLY = quietly() { local said status=0; said="$$("$$@" 2>&1)" || status=$$?; \
 	[ $$status = 0 ] || printf '%s\n' "$$said" >&2; return $$status; }; quietly
 INSTALL = -m pip install --disable-pip-version-check
+# Taichi's Linux wheels are linked with libX11, which a container may lack.
+LINKED := import ctypes, sys; sys.platform == "linux" and ctypes.CDLL("libX11.so.6")
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 # The first of these that will do; or say `make PYTHON=/path/to/python3.12 …`.
@@ -147,6 +149,8 @@ python:
 	echo "laserpath needs Python 3.11, 3.12 or 3.13 with its venv module (on Debian: apt install python3-venv);"; \
 	echo "found: $$('$(or $(PYTHON),python3)' --version 2>&1 | head -n 1)." \
 	"Name another one: make PYTHON=/path/to/python3.12 …"; exit 1; } >&2
+	@'$(PYTHON)' -c '$(LINKED)' 2>/dev/null || { \
+	echo "Taichi needs the system's library libX11.so.6, which is not here; on Debian: apt install libx11-6"; exit 1; } >&2
 
 $(VENV)/run.stamp: pyproject.toml | python
 	@echo 'Making the environment $(VENV); this takes a minute or two.'

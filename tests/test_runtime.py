@@ -11,7 +11,8 @@ import textwrap
 import numpy as np
 import pytest
 
-from laserpath.dose.runtime import strips_of
+from laserpath import InputError
+from laserpath.dose.runtime import check_library, strips_of
 
 SET_UP = """
 import numpy as np
@@ -159,3 +160,8 @@ def test_strips_hold_every_row_once_and_about_as_many_points():
     assert shares.max() < 1.5 / len(shares)
     none = strips_of(np.zeros(0), 0.0, 1.0, 7)
     assert none[0] == 0 and none[-1] == 7
+
+
+def test_a_library_that_taichi_lacks_is_named_with_its_package() -> None:
+    with pytest.raises(InputError, match=r"needs the system's library libNone.so.6, .* apt install libx11-6"):
+        check_library("libNone.so.6")
