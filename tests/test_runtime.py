@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from laserpath import InputError
-from laserpath.dose.runtime import check_library, strips_of
+from laserpath.dose.library import check_library
+from laserpath.dose.runtime import strips_of
 
 SET_UP = """
 import numpy as np

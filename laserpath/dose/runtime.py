@@ -11,7 +11,6 @@ What Taichi 1.7 cannot do is arranged for, or said:
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import io
 import os
 import sys
@@ -25,26 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from laserpath.arrays import Floats
+from laserpath.dose.library import check_library
 from laserpath.errors import InputError
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
 os.environ.setdefault("TI_LOG_LEVEL", "error")
-
-LIBRARY = "libX11.so.6"
-"""Taichi's Linux wheels are linked with it, for windows that are not used here; a container may lack it."""
-
-
-def check_library(name: str = LIBRARY) -> None:
-    """Refuse a Linux without the library that Taichi is linked with, in a sentence and no traceback."""
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        raise InputError(
-            f"Taichi needs the system's library {name}, which is not here; on Debian and Ubuntu: "
-            "apt install libx11-6; on Fedora: dnf install libX11"
-        ) from None
-
 
 if sys.platform == "linux":
     check_library()
