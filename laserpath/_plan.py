@@ -29,7 +29,7 @@ from laserpath.project import text as project_text
 from laserpath.results import Report, Solution
 from laserpath.smooth import to_levels
 from laserpath.stages import final_loss
-from laserpath.target import grid_for, rasterise
+from laserpath.target import affordable, grid_for, rasterise
 from laserpath.tolerance import solve_within
 from laserpath.tryout import start_curve
 from laserpath.types import Design, Machine, Process, Settings, Target, Toolpath
@@ -120,7 +120,8 @@ def plan(
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
     at = placed(design, resin, machine, spot, settings.origin, settings.offset)
-    design, settings = at.design, replace(settings, origin=at.origin)
+    fine = affordable(at.design, spot, settings.pixels_per_fwhm)
+    design, settings = at.design, replace(settings, origin=at.origin, pixels_per_fwhm=fine)
     check_power(process, settings, design)
 
     target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))

@@ -30,7 +30,7 @@ from laserpath import convert, optics
 from laserpath.attenuation import check_power
 from laserpath.placement import to_expose
 from laserpath.resin import speed_for
-from laserpath.target import grid_for
+from laserpath.target import PIXELS_MAX, affordable, grid_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 _RIM = 0.28
@@ -89,12 +89,16 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     """
     design = to_expose(design, process.resin, process.spot)
     check_power(process, settings, design)
+    asked = settings.pixels_per_fwhm
+    settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, asked))
     grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
     pixels = float(grid.shape[0] * grid.shape[1])
     memory = _BASE + _BYTES * pixels
     write, notes = _writing(design, process, settings)
     parts = _planning(design, process, settings, pixels)
-    return Forecast(*parts, memory, write, notes, (*_tiny(design, process), *_tight(memory)))
+    return Forecast(
+        *parts, memory, write, notes, (*_tiny(design, process), *_coarse(settings, asked), *_tight(memory))
+    )
 
 
 def _planning(
@@ -193,6 +197,16 @@ def _tiny(design: Design, process: Process) -> tuple[str, ...]:
     return (
         f"the whole design is {fwhm / size:.2g} times smaller than the spot of {1000 * fwhm:.3g} µm: take a "
         "smaller spot (--spot-fwhm), or a larger design (--scale) if its size is not as meant",
+    )
+
+
+def _coarse(settings: Settings, asked: float) -> tuple[str, ...]:
+    """A sentence if the grid is coarser than asked for, to have no more pixels than there may be."""
+    if settings.pixels_per_fwhm == asked:
+        return ()
+    return (
+        f"the dose is computed with {settings.pixels_per_fwhm:.2g} pixels per FWHM instead of {asked:g}, as "
+        f"more than {PIXELS_MAX:.2g} pixels would be needed; a wider spot, or a part at a time, is faster",
     )
 
 

@@ -25,13 +25,35 @@ MARGIN_FWHM = 4.0
 
 PIXELS_MAX = 1 << 26
 
+COARSEST = 3.0
+"""Pixels per FWHM that a dose needs at least; with fewer its edges are interpolated wrongly."""
+
+
+def affordable(design: Design, spot: Spot, pixels_per_fwhm: float) -> float:
+    """The pixels per FWHM that are asked for, or the most that `PIXELS_MAX` allows, at least `COARSEST`.
+
+    Where not even those fit the result is what is asked for, and `grid_for` says so.
+    """
+    rows, columns = _cells(design, spot, pixels_per_fwhm)
+    if rows * columns <= PIXELS_MAX:
+        return pixels_per_fwhm
+    # A little fewer, since each side has one pixel more than it has pitches.
+    fitting = 0.999 * pixels_per_fwhm * math.sqrt(PIXELS_MAX / (rows * columns))
+    return fitting if fitting >= COARSEST else pixels_per_fwhm
+
+
+def _cells(design: Design, spot: Spot, pixels_per_fwhm: float) -> tuple[float, float]:
+    """(rows, columns), not rounded."""
+    pitch, margin = optics.fwhm(spot) / pixels_per_fwhm, MARGIN_FWHM * optics.fwhm(spot)
+    x0, y0, x1, y1 = design.bounds
+    return (y1 - y0 + 2 * margin) / pitch + 1, (x1 - x0 + 2 * margin) / pitch + 1
+
 
 def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
     """The grid around a design, its shape rounded up to lengths that are fast to transform."""
     pitch = optics.fwhm(spot) / pixels_per_fwhm
-    margin = MARGIN_FWHM * optics.fwhm(spot)
     x0, y0, x1, y1 = design.bounds
-    cells = [(hi - lo + 2 * margin) / pitch + 1 for lo, hi in ((y0, y1), (x0, x1))]
+    cells = _cells(design, spot, pixels_per_fwhm)
     if cells[0] * cells[1] > PIXELS_MAX:
         raise InputError(
             f"{design.name!r}, {x1 - x0:.4g} × {y1 - y0:.4g} mm, needs {cells[0] * cells[1]:.2g} pixels "

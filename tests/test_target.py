@@ -10,7 +10,7 @@ from shapely import affinity
 from shapes import NODING
 
 from laserpath.errors import InputError
-from laserpath.target import MARGIN_FWHM, grid_for, rasterise
+from laserpath.target import MARGIN_FWHM, PIXELS_MAX, affordable, grid_for, rasterise
 from laserpath.types import Design, Grid, Spot
 
 offsets = st.floats(-0.05, 0.05)
@@ -89,3 +89,14 @@ def test_the_grid_leaves_the_margin_all_round(width, height, fwhm, per_fwhm):
 def test_a_grid_too_large_is_refused_before_it_is_made():
     with pytest.raises(InputError, match=r"'test', 1000 × 1000 mm, needs 3\.6e\+09 pixels"):
         grid_for(design(shapely.box(0, 0, 1000, 1000)), SPOT, 6)
+
+
+def test_a_large_design_gets_the_finest_grid_that_there_may_be() -> None:
+    plate = Design(shapely.MultiPolygon([shapely.box(0, 0, 200, 110)]))
+    assert affordable(plate, Spot(0.2), 6) == 6
+    fine = affordable(plate, Spot(0.1), 6)
+    rows, columns = grid_for(plate, Spot(0.1), fine).shape
+    assert 4 < fine < 6
+    assert 0.98 * PIXELS_MAX < rows * columns < 1.03 * PIXELS_MAX, "rounded up to fast lengths"
+    with pytest.raises(InputError, match="pixels of"):
+        grid_for(plate, Spot(0.01), affordable(plate, Spot(0.01), 6))
