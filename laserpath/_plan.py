@@ -45,7 +45,7 @@ Listener = Callable[[Progress], None]
 class Plan:
     """Everything that one run of the walk made. `toolpath` is the G-code parsed back.
 
-    run: what the controller does with it.  settings: with the origin in effect.
+    run: what the controller does with it.  settings: with the origin and the pixels per FWHM in effect.
     notes: a sentence each about what was settled for the user.
     """
 

@@ -46,10 +46,7 @@ def union(pieces: Sequence[BaseGeometry] | Geometries) -> BaseGeometry:
 
 def plus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     """What a or b covers."""
-    (near, apart), (beside, away) = _split(a, b), _split(b, a)
-    if near.is_empty or beside.is_empty:
-        return a if b.is_empty else b if a.is_empty else _collected([a, b])
-    return _collected([areas(_overlaid(shapely.union, near, beside)), *apart, *away])
+    return _both_kept(shapely.union, a, b)
 
 
 def minus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
@@ -72,10 +69,15 @@ def within(a: BaseGeometry, b: BaseGeometry | None) -> BaseGeometry:
 
 def differing(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     """What one of both covers and the other does not."""
+    return _both_kept(shapely.symmetric_difference, a, b)
+
+
+def _both_kept(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
+    """An overlay that leaves of a and of b what the other does not meet as it is."""
     (near, apart), (beside, away) = _split(a, b), _split(b, a)
     if near.is_empty or beside.is_empty:
         return a if b.is_empty else b if a.is_empty else _collected([a, b])
-    return _collected([areas(_overlaid(shapely.symmetric_difference, near, beside)), *apart, *away])
+    return _collected([areas(_overlaid(overlay, near, beside)), *apart, *away])
 
 
 def crossings(lines: Any, other: BaseGeometry) -> Any:

@@ -27,10 +27,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from laserpath.arrays import Floats
-from laserpath.metrics import inspect
 from laserpath.overlay import clipped, crossings
 from laserpath.report.rows import number
-from laserpath.results import Edges, Fault, Inspection, Measurement
+from laserpath.results import Edges, Fault, Inspection
 from laserpath.types import Design, Point
 
 LISTED = 10
@@ -219,11 +218,3 @@ def _place(edges: Edges, run: np.ndarray, i: int, extent: float, design: Design,
         kind, width = "corner" if cornered else "no edge" if missing else "dose", None
     (x, y), (u, v) = edges.xy[i].tolist(), edges.normal[i].tolist()
     return Place((x, y), (u, v), epe, missing, extent, kind, width, fwhm)
-
-
-def patches(
-    exposure: Measurement, design: Design, fwhm: float, critical_dose: float
-) -> tuple[Patch | None, Patch | None]:
-    """(not cured inside, cured outside), each None where there is none to speak of."""
-    found = inspect(exposure, design, fwhm, critical_dose)
-    return Patch.of(found.missing), Patch.of(found.excess)

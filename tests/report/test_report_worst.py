@@ -10,10 +10,11 @@ import pytest
 import shapely
 from exposures import Job, exposure, make_job
 
+from laserpath.metrics import inspect
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Facts, Verdict, judge
-from laserpath.report.worst import LISTED, patches, worst_places
-from laserpath.results import Edges, Inspection, Report
+from laserpath.report.worst import LISTED, Patch, worst_places
+from laserpath.results import Edges, Inspection, Measurement, Report
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 PROCESS = Process()
@@ -24,9 +25,15 @@ def solid(*polygons: shapely.Polygon) -> Design:
     return Design(shapely.MultiPolygon(list(polygons)), "solid")
 
 
+def patches(exposed: Measurement, design: Design) -> tuple[Patch | None, Patch | None]:
+    """Of an inspection, (not cured inside, cured outside)."""
+    found = inspect(exposed, design, FWHM, PROCESS.resin.critical_dose)
+    return Patch.of(found.missing), Patch.of(found.excess)
+
+
 def verdict(job: Job) -> Verdict:
     executed = job.report.executed
-    inside, outside = patches(executed, job.design, FWHM, PROCESS.resin.critical_dose)
+    inside, outside = patches(executed, job.design)
     places = worst_places(executed.edges, job.design, FWHM)
     return judge(
         Facts(
@@ -100,7 +107,7 @@ def test_a_large_shape_that_was_left_out_has_no_edge_and_an_uncured_inside() -> 
     exposed = exposure(design, PROCESS, lost=solid(right))
     worst = worst_places(exposed.edges, design, FWHM)[0]
     assert (worst.kind, worst.missing) == ("no edge", True)
-    inside, outside = patches(exposed, design, FWHM, PROCESS.resin.critical_dose)
+    inside, outside = patches(exposed, design)
     assert outside is None
     assert inside is not None
     assert inside.area == pytest.approx((1 - 2 * FWHM) ** 2, rel=0.1)
@@ -109,7 +116,7 @@ def test_a_large_shape_that_was_left_out_has_no_edge_and_an_uncured_inside() -> 
 
 def test_stray_light_is_seen_outside() -> None:
     exposed = exposure(solid(shapely.box(0, 0, 1, 1), shapely.box(2, 0, 3, 1)), PROCESS)
-    inside, outside = patches(exposed, solid(shapely.box(0, 0, 1, 1)), FWHM, PROCESS.resin.critical_dose)
+    inside, outside = patches(exposed, solid(shapely.box(0, 0, 1, 1)))
     assert inside is None
     assert outside is not None
     assert outside.area == pytest.approx(1.0, rel=0.1)
