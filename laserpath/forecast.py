@@ -45,8 +45,11 @@ _TRIES, _OF_A_TRY = 3.0, 40
 _AGAIN = 2.5
 """Plans that a tolerance takes."""
 
-_BYTES, _BASE = 200.0, 4e8
-"""Of memory for a pixel, and for the program itself."""
+_BYTES = 200.0
+"""Of memory for a pixel."""
+
+BASE_BYTES = 4e8
+"""Of memory for the program itself, and what it imports."""
 
 _SIMPLE_FWHM = 0.03
 """How far vertices of the outline are left out, as the planner does."""
@@ -66,6 +69,7 @@ class Forecast:
     """trying, solving, finishing: s, the parts of planning.  memory: bytes.  write_seconds: s.
 
     notes: what the machine cannot keep, and warnings: what this computer cannot; sentences.
+    iterations: that solving takes at most as a rule; None: as many as the settings allow.
     """
 
     trying: float
@@ -75,6 +79,7 @@ class Forecast:
     write_seconds: float
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    iterations: int | None = None
 
     @property
     def plan_seconds(self) -> float:
@@ -93,11 +98,11 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, asked))
     grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
     pixels = float(grid.shape[0] * grid.shape[1])
-    memory = _BASE + _BYTES * pixels
+    memory = BASE_BYTES + _BYTES * pixels
     write, notes = _writing(design, process, settings)
     parts = _planning(design, process, settings, pixels)
     return Forecast(
-        *parts, memory, write, notes, (*_tiny(design, process), *_coarse(settings, asked), *_tight(memory))
+        *parts, memory, write, notes, (*_tiny(design, process), *_coarse(settings, asked), *tight(memory))
     )
 
 
@@ -144,10 +149,7 @@ def _writing(design: Design, process: Process, settings: Settings) -> tuple[floa
     total = _length(design, process, settings) / along
     notes = []
     if allowed < told:
-        notes.append(
-            f"full power, {machine.power_max:g} mW, writes this resin at about {allowed:.2g} mm/s, "
-            f"below the {told:g} mm/s of the machine"
-        )
+        notes.append(slowed(machine, allowed, "this resin"))
     if seconds > _SLOWER * free:
         notes.append(
             f"the link carries {machine.segment_rate:g} moves/s, and bends this fine have more at "
@@ -210,7 +212,15 @@ def _coarse(settings: Settings, asked: float) -> tuple[str, ...]:
     )
 
 
-def _tight(memory: float) -> tuple[str, ...]:
+def slowed(machine: Machine, speed: float, what: str) -> str:
+    """A sentence that full power lets the head go no faster than `speed`, mm/s."""
+    return (
+        f"full power, {machine.power_max:g} mW, writes {what} at about {speed:.2g} mm/s, "
+        f"below the {min(machine.speed_max):g} mm/s of the machine"
+    )
+
+
+def tight(memory: float) -> tuple[str, ...]:
     """A sentence if it may be more memory than there is."""
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

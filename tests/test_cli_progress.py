@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def fed(
     """Shares and times left, each event after `seconds`."""
     clock = Clock()
     meter = Meter(500, clock)
-    meter.expect(EXPECTED, attempts)
+    meter.expect(EXPECTED, attempts=attempts)
     shares, left = [], []
     for event in said:
         clock.now += seconds(event)
@@ -196,6 +197,29 @@ def check_told(said: str, quiet: bool) -> None:
     shares = [int(found[1]) for one in lines if (found := re.match(r"laserpath: (\d+) %", one))]
     assert shares and shares == sorted(shares)
     assert "\x1b" not in said
+
+
+def test_a_stack_has_one_share_and_one_time_left() -> None:
+    """Layers of one, two and four times the work, at a steady pace."""
+    clock, layers = Clock(), [1, 2, 4]
+    meter = Meter(500, clock)
+    meter.expect(*(replace(EXPECTED, trying=30.0 * k, solving=100.0 * k, finishing=20.0 * k) for k in layers))
+    shares, left, names = [], [], []
+    for number, work in enumerate(layers):
+        meter.layer(number)
+        events = told()
+        for event in events:
+            clock.now += 130 * work / (len(events) - 1) if event.stage != "measure" else 0.0
+            meter(event)
+            shares.append(meter.share)
+            left += [] if meter.left is None else [meter.left]
+            names.append(meter.name)
+        clock.now += 20 * work
+    assert shares == sorted(shares) and shares[-1] == pytest.approx(1 - 20 * 4 / (150 * 7))
+    assert names[0] == "layer 1 of 3, trying curves" and names[-1] == "layer 3 of 3, measuring and writing"
+    assert left[0] > left[-1] and left[-1] == pytest.approx(80, rel=0.3)
+    halfway = 150 * 3 / (150 * 7)
+    assert max(share for share, name in zip(shares, names, strict=True) if "2 of 3" in name) <= halfway
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ from laserpath.cli import main
 from laserpath.design.reading import Black, Reading
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.errors import InputError
-from laserpath.relief import from_image, load_relief, plan_relief
+from laserpath.forecast import Forecast
+from laserpath.optimise import Progress
+from laserpath.relief import forecast_relief, from_image, lay_out, load_relief, plan_layout, plan_relief
 from laserpath.relief.lines import PITCH_FWHM, raster, with_runs
 from laserpath.relief.solve import Residual
 from laserpath.resin import cure_depth
@@ -177,6 +179,65 @@ def test_what_is_unwise_is_said() -> None:
     assert "power levels" in " ".join(coarse.warnings)
 
 
+def test_the_forecast_is_near_the_plan(grey: Black) -> None:
+    layout = lay_out(wanted(lens(), grey), Process(resin=CURVE, machine=FINE), settings(40))
+    expected = forecast_relief(layout)
+    assert expected.warnings == ()
+    took = plan_layout(layout).executed.write_time
+    assert expected.write_seconds == pytest.approx(took, rel=0.2)
+
+
+def test_more_to_do_takes_longer() -> None:
+    def found(pixels: int, **changed: object) -> Forecast:
+        relief = wanted(lens(pixels), Black(dose=0.2))
+        return forecast_relief(lay_out(relief, Process(machine=FINE), replace(settings(40), **changed)))
+
+    small, large = found(90), found(270)
+    assert 5 < large.write_seconds / small.write_seconds < 12, "nine times the area"
+    assert large.plan_seconds > small.plan_seconds and large.memory > small.memory
+    assert found(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
+
+
+def test_a_weak_laser_goes_slower_and_black_still_gets_its_dose() -> None:
+    """Power in levels fine enough that only the weakness counts."""
+    weak = Machine(power_max=0.2, power_levels=100_000)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=weak), settings(60))
+    assert layout.speed < min(weak.speed_max)
+    (note,) = forecast_relief(layout).notes
+    assert note.startswith("full power, 0.2 mW, writes black at about")
+    plan = plan_layout(layout)
+    assert plan.commanded.rmse < 0.02
+    assert plan.executed.write_time == pytest.approx(forecast_relief(layout).write_seconds, rel=0.2)
+
+
+def test_a_slow_link_is_said() -> None:
+    slow = replace(FINE, segment_rate=50.0)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=slow), settings(5))
+    (note,) = forecast_relief(layout).notes
+    assert note.startswith("the link carries 50 moves/s, each of half a spot: lines are written at 2.5 mm/s")
+
+
+def test_a_laser_too_strong_for_black_is_refused_before_planning() -> None:
+    process = Process(machine=replace(FINE, power_max=2000.0))
+    with pytest.raises(InputError, match=r"would expose nothing; attenuate the beam .* power_max_mW = "):
+        forecast_relief(lay_out(wanted(lens(), Black(dose=0.01)), process, settings(40)))
+
+
+def test_a_search_that_is_stopped_says_so_first() -> None:
+    said: list[str] = []
+
+    def stop(now: Progress) -> None:
+        said.append(now.stage)
+        if now.iteration == 2:
+            raise KeyboardInterrupt
+
+    ink = np.random.default_rng(5).random((60, 60))
+    plan = plan_relief(wanted(ink, Black(dose=0.2)), Process(machine=FINE), settings(40), stop)
+    assert plan.warnings[0] == "the optimiser was stopped by the user after 2 of 40 iterations"
+    assert said == ["powers", "powers", "measure"]
+    assert plan.executed.write_time > 0, "what there is, is finished"
+
+
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no working curve"):
         wanted(lens(40), Black(height=0.06), Resin())
@@ -209,7 +270,9 @@ def run(*arguments: str) -> int:
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = "--pixel 20um --grey 60um --resin working-curve --offset 1,1 --iterations 20"
     assert run("plan", "lens.png", *options.split(), "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+    out, err = capsys.readouterr()
+    assert re.search(r"about .* to plan, with .* of memory; about .* to write", err)
+    said = json.loads(out)
     assert said["wanted"] == "height"
     assert sorted(Path(f).name for f in said["files"]) == [
         "lens.gcode",

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from laserpath import request
+from laserpath.cli import progress
 from laserpath.cli.job import Job, Made
 
 if TYPE_CHECKING:
+    from laserpath.cli.progress import Meter
     from laserpath.optimise import Progress
     from laserpath.relief import ReliefFigures, ReliefPlan
 
@@ -21,10 +23,10 @@ _OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe
 """What a plan of greys does not heed. A project may say it, for the drawings beside the image."""
 
 
-def plan_grey(job: Job, listen: Callable[[Progress], None]) -> Made:
+def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
     """Plan the image and write its files."""
     from laserpath.errors import InputError
-    from laserpath.relief import load_relief, plan_relief
+    from laserpath.relief import forecast_relief, lay_out, load_relief, plan_layout
 
     given = [name for name in _NO if job.asked.get(name)]
     if given:
@@ -34,10 +36,17 @@ def plan_grey(job: Job, listen: Callable[[Progress], None]) -> Made:
     idle = [name for name in _OF_DRAWINGS if job.given.get(name) is not None]
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys say what is wanted")
-    relief = load_relief(job.file, request.reading_of(job.asked, tolerance=1.0), job.process.resin)
+    with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
+        relief = load_relief(job.file, request.reading_of(job.asked, tolerance=1.0), job.process.resin)
     width, height = relief.size
     job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
-    plan = plan_relief(relief, job.process, job.settings, progress=listen)
+    layout = lay_out(relief, job.process, job.settings)
+    for note in layout.notes:
+        job.talk.tell(note)
+    expected = forecast_relief(layout)
+    meter.expect(expected)
+    progress.tell_expected(expected, job.talk)
+    plan = plan_layout(layout, listen)
     frame, save_project = job.given["frame"], job.given["save_project"]
     written = plan.write(job.folder, frame=frame, save_project=save_project)
     return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))

@@ -75,7 +75,7 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
                 meter(now)
                 interrupts.on_progress()
 
-            made = plan_grey(job, listen) if asked.get("grey") else _plan(job, listen, meter)
+            made = plan_grey(job, listen, meter) if asked.get("grey") else _plan(job, listen, meter)
     for sentence in made.warnings:
         if sentence not in made.told:
             talk.warn(sentence)

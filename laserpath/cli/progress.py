@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 """Curves that are tried as a rule."""
 
-_ATTEMPTS = 4
+ATTEMPTS = 4
 """Plans that a tolerance takes at most: `tolerance`."""
 
 _KNOWN = 0.03
@@ -64,24 +64,34 @@ class Meter:
     def __init__(self, iterations: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._iterations, self._clock = max(iterations, 1), clock
         self._start = self._told = self._heard = clock()
-        self._parts = (0.0, 0.9, 0.1)
-        self._tried, self._before, self._attempts = 0, 0, 1
-        self._stage, self._last = "", 0
+        self._all: list[tuple[float, float, float]] = [(0.0, 0.9, 0.1)]
+        self._layer, self._attempts = 0, 1
+        self._begin()
         self._work = self._done = 0.0
         self._shown: float | None = None
         self.name, self.loss = "reading", ""
         self.heard: Callable[[], None] = lambda: None
 
-    def expect(self, forecast: Forecast, attempts: int = 1) -> None:
-        """What is to be done, in how many attempts at most (a tolerance has several); time begins here."""
-        self._parts = (forecast.trying, forecast.solving, forecast.finishing)
-        self._attempts = attempts
+    def expect(self, *forecasts: Forecast, attempts: int = 1) -> None:
+        """What is to be done, layer by layer; time begins here.
+
+        attempts: at most, for each (a tolerance has several).
+        """
+        self._all = [(one.trying, one.solving, one.finishing) for one in forecasts]
+        self._layer, self._attempts = 0, attempts
+        self._iterations = max(forecasts[0].iterations or self._iterations, 1)
         self._start = self._told = self._heard = self._clock()
         self.name = "starting"
 
+    def layer(self, number: int) -> None:
+        """The planner is at another layer, counted from 0; those before are done."""
+        if number != self._layer:
+            self._layer = number
+            self._begin()
+
     def __call__(self, progress: Progress) -> None:
         """The planner has come so far."""
-        self.name = _NAMES.get(progress.stage, progress.stage)
+        self.name = self._named(_NAMES.get(progress.stage, progress.stage))
         if progress.stage == "measure":
             self.finishing()
             return
@@ -98,13 +108,13 @@ class Meter:
 
     def finishing(self) -> None:
         """All that is left is to measure and to write."""
-        self.name = _ENDING
+        self.name = self._named(_ENDING)
         self._advance(self._parts[0] + self._parts[1])
 
     @property
     def share(self) -> float:
         """0…1 of the whole."""
-        return self._done / sum(self._parts)
+        return self._done / self._total
 
     @property
     def left(self) -> float | None:
@@ -115,6 +125,25 @@ class Meter:
     def ending(self) -> float:
         """S that measuring and writing take."""
         return self._parts[2] * self._pace()
+
+    def _named(self, stage: str) -> str:
+        """`layer 3 of 12, refining`, or the stage alone."""
+        return f"layer {self._layer + 1} of {len(self._all)}, {stage}" if len(self._all) > 1 else stage
+
+    @property
+    def _parts(self) -> tuple[float, float, float]:
+        """Seconds forecast for this layer."""
+        return self._all[self._layer]
+
+    @property
+    def _total(self) -> float:
+        """Seconds forecast for all layers."""
+        return sum(map(sum, self._all))
+
+    def _begin(self) -> None:
+        """A layer begins: nothing of it is done."""
+        self._tried, self._before = 0, 0
+        self._stage, self._last = "", 0
 
     def _count(self, progress: Progress) -> None:
         """Note which curve, stage and attempt this is."""
@@ -129,17 +158,17 @@ class Meter:
         self._stage, self._last = progress.stage, progress.iteration
 
     def _advance(self, done: float) -> None:
-        """`done` of the forecast's seconds are behind us; a jump over what was needless is no work."""
-        gained = max(done - self._done, 0.0)
+        """`done` of this layer's seconds are behind us; a jump over what was needless is no work."""
+        gained = max(sum(map(sum, self._all[: self._layer])) + done - self._done, 0.0)
         self._done += gained
         passed, self._heard = self._clock() - self._heard, self._clock()
         # A jump is no work, but time has passed as in work.
         usual = passed / self._pace() if passed > 0 else 0.0
         self._work += gained if gained < _JUMP * usual else usual
-        if self._work < _KNOWN * sum(self._parts) and self.name != _ENDING:
+        if self._work < _KNOWN * self._total and self.name != _ENDING:
             self.heard()
             return
-        left = self._pace() * (sum(self._parts) - self._done)
+        left = self._pace() * (self._total - self._done)
         now = self.left
         if now is None or left < now or left > _RISE * now + 1:
             self._shown, self._told = left, self._clock()
@@ -149,7 +178,7 @@ class Meter:
 
     def _pace(self) -> float:
         """Seconds for a second of the forecast."""
-        if self._work < _KNOWN * sum(self._parts):
+        if self._work < _KNOWN * self._total:
             return 1.0
         pace = (self._clock() - self._start) / self._work
         return min(pace, _SLOWEST) if self.share < 0.5 else pace
@@ -226,7 +255,12 @@ def expect(design: Design, process: Process, settings: Settings, talk: Talk, met
     from laserpath.forecast import forecast
 
     found = forecast(design, process, settings)
-    meter.expect(found, 1 if settings.max_epe_fwhm is None else _ATTEMPTS)
+    meter.expect(found, attempts=1 if settings.max_epe_fwhm is None else ATTEMPTS)
+    tell_expected(found, talk)
+
+
+def tell_expected(found: Forecast, talk: Talk) -> None:
+    """What it will take, in lines."""
     talk.tell(expected(found))
     for note in found.notes:
         talk.tell(note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,24 +117,6 @@ def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
     with rich.Progress(*columns, console=console, transient=True) as bar:
         bar.add_task(what, total=None)
         yield
-
-
-@contextmanager
-def layers_bar(*, hidden: bool = False) -> Iterator[Callable[[float, int], None]]:
-    """A bar over layers on stderr, with the time left; it is told how many are done, and of how many."""
-    from rich import progress as rich
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if hidden or not console.is_terminal:
-        yield lambda done, of: None
-        return
-    with rich.Progress(
-        rich.TextColumn("layers"), rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn(),
-        console=console, transient=True,
-    ) as bar:  # fmt: skip
-        task = bar.add_task("layers", total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 def summary(plan: Plan, written: Iterable[Path]) -> None:

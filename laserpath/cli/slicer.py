@@ -6,13 +6,14 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from laserpath import project, request
-from laserpath.cli import show
+from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.interrupt import Interrupts
@@ -20,7 +21,10 @@ from laserpath.cli.options import DESIGN, PLAN, PROCESS
 from laserpath.errors import InputError
 
 if TYPE_CHECKING:
+    from laserpath import Progress
+    from laserpath.cli.progress import Meter
     from laserpath.plugins.slicer import Relaid
+    from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
 """Of the environment: options of `laserpath-slicer`, before those that it is called with."""
@@ -93,37 +97,63 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
     The outer walls of each layer are that layer's design. Equal layers are planned once. The work
     zero is that of the slicer's bed.
     """
-    with Interrupts() as interrupts:
+    # No part of a stack is worth having: one Ctrl-C stops, at once.
+    with Interrupts():
         text = _read(file)
-        from laserpath import optics
+        process, settings = _asked(said)
+        talk = show.Talk(quiet=said["quiet"])
+        with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
+            done = _relaid(file, text, process, settings, said["settle"], talk, meter)
         from laserpath.files import write_all
-        from laserpath.plugins.slicer import relaid
 
-        given = {name: value for name, value in said.items() if value is not None}
-        asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
-        process = request.process_of(asked)
-        settings = request.settings_of(asked, optics.fwhm(process.spot))
-        idle = [name for name in asked if name in _IDLE and asked[name]]
-        for name in idle:
-            click.echo(f"laserpath: warning: {name} of the project is not heeded here", err=True)
-        with show.layers_bar(hidden=said["quiet"]) as bar:
-
-            def listen(layer: int, of: int, progress: Any) -> None:
-                bar(layer + progress.iteration / max(progress.of, 1), of)
-                interrupts.on_progress()
-
-            done = relaid(text, process, settings, name=_name(file), settle=said["settle"], progress=listen)
         write_all({file: done.program})
     for sentence in done.warnings:
         click.echo(f"laserpath: warning: {sentence}", err=True)
     if said["json"]:
         click.echo(_as_json(file, done))
     elif not said["quiet"]:
-        click.echo(f"{done.layers} layers, {done.planned} of them planned: {file}")
+        click.echo(f"{_layers(done.layers)}, {done.planned} of them planned: {file}")
     if done.missed:
         places = ", ".join(f"{z:g}" for z in done.missed[:5])
         click.echo(f"laserpath: tolerance missed in {len(done.missed)} layers, at z {places} mm", err=True)
         context.exit(TOLERANCE_MISSED)
+
+
+def _asked(said: Mapping[str, Any]) -> tuple[Process, Settings]:
+    """What the options say over what the project says."""
+    from laserpath import optics
+
+    given = {name: value for name, value in said.items() if value is not None}
+    asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
+    process = request.process_of(asked)
+    for name in (name for name in asked if name in _IDLE and asked[name]):
+        click.echo(f"laserpath: warning: {name} of the project is not heeded here", err=True)
+    return process, request.settings_of(asked, optics.fwhm(process.spot))
+
+
+def _relaid(
+    file: Path, text: str, process: Process, settings: Settings, settle: float, talk: show.Talk, meter: Meter
+) -> Relaid:
+    """Find the layers, say what they will take, and plan them."""
+    from laserpath.plugins.slicer import forecast_stack, plan_stack, stack_of, together
+
+    with progress.reading(file.name, meter, hidden=talk.quiet):
+        stack = stack_of(text, process, settings, name=_name(file))
+        each = forecast_stack(stack)
+    alike = "" if len(each) == len(stack.layers) else f", of which {len(each)} differ"
+    talk.tell(f"{_layers(len(stack.layers))}{alike}")
+    progress.tell_expected(together(stack, each, settle), talk)
+    meter.expect(*each, attempts=1 if settings.max_epe_fwhm is None else progress.ATTEMPTS)
+
+    def listen(number: int, of: int, now: Progress) -> None:
+        meter.layer(number)
+        meter(now)
+
+    return plan_stack(stack, settle=settle, progress=listen)
+
+
+def _layers(count: int) -> str:
+    return f"{count} layer{'s' * (count != 1)}"
 
 
 def _as_json(file: Path, done: Relaid) -> str:

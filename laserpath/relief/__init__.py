@@ -3,11 +3,23 @@
     wanted = load_relief("lens.png", Reading(0.002, grey=Black(height=0.06)), resin)
     made = plan_relief(wanted, process, settings)
 
-`wanted` makes a `Relief` of an image; `lines` lays the raster; `solve` finds the line energies; `walk` is
-the way from the image to the G-code, which is read back and measured, as that of a design is.
+`wanted` makes a `Relief` of an image; `layout` puts it on the machine, with `lines` over it, and says what it
+will take; `solve` finds the line energies; `walk` is the way from there to the G-code, which is read back and
+measured, as that of a design is.
 """
 
-from laserpath.relief.walk import ReliefFigures, ReliefPlan, plan_relief
+from laserpath.relief.layout import Layout, forecast_relief, lay_out
+from laserpath.relief.walk import ReliefFigures, ReliefPlan, plan_layout, plan_relief
 from laserpath.relief.wanted import from_image, load_relief
 
-__all__ = ["ReliefFigures", "ReliefPlan", "from_image", "load_relief", "plan_relief"]
+__all__ = [
+    "Layout",
+    "ReliefFigures",
+    "ReliefPlan",
+    "forecast_relief",
+    "from_image",
+    "lay_out",
+    "load_relief",
+    "plan_layout",
+    "plan_relief",
+]

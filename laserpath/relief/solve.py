@@ -11,7 +11,6 @@ D is linear in q, so L is convex for a dose. L-BFGS-B: Byrd and others, SIAM J. 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,6 +49,15 @@ class Residual:
         return d_p * (np.log(above / e_c) + np.minimum(dose / e_c - 1, 0.0)), d_p / above
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """energy: (N,) mJ/mm.  loss: of each iteration.  stopped: by the user, before it had converged."""
+
+    energy: Floats
+    loss: Floats
+    stopped: bool
+
+
 def solve(
     xy: Floats,
     lit: Bools,
@@ -59,8 +67,8 @@ def solve(
     residual: Residual,
     iterations: int,
     progress: Callable[[int, float], None],
-) -> tuple[Floats, Floats]:
-    """The line energies (N,) mJ/mm of a path, and the loss of each iteration.
+) -> Solved:
+    """The line energies of a path whose dose is nearest to what is wanted.
 
     xy: (N+1, 2) mm.  lit: (N,) which may shine.  start: (N,) to begin with.  highest: that the machine
     can give. A KeyboardInterrupt ends it with the latest.
@@ -87,11 +95,14 @@ def solve(
         losses.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
         progress(len(losses), losses[-1])
 
-    with contextlib.suppress(KeyboardInterrupt):
+    stopped = False
+    try:
         minimize(
             loss, latest, jac=True, method="L-BFGS-B", bounds=[(0.0, highest / unit)] * int(lit.sum()),
             callback=note, options={"maxiter": iterations, "ftol": _GAIN, "gtol": 0.0},
         )  # fmt: skip
+    except KeyboardInterrupt:
+        stopped = True
     energy = np.zeros(len(lit))
     energy[lit] = latest * unit
-    return energy, np.array(losses)
+    return Solved(energy, np.array(losses), stopped)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import shapely
 
 import gcode
 from laserpath import convert, files, framing, optics, project, toolpath_svg
 from laserpath.arrays import Bools, Floats
-from laserpath.attenuation import check_exposes, check_power
+from laserpath.attenuation import check_exposes
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.measure import execute, shone
-from laserpath.optimise import Progress
-from laserpath.placement import placed
+from laserpath.optimise import Progress, outcome
 from laserpath.program import header, write_program
-from laserpath.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
-from laserpath.relief.solve import Residual, solve
+from laserpath.relief.layout import Layout, lay_out
+from laserpath.relief.lines import PITCH_FWHM
+from laserpath.relief.solve import Residual, Solved, solve
 from laserpath.resin import line_energy, power_for
-from laserpath.smooth import to_levels
-from laserpath.target import grid_for
-from laserpath.types import Design, Grid, Machine, Process, Relief, Settings, Toolpath
+from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
 
 _DOSE_MARGIN = 1e-9
 _LEVELS = 32
@@ -112,31 +110,26 @@ def plan_relief(
     progress: Callable[[Progress], None] | None = None,
 ) -> ReliefPlan:
     """Plan a relief. Of the settings count iterations, pixels_per_fwhm, origin, offset and passes."""
-    settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
-    check_power(process, settings)
-    relief, design, origin = _placed(relief, process, settings)
-    settings = replace(settings, origin=origin)
-    spot, machine, fwhm = process.spot, process.machine, optics.fwhm(process.spot)
-    grid = grid_for(design, spot, settings.pixels_per_fwhm)
-    height = None if relief.height is None else resample(relief, relief.height, grid)
-    wanted = Residual(resample(relief, relief.dose, grid), height, process.resin)
-    speed = min(*machine.speed_max, PIECE_FWHM * fwhm * machine.segment_rate)
-    xy, lit = raster(wanted.dose, grid, fwhm, PIECE_FWHM * fwhm)
-    energy, loss = solve(
-        xy, lit, _start(wanted, grid, xy, lit, fwhm), float(line_energy(machine.power_max, speed, spot)),
-        DoseModel(grid, spot), wanted, settings.iterations, _listener(progress, settings.iterations),
+    return plan_layout(lay_out(relief, process, settings), progress)
+
+
+def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = None) -> ReliefPlan:
+    """Find the powers of a relief that is laid out. A KeyboardInterrupt ends that with the best so far."""
+    process, settings, wanted, grid = layout.process, layout.settings, layout.wanted, layout.grid
+    spot, machine, relief, design = process.spot, process.machine, layout.relief, layout.design
+    highest = float(line_energy(machine.power_max, layout.speed, spot))
+    found = solve(
+        layout.xy, layout.lit, layout.start, highest, DoseModel(grid, spot), wanted, settings.iterations,
+        _listener(progress, settings.iterations),
     )  # fmt: skip
-    power = np.minimum(power_for(energy, speed, spot), machine.power_max)
-    path = Toolpath(xy, power, np.where(power > 0, speed, min(machine.rapid_speed)))
-    share = speed / min(machine.speed_max)
-    path = to_levels(path, machine, spot, share)
-    ramp = speed**2 / (2 * machine.acceleration[0])
-    path, roomy = with_runs(path, ramp, *_ends(machine, settings))
+    _measuring(progress, found)
+    path, roomy = layout.toolpath(found.energy)
     warnings = (
+        *_stopped(found, settings),
         *relief.warnings,
         *_too_much(wanted, process),
-        *_no_room(ramp, roomy),
-        *_too_coarse(wanted, speed, process),
+        *_no_room(layout.ramp, roomy),
+        *_too_coarse(wanted, layout.speed, process),
     )
     program = write_program(path, design, process, settings, warnings)
     spoken = gcode.dialect(machine.dialect)
@@ -149,36 +142,8 @@ def plan_relief(
         relief, process, settings, grid, wanted, shipped, program, dose,
         commanded=_figures(model.dose(shipped), wanted, inside, run.write_time),
         executed=_figures(dose, wanted, inside, run.write_time),
-        loss=loss, warnings=warnings, design=design,
+        loss=found.loss, warnings=warnings, design=design,
     )  # fmt: skip
-
-
-def _placed(relief: Relief, process: Process, settings: Settings) -> tuple[Relief, Design, str]:
-    """The relief at the work zero, the rectangle that it fills as a design, and the origin in effect."""
-    x0, x1, y0, y1 = relief.grid.extent
-    sheet = Design(
-        shapely.box(x0, y0, x1, y1),
-        relief.name,
-        (x0, y0, x1, y1),
-        relief.warnings,
-        relief.source,
-        relief.recipe,
-        relief.file,
-    )
-    resin = replace(process.resin, tone="negative")
-    at = placed(sheet, resin, process.machine, process.spot, settings.origin, settings.offset)
-    design = at.design
-    p = relief.grid.pitch / 2
-    origin = (design.bounds[0] + p, design.bounds[1] + p)
-    return replace(relief, grid=replace(relief.grid, origin=origin)), design, at.origin
-
-
-def _start(wanted: Residual, grid: Grid, xy: Floats, lit: np.ndarray, fwhm: float) -> Floats:
-    """A wide area of lines a pitch apart has the dose q/pitch."""
-    middle = grid.to_pixels((xy[1:] + xy[:-1]) / 2)
-    column, row = np.clip(np.rint(middle).astype(int), 0, np.array(grid.shape[::-1]) - 1).T
-    start: Floats = wanted.dose[row, column] * PITCH_FWHM * fwhm * lit
-    return np.maximum(start, 1e-3 * start.max() * lit)
 
 
 def _listener(progress: Callable[[Progress], None] | None, iterations: int) -> Callable[[int, float], None]:
@@ -187,6 +152,20 @@ def _listener(progress: Callable[[Progress], None] | None, iterations: int) -> C
             progress(Progress("powers", k, iterations, loss))
 
     return listen
+
+
+def _measuring(progress: Callable[[Progress], None] | None, found: Solved) -> None:
+    """Tell that what is left is to measure. Who stops now is too late: the powers are found."""
+    if progress is not None:
+        with contextlib.suppress(KeyboardInterrupt):
+            progress(Progress("measure", 1, 1, float(found.loss[-1]) if len(found.loss) else 0.0))
+
+
+def _stopped(found: Solved, settings: Settings) -> tuple[str, ...]:
+    """A sentence if the user ended the search."""
+    if not found.stopped:
+        return ()
+    return (f"the optimiser was {outcome(len(found.loss), settings.iterations, stopped=True)}",)
 
 
 def _within(grid: Grid, design: Design) -> Bools:
@@ -207,12 +186,6 @@ def _figures(dose: Floats, wanted: Residual, inside: Bools, seconds: float) -> R
         dose_max=float(dose.max()),
         write_time=seconds,
     )
-
-
-def _ends(machine: Machine, settings: Settings) -> tuple[float, float]:
-    """Where the machine ends in x, mm."""
-    width = machine.size[0]
-    return (-width / 2, width / 2) if settings.origin == "centre" else (0.0, width)
 
 
 def _no_room(run: float, roomy: bool) -> tuple[str, ...]:

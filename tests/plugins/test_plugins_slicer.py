@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +24,20 @@ from shapes import NODING, differing_area
 from solids import FRAME, box, circle, section, stl
 
 import gcode
+from laserpath import convert
 from laserpath.arrays import Floats
 from laserpath.cli.slicer import main
 from laserpath.errors import InputError
-from laserpath.plugins.slicer import Layer, layers, read, relaid
+from laserpath.plugins.slicer import (
+    Layer,
+    forecast_stack,
+    layers,
+    plan_stack,
+    read,
+    relaid,
+    stack_of,
+    together,
+)
 from laserpath.plugins.slicer.areas import same
 from laserpath.types import Machine, Process, Settings, Spot
 
@@ -375,7 +388,7 @@ def test_the_file_is_changed_in_place(tmp_path: Path) -> None:
     name = str(tmp_path / "my part.gcode")
     done = slicer("--iterations", "1", str(file), LASERPATH_ARGS=options, SLIC3R_PP_OUTPUT_NAME=name)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"1 layers, 1 of them planned: {file}\n"
+    assert done.stdout == f"1 layer, 1 of them planned: {file}\n"
     program = file.read_text(encoding="ascii")
     assert program.startswith("; laserpath ") and ": my part\n" in program
     assert "iterations 1," in program, "what it is called with goes before the environment"
@@ -408,6 +421,64 @@ def test_an_error_leaves_the_file_as_it_was(
     assert said.startswith(sentence) and said.count("\n") == 1
     assert file.read_text(encoding="utf-8") == text
     assert os.listdir(tmp_path) == [file.name]
+
+
+def test_what_the_layers_will_take_is_said_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "part.gcode"
+    file.write_text(sliced(square(2), square(2), square(1)), encoding="utf-8")
+    words = ["--settle", "600", "--initial", "contour", "--iterations", "2", "--spot-fwhm", "0.4"]
+    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", *words, str(file)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first == "laserpath: 3 layers, of which 2 differ"
+    assert re.fullmatch(r"laserpath: about .* to plan, with .* memory; about 3\d min to write", second), (
+        second
+    )
+
+
+def test_layers_are_forecast_apart_and_together() -> None:
+    process, settings = replace(WIDE, machine=Machine()), replace(QUICK, iterations=5)
+    text = sliced(square(2, 50, 40), square(2, 50, 40), square(1, 50, 40))
+    stack = stack_of(text, process, settings)
+    large, small = each = forecast_stack(stack)
+    assert large.write_seconds > 1.5 * small.write_seconds
+    whole = together(stack, each, settle=2.0)
+    assert whole.write_seconds == pytest.approx(2 * large.write_seconds + small.write_seconds + 3 * 2.0)
+    assert whole.plan_seconds == pytest.approx(large.plan_seconds + small.plan_seconds)
+    done = plan_stack(stack, settle=2.0)
+    moves = gcode.parse(done.program, gcode.dialect("grbl"))
+    took = float(gcode.motion.profile(moves, convert.limits(process.machine)).duration.sum())
+    assert 1 / 3 < whole.write_seconds / took < 3
+
+
+def test_a_layer_off_the_bed_is_refused_before_any_is_planned() -> None:
+    stack = stack_of(sliced(square(2, 50, 40), square(2, 500, 40)), WIDE, replace(QUICK, origin="page"))
+    with pytest.raises(InputError, match=r"^layer at z 0\.4 mm: .*outside the machine's"):
+        forecast_stack(stack)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["reading", "planning"])
+def test_ctrl_c_stops_at_once_and_the_file_is_as_it_was(
+    late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    text = sliced(square(2), square(1))
+    file = tmp_path / "part.gcode"
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(f"laserpath.plugins.slicer.{'plan_stack' if late else 'stack_of'}", interrupted)
+    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", str(file)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 130
+    assert capsys.readouterr().err.endswith("laserpath: stopped\n")
+    assert file.read_text(encoding="utf-8") == text
 
 
 def test_a_missing_file() -> None:

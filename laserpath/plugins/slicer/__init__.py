@@ -6,7 +6,27 @@
 """
 
 from laserpath.plugins.slicer.areas import Layer, layers
-from laserpath.plugins.slicer.program import Relaid, relaid
+from laserpath.plugins.slicer.program import (
+    Relaid,
+    Stack,
+    forecast_stack,
+    plan_stack,
+    relaid,
+    stack_of,
+    together,
+)
 from laserpath.plugins.slicer.walls import Wall, read
 
-__all__ = ["Layer", "Relaid", "Wall", "layers", "read", "relaid"]
+__all__ = [
+    "Layer",
+    "Relaid",
+    "Stack",
+    "Wall",
+    "forecast_stack",
+    "layers",
+    "plan_stack",
+    "read",
+    "relaid",
+    "stack_of",
+    "together",
+]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import shapely
@@ -20,6 +21,7 @@ from laserpath import convert, optics
 from laserpath._plan import Plan, plan
 from laserpath.arrays import Floats
 from laserpath.errors import InputError
+from laserpath.forecast import Forecast, forecast
 from laserpath.optimise import Progress
 from laserpath.overlay import union
 from laserpath.placement import placed
@@ -37,8 +39,28 @@ _LISTED = 5
 _THICKNESS = 0.05
 """Relative difference of the layers' thickness that one critical dose is not right for."""
 
+Made = TypeVar("Made")
+
 Listener = Callable[[int, int, Progress], None]
-"""Told the layer that is planned, from 0, of how many, and how far it is."""
+"""Told which plan is made, from 0, of how many, and how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A sliced file's layers, lowest first, before they are planned. settings: with the origin in effect.
+
+    whole: all layers, one on the other, as a design.  plan_of: for each layer, which of `each` it is.
+    each: the layers that are unlike all before, as designs where their plans put them; settings: theirs.
+    notes: why it lies elsewhere than the slicer has it.
+    """
+
+    layers: tuple[Layer, ...]
+    whole: Design
+    process: Process
+    settings: Settings
+    plan_of: tuple[int, ...]
+    each: tuple[tuple[Design, Settings], ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +90,79 @@ def relaid(
 
     settle: s, dark at each new height, for the resin to come to rest.
     """
+    return plan_stack(stack_of(text, process, settings, name=name), settle=settle, progress=progress)
+
+
+def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sliced") -> Stack:
+    """The layers of a sliced file, placed, and which of them are alike."""
+    found = layers(read(text))
+    whole = Design(_polygons(union([layer.area for layer in found])), name=name)
+    settings, notes = _settled(whole, process, settings)
+    tolerance, zero = _SAME_FWHM * optics.fwhm(process.spot), corner(whole.area, settings.origin)
+    first: list[Layer] = []
+    plan_of: list[int] = []
+    each: list[tuple[Design, Settings]] = []
+    for layer in found:
+        # From the latest backwards: neighbours are alike most often.
+        alike = range(len(first) - 1, -1, -1)
+        number = next((k for k in alike if same(layer.area, first[k].area, tolerance)), len(first))
+        if number == len(first):
+            first.append(layer)
+            x, y = corner(layer.area, settings.origin) - zero + settings.offset
+            each.append((Design(layer.area, name=name), replace(settings, offset=(float(x), float(y)))))
+        plan_of.append(number)
+    return Stack(tuple(found), whole, process, settings, tuple(plan_of), tuple(each), notes)
+
+
+def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
+    """What each plan of `stack.each` takes. Raises InputError for a layer that cannot be planned."""
+
+    def found(design: Design, settings: Settings) -> Forecast:
+        process = stack.process
+        # A layer that is off the machine is refused before the first one is planned.
+        placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
+        return forecast(design, process, settings)
+
+    return tuple(_of_layer(stack, number, found) for number in range(len(stack.each)))
+
+
+def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> Forecast:
+    """The forecasts of all layers as one; what slows down is told of the layer that takes longest."""
+    longest = max(each, key=lambda one: one.write_seconds)
+    return Forecast(
+        sum(one.trying for one in each),
+        sum(one.solving for one in each),
+        sum(one.finishing for one in each),
+        max(one.memory for one in each),
+        sum(each[number].write_seconds + settle for number in stack.plan_of),
+        longest.notes,
+        longest.warnings,
+    )
+
+
+def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None = None) -> Relaid:
+    """Plan the layers, equal ones once, and put them into one program.
+
+    settle: s, dark at each new height.
+    """
     if not (np.isfinite(settle) and settle >= 0):
         raise InputError(f"settle is {settle} s, but must be 0 s or more")
-    stack = layers(read(text))
-    whole = Design(_polygons(union([layer.area for layer in stack])), name=name)
-    settings, notes = _settled(whole, process, settings)
-    plans = _planned(stack, whole, process, settings, progress)
-    each = list({id(one): one for one in plans}.values())
-    warnings = (*notes, *_told(stack, plans), *_uneven(stack))
-    moves = _stacked(stack, plans, process, settings, settle)
-    machine = process.machine
-    shift = np.array(settings.offset) - corner(whole.area, settings.origin)
-    placed = replace(whole, area=shapely.transform(whole.area, lambda xy: xy + shift))
+    process, settings, machine = stack.process, stack.settings, stack.process.machine
+    each = [_planned(stack, number, progress) for number in range(len(stack.each))]
+    plans = [each[number] for number in stack.plan_of]
+    warnings = (*stack.notes, *_told(stack.layers, plans), *_uneven(stack.layers))
+    moves = _stacked(stack.layers, plans, process, settings, settle)
+    shift = np.array(settings.offset) - corner(stack.whole.area, settings.origin)
+    placed = replace(stack.whole, area=shapely.transform(stack.whole.area, lambda xy: xy + shift))
+    lowest, highest = stack.layers[0].z, stack.layers[-1].z
     top = (
         *header(placed, process, settings, warnings),
-        f"Layers: {len(stack)}, {len(each)} of them planned, z {stack[0].z:g} to {stack[-1].z:g} mm",
+        f"Layers: {len(plans)}, {len(each)} of them planned, z {lowest:g} to {highest:g} mm",
     )
     return Relaid(
         gcode.write(moves, convert.spoken(machine), machine.s_max, top),
-        len(stack), len(each), warnings,
-        tuple(layer.z for layer, one in zip(stack, plans, strict=True) if not one.within_tolerance),
+        len(plans), len(each), warnings,
+        tuple(layer.z for layer, one in zip(stack.layers, plans, strict=True) if not one.within_tolerance),
     )  # fmt: skip
 
 
@@ -105,31 +180,20 @@ def _polygons(area: shapely.Geometry) -> shapely.MultiPolygon:
     return shapely.MultiPolygon([part for part in shapely.get_parts(area) if part.geom_type == "Polygon"])
 
 
-def _planned(
-    stack: Sequence[Layer], whole: Design, process: Process, settings: Settings, progress: Listener | None
-) -> list[Plan]:
-    """A plan for each layer, the same one for those that are alike."""
-    tolerance = _SAME_FWHM * optics.fwhm(process.spot)
-    zero = corner(whole.area, settings.origin)
-    known: list[tuple[Layer, Plan]] = []
-    plans = []
-    for number, layer in enumerate(stack):
-        found = next((p for other, p in reversed(known) if same(layer.area, other.area, tolerance)), None)
-        if found is None:
-            x, y = corner(layer.area, settings.origin) - zero + settings.offset
-            listen = _listener(progress, number, len(stack))
-            try:
-                design = Design(layer.area, name=whole.name)
-                found = plan(design, process, replace(settings, offset=(float(x), float(y))), listen)
-            except InputError as error:
-                raise InputError(f"layer at z {layer.z:g} mm: {error}") from error
-            known.append((layer, found))
-        plans.append(found)
-    return plans
+def _planned(stack: Stack, number: int, progress: Listener | None) -> Plan:
+    """The plan of one of `stack.each`."""
+    of = len(stack.each)
+    listen = None if progress is None else lambda one: progress(number, of, one)
+    return _of_layer(stack, number, lambda design, settings: plan(design, stack.process, settings, listen))
 
 
-def _listener(progress: Listener | None, number: int, of: int) -> Callable[[Progress], None] | None:
-    return None if progress is None else lambda one: progress(number, of, one)
+def _of_layer(stack: Stack, number: int, make: Callable[[Design, Settings], Made]) -> Made:
+    """What is made of one of `stack.each`; an error names its height."""
+    try:
+        return make(*stack.each[number])
+    except InputError as error:
+        z = stack.layers[stack.plan_of.index(number)].z
+        raise InputError(f"layer at z {z:g} mm: {error}") from error
 
 
 def _stacked(
