@@ -14,7 +14,8 @@ common, and so do drawn gaps (what is around the parts, and each hole) and what 
 Away from those, *pinholes* are unprinted spots inside a part and *specks* are printed ones that meet no
 part; a *bite* is missing more than a FWHM inside the outline, a *blob* is printed more than a FWHM outside.
 **Wrong area** is that of all pinholes and specks and of what is wrong more than a FWHM from the outline:
-nearer, it is an error of the edge, and the edge's figures have it.
+nearer, it is an error of the edge, and the edge's figures have it. **Wrong outline** is the share of its
+points that have no printed edge near, but for those at corners that the spot rounds off (`metrics.corners`).
 
 Three floors keep a hair from counting. What is drawn narrower than FWHM/25, a sliver or a slit between
 polygons that nearly touch, is neither part nor gap, nor a neck or a wall. Regions that meet in less than
@@ -33,6 +34,7 @@ import shapely
 from scipy import ndimage
 
 from laserpath.arrays import Bools, Floats
+from laserpath.metrics.corners import bisectors, rounded_off
 from laserpath.metrics.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.overlay import minus
 from laserpath.results import Edges, Fault, Inspection, Measurement
@@ -72,13 +74,16 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
+    edges = rounded_off(exposure, design, fwhm, critical_dose)
     wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),
         flaws=tuple(sorted(flaws, key=lambda one: -one.area)),
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
-        wrong_outline=_without_edge(exposure.edges, design, fwhm),
+        wrong_outline=_without_edge(edges, design, fwhm),
+        rounded=int(exposure.edges.missing.sum() - edges.missing.sum()),
+        edges=edges,
         missing=_largest(found.inside, grid, fwhm),
         excess=_largest(found.outside, grid, fwhm),
     )
@@ -89,8 +94,12 @@ def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
     some = np.flatnonzero(edges.missing)
     if not len(some):
         return 0.0
-    out = edges.xy[some] + 2 * _HAIR * fwhm * edges.normal[some]
-    back = edges.xy[some] - 2 * _HAIR * fwhm * edges.normal[some]
+    # From a point right at a corner the normal would run along the other wall.
+    outward = edges.normal[some].copy()
+    corner = np.flatnonzero(edges.corner[some])
+    bisector, sharp = bisectors(edges.xy[some[corner]], design, fwhm)
+    outward[corner[sharp]] = bisector[sharp]
+    out, back = (edges.xy[some] + sign * 2 * _HAIR * fwhm * outward for sign in (1, -1))
     shapely.prepare(design.area)
     real = shapely.contains_xy(design.area, *back.T) & ~shapely.contains_xy(design.area, *out.T)
     return float(real.sum()) / len(edges.epe)

@@ -104,7 +104,7 @@ def _on_area(facts: Facts) -> Iterator[Advice]:
     settings, resin = facts.settings, facts.process.resin
     found = facts.inspection
     holes = tuple(one for one in found.flaws if one.kind == "pinhole")
-    if facts.inside or holes:
+    if found.missing or holes:
         much = faults.too_much_wrong(found, facts.fwhm) or not holes
         wrong = "Lines are too far apart or too weak inside the design" if much else (
             f"Left inside the design: {', '.join(faults.kinds(holes, facts.fwhm))}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from laserpath.report.rows import area, number, place
+from laserpath.edges import CORNER_FWHM
+from laserpath.quantities import place
+from laserpath.report.rows import area, number
 from laserpath.results import Fault, Inspection
 
 WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
@@ -65,6 +67,19 @@ def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: fl
         rest = [*(place(one.at, fwhm) for one in named), *([f"{more} more"] if more else [])]
         phrase += ", others at " + (" and ".join([", ".join(rest[:-1]), rest[-1]]) if rest[1:] else rest[0])
     return phrase
+
+
+def rounded(found: Inspection | None, fwhm: float) -> str:
+    """That points without an edge along their normal are round corners, if any are. fwhm: mm."""
+    if found is None or not found.rounded:
+        return ""
+    points = "1 of the points without an edge is at a corner" if found.rounded == 1 else (
+        f"{found.rounded} of the points without an edge are at corners"
+    )  # fmt: skip
+    return (
+        f"{points}, which a spot of {number(1000 * fwhm)} µm rounds off: an edge is printed within "
+        f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there."
+    )
 
 
 def sentences(found: Inspection, fwhm: float) -> Iterator[str]:

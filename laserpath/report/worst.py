@@ -9,9 +9,6 @@ power does not follow exactly. Otherwise the reason is read from the design: the
 (where the print stays inside) or of the gap (where it goes outside) along the normals of the place's
 samples, and whether a corner is near. A feature or gap narrower than the spot is told first, because
 it explains a corner's error too.
-
-A **patch** is area that no contour sample sees: not cured more than a FWHM inside the design, or
-cured more than a FWHM outside it.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from scipy.spatial import cKDTree
 from laserpath.arrays import Floats
 from laserpath.overlay import clipped, crossings
 from laserpath.report.rows import number
-from laserpath.results import Edges, Fault, Inspection
+from laserpath.results import Edges, Inspection
 from laserpath.types import Design, Point
 
 LISTED = 10
@@ -125,19 +122,6 @@ class Place:
     def reason(self) -> str:
         """The cause, and whether an edge prints."""
         return self.cause + ("; no edge prints" if self.missing and self.kind != "no edge" else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """Area cured (or not) that should not be. xy: a point of it, mm.  area: mm², of all of its kind."""
-
-    xy: Point
-    area: float
-
-    @classmethod
-    def of(cls, found: Fault | None) -> Patch | None:
-        """What an inspection found."""
-        return None if found is None else cls(found.at, found.area)
 
 
 def worst_places(
