@@ -16,11 +16,14 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from laserpath.arrays import Bools, Floats
+from laserpath.arrays import Bools, Floats, Indices
 from laserpath.edges import CORNER_FWHM, SAMPLE_FWHM, Samples
 from laserpath.metrics.figures import placed_along
 from laserpath.results import Edges, Measurement
 from laserpath.types import Design
+
+HAIR_FWHM = 0.02
+"""FWHM, that the drawing is shrunk and grown by; larger, and fine gaps and lines are not looked at."""
 
 _ROUND_FWHM = (0.1, 0.2, 0.3)
 """FWHM, radii of the rings on which the inside of a corner is looked for; larger, and thin lines lose it."""
@@ -37,9 +40,12 @@ def rounded_off(exposure: Measurement, design: Design, fwhm: float, critical_dos
     fwhm: mm.  critical_dose: mJ/mm², as `exposure.dose`.
     """
     edges = exposure.edges
-    some = np.flatnonzero(edges.missing & edges.corner & ~_beside_lost(edges, fwhm))
-    outward, sharp = bisectors(edges.xy[some], design, fwhm)
-    some, outward = some[sharp], outward[sharp]
+    some = np.flatnonzero(edges.missing & edges.corner)
+    if not len(some):
+        return edges
+    lost = cKDTree(_lost_walls(edges, design, fwhm)).query(edges.xy[some])[0] <= _WALL_FWHM * fwhm
+    outward, sharp = _bisectors(edges.xy[some], design, fwhm)
+    some, outward = some[sharp & ~lost], outward[sharp & ~lost]
     if not len(some):
         return edges
     samples = Samples(edges.xy[some], outward, edges.corner[some])
@@ -50,15 +56,25 @@ def rounded_off(exposure: Measurement, design: Design, fwhm: float, critical_dos
     return replace(edges, epe=epe, missing=missing)
 
 
-def _beside_lost(edges: Edges, fwhm: float) -> Bools:
-    """(M,) whether a point of a wall that has no edge is near."""
-    lost = edges.xy[edges.missing & ~edges.corner]
-    if not len(lost):
-        return np.zeros(len(edges.epe), dtype=bool)
-    return np.asarray(cKDTree(lost).query(edges.xy)[0] <= _WALL_FWHM * fwhm)
+def along_hairs(edges: Edges, some: Indices, design: Design, fwhm: float) -> Bools:
+    """Which of some points are on what is narrower than twice `HAIR_FWHM`, a sliver or a slit. fwhm: mm."""
+    # From a point right at a corner the normal would run along the other wall.
+    outward = edges.normal[some].copy()
+    corner = np.flatnonzero(edges.corner[some])
+    bisector, sharp = _bisectors(edges.xy[some[corner]], design, fwhm)
+    outward[corner[sharp]] = bisector[sharp]
+    out, back = (edges.xy[some] + sign * 2 * HAIR_FWHM * fwhm * outward for sign in (1, -1))
+    shapely.prepare(design.area)
+    return np.asarray(shapely.contains_xy(design.area, *out.T) | ~shapely.contains_xy(design.area, *back.T))
 
 
-def bisectors(xy: Floats, design: Design, fwhm: float) -> tuple[Floats, Bools]:
+def _lost_walls(edges: Edges, design: Design, fwhm: float) -> Floats:
+    """(K, 2) points without an edge of walls, no corners and no hairs."""
+    some = np.flatnonzero(edges.missing & ~edges.corner)
+    return edges.xy[some[~along_hairs(edges, some, design, fwhm)]]
+
+
+def _bisectors(xy: Floats, design: Design, fwhm: float) -> tuple[Floats, Bools]:
     """((M, 2) unit vectors out of the corner at each point, whether it has any) of points on the outline."""
     angle = 2 * np.pi * (np.arange(_WAYS) + 0.5) / _WAYS
     ring = fwhm * np.concatenate([r * np.stack([np.cos(angle), np.sin(angle)], 1) for r in _ROUND_FWHM])

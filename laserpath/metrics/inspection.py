@@ -34,14 +34,11 @@ import shapely
 from scipy import ndimage
 
 from laserpath.arrays import Bools, Floats
-from laserpath.metrics.corners import bisectors, rounded_off
+from laserpath.metrics.corners import HAIR_FWHM, along_hairs, rounded_off
 from laserpath.metrics.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.overlay import minus
 from laserpath.results import Edges, Fault, Inspection, Measurement
 from laserpath.types import Design, Grid
-
-_HAIR = 0.02
-"""FWHM, that the drawing is shrunk and grown by; larger, and fine gaps and lines are not looked at."""
 
 _LEFT = 0.1
 """Of a part or gap; what has less is lost or closed."""
@@ -94,15 +91,7 @@ def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
     some = np.flatnonzero(edges.missing)
     if not len(some):
         return 0.0
-    # From a point right at a corner the normal would run along the other wall.
-    outward = edges.normal[some].copy()
-    corner = np.flatnonzero(edges.corner[some])
-    bisector, sharp = bisectors(edges.xy[some[corner]], design, fwhm)
-    outward[corner[sharp]] = bisector[sharp]
-    out, back = (edges.xy[some] + sign * 2 * _HAIR * fwhm * outward for sign in (1, -1))
-    shapely.prepare(design.area)
-    real = shapely.contains_xy(design.area, *back.T) & ~shapely.contains_xy(design.area, *out.T)
-    return float(real.sum()) / len(edges.epe)
+    return float((~along_hairs(edges, some, design, fwhm)).sum()) / len(edges.epe)
 
 
 def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
@@ -153,7 +142,7 @@ class _Seen:
     def of(cls, printed: Bools, grid: Grid, design: Design, fwhm: float) -> _Seen:
         x0, x1, y0, y1 = grid.extent
         frame = shapely.box(x0 - fwhm, y0 - fwhm, x1 + fwhm, y1 + fwhm)
-        hair = _HAIR * fwhm
+        hair = HAIR_FWHM * fwhm
         shrunk, grown = (design.area.buffer(by, join_style="mitre") for by in (-hair, hair))
         shrunk = design.area if shrunk.is_empty else shrunk
         areas = (shrunk, grown, minus(frame, grown), minus(frame, shrunk))
@@ -182,7 +171,7 @@ def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
     polygon = drawn.polygons[number - 1]
     x0, y0, x1, y1 = polygon.bounds
     at = shapely.point_on_surface(polygon)
-    return Fault(kind, (at.x, at.y), max(x1 - x0, y1 - y0) + 2 * _HAIR * fwhm, polygon.area)
+    return Fault(kind, (at.x, at.y), max(x1 - x0, y1 - y0) + 2 * HAIR_FWHM * fwhm, polygon.area)
 
 
 def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:
