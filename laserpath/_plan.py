@@ -158,6 +158,8 @@ def plan(
         limit=reachable(design, target, process),
         wanted=wanted,
         inspection=found,
+        unfinished=solution.unfinished,
+        stopped=solution.stopped,
     )
     return Plan(design, process, settings, target, start, solution, toolpath, run, program, result, at.notes)
 

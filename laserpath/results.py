@@ -28,6 +28,11 @@ class Solution:
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))
 
+    @property
+    def unfinished(self) -> str:
+        """How it ended where more iterations might have done more, in words; else nothing."""
+        return "" if self.converged else self.result
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -255,6 +260,8 @@ class Report:
     inspection: the faults of what is executed; None: not looked for yet.
     wanted: where the controller's power does not follow its speed, the plan before what is commanded was bent
     so that what is executed is right: then only what is executed is scored. None: the power follows.
+    unfinished: how the optimiser ended before it had converged (`Solution.result`), or ''.
+    stopped: by the user.
     """
 
     commanded: Measurement
@@ -265,6 +272,8 @@ class Report:
     limit: Limit | None = None
     wanted: Measurement | None = None
     inspection: Inspection | None = None
+    unfinished: str = ""
+    stopped: bool = False
 
     @property
     def scored(self) -> Measurement:

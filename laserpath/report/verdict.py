@@ -23,7 +23,7 @@ from laserpath.arrays import Floats
 from laserpath.measure import Lost, lost_in_motion
 from laserpath.quantities import place
 from laserpath.report import faults, latitude, reach
-from laserpath.report.advice import advise
+from laserpath.report.advice import advise, unfinished
 from laserpath.report.rows import area, at_least, duration, mean_explained, number, percent
 from laserpath.report.worst import FLOOR_FWHM, Place
 from laserpath.results import Edges, Inspection, Report
@@ -203,7 +203,9 @@ def _what(facts: Facts) -> str:
 
 
 def _where(facts: Facts) -> str:
-    sentences = list(faults.sentences(facts.inspection, facts.fwhm))
+    early = unfinished(facts) if _level(facts) != "good" else ""
+    sentences = [f"{early}."] if early else []
+    sentences += faults.sentences(facts.inspection, facts.fwhm)
     if not facts.places:
         where = "Edges nowhere" if sentences else "Nowhere"
         return " ".join([*sentences, f"{where} by more than {facts.micrometres(FLOOR_FWHM)}."])
