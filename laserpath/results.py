@@ -183,12 +183,14 @@ class Fault:
 
     kind: of the topology 'lost', 'closed', 'cut' or 'joined'; else 'pinhole', 'speck', 'bite' or 'blob'.
     size: the longer side of a part, gap, pinhole and the like; the length cut away; the width of a bridge.
+    width: mm, of a part, gap, pinhole and the like that is at least four times as long; else None.
     """
 
     kind: str
     at: Point
     size: float
     area: float
+    width: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,13 @@ class Inspection:
         return {
             **{
                 name: [
-                    {"kind": one.kind, "at_mm": list(one.at), "size_mm": one.size, "area_mm2": one.area}
+                    {
+                        "kind": one.kind,
+                        "at_mm": list(one.at),
+                        "size_mm": one.size,
+                        "width_mm": one.width,
+                        "area_mm2": one.area,
+                    }
                     for one in some
                 ]
                 for name, some in (("faults", self.faults), ("flaws", self.flaws))

@@ -46,6 +46,9 @@ _LEFT = 0.1
 MEET_FWHM2 = 0.1
 """FWHM², of the overlap of regions that count as meeting; larger, and a crumb is no part."""
 
+_SLENDER = 4.0
+"""Times its width; what is as long is told with both."""
+
 SMALLEST_FWHM2 = 0.05
 """FWHM², of a flaw; less is not told."""
 
@@ -66,7 +69,7 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
     ]
     found = _Wrong.of(seen, lost)
     flaws = [
-        Fault(kind, blob.at, blob.size, blob.area)
+        Fault(kind, blob.at, blob.size, blob.area, _narrow(blob.size, blob.area / blob.size))
         for kind, mask in found.by_kind
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
@@ -170,8 +173,18 @@ def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
     """That of a whole part or gap, which was shrunk by a hair."""
     polygon = drawn.polygons[number - 1]
     x0, y0, x1, y1 = polygon.bounds
-    at = shapely.point_on_surface(polygon)
-    return Fault(kind, (at.x, at.y), max(x1 - x0, y1 - y0) + 2 * HAIR_FWHM * fwhm, polygon.area)
+    at, hair = shapely.point_on_surface(polygon), 2 * HAIR_FWHM * fwhm
+    # Of a rectangle, and of a slit however bent: half the outline is l + w, the area l w.
+    half = polygon.length / 2
+    long = (half + math.sqrt(max(half**2 - 4 * polygon.area, 0))) / 2
+    width = _narrow(long + hair, polygon.area / long + hair)
+    size = (max(x1 - x0, y1 - y0) if width is None else long) + hair
+    return Fault(kind, (at.x, at.y), size, polygon.area, width)
+
+
+def _narrow(long: float, wide: float) -> float | None:
+    """The width of what is long and narrow."""
+    return wide if long >= _SLENDER * wide else None
 
 
 def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:

@@ -126,7 +126,7 @@ def unfinished(facts: Facts) -> str:
         return f"The optimiser was {report.unfinished}, and what is missed may be for want of the others"
     if settings.iterations >= _ITERATIONS and _late_gain(facts.loss) <= _FALLING:
         return ""
-    return f"The optimiser had not converged with {report.unfinished}, and what is missed may be for want of more"
+    return f"The optimiser had not converged with {report.unfinished}, and what is missed may be for that"
 
 
 def _on_area(facts: Facts) -> Iterator[Advice]:

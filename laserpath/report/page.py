@@ -124,6 +124,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         project="\n".join(map(printable, told.project.splitlines())),
         tolerance=_tolerance(facts) if facts else "",
         decimals=decimals(optics.fwhm(exposed.process.spot)),
+        faults=faults.listed(facts.inspection, facts.fwhm) if facts else ((), 0),
         rounded=faults.rounded(facts.inspection, facts.fwhm) if facts else "",
         means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in told.columns),
         payload=numbers.text, notes=numbers.notes,

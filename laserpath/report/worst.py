@@ -61,13 +61,14 @@ REASONS = {
     "cut": "part cut",
     "joined": "parts joined",
     "pinhole": "hole in a part",
+    "slit": "slit in a part",
     "speck": "speck beside the parts",
     "bite": "piece missing",
     "blob": "piece too much",
 }
 """Kinds of place, in words; how narrow it is goes into the brackets.
 
-The last eight are those of `results.Fault`.
+The last nine are those of `results.Fault`, with a pinhole that is long and narrow as a slit.
 """
 
 _TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
@@ -80,6 +81,7 @@ class Place:
     extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
     spot: its FWHM, mm, where that is known.
     size: mm, of a fault that no contour sample sees; its epe is half of that, and stands for nothing.
+    across: mm, the width of a fault that is long and narrow.
     """
 
     xy: Point
@@ -91,6 +93,7 @@ class Place:
     width: float | None = None
     spot: float | None = None
     size: float | None = None
+    across: float | None = None
 
     @property
     def narrower(self) -> bool:
@@ -106,7 +109,8 @@ class Place:
     def amount(self) -> str:
         """How large the fault is, or how far the edge is off, in words."""
         if self.size:
-            return f"{number(1000 * self.size, 2)} µm"
+            width = "" if self.across is None else f"{number(1000 * self.across, 2)} × "
+            return f"{width}{number(1000 * self.size, 2)} µm"
         return "no edge" if self.missing else self.off
 
     @property
@@ -159,7 +163,7 @@ def marked(places: Sequence[Place], found: Inspection, fwhm: float) -> tuple[Pla
     """The places with those faults before them that none of them is at; at most `LISTED`."""
     unseen = [
         Place(one.at, (0.0, 1.0), (-0.5 if one.kind in _TOO_LITTLE else 0.5) * one.size, False, one.size,
-              one.kind, size=one.size)
+              "slit" if one.kind == "pinhole" and one.width else one.kind, size=one.size, across=one.width)
         for one in (*found.faults, *found.flaws)
         if all(math.dist(one.at, place.xy) > one.size / 2 + fwhm for place in places)
     ]  # fmt: skip

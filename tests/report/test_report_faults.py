@@ -22,10 +22,12 @@ from shapes import minus, plus
 from laserpath import plan
 from laserpath.metrics import cure_figures, edge_errors, inspect
 from laserpath.metrics.regions import numbered
+from laserpath.report.faults import listed, sentences
 from laserpath.report.page import facts_of
+from laserpath.report.rows import number
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst import marked, worst_places
-from laserpath.results import Inspection, Measurement, Report
+from laserpath.results import Fault, Inspection, Measurement, Report
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Point, Process, Settings
 
@@ -297,3 +299,51 @@ def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
     assert math.dist(flaw.at, (40.2, 12.6)) < 0.03
     assert flaw.size == pytest.approx(0.05, abs=0.02)
     assert found.wrong_share < 1e-6
+
+
+@pytest.mark.parametrize("turn", [0.0, 30.0])
+@pytest.mark.parametrize(("width", "length"), [(0.04, 2.0), (0.05, 0.8)])
+def test_a_slit_is_told_with_its_width_and_length(turn: float, width: float, length: float) -> None:
+    """One that is filled, and one that is left open; also a turned one."""
+    slit = rotate(box(0.5, 1.5, 0.5 + length, 1.5 + width), turn, (1, 1))
+    (closed,) = inspected(minus(SQUARE, slit), SQUARE).faults
+    assert (closed.kind, closed.size) == ("closed", pytest.approx(length, rel=0.01))
+    assert closed.width == pytest.approx(width, rel=0.01)
+    assert f"gap closed, {number(width, 2)} × {number(length, 2)} mm at (" in (
+        verdict(minus(SQUARE, slit), SQUARE).headline
+    )
+    wide = rotate(box(0.5, 1.5, 0.5 + length, 1.5 + 0.15), turn, (1, 1))
+    (flaw,) = inspected(SQUARE, minus(SQUARE, wide)).flaws
+    assert flaw.kind == "pinhole" and flaw.width is not None
+    assert flaw.width * flaw.size == pytest.approx(flaw.area)
+    assert "1 slit left in a part, " in verdict(SQUARE, minus(SQUARE, wide)).headline
+
+
+def test_a_ring_of_a_gap_is_as_long_as_it_goes_round() -> None:
+    gap = minus(shapely.Point(1.5, 1.5).buffer(0.72), shapely.Point(1.5, 1.5).buffer(0.69))
+    (fault, *_) = inspected(minus(SQUARE, gap), SQUARE).faults
+    assert fault.width is None or fault.width == pytest.approx(0.03, rel=0.1)
+
+
+def test_a_square_hole_is_no_slit() -> None:
+    (closed,) = inspected(HOLED, SQUARE).faults
+    assert closed.width is None
+    assert "×" not in verdict(HOLED, SQUARE).headline.split(", 9")[0]
+
+
+def test_of_many_kinds_three_are_told_and_all_are_listed() -> None:
+    kinds = ("lost", "closed", "cut", "joined", "pinhole", "speck")
+    faults = tuple(Fault(kind, (1.0 + k, 2.0), 0.5 - 0.01 * k, 0.01) for k, kind in enumerate(kinds[:4]))
+    flaws = tuple(Fault(kind, (6.0 + k, 2.0), 0.05, 0.01) for k, kind in enumerate(kinds[4:]))
+    found = Inspection(faults=faults, flaws=flaws * 150, wrong_share=0.01)
+    told = list(sentences(found, FWHM))
+    assert [one.split(",")[0] for one in told[:3]] == [
+        "1 feature lost",
+        "1 gap closed",
+        "1 cut through a part",
+    ]
+    assert told[3] == "3 more kinds of fault are in the list below."
+    rows, more = listed(found, FWHM)
+    assert rows[0] == ("feature lost", "0.50 mm", "(1.000, 2.000)")
+    assert len(rows) + more == 304
+    assert listed(Inspection(faults=faults[:1]), FWHM) == ((), 0), "the sentence has its place"
