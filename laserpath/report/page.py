@@ -33,6 +33,9 @@ from laserpath.types import Design, Process, Settings, Toolpath
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
 """Of the viewer, in this order."""
 
+RATES = tuple(f"{one * 10.0**ten:g}" for ten in range(-2, 4) for one in (1, 2, 5)) + ("10000",)
+"""Times real time that the laser plays at, rising."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -128,6 +131,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         rounded=faults.rounded(facts.inspection, facts.fwhm) if facts else "",
         means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in told.columns),
         payload=numbers.text, notes=numbers.notes,
+        rates=RATES,
         styles=_file("page.css") + _file("viewer.css"),
         script="\n".join(_file(f"viewer/{name}.js") for name in SCRIPTS),
     ))  # fmt: skip
