@@ -92,7 +92,8 @@ def advise(facts: Facts, level: str) -> tuple[Advice, ...]:
     kept: list[Advice] = []
     for one in (*early, *_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts, level),
                 *_on_quality(facts, level)):  # fmt: skip
-        if not any(one.opposes(graver) for graver in kept):
+        told = early and one not in early and one.changes == early[0].changes
+        if not told and not any(one.opposes(graver) for graver in kept):
             kept.append(one)
     return tuple(kept)
 
@@ -123,10 +124,10 @@ def unfinished(facts: Facts) -> str:
     if settings is None or not report.unfinished:
         return ""
     if report.stopped:
-        return f"The optimiser was {report.unfinished}, and what is missed may be for want of the others"
+        return f"The optimiser was {report.unfinished}, which may be why it misses"
     if settings.iterations >= _ITERATIONS and _late_gain(facts.loss) <= _FALLING:
         return ""
-    return f"The optimiser had not converged with {report.unfinished}, and what is missed may be for that"
+    return f"The optimiser did not converge ({report.unfinished}), which may be why it misses"
 
 
 def _on_area(facts: Facts) -> Iterator[Advice]:

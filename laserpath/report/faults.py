@@ -56,11 +56,15 @@ def kinds(faults: Sequence[Fault], fwhm: float, listed: int = 1) -> tuple[str, .
     return tuple(_phrase(words, some, listed, fwhm) for words, some in groups.items())
 
 
+def kind_of(one: Fault, fwhm: float) -> str:
+    """Its kind, of a large pinhole 'hole' or 'slit'. fwhm: mm."""
+    if one.kind == "pinhole" and one.size > _PINHOLE_FWHM * fwhm:
+        return "hole" if one.width is None else "slit"
+    return one.kind
+
+
 def _words(one: Fault, fwhm: float) -> tuple[str, str]:
-    kind = one.kind
-    if kind == "pinhole" and one.size > _PINHOLE_FWHM * fwhm:
-        kind = "hole" if one.width is None else "slit"
-    return _WORDS[kind]
+    return _WORDS[kind_of(one, fwhm)]
 
 
 def size(one: Fault) -> str:

@@ -25,6 +25,7 @@ from scipy.spatial import cKDTree
 
 from laserpath.arrays import Floats
 from laserpath.overlay import clipped, crossings
+from laserpath.report.faults import kind_of
 from laserpath.report.rows import number
 from laserpath.results import Edges, Inspection
 from laserpath.types import Design, Point
@@ -60,7 +61,8 @@ REASONS = {
     "closed": "gap closed",
     "cut": "part cut",
     "joined": "parts joined",
-    "pinhole": "hole in a part",
+    "pinhole": "pinhole in a part",
+    "hole": "hole in a part",
     "slit": "slit in a part",
     "speck": "speck beside the parts",
     "bite": "piece missing",
@@ -68,7 +70,7 @@ REASONS = {
 }
 """Kinds of place, in words; how narrow it is goes into the brackets.
 
-The last nine are those of `results.Fault`, with a pinhole that is long and narrow as a slit.
+The last ten are those of `results.Fault`, a large pinhole as a hole or a slit.
 """
 
 _TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
@@ -163,7 +165,7 @@ def marked(places: Sequence[Place], found: Inspection, fwhm: float) -> tuple[Pla
     """The places with those faults before them that none of them is at; at most `LISTED`."""
     unseen = [
         Place(one.at, (0.0, 1.0), (-0.5 if one.kind in _TOO_LITTLE else 0.5) * one.size, False, one.size,
-              "slit" if one.kind == "pinhole" and one.width else one.kind, size=one.size, across=one.width)
+              kind_of(one, fwhm), size=one.size, across=one.width)
         for one in (*found.faults, *found.flaws)
         if all(math.dist(one.at, place.xy) > one.size / 2 + fwhm for place in places)
     ]  # fmt: skip

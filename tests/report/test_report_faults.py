@@ -23,7 +23,7 @@ from shapes import minus, plus
 from laserpath import plan
 from laserpath.metrics import cure_figures, edge_errors, inspect
 from laserpath.metrics.regions import numbered
-from laserpath.report.faults import listed, sentences
+from laserpath.report.faults import kind_of, listed, sentences
 from laserpath.report.page import facts_of
 from laserpath.report.rows import number
 from laserpath.report.verdict import Verdict, judge
@@ -268,7 +268,7 @@ def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
     executed = printed(BOARD, minus(BOARD, box(5, 4.13, 5.11, 4.26)))
     found = inspect(executed, design(BOARD), FWHM, CRITICAL)
     first, *others = marked(worst_places(executed.edges, design(BOARD), FWHM), found, FWHM)
-    assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "hole in a part")
+    assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "pinhole in a part")
     assert others and all(one.size is None for one in others)
     lost = inspect(exposed := printed(DOTTED, SQUARE), design(DOTTED), FWHM, CRITICAL)
     places = worst_places(exposed.edges, design(DOTTED), FWHM)
@@ -318,6 +318,7 @@ def test_a_slit_is_told_with_its_width_and_length(turn: float, width: float, len
     assert flaw.kind == "pinhole" and flaw.width is not None
     assert flaw.width * flaw.size == pytest.approx(flaw.area)
     told, *_ = sentences(inspected(SQUARE, minus(SQUARE, wide)), FWHM)
+    assert kind_of(flaw, FWHM) == "slit"
     assert re.match(r"1 slit left in a part, 0\.1\d+ × [0-9.]+ mm at \(", told)
 
 

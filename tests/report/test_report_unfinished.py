@@ -53,9 +53,10 @@ def test_a_stop_by_the_user_comes_first(lost: Job) -> None:
 
 def test_few_iterations_come_first(lost: Job) -> None:
     verdict = told(lost, "all 25 iterations done", iterations=25)
-    assert "had not converged with all 25 iterations done" in verdict.advice[0]
+    assert "did not converge (all 25 iterations done)" in verdict.advice[0]
     assert "take --iterations 500 before anything else" in verdict.advice[0]
-    assert "had not converged" in where(verdict)
+    assert "did not converge" in where(verdict)
+    assert sum("--iterations" in one for one in verdict.advice) == 1
 
 
 def test_many_iterations_that_gain_nothing_more_are_not_blamed(lost: Job) -> None:
