@@ -14,12 +14,14 @@ from scipy.ndimage import gaussian_filter
 from scipy.special import ndtr
 from shapely.affinity import rotate
 
+from laserpath import quantities
 from laserpath.measure import missing
-from laserpath.metrics import cure_figures, edge_errors, inspect, rounded_off
+from laserpath.metrics import cure_figures, edge_errors, inspect, rounded_off, summary
+from laserpath.quantities import decimals
 from laserpath.report.faults import rounded
 from laserpath.report.page import facts_of
 from laserpath.report.verdict import judge
-from laserpath.results import Edges, Inspection, Measurement, Report
+from laserpath.results import Edges, Inspection, Measurement, Report, Unprintable
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Process, Settings, Toolpath
 
@@ -133,3 +135,16 @@ def test_places_are_told_as_finely_as_the_spot_asks() -> None:
     )
     assert "(1.235, 0.500) mm" in missing(nothing, 0.1)[0]
     assert "(1.23457, 0.50000) mm" in missing(nothing, 0.001)[0]
+    place = Unprintable(
+        "gap", True, (1.23456789, 0.5), 0.00051, 0.002, np.zeros(1, int), decimals=decimals(0.001)
+    )
+    assert place.sentence == "gap of 0.00051 mm at (1.23457, 0.50000): closes"
+    (limit,) = summary([place])
+    assert limit == "1 gap closes at (1.23457, 0.50000) mm"
+
+
+@given(st.floats(1e-4, 5.0))
+def test_digits_resolve_a_twentieth_of_the_spot(fwhm: float) -> None:
+    assert 10.0 ** -decimals(fwhm) <= fwhm / 20
+    first, second = (quantities.place((x, 0.0), fwhm) for x in (1.0, 1.0 + fwhm / 20))
+    assert first != second
