@@ -2,8 +2,8 @@
 
 An edge error is looked for along the outline's normal (`figures`). Next to a corner that line runs along the
 other wall. If that wall is printed a hair too far in (or out), all of the line is unprinted (or printed): the
-point has no edge along its normal, though the edge passes close by. There it is looked for once more along
-the corner's bisector, that is away from the middle of what is drawn within 0.3 FWHM of the point. If its edge
+point has no edge along its normal, or finds the next part's, though its own passes close by. There it is
+looked for once more along the corner's bisector, away from the middle of what is drawn within 0.3 FWHM. If it
 is found so within the neighbourhood of a corner (0.75 FWHM), the point is *rounded off*; no spot does better.
 What is lost, or filled, has no edge that way either, or the walls at that corner have none.
 """
@@ -40,10 +40,11 @@ def rounded_off(exposure: Measurement, design: Design, fwhm: float, critical_dos
     fwhm: mm.  critical_dose: mJ/mm², as `exposure.dose`.
     """
     edges = exposure.edges
-    some = np.flatnonzero(edges.missing & edges.corner)
+    far = edges.missing | (np.abs(edges.epe) > CORNER_FWHM * fwhm)
+    some = np.flatnonzero(far & edges.corner)
     if not len(some):
         return edges
-    lost = cKDTree(_lost_walls(edges, design, fwhm)).query(edges.xy[some])[0] <= _WALL_FWHM * fwhm
+    lost = cKDTree(_lost_walls(edges, far, design, fwhm)).query(edges.xy[some])[0] <= _WALL_FWHM * fwhm
     outward, sharp = _bisectors(edges.xy[some], design, fwhm)
     some, outward = some[sharp & ~lost], outward[sharp & ~lost]
     if not len(some):
@@ -68,9 +69,9 @@ def along_hairs(edges: Edges, some: Indices, design: Design, fwhm: float) -> Boo
     return np.asarray(shapely.contains_xy(design.area, *out.T) | ~shapely.contains_xy(design.area, *back.T))
 
 
-def _lost_walls(edges: Edges, design: Design, fwhm: float) -> Floats:
-    """(K, 2) points without an edge of walls, no corners and no hairs."""
-    some = np.flatnonzero(edges.missing & ~edges.corner)
+def _lost_walls(edges: Edges, far: Bools, design: Design, fwhm: float) -> Floats:
+    """(K, 2) points far from an edge of walls, no corners and no hairs."""
+    some = np.flatnonzero(far & ~edges.corner)
     return edges.xy[some[~along_hairs(edges, some, design, fwhm)]]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from laserpath.edges import CORNER_FWHM
 from laserpath.quantities import place
 from laserpath.report.rows import area, number
-from laserpath.results import Fault, Inspection
+from laserpath.results import EPE_CAP_FWHM, Fault, Inspection
 
 WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
 """Shares of the drawn area and of the outline: with more of it wrong, a print is not as drawn."""
@@ -96,7 +96,8 @@ def rounded(found: Inspection | None, fwhm: float) -> str:
     )  # fmt: skip
     return (
         f"{points}, which a spot of {number(1000 * fwhm)} µm rounds off: an edge is printed within "
-        f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there."
+        f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there. "
+        f"The figures count each as {EPE_CAP_FWHM:g} FWHM."
     )
 
 

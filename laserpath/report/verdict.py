@@ -166,7 +166,7 @@ def _misses_in_short(facts: Facts) -> str:
 def _at_worst(facts: Facts) -> str:
     """The largest error where an edge is; where none is it is only known to be above the search's cap."""
     figures, edges = facts.report.executed.figures, facts.edges
-    if not figures.missing_edges or edges.missing.all():
+    if edges.missing.all():
         return f"at worst {at_least('epe_max', figures.epe_max)}{facts.micrometres(figures.epe_max)} off"
     largest, gone = float(np.abs(edges.epe[~edges.missing]).max()) / facts.fwhm, int(edges.missing.sum())
     but = f", but for {gone} of {figures.samples} points without a printed edge near" if gone else ""

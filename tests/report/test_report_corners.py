@@ -75,6 +75,18 @@ def test_a_round_corner_is_no_lost_edge() -> None:
     assert missing(edges, FWHM) == ()
 
 
+def test_the_next_part_is_not_where_a_corner_s_edge_is() -> None:
+    """Along the other wall, which is a hair too far in, the first edge is that of another part."""
+    exposure = measured(SQUARE, SQUARE, 2.0)
+    first = np.arange(len(exposure.edges.epe)) == 0
+    edges = exposure.edges
+    astray = replace(edges, epe=np.where(first, 1.9 * FWHM, edges.epe), missing=edges.missing & ~first)
+    found = inspect(replace(exposure, edges=astray), SQUARE, FWHM, CRITICAL)
+    assert found.edges is not None
+    assert -0.4 * FWHM < found.edges.epe[0] < 0
+    assert found.rounded == 0, "the figures found it an edge"
+
+
 def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
     exposure = measured(SQUARE, SQUARE, 2.0)
     path = Toolpath(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0]), np.array([1.0]))
