@@ -146,16 +146,20 @@ def plan(
     widths = sorted({*WIDTHS, settings.blur})
     follows = gcode.dialect(machine.dialect).dynamic_power
     wanted = None if follows else measure(solution.toolpath, design, target, process)
+    found = inspect(executed, design, optics.fwhm(spot), resin.critical_dose)
+    edgeless = missing(found.edges or executed.edges, optics.fwhm(spot))
     lost = lost_in_motion((wanted or commanded).figures, executed.figures, toolpath, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,
         start=measure(first, design, target, process, sent=first_sent),
-        warnings=(*warnings, *missing(executed.edges), *((str(lost),) if lost else ())),
+        warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
         window=process_window(exposed, design, target, process, widths=widths),
         limit=reachable(design, target, process),
         wanted=wanted,
-        inspection=inspect(executed, design, optics.fwhm(spot), resin.critical_dose),
+        inspection=found,
+        unfinished=solution.unfinished,
+        stopped=solution.stopped,
     )
     return Plan(design, process, settings, target, start, solution, toolpath, run, program, result, at.notes)
 

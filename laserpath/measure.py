@@ -17,6 +17,7 @@ from laserpath.arrays import Indices
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
 from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
+from laserpath.quantities import place
 from laserpath.results import Edges, Figures, Measurement
 from laserpath.types import Design, Machine, Process, Target, Toolpath
 
@@ -109,13 +110,13 @@ def expose(
     return Measurement(with_motion(figures, path, run, process, sent), grid, dose, edges)
 
 
-def missing(edges: Edges) -> tuple[str, ...]:
-    """A sentence if parts of the outline have no printed edge near, with some of the places."""
+def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:
+    """A sentence if parts of the outline have no printed edge near, with some of the places. fwhm: mm."""
     lost = np.flatnonzero(edges.missing)
     if not len(lost):
         return ()
     some = lost[np.linspace(0, len(lost) - 1, min(len(lost), _LISTED)).astype(np.int64)]
-    places = ", ".join(f"({x:.3f}, {y:.3f})" for x, y in edges.xy[some])
+    places = ", ".join(place(xy, fwhm) for xy in edges.xy[some])
     return (
         f"{len(lost)} of {len(edges.epe)} points of the outline have no printed edge near, "
         f"among them {places} mm: features or gaps too fine there, or a curve that leaves them out",

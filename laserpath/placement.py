@@ -8,7 +8,7 @@ from pathlib import PurePath
 import shapely
 from shapely import affinity
 
-from laserpath import optics
+from laserpath import optics, quantities
 from laserpath.errors import InputError
 from laserpath.overlay import minus, valid
 from laserpath.types import Design, Machine, Point, Resin, Spot
@@ -163,7 +163,7 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
         parts += [g for g in whole if g.area <= smallest]
         if parts:
             places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
-            where = ", ".join(f"({p.x:.3f}, {p.y:.3f})" for p in places)
+            where = ", ".join(quantities.place((p.x, p.y), optics.fwhm(spot)) for p in places)
             sentences.append(
                 f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than {2 * reach:.3g} mm "
                 f"(half the spot of {optics.fwhm(spot):g} mm) will print badly or not at all, "

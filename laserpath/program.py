@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import gcode
 from laserpath import convert, optics, project
+from laserpath.quantities import decimals
 from laserpath.types import BeamImage, Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 EYE_SAFETY = (
@@ -60,7 +61,7 @@ def header(
     from laserpath import __version__
 
     spot, resin, machine = process.spot, process.resin, process.machine
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = (f"{value:.{decimals(optics.fwhm(spot))}f}" for value in design.bounds)
     zero = {
         "auto": "where the design was placed",
         "page": "the page's lower-left corner",
@@ -70,7 +71,7 @@ def header(
     return (
         f"laserpath {__version__}: " + "; ".join((design.name, *design.source)),
         *EYE_SAFETY,
-        f"Work zero: {zero}. Exposes x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm.",
+        f"Work zero: {zero}. Exposes x {x0} to {x1} mm, y {y0} to {y1} mm.",
         f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
         f"{_corner(machine)}",

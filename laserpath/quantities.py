@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -87,6 +87,16 @@ class Length:
     def in_fwhm(self, fwhm: float) -> float:
         """fwhm: of the spot, mm."""
         return self.value if self.relative else self.value / fwhm
+
+
+def decimals(fwhm: float) -> int:
+    """Of lengths in mm beside a spot of that FWHM (mm): to a 20th of it or finer, at least three."""
+    return max(3, 2 - math.floor(math.log10(fwhm) + 1e-12))
+
+
+def place(xy: Iterable[float], fwhm: float) -> str:
+    """`(87.200, 12.600)`; xy: mm.  fwhm: of the spot, mm."""
+    return f"({', '.join(f'{value:.{decimals(fwhm)}f}' for value in xy)})"
 
 
 def quoted(text: str) -> str:

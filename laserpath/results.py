@@ -28,6 +28,11 @@ class Solution:
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))
 
+    @property
+    def unfinished(self) -> str:
+        """How it ended where more iterations might have done more, in words; else nothing."""
+        return "" if self.converged else self.result
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -141,6 +146,7 @@ class Unprintable:
     error: the largest |EPE| with its sign, mm, + is outside; of what is lost as far as it is known, 2 FWHM.
     samples: (n,) indices into the edges.  exposure: at which relative dose.
     capped: whether no edge was found as far as it was looked for: the error is at least what it says.
+    decimals: of mm, that its spot is told with.
     """
 
     kind: str
@@ -151,17 +157,23 @@ class Unprintable:
     samples: Indices
     exposure: float = 1.0
     capped: bool = False
+    decimals: int = 3
+
+    @property
+    def where(self) -> str:
+        """`(1.250, 0.700)`, mm."""
+        return f"({self.at[0]:.{self.decimals}f}, {self.at[1]:.{self.decimals}f})"
 
     @property
     def sentence(self) -> str:
         """What happens, where and by how much, in mm."""
-        where = f"({self.at[0]:.3f}, {self.at[1]:.3f})"
+        digits, where = self.decimals, self.where
         if self.lost:
             fate = "closes" if self.kind == "gap" else "is lost"
-            return f"{self.kind} of {self.width:.3f} mm at {where}: {fate}{at_exposure(self.exposure)}"
-        name = self.kind if self.width is None else f"{self.kind} of {self.width:.3f} mm"
+            return f"{self.kind} of {self.width:.{digits}f} mm at {where}: {fate}{at_exposure(self.exposure)}"
+        name = self.kind if self.width is None else f"{self.kind} of {self.width:.{digits}f} mm"
         round_off = "comes out round, " if self.kind == "corner" else ""
-        too_far = f"{abs(self.error):.3f} mm too far {'out' if self.error > 0 else 'in'}"
+        too_far = f"{abs(self.error):.{digits}f} mm too far {'out' if self.error > 0 else 'in'}"
         return f"{name} at {where}: {round_off}its edge is {'at least' if self.capped else 'up to'} {too_far}"
 
 
@@ -171,12 +183,14 @@ class Fault:
 
     kind: of the topology 'lost', 'closed', 'cut' or 'joined'; else 'pinhole', 'speck', 'bite' or 'blob'.
     size: the longer side of a part, gap, pinhole and the like; the length cut away; the width of a bridge.
+    width: mm, of a part, gap, pinhole and the like that is at least four times as long; else None.
     """
 
     kind: str
     at: Point
     size: float
     area: float
+    width: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +200,8 @@ class Inspection:
     faults: of the topology, the largest first.  flaws: the rest, the largest first.
     wrong_area: mm² that are wrong away from the edges; wrong_share: of the drawn area.
     wrong_outline: share of the outline's points without a printed edge near.
+    rounded: how many points have no edge along their normal because the spot rounds off their corner.
+    edges: those of the exposure, of rounded corners along the bisector.
     missing, excess: unprinted more than a FWHM inside the outline, printed more than a FWHM outside it: where
     most of that is, and the area of all; None where there is none to speak of.
     """
@@ -195,6 +211,8 @@ class Inspection:
     wrong_area: float = 0.0
     wrong_share: float = 0.0
     wrong_outline: float = 0.0
+    rounded: int = 0
+    edges: Edges | None = None
     missing: Fault | None = None
     excess: Fault | None = None
 
@@ -203,7 +221,13 @@ class Inspection:
         return {
             **{
                 name: [
-                    {"kind": one.kind, "at_mm": list(one.at), "size_mm": one.size, "area_mm2": one.area}
+                    {
+                        "kind": one.kind,
+                        "at_mm": list(one.at),
+                        "size_mm": one.size,
+                        "width_mm": one.width,
+                        "area_mm2": one.area,
+                    }
                     for one in some
                 ]
                 for name, some in (("faults", self.faults), ("flaws", self.flaws))
@@ -211,6 +235,7 @@ class Inspection:
             "wrong_area_mm2": self.wrong_area,
             "wrong_share": self.wrong_share,
             "wrong_outline": self.wrong_outline,
+            "rounded": self.rounded,
         }
 
 
@@ -243,6 +268,8 @@ class Report:
     inspection: the faults of what is executed; None: not looked for yet.
     wanted: where the controller's power does not follow its speed, the plan before what is commanded was bent
     so that what is executed is right: then only what is executed is scored. None: the power follows.
+    unfinished: how the optimiser ended before it had converged (`Solution.result`), or ''.
+    stopped: by the user.
     """
 
     commanded: Measurement
@@ -253,6 +280,8 @@ class Report:
     limit: Limit | None = None
     wanted: Measurement | None = None
     inspection: Inspection | None = None
+    unfinished: str = ""
+    stopped: bool = False
 
     @property
     def scored(self) -> Measurement:

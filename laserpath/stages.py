@@ -106,6 +106,7 @@ def solve(
         loss=history,
         result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
+        converged=solution.converged,
     )
 
 

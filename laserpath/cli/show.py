@@ -125,6 +125,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
+    from laserpath.report.faults import rounded
     from laserpath.report.rows import means_explained
 
     fwhm = optics.fwhm(plan.process.spot)
@@ -142,6 +143,8 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     console.print(table)
     for name, why in means_explained((name, figures.as_dict()) for name, figures in columns.items()):
         console.print(f"{name.capitalize()}: {why}", soft_wrap=True)
+    if why := rounded(plan.report.inspection, fwhm):
+        console.print(f"As executed: {why}", soft_wrap=True)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
     console.print("Written:")

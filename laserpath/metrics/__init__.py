@@ -3,6 +3,7 @@
 `inspect` names what it prints otherwise than drawn.
 """
 
+from laserpath.metrics.corners import rounded_off
 from laserpath.metrics.figures import (
     DEFOCUS,
     DOSE_BAND,
@@ -31,6 +32,7 @@ __all__ = [
     "edges_at",
     "inspect",
     "limit",
+    "rounded_off",
     "summary",
     "unprintable",
     "with_path",

@@ -46,11 +46,12 @@ def edges_at(
     dose: Floats, grid: Grid, design: Design, spot: Spot, critical_dose: float, exposures: Sequence[float]
 ) -> tuple[Edges, ...]:
     """The edge placement errors at each of some relative exposures."""
-    samples = contour_samples(design, optics.fwhm(spot))
-    across = _across(dose, grid, samples, spot)
+    fwhm = optics.fwhm(spot)
+    samples = contour_samples(design, fwhm)
+    across = _across(dose, grid, samples, fwhm)
     found = []
     for factor in exposures:
-        epe, missing = _placed(factor * across - critical_dose, spot)
+        epe, missing = _placed(factor * across - critical_dose, fwhm)
         found.append(Edges(samples.xy, samples.normal, epe, missing, samples.corner))
     return tuple(found)
 
@@ -61,10 +62,11 @@ def best_exposure(dose: Floats, grid: Grid, design: Design, spot: Spot, critical
     Of 26 factors that put the brighter parts of the contour at 0.3 to 6 critical doses, then of 11 about the
     best.
     """
-    across = _across(dose, grid, contour_samples(design, optics.fwhm(spot)), spot)
+    fwhm = optics.fwhm(spot)
+    across = _across(dose, grid, contour_samples(design, fwhm), fwhm)
 
     def error(factor: float) -> float:
-        return float(np.abs(_placed(factor * across - critical_dose, spot)[0]).mean())
+        return float(np.abs(_placed(factor * across - critical_dose, fwhm)[0]).mean())
 
     bright = float(np.percentile(across[:, _PROBES // 2], 90))
     if bright <= 0:
@@ -73,24 +75,31 @@ def best_exposure(dose: Floats, grid: Grid, design: Design, spot: Spot, critical
     return float(min(coarse * np.geomspace(0.9, 1.11, 11), key=error))
 
 
-def _probes(spot: Spot) -> Floats:
+def placed_along(
+    dose: Floats, grid: Grid, samples: Samples, fwhm: float, critical_dose: float
+) -> tuple[Floats, Bools]:
+    """(EPE (M,) mm, whether there is none (M,)) of points along directions, the samples' normals."""
+    return _placed(_across(dose, grid, samples, fwhm) - critical_dose, fwhm)
+
+
+def _probes(fwhm: float) -> Floats:
     """(81,) places along the outward normal, mm; the middle one is on the contour."""
-    return EPE_CAP_FWHM * optics.fwhm(spot) * np.linspace(-1, 1, _PROBES)
+    return EPE_CAP_FWHM * fwhm * np.linspace(-1, 1, _PROBES)
 
 
-def _across(dose: Floats, grid: Grid, samples: Samples, spot: Spot) -> Floats:
+def _across(dose: Floats, grid: Grid, samples: Samples, fwhm: float) -> Floats:
     """(M, 81) dose along the normal at each sample, through the cubic spline of all pixels."""
     spline = spline_filter(np.asarray(dose, dtype=np.float64), order=3, mode="grid-wrap")
     across = np.empty((len(samples.xy), _PROBES))
-    for k, distance in enumerate(_probes(spot)):
+    for k, distance in enumerate(_probes(fwhm)):
         u, v = grid.to_pixels(samples.xy + distance * samples.normal).T
         across[:, k] = map_coordinates(spline, [v, u], order=3, mode="grid-wrap", prefilter=False)
     return across
 
 
-def _placed(excess: Floats, spot: Spot) -> tuple[Floats, Bools]:
+def _placed(excess: Floats, fwhm: float) -> tuple[Floats, Bools]:
     """(EPE (M,) mm, whether missing (M,)) where the dose exceeds the critical one by (M, 81)."""
-    t, cap = _probes(spot), EPE_CAP_FWHM * optics.fwhm(spot)
+    t, cap = _probes(fwhm), EPE_CAP_FWHM * fwhm
     before, after = excess[:, :-1], excess[:, 1:]
     edge = (before >= 0) & (after < 0)
     with np.errstate(divide="ignore", invalid="ignore"):

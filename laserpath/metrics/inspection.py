@@ -14,7 +14,8 @@ common, and so do drawn gaps (what is around the parts, and each hole) and what 
 Away from those, *pinholes* are unprinted spots inside a part and *specks* are printed ones that meet no
 part; a *bite* is missing more than a FWHM inside the outline, a *blob* is printed more than a FWHM outside.
 **Wrong area** is that of all pinholes and specks and of what is wrong more than a FWHM from the outline:
-nearer, it is an error of the edge, and the edge's figures have it.
+nearer, it is an error of the edge, and the edge's figures have it. **Wrong outline** is the share of its
+points that have no printed edge near, but for those at corners that the spot rounds off (`metrics.corners`).
 
 Three floors keep a hair from counting. What is drawn narrower than FWHM/25, a sliver or a slit between
 polygons that nearly touch, is neither part nor gap, nor a neck or a wall. Regions that meet in less than
@@ -33,19 +34,20 @@ import shapely
 from scipy import ndimage
 
 from laserpath.arrays import Bools, Floats
+from laserpath.metrics.corners import HAIR_FWHM, along_hairs, rounded_off
 from laserpath.metrics.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.overlay import minus
 from laserpath.results import Edges, Fault, Inspection, Measurement
 from laserpath.types import Design, Grid
-
-_HAIR = 0.02
-"""FWHM, that the drawing is shrunk and grown by; larger, and fine gaps and lines are not looked at."""
 
 _LEFT = 0.1
 """Of a part or gap; what has less is lost or closed."""
 
 MEET_FWHM2 = 0.1
 """FWHM², of the overlap of regions that count as meeting; larger, and a crumb is no part."""
+
+_SLENDER = 4.0
+"""Times its width; what is as long is told with both."""
 
 SMALLEST_FWHM2 = 0.05
 """FWHM², of a flaw; less is not told."""
@@ -67,18 +69,21 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
     ]
     found = _Wrong.of(seen, lost)
     flaws = [
-        Fault(kind, blob.at, blob.size, blob.area)
+        Fault(kind, blob.at, blob.size, blob.area, _narrow(blob.size, blob.area / blob.size))
         for kind, mask in found.by_kind
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
+    edges = rounded_off(exposure, design, fwhm, critical_dose)
     wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),
         flaws=tuple(sorted(flaws, key=lambda one: -one.area)),
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
-        wrong_outline=_without_edge(exposure.edges, design, fwhm),
+        wrong_outline=_without_edge(edges, design, fwhm),
+        rounded=int(exposure.edges.missing.sum() - edges.missing.sum()),
+        edges=edges,
         missing=_largest(found.inside, grid, fwhm),
         excess=_largest(found.outside, grid, fwhm),
     )
@@ -89,11 +94,7 @@ def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
     some = np.flatnonzero(edges.missing)
     if not len(some):
         return 0.0
-    out = edges.xy[some] + 2 * _HAIR * fwhm * edges.normal[some]
-    back = edges.xy[some] - 2 * _HAIR * fwhm * edges.normal[some]
-    shapely.prepare(design.area)
-    real = shapely.contains_xy(design.area, *back.T) & ~shapely.contains_xy(design.area, *out.T)
-    return float(real.sum()) / len(edges.epe)
+    return float((~along_hairs(edges, some, design, fwhm)).sum()) / len(edges.epe)
 
 
 def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
@@ -144,7 +145,7 @@ class _Seen:
     def of(cls, printed: Bools, grid: Grid, design: Design, fwhm: float) -> _Seen:
         x0, x1, y0, y1 = grid.extent
         frame = shapely.box(x0 - fwhm, y0 - fwhm, x1 + fwhm, y1 + fwhm)
-        hair = _HAIR * fwhm
+        hair = HAIR_FWHM * fwhm
         shrunk, grown = (design.area.buffer(by, join_style="mitre") for by in (-hair, hair))
         shrunk = design.area if shrunk.is_empty else shrunk
         areas = (shrunk, grown, minus(frame, grown), minus(frame, shrunk))
@@ -172,8 +173,18 @@ def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
     """That of a whole part or gap, which was shrunk by a hair."""
     polygon = drawn.polygons[number - 1]
     x0, y0, x1, y1 = polygon.bounds
-    at = shapely.point_on_surface(polygon)
-    return Fault(kind, (at.x, at.y), max(x1 - x0, y1 - y0) + 2 * _HAIR * fwhm, polygon.area)
+    at, hair = shapely.point_on_surface(polygon), 2 * HAIR_FWHM * fwhm
+    # Of a rectangle, and of a slit however bent: half the outline is l + w, the area l w.
+    half = polygon.length / 2
+    long = (half + math.sqrt(max(half**2 - 4 * polygon.area, 0))) / 2
+    width = _narrow(long + hair, polygon.area / long + hair)
+    size = (max(x1 - x0, y1 - y0) if width is None else long) + hair
+    return Fault(kind, (at.x, at.y), size, polygon.area, width)
+
+
+def _narrow(long: float, wide: float) -> float | None:
+    """The width of what is long and narrow."""
+    return wide if long >= _SLENDER * wide else None
 
 
 def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:

@@ -29,6 +29,7 @@ from laserpath import optics
 from laserpath.arrays import Bools, Floats, Indices
 from laserpath.metrics.figures import DOSE_BAND, edges_at
 from laserpath.overlay import crossings
+from laserpath.quantities import decimals
 from laserpath.results import Edges, Unprintable, at_exposure
 from laserpath.types import Design, Grid, Spot
 
@@ -106,6 +107,7 @@ def _places(
                 samples=bad[members],
                 exposure=exposure,
                 capped=bool(edges.missing[worst]),
+                decimals=decimals(fwhm),
             )
         )
     return found
@@ -119,7 +121,7 @@ def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
     sentences = []
     for (kind, lost, exposure), some in groups.items():
         n = len(some)
-        where = ", ".join(f"({one.at[0]:.3f}, {one.at[1]:.3f})" for one in some[:listed])
+        where = ", ".join(one.where for one in some[:listed])
         if lost:
             fate = {"gap": ("closes", "close")}.get(kind, ("is lost", "are lost"))[n > 1] + at_exposure(
                 exposure
@@ -127,7 +129,7 @@ def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
         else:
             worst = max(some, key=lambda one: abs(one.error))
             most = "at least" if worst.capped else "up to"
-            fate = f"{'is' if n == 1 else 'are'} off by {most} {abs(worst.error):.3f} mm"
+            fate = f"{'is' if n == 1 else 'are'} off by {most} {abs(worst.error):.{worst.decimals}f} mm"
         first = ", the first" if lost else ", the worst"
         sentences.append(f"{n} {kind}{'s' * (n > 1)} {fate}{first * (n > listed)} at {where} mm")
     return tuple(sentences)

@@ -35,7 +35,8 @@ _PITCH_FWHM = 1.2
 """Lines that far apart fill an area."""
 _ITERATIONS = 500
 """What a plan is mostly done with; it stops by itself where nothing is gained."""
-_FEW = 20
+_FEW, _FALLING = 20, 0.02
+"""Iterations whose late fall tells nothing; the fall of the loss in the last tenth that tells of more."""
 _COARSE_FWHM = 0.05
 """A motor step that moves edges visibly."""
 _LONG, _VERY_LONG = 5.0, 60.0
@@ -83,14 +84,16 @@ class Advice:
 
 def advise(facts: Facts, level: str) -> tuple[Advice, ...]:
     """What to change, the gravest first; level: of the verdict."""
+    early = tuple(_on_iterations(facts, level))
     if lost := facts.lost:
         # What is commanded would cure: its pitch and powers are no matter until it is executed.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
-        return (Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()
+        return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
-    for one in (*_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts, level),
+    for one in (*early, *_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts, level),
                 *_on_quality(facts, level)):  # fmt: skip
-        if not any(one.opposes(graver) for graver in kept):
+        told = early and one not in early and one.changes == early[0].changes
+        if not told and not any(one.opposes(graver) for graver in kept):
             kept.append(one)
     return tuple(kept)
 
@@ -99,12 +102,40 @@ def _slower() -> Change:
     return Change("speed_max_mm_per_min", -1)
 
 
+def _on_iterations(facts: Facts, level: str) -> Iterator[Advice]:
+    """An optimiser that ended too early: what else is wrong may be right with more iterations."""
+    gain, settings = _late_gain(facts.loss), facts.settings
+    if settings is None:
+        return
+    changes = (Change("--iterations", 1),)
+    if unfinished(facts) and level != "good":
+        mend = "let it run to its end" if facts.report.stopped else f"take {_more(settings)}"
+        yield Advice("loss", unfinished(facts), f"{mend} before anything else", changes)
+    elif gain > _FALLING and not facts.report.stopped:
+        wrong = (
+            f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth)"
+        )
+        yield Advice("loss", wrong, f"take {_more(settings)}", changes)
+
+
+def unfinished(facts: Facts) -> str:
+    """That the optimiser had few iterations or was stopped, which may be what is wrong; else nothing."""
+    report, settings = facts.report, facts.settings
+    if settings is None or not report.unfinished:
+        return ""
+    if report.stopped:
+        return f"The optimiser was {report.unfinished}, which may be why it misses"
+    if settings.iterations >= _ITERATIONS and _late_gain(facts.loss) <= _FALLING:
+        return ""
+    return f"The optimiser did not converge ({report.unfinished}), which may be why it misses"
+
+
 def _on_area(facts: Facts) -> Iterator[Advice]:
     """What stays unexposed inside, and what gets far too much."""
     settings, resin = facts.settings, facts.process.resin
     found = facts.inspection
     holes = tuple(one for one in found.flaws if one.kind == "pinhole")
-    if facts.inside or holes:
+    if found.missing or holes:
         much = faults.too_much_wrong(found, facts.fwhm) or not holes
         wrong = "Lines are too far apart or too weak inside the design" if much else (
             f"Left inside the design: {', '.join(faults.kinds(holes, facts.fwhm))}"
@@ -158,7 +189,7 @@ def _on_design(facts: Facts) -> Iterator[Advice]:
 
 
 def _on_power(facts: Facts) -> Iterator[Advice]:
-    """A laser too strong or too weak for the resin, and an optimiser that was stopped too early."""
+    """A laser too strong or too weak for the resin."""
     machine = facts.process.machine
     on = facts.toolpath.on
     length, power = facts.toolpath.length[on], facts.toolpath.power[on]
@@ -180,14 +211,6 @@ def _on_power(facts: Facts) -> Iterator[Advice]:
             "a stronger laser would write faster, say "
             + _in_profile(f"power_max_mW = {_STRONGER * machine.power_max:.3g}"),
             (Change("power_max_mW", 1),),
-        )
-    gain, settings = _late_gain(facts.loss), facts.settings
-    if settings and gain > 0.02:
-        yield Advice(
-            "loss",
-            f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth)",
-            f"take {_more(settings)}",
-            (Change("--iterations", 1),),
         )
 
 

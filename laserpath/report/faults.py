@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from laserpath.report.rows import area, number, place
-from laserpath.results import Fault, Inspection
+from laserpath.edges import CORNER_FWHM
+from laserpath.quantities import place
+from laserpath.report.rows import area, number
+from laserpath.results import EPE_CAP_FWHM, Fault, Inspection
 
 WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
 """Shares of the drawn area and of the outline: with more of it wrong, a print is not as drawn."""
@@ -13,8 +15,11 @@ WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
 LEAST_FWHM2 = 0.1
 """FWHM², of the wrong area: less is a flaw however small the design is."""
 
-_LISTED = 3
-"""Places told of each kind."""
+_KINDS, _PLACES = 3, 3
+"""Kinds told in sentences at most; places of one kind, where it is the only one."""
+
+_ROWS = 200
+"""Faults listed one by one at most."""
 
 _WORDS = {
     "lost": ("feature lost", "features lost"),
@@ -22,14 +27,13 @@ _WORDS = {
     "cut": ("cut through a part", "cuts through parts"),
     "joined": ("bridge between parts", "bridges between parts"),
     "pinhole": ("pinhole", "pinholes"),
+    "slit": ("slit left in a part", "slits left in parts"),
+    "hole": ("hole", "holes"),
     "speck": ("speck beside the parts", "specks beside the parts"),
     "bite": ("piece missing at an edge", "pieces missing at edges"),
     "blob": ("piece too much at an edge", "pieces too much at edges"),
 }
-"""Kinds of `results.Fault`, one and many."""
-
-_WIDE = ("hole", "holes")
-"""What is no pinhole any more."""
+"""Kinds of `results.Fault`, one and many; a pinhole that is long, or large, is called otherwise."""
 
 _PINHOLE_FWHM = 2.0
 
@@ -48,18 +52,34 @@ def kinds(faults: Sequence[Fault], fwhm: float, listed: int = 1) -> tuple[str, .
     """`2 pinholes, the largest 0.05 mm at (87.200, 12.600)`, a phrase for each kind, in their order."""
     groups: dict[tuple[str, str], list[Fault]] = {}
     for one in faults:
-        wide = one.kind == "pinhole" and one.size > _PINHOLE_FWHM * fwhm
-        groups.setdefault(_WIDE if wide else _WORDS[one.kind], []).append(one)
+        groups.setdefault(_words(one, fwhm), []).append(one)
     return tuple(_phrase(words, some, listed, fwhm) for words, some in groups.items())
+
+
+def kind_of(one: Fault, fwhm: float) -> str:
+    """Its kind, of a large pinhole 'hole' or 'slit'. fwhm: mm."""
+    if one.kind == "pinhole" and one.size > _PINHOLE_FWHM * fwhm:
+        return "hole" if one.width is None else "slit"
+    return one.kind
+
+
+def _words(one: Fault, fwhm: float) -> tuple[str, str]:
+    return _WORDS[kind_of(one, fwhm)]
+
+
+def size(one: Fault) -> str:
+    """`0.051 mm`, or width × length of what is long and narrow."""
+    width = "" if one.width is None else f"{number(one.width, 2)} × "
+    return f"{width}{number(one.size, 2)} mm"
 
 
 def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: float) -> str:
     some = sorted(some, key=lambda one: -one.size)
     first, *others = some
-    size = f"{number(first.size, 2)} mm at {place(first.at, fwhm)}"
+    told = f"{size(first)} at {place(first.at, fwhm)}"
     if not others:
-        return f"1 {words[0]}, {size}"
-    phrase = f"{len(some)} {words[1]}, the largest {size}"
+        return f"1 {words[0]}, {told}"
+    phrase = f"{len(some)} {words[1]}, the largest {told}"
     named, more = others[: listed - 1], len(others[listed - 1 :])
     if named:
         rest = [*(place(one.at, fwhm) for one in named), *([f"{more} more"] if more else [])]
@@ -67,12 +87,42 @@ def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: fl
     return phrase
 
 
+def rounded(found: Inspection | None, fwhm: float) -> str:
+    """That points without an edge along their normal are round corners, if any are. fwhm: mm."""
+    if found is None or not found.rounded:
+        return ""
+    points = "1 of the points without an edge is at a corner" if found.rounded == 1 else (
+        f"{found.rounded} of the points without an edge are at corners"
+    )  # fmt: skip
+    return (
+        f"{points}, which a spot of {number(1000 * fwhm)} µm rounds off: an edge is printed within "
+        f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there. "
+        f"The figures count each as {EPE_CAP_FWHM:g} FWHM."
+    )
+
+
 def sentences(found: Inspection, fwhm: float) -> Iterator[str]:
-    """All that was found, the topology first, and how much of the area is wrong."""
-    for some in (found.faults, found.flaws):
-        yield from (f"{phrase}." for phrase in kinds(some, fwhm, _LISTED))
+    """What was found, the topology first, and how much of the area is wrong; of many kinds the worst."""
+    alone = len({_words(one, fwhm) for one in (*found.faults, *found.flaws)}) == 1
+    phrases = [
+        phrase
+        for some in (found.faults, found.flaws)
+        for phrase in kinds(some, fwhm, _PLACES if alone else 1)
+    ]
+    yield from (f"{phrase}." for phrase in phrases[:_KINDS])
+    if len(phrases) > _KINDS:
+        yield f"{len(phrases) - _KINDS} more kinds of fault are in the list below."
     if found.flaws or too_much_wrong(found, fwhm):
         yield (
             f"Away from the edges {area(found.wrong_area, 2)} are wrong, "
             f"{number(100 * found.wrong_share, 2)} % of the drawn area."
         )
+
+
+def listed(found: Inspection, fwhm: float) -> tuple[tuple[tuple[str, str, str], ...], int]:
+    """((kind, size, place) of each, how many more there are); none where the sentences tell all there is."""
+    every = (*found.faults, *found.flaws)
+    if len(every) <= 1:
+        return (), 0
+    rows = tuple((_words(one, fwhm)[0], size(one), place(one.at, fwhm)) for one in every[:_ROWS])
+    return rows, len(every) - len(rows)

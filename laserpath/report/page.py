@@ -19,18 +19,22 @@ from jinja2 import Environment, StrictUndefined, Template
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.metrics import inspect
-from laserpath.report import album, reach
+from laserpath.quantities import decimals
+from laserpath.report import album, faults, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
-from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, decimals, means_explained
+from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, means_explained
 from laserpath.report.verdict import Facts, Verdict, judge
-from laserpath.report.worst import Patch, Place, marked, worst_places
+from laserpath.report.worst import Place, marked, worst_places
 from laserpath.results import Figures, Limit, Report
 from laserpath.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings, Toolpath
 
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
 """Of the viewer, in this order."""
+
+RATES = tuple(f"{one * 10.0**ten:g}" for ten in range(-2, 4) for one in (1, 2, 5)) + ("10000",)
+"""Times real time that the laser plays at, rising."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,9 @@ def facts_of(
 ) -> Facts:
     """What the sentences are made of. settings: None where nothing was planned."""
     executed, fwhm = report.executed, optics.fwhm(process.spot)
-    places = worst_places(executed.edges, design, fwhm, report.planned.edges)
     found = report.inspection or inspect(executed, design, fwhm, process.resin.critical_dose)
-    return Facts(
-        replace(report, inspection=found), design, toolpath, process, settings, loss, places,
-        Patch.of(found.missing), Patch.of(found.excess),
-    )  # fmt: skip
+    places = worst_places(found.edges or executed.edges, design, fwhm, report.planned.edges)
+    return Facts(report, design, toolpath, process, settings, loss, places, found)
 
 
 def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) -> str:
@@ -126,8 +127,11 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         project="\n".join(map(printable, told.project.splitlines())),
         tolerance=_tolerance(facts) if facts else "",
         decimals=decimals(optics.fwhm(exposed.process.spot)),
+        faults=faults.listed(facts.inspection, facts.fwhm) if facts else ((), 0),
+        rounded=faults.rounded(facts.inspection, facts.fwhm) if facts else "",
         means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in told.columns),
         payload=numbers.text, notes=numbers.notes,
+        rates=RATES,
         styles=_file("page.css") + _file("viewer.css"),
         script="\n".join(_file(f"viewer/{name}.js") for name in SCRIPTS),
     ))  # fmt: skip

@@ -9,6 +9,8 @@ from importlib import metadata
 from typing import Any
 
 import gcode
+from laserpath import optics
+from laserpath.quantities import decimals
 from laserpath.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings
 
@@ -27,7 +29,7 @@ def records(process: Process, settings: Settings | None, design: Design | None) 
     klipper = gcode.dialect(process.machine.dialect).controller == "klipper"
     idle = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
     return [
-        *_design(design),
+        *_design(design, optics.fwhm(process.spot)),
         *(
             (title, [(f.name, _value(getattr(noun, f.name))) for f in fields(noun) if f.name not in idle])
             for title, noun in named
@@ -45,14 +47,14 @@ def versions() -> str:
     return ", ".join(parts)
 
 
-def _design(design: Design | None) -> Iterator[Record]:
+def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
     if design is None:
         return
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = (f"{value:.{decimals(fwhm)}f}" for value in design.bounds)
     shapes = len(design.area.geoms)
     said = [
         ("name", printable(design.name)),
-        ("place", f"x {x0:.3f} to {x1:.3f}, y {y0:.3f} to {y1:.3f}"),
+        ("place", f"x {x0} to {x1}, y {y0} to {y1}"),
         ("area", f"{design.area.area:.4g} mm² in {shapes} part{'s' * (shapes != 1)}"),
         *([("source", "; ".join(map(printable, design.source)))] if design.source else []),
     ]

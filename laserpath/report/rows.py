@@ -46,16 +46,6 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def decimals(fwhm: float) -> int:
-    """Of coordinates in mm: to a hundredth of a spot of that FWHM (mm), and at least three."""
-    return max(3, 2 - math.floor(math.log10(fwhm) + 1e-12))
-
-
-def place(xy: tuple[float, float], fwhm: float) -> str:
-    """`(87.200, 12.600)`; xy: mm.  fwhm: of the spot, mm."""
-    return f"({xy[0]:.{decimals(fwhm)}f}, {xy[1]:.{decimals(fwhm)}f})"
-
-
 def percent(share: float) -> str:
     """A share of 0…1, with as many digits as tell it from all."""
     said = f"{100 * share:.1f}"
@@ -171,7 +161,8 @@ GROUPS: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 "missing_edges",
                 "Points without an edge",
                 "",
-                "Contour points with no printed edge within 2 FWHM: a feature is lost or a gap has filled.",
+                "Contour points with no printed edge within 2 FWHM along their normal: a feature is lost, a "
+                "gap has filled, or the point is at a corner that the spot rounds off.",
                 write=_count,
             ),
             Row(

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.measure import Lost, lost_in_motion
-from laserpath.metrics import inspect
+from laserpath.quantities import place
 from laserpath.report import faults, latitude, reach
-from laserpath.report.advice import advise
-from laserpath.report.rows import area, at_least, duration, mean_explained, number, percent, place
-from laserpath.report.worst import FLOOR_FWHM, Patch, Place
-from laserpath.results import Inspection, Report
+from laserpath.report.advice import advise, unfinished
+from laserpath.report.rows import area, at_least, duration, mean_explained, number, percent
+from laserpath.report.worst import FLOOR_FWHM, Place
+from laserpath.results import Edges, Inspection, Report
 from laserpath.types import Design, Process, Settings, Toolpath
 
 _GOOD_FWHM = 0.15
@@ -38,7 +38,7 @@ NOTHING = "Nothing stands out that would need a change."
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the sentences are made of. inside, outside: area wrong away from the edges, if any.
+    """All that the sentences are made of. inspection: what is printed otherwise than drawn.
 
     settings: None where the program is another tool's, and only what it does is told.
     """
@@ -50,8 +50,7 @@ class Facts:
     settings: Settings | None
     loss: Floats
     places: Sequence[Place]
-    inside: Patch | None
-    outside: Patch | None
+    inspection: Inspection
 
     @property
     def done(self) -> str:
@@ -74,12 +73,9 @@ class Facts:
         return optics.fwhm(self.process.spot)
 
     @property
-    def inspection(self) -> Inspection:
-        """What is printed otherwise than drawn."""
-        found, resin = self.report.inspection, self.process.resin
-        if found is not None:
-            return found
-        return inspect(self.report.executed, self.design, self.fwhm, resin.critical_dose)
+    def edges(self) -> Edges:
+        """Where the edges are as executed, those of rounded corners along the bisector."""
+        return self.inspection.edges or self.report.executed.edges
 
     @property
     def lost(self) -> Lost | None:
@@ -106,8 +102,6 @@ class Verdict:
 
 def judge(facts: Facts) -> Verdict:
     """The verdict on a plan."""
-    # Looked for once, then kept.
-    facts = replace(facts, report=replace(facts.report, inspection=facts.inspection))
     level = _level(facts)
     advice = tuple(one.sentence for one in advise(facts, level))
     executed = facts.report.executed.figures
@@ -171,14 +165,12 @@ def _misses_in_short(facts: Facts) -> str:
 
 def _at_worst(facts: Facts) -> str:
     """The largest error where an edge is; where none is it is only known to be above the search's cap."""
-    figures, edges = facts.report.executed.figures, facts.report.executed.edges
-    if not figures.missing_edges or edges.missing.all():
+    figures, edges = facts.report.executed.figures, facts.edges
+    if edges.missing.all():
         return f"at worst {at_least('epe_max', figures.epe_max)}{facts.micrometres(figures.epe_max)} off"
-    largest = float(np.abs(edges.epe[~edges.missing]).max()) / facts.fwhm
-    return (
-        f"at worst {facts.micrometres(largest)} off, but for {figures.missing_edges} of {figures.samples} "
-        "points without a printed edge near"
-    )
+    largest, gone = float(np.abs(edges.epe[~edges.missing]).max()) / facts.fwhm, int(edges.missing.sum())
+    but = f", but for {gone} of {figures.samples} points without a printed edge near" if gone else ""
+    return f"at worst {facts.micrometres(largest)} off{but}"
 
 
 def _wrong_in_short(facts: Facts) -> Iterator[str]:
@@ -199,7 +191,8 @@ def _what(facts: Facts) -> str:
     figures, drawn = facts.report.executed.figures, facts.design.area.area
     share = percent(max(1 - figures.undercure / drawn, 0.0))
     missing, excess = (area(a, 2) for a in (figures.undercure, figures.overcure))
-    far = f" ({area(facts.inside.area, 2)} of that away from any edge)" if facts.inside else ""
+    inside = facts.inspection.missing
+    far = f" ({area(inside.area, 2)} of that away from any edge)" if inside else ""
     mean = f" {why}" if (why := mean_explained(figures.as_dict())) else ""
     return (
         f"{share} of the drawn {area(drawn)}. {missing} of it is missing{far} and {excess} too much "
@@ -210,7 +203,9 @@ def _what(facts: Facts) -> str:
 
 
 def _where(facts: Facts) -> str:
-    sentences = list(faults.sentences(facts.inspection, facts.fwhm))
+    early = unfinished(facts) if _level(facts) != "good" else ""
+    sentences = [f"{early}."] if early else []
+    sentences += faults.sentences(facts.inspection, facts.fwhm)
     if not facts.places:
         where = "Edges nowhere" if sentences else "Nowhere"
         return " ".join([*sentences, f"{where} by more than {facts.micrometres(FLOOR_FWHM)}."])

@@ -9,9 +9,6 @@ power does not follow exactly. Otherwise the reason is read from the design: the
 (where the print stays inside) or of the gap (where it goes outside) along the normals of the place's
 samples, and whether a corner is near. A feature or gap narrower than the spot is told first, because
 it explains a corner's error too.
-
-A **patch** is area that no contour sample sees: not cured more than a FWHM inside the design, or
-cured more than a FWHM outside it.
 """
 
 from __future__ import annotations
@@ -28,8 +25,9 @@ from scipy.spatial import cKDTree
 
 from laserpath.arrays import Floats
 from laserpath.overlay import clipped, crossings
+from laserpath.report.faults import kind_of
 from laserpath.report.rows import number
-from laserpath.results import Edges, Fault, Inspection
+from laserpath.results import Edges, Inspection
 from laserpath.types import Design, Point
 
 LISTED = 10
@@ -63,14 +61,16 @@ REASONS = {
     "closed": "gap closed",
     "cut": "part cut",
     "joined": "parts joined",
-    "pinhole": "hole in a part",
+    "pinhole": "pinhole in a part",
+    "hole": "hole in a part",
+    "slit": "slit in a part",
     "speck": "speck beside the parts",
     "bite": "piece missing",
     "blob": "piece too much",
 }
 """Kinds of place, in words; how narrow it is goes into the brackets.
 
-The last eight are those of `results.Fault`.
+The last ten are those of `results.Fault`, a large pinhole as a hole or a slit.
 """
 
 _TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
@@ -83,6 +83,7 @@ class Place:
     extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
     spot: its FWHM, mm, where that is known.
     size: mm, of a fault that no contour sample sees; its epe is half of that, and stands for nothing.
+    across: mm, the width of a fault that is long and narrow.
     """
 
     xy: Point
@@ -94,6 +95,7 @@ class Place:
     width: float | None = None
     spot: float | None = None
     size: float | None = None
+    across: float | None = None
 
     @property
     def narrower(self) -> bool:
@@ -109,7 +111,8 @@ class Place:
     def amount(self) -> str:
         """How large the fault is, or how far the edge is off, in words."""
         if self.size:
-            return f"{number(1000 * self.size, 2)} µm"
+            width = "" if self.across is None else f"{number(1000 * self.across, 2)} × "
+            return f"{width}{number(1000 * self.size, 2)} µm"
         return "no edge" if self.missing else self.off
 
     @property
@@ -125,19 +128,6 @@ class Place:
     def reason(self) -> str:
         """The cause, and whether an edge prints."""
         return self.cause + ("; no edge prints" if self.missing and self.kind != "no edge" else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """Area cured (or not) that should not be. xy: a point of it, mm.  area: mm², of all of its kind."""
-
-    xy: Point
-    area: float
-
-    @classmethod
-    def of(cls, found: Fault | None) -> Patch | None:
-        """What an inspection found."""
-        return None if found is None else cls(found.at, found.area)
 
 
 def worst_places(
@@ -175,7 +165,7 @@ def marked(places: Sequence[Place], found: Inspection, fwhm: float) -> tuple[Pla
     """The places with those faults before them that none of them is at; at most `LISTED`."""
     unseen = [
         Place(one.at, (0.0, 1.0), (-0.5 if one.kind in _TOO_LITTLE else 0.5) * one.size, False, one.size,
-              one.kind, size=one.size)
+              kind_of(one, fwhm), size=one.size, across=one.width)
         for one in (*found.faults, *found.flaws)
         if all(math.dist(one.at, place.xy) > one.size / 2 + fwhm for place in places)
     ]  # fmt: skip

@@ -9,6 +9,8 @@ import numpy as np
 from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.measure import missing
+from laserpath.metrics import rounded_off
+from laserpath.quantities import place
 from laserpath.report.rows import area, number
 from laserpath.simulation.exposing import Exposed, Found
 from laserpath.simulation.view import COARSEST, Box, lit_box
@@ -32,21 +34,20 @@ def of_light(found: Found, process: Process) -> Iterator[str]:
         )
     told = found.commanded.light.dose_max
     if told > _OVER * resin.over_dose or dose.dose_max > _FAR_OVER * resin.over_dose:
-        x, y = dose.brightest
         yield (
-            f"the largest dose as executed is {number(dose.dose_max)} critical doses, at ({x:.3f}, {y:.3f}) "
-            f"mm: {area(dose.over_dosed, 2)} of the {area(dose.cured, 2)} that {done} get more than the "
-            f"resin's limit of {resin.over_dose:g}"
+            f"the largest dose as executed is {number(dose.dose_max)} critical doses, at "
+            f"{place(dose.brightest, optics.fwhm(process.spot))} mm: {area(dose.over_dosed, 2)} of the "
+            f"{area(dose.cured, 2)} that {done} get more than the resin's limit of {resin.over_dose:g}"
         )
     if found.overflow:
         yield f"what {done} reaches beyond the area that is simulated: the dose is far too high"
 
 
-def of_shift(shift: Point) -> Iterator[str]:
-    """That the program was moved onto its design."""
+def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
+    """That the program was moved onto its design. shift: mm.  fwhm: of the spot, mm."""
     if shift != (0.0, 0.0):
         yield (
-            f"the program was moved by ({shift[0]:.3f}, {shift[1]:.3f}) mm onto the design; where the file "
+            f"the program was moved by {place(shift, fwhm)} mm onto the design; where the file "
             "has it, it is that far off"
         )
 
@@ -67,10 +68,11 @@ def of_place(
     x, y = (_middle(design.bounds) - _middle(lit_box(exposed.executed))).tolist()
     if not aligned and measured.figures.iou < _APART and max(abs(x), abs(y)) > _NEAR_FWHM * fwhm:
         yield (
-            f"what is exposed lies elsewhere than the design: its middle would have to move by ({x:.3f}, "
-            f"{y:.3f}) mm; if the program has another work zero: --align"
+            f"what is exposed lies elsewhere than the design: its middle would have to move by "
+            f"{place((x, y), fwhm)} mm; if the program has another work zero: --align"
         )
-    yield from missing(measured.edges)
+    edges = rounded_off(measured, design, fwhm, process.resin.critical_dose)
+    yield from missing(edges, fwhm)
 
 
 def _middle(box: Box) -> Floats:

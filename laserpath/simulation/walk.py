@@ -79,8 +79,8 @@ def simulate(
         best=None if drawn is None else tuned(found.executed, drawn, process),
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=(
-            *of_light(found, process), *of_shift(shift), *read.remarks, *chosen.remarks,
-            *(drawn.warnings if drawn else ()), *notes,
+            *of_light(found, process), *of_shift(shift, optics.fwhm(process.spot)), *read.remarks,
+            *chosen.remarks, *(drawn.warnings if drawn else ()), *notes,
             *of_place(found, exposed, drawn, process, choices.align),
         ),
     )  # fmt: skip

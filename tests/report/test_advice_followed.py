@@ -22,7 +22,8 @@ from laserpath.profiles import fields
 from laserpath.report.advice import KINDS, Advice, advise
 from laserpath.report.page import facts_of
 from laserpath.report.verdict import Facts
-from laserpath.report.worst import Patch, Place
+from laserpath.report.worst import Place
+from laserpath.results import Fault, Inspection
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Toolpath
 
@@ -54,7 +55,7 @@ def worst(plan: Plan) -> float:
 
 
 def uncured(plan: Plan) -> float:
-    inside = facts(plan).inside
+    inside = facts(plan).inspection.missing
     return inside.area if inside else 0.0
 
 
@@ -225,9 +226,9 @@ def variations() -> list[tuple[Facts, str]]:
         path = replace(job.toolpath, power=np.where(job.toolpath.on, level_of, 0.0))
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
         for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
-            patch = Patch((1.2, 1.2), hollow) if hollow else None
+            inside = Inspection(missing=Fault("area", (1.2, 1.2), hollow, hollow) if hollow else None)
             said = Facts(
-                report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, patch, None
+                report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, inside
             )
             found.append((said, level))
     return found

@@ -276,6 +276,19 @@ def test_buttons_zoom_and_show_all_again(seen: Seen) -> None:
     assert seen.state("view") == pytest.approx(whole)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_button_lies_on_the_map(browser: Any, address: str, width: int) -> None:
+    seen = opened(browser, address, viewport={"width": width, "height": 844})
+    under = """() => {
+        const map = document.querySelector("#viewer canvas").getBoundingClientRect();
+        const boxes = [...document.querySelectorAll("#viewer button")].map((b) => b.getBoundingClientRect());
+        const beside = (b) => b.right <= map.left || b.left >= map.right;
+        return boxes.filter((b) => !(beside(b) || b.bottom <= map.top || b.top >= map.bottom)).length;
+    }"""
+    assert seen.page.evaluate(under) == 0
+    seen.context.close()
+
+
 def test_keys_move_the_map_and_tell_what_is_in_its_middle(seen: Seen) -> None:
     seen.page.locator("#viewer canvas").focus()
     for key in ("+", "+", "ArrowLeft"):
@@ -429,6 +442,20 @@ def test_ten_times_the_rate_is_ten_times_as_fast(seen: Seen) -> None:
     # A frame that takes longer than a tenth of a second stops the clock, so it may be slow, never fast.
     assert 0.02 < passed[0] <= 0.13
     assert 4 < passed[1] / passed[0] < 16
+
+
+@pytest.mark.usefixtures("unillustrated")
+@pytest.mark.parametrize("seconds", [0.3, 2.0, 45.0, 1800.0, 80_000.0])
+def test_every_program_plays_in_a_sensible_time(browser: Any, job: Job, folder: Path, seconds: float) -> None:
+    """Its laser is as slow or fast as that takes; the rate that it plays at is shown."""
+    slower = seconds / execute(job.toolpath, job.process).write_time
+    path = replace(job.toolpath, speed=job.toolpath.speed / slower)
+    seen = opened(browser, saved(render(job, toolpath=path), folder, f"lasts{seconds:g}"))
+    total, rate = seen.state("total"), seen.page.locator("[name=rate]")
+    assert 7 <= total / float(rate.input_value()) <= 30
+    shown = rate.evaluate("one => one.selectedOptions[0].textContent")
+    assert shown == f"× {rate.input_value()}"
+    seen.context.close()
 
 
 # Other screens, paper, no script

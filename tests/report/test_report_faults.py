@@ -6,6 +6,7 @@ Printed is the drawing with the faults in it, blurred by the spot; judged is tha
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,10 +23,12 @@ from shapes import minus, plus
 from laserpath import plan
 from laserpath.metrics import cure_figures, edge_errors, inspect
 from laserpath.metrics.regions import numbered
+from laserpath.report.faults import kind_of, listed, sentences
 from laserpath.report.page import facts_of
+from laserpath.report.rows import number
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst import marked, worst_places
-from laserpath.results import Inspection, Measurement, Report
+from laserpath.results import Fault, Inspection, Measurement, Report
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Point, Process, Settings
 
@@ -94,11 +97,11 @@ class Case:
 
 
 CASES = {
-    # Nothing red without a fault: corners are round, so that not all is good.
+    # Nothing red without a fault, and a corner that the spot rounds off is none.
     "a square": Case(SQUARE, SQUARE, "good"),
     "two bars": Case(BARS, BARS, "good"),
     "a ring": Case(RING, RING, "good"),
-    "an open ring": Case(OPEN_RING, OPEN_RING, "fair"),
+    "an open ring": Case(OPEN_RING, OPEN_RING, "good"),
     "a comb": Case(COMB, COMB, "fair"),
     "pads": Case(PADS, PADS, "good"),
     "squares that touch at a point": Case(CHECKED, CHECKED, "good"),
@@ -198,7 +201,7 @@ def test_a_flaw_of_a_tenth_of_a_spot_is_never_red() -> None:
     report = replace(job.report, inspection=found)
     facts = facts_of(report, job.design, job.toolpath, job.process, job.settings, job.loss)
     assert judge(facts).level != "poor"
-    facts = replace(facts, report=replace(report, inspection=replace(found, wrong_area=0.11 * FWHM**2)))
+    facts = replace(facts, inspection=replace(found, wrong_area=0.11 * FWHM**2))
     assert judge(facts).level == "poor"
 
 
@@ -265,7 +268,7 @@ def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
     executed = printed(BOARD, minus(BOARD, box(5, 4.13, 5.11, 4.26)))
     found = inspect(executed, design(BOARD), FWHM, CRITICAL)
     first, *others = marked(worst_places(executed.edges, design(BOARD), FWHM), found, FWHM)
-    assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "hole in a part")
+    assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "pinhole in a part")
     assert others and all(one.size is None for one in others)
     lost = inspect(exposed := printed(DOTTED, SQUARE), design(DOTTED), FWHM, CRITICAL)
     places = worst_places(exposed.edges, design(DOTTED), FWHM)
@@ -297,3 +300,50 @@ def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
     assert math.dist(flaw.at, (40.2, 12.6)) < 0.03
     assert flaw.size == pytest.approx(0.05, abs=0.02)
     assert found.wrong_share < 1e-6
+
+
+@pytest.mark.parametrize("turn", [0.0, 30.0])
+@pytest.mark.parametrize(("width", "length"), [(0.04, 2.0), (0.05, 0.8)])
+def test_a_slit_is_told_with_its_width_and_length(turn: float, width: float, length: float) -> None:
+    """One that is filled, and one that is left open; also a turned one."""
+    slit = rotate(box(0.5, 1.5, 0.5 + length, 1.5 + width), turn, (1, 1))
+    (closed,) = inspected(minus(SQUARE, slit), SQUARE).faults
+    assert (closed.kind, closed.size) == ("closed", pytest.approx(length, rel=0.01))
+    assert closed.width == pytest.approx(width, rel=0.01)
+    assert f"gap closed, {number(width, 2)} × {number(length, 2)} mm at (" in (
+        verdict(minus(SQUARE, slit), SQUARE).headline
+    )
+    wide = rotate(box(0.5, 1.5, 0.5 + length, 1.5 + 0.15), turn, (1, 1))
+    (flaw,) = inspected(SQUARE, minus(SQUARE, wide)).flaws
+    assert flaw.kind == "pinhole" and flaw.width is not None
+    assert flaw.width * flaw.size == pytest.approx(flaw.area)
+    told, *_ = sentences(inspected(SQUARE, minus(SQUARE, wide)), FWHM)
+    assert kind_of(flaw, FWHM) == "slit"
+    assert re.match(r"1 slit left in a part, 0\.1\d+ × [0-9.]+ mm at \(", told)
+
+
+def test_a_ring_of_a_gap_is_as_long_as_it_goes_round() -> None:
+    gap = minus(shapely.Point(1.5, 1.5).buffer(0.72), shapely.Point(1.5, 1.5).buffer(0.69))
+    (fault, *_) = inspected(minus(SQUARE, gap), SQUARE).faults
+    assert fault.width is None or fault.width == pytest.approx(0.03, rel=0.1)
+
+
+def test_a_square_hole_is_no_slit() -> None:
+    (closed,) = inspected(HOLED, SQUARE).faults
+    assert closed.width is None
+    assert "×" not in verdict(HOLED, SQUARE).headline.split(", 9")[0]
+
+
+def test_of_many_kinds_three_are_told_and_all_are_listed() -> None:
+    kinds = ("lost", "closed", "cut", "joined", "pinhole", "speck")
+    faults = tuple(Fault(kind, (1.0 + k, 2.0), 0.5 - 0.01 * k, 0.01) for k, kind in enumerate(kinds[:4]))
+    flaws = tuple(Fault(kind, (6.0 + k, 2.0), 0.05, 0.01) for k, kind in enumerate(kinds[4:]))
+    found = Inspection(faults=faults, flaws=flaws * 150, wrong_share=0.01)
+    told = list(sentences(found, FWHM))
+    first = [one.split(",")[0] for one in told[:3]]
+    assert first == ["1 feature lost", "1 gap closed", "1 cut through a part"]
+    assert told[3] == "3 more kinds of fault are in the list below."
+    rows, more = listed(found, FWHM)
+    assert rows[0] == ("feature lost", "0.50 mm", "(1.000, 2.000)")
+    assert len(rows) + more == 304
+    assert listed(Inspection(faults=faults[:1]), FWHM) == ((), 0), "the sentence has its place"

@@ -11,10 +11,11 @@ import shapely
 from exposures import Job, exposure, make_job
 
 from laserpath.metrics import inspect
+from laserpath.report.page import facts_of
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
-from laserpath.report.verdict import Facts, Verdict, judge
-from laserpath.report.worst import LISTED, Patch, worst_places
-from laserpath.results import Edges, Inspection, Measurement, Report
+from laserpath.report.verdict import Verdict, judge
+from laserpath.report.worst import LISTED, worst_places
+from laserpath.results import Edges, Fault, Inspection, Measurement, Report
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 PROCESS = Process()
@@ -25,21 +26,14 @@ def solid(*polygons: shapely.Polygon) -> Design:
     return Design(shapely.MultiPolygon(list(polygons)), "solid")
 
 
-def patches(exposed: Measurement, design: Design) -> tuple[Patch | None, Patch | None]:
+def patches(exposed: Measurement, design: Design) -> tuple[Fault | None, Fault | None]:
     """Of an inspection, (not cured inside, cured outside)."""
     found = inspect(exposed, design, FWHM, PROCESS.resin.critical_dose)
-    return Patch.of(found.missing), Patch.of(found.excess)
+    return found.missing, found.excess
 
 
 def verdict(job: Job) -> Verdict:
-    executed = job.report.executed
-    inside, outside = patches(executed, job.design)
-    places = worst_places(executed.edges, job.design, FWHM)
-    return judge(
-        Facts(
-            job.report, job.design, job.toolpath, job.process, job.settings, job.loss, places, inside, outside
-        )
-    )
+    return judge(facts_of(job.report, job.design, job.toolpath, job.process, job.settings, job.loss))
 
 
 def test_a_square_is_worst_at_its_four_corners() -> None:
@@ -111,7 +105,7 @@ def test_a_large_shape_that_was_left_out_has_no_edge_and_an_uncured_inside() -> 
     assert outside is None
     assert inside is not None
     assert inside.area == pytest.approx((1 - 2 * FWHM) ** 2, rel=0.1)
-    assert right.contains(shapely.Point(inside.xy))
+    assert right.contains(shapely.Point(inside.at))
 
 
 def test_stray_light_is_seen_outside() -> None:

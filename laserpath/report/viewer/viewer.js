@@ -1,5 +1,8 @@
 // The viewer: what people do to it, and what it shows then. `window.laserpath` says where it stands.
 
+// s, that the whole program plays in at most, at the rate to begin with.
+const PLAYED = 20;
+
 class Viewer {
   constructor(data) {
     this.data = data;
@@ -96,7 +99,7 @@ class Viewer {
     slider.addEventListener("input", () => this.setTime(Number(slider.value) >= total * 0.9995 ? total : Number(slider.value)));
     this.part(".play").addEventListener("click", () => this.play(!this.playing));
     const rates = this.part("[name=rate]"), slow = [...rates.options].map((o) => Number(o.value));
-    rates.value = slow.find((rate) => total / rate <= 45) || slow.at(-1);
+    rates.value = slow.find((rate) => total / rate <= PLAYED) || slow.at(-1);
     this.clock();
   }
 

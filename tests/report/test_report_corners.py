@@ -1,0 +1,162 @@
+"""Corners that any spot rounds off are no lost edges; what is lost at a corner is one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter
+from scipy.special import ndtr
+from shapely.affinity import rotate
+
+from laserpath import quantities
+from laserpath.measure import missing
+from laserpath.metrics import cure_figures, edge_errors, inspect, rounded_off, summary
+from laserpath.quantities import decimals
+from laserpath.report.faults import rounded
+from laserpath.report.page import facts_of
+from laserpath.report.verdict import judge
+from laserpath.results import Edges, Inspection, Measurement, Report, Unprintable
+from laserpath.target import grid_for, rasterise
+from laserpath.types import Design, Process, Settings, Toolpath
+
+PROCESS = Process()
+FWHM = PROCESS.spot.fwhm
+CRITICAL = PROCESS.resin.critical_dose
+AT = 2.0
+"""mm, both coordinates of the corner that is looked at."""
+
+
+def solid(*polygons: shapely.Geometry) -> Design:
+    return Design(shapely.MultiPolygon(list(polygons)), "cornered")
+
+
+def measured(drawn: Design, lit: Design, level: float) -> Measurement:
+    """Printed is `lit` under a Gaussian spot; at a level of 2 a straight edge is where it is drawn."""
+    grid = grid_for(drawn, PROCESS.spot, 8)
+    dose = gaussian_filter(rasterise(lit, grid).coverage, FWHM / 2.355 / grid.pitch) * level * CRITICAL
+    edges = edge_errors(dose, grid, drawn, PROCESS.spot, CRITICAL)
+    at_corner = replace_first(edges, (AT, AT), (1.0, 0.0))
+    figures = cure_figures(dose, dose, at_corner, rasterise(drawn, grid), drawn, PROCESS.spot, CRITICAL)
+    return Measurement(replace(figures, write_time=1.0, ideal_time=1.0), grid, dose, at_corner)
+
+
+def replace_first(edges: Edges, xy: tuple[float, float], normal: tuple[float, float]) -> Edges:
+    """With the first point right at a corner, where the figures find no edge along one of its walls."""
+    first = np.arange(len(edges.epe)) == 0
+    return Edges(
+        np.where(first[:, None], xy, edges.xy),
+        np.where(first[:, None], normal, edges.normal),
+        np.where(first, -2 * FWHM, edges.epe),
+        edges.missing | first,
+        edges.corner | first,
+    )
+
+
+SQUARE = solid(shapely.box(0, 0, AT, AT))
+
+
+def test_a_round_corner_is_no_lost_edge() -> None:
+    """Half-planes' doses multiply: on the diagonal the edge is at Φ(t/√2σ)² = ½, 0.77 σ inside the corner."""
+    exposure = measured(SQUARE, SQUARE, 2.0)
+    edges = rounded_off(exposure, SQUARE, FWHM, CRITICAL)
+    assert exposure.edges.missing.sum() == 1
+    assert not edges.missing.any()
+    way = np.linspace(0, 2, 2001)
+    inside = float(way[np.argmax(ndtr(way / math.sqrt(2)) ** 2 >= 0.5)])
+    assert edges.epe[0] == pytest.approx(-inside * FWHM / 2.355, abs=0.01 * FWHM)
+    found = inspect(exposure, SQUARE, FWHM, CRITICAL)
+    assert (found.rounded, found.wrong_outline) == (1, 0)
+    assert missing(edges, FWHM) == ()
+
+
+def test_the_next_part_is_not_where_a_corner_s_edge_is() -> None:
+    """Along the other wall, which is a hair too far in, the first edge is that of another part."""
+    exposure = measured(SQUARE, SQUARE, 2.0)
+    first = np.arange(len(exposure.edges.epe)) == 0
+    edges = exposure.edges
+    astray = replace(edges, epe=np.where(first, 1.9 * FWHM, edges.epe), missing=edges.missing & ~first)
+    found = inspect(replace(exposure, edges=astray), SQUARE, FWHM, CRITICAL)
+    assert found.edges is not None
+    assert -0.4 * FWHM < found.edges.epe[0] < 0
+    assert found.rounded == 0, "the figures found it an edge"
+
+
+def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
+    exposure = measured(SQUARE, SQUARE, 2.0)
+    path = Toolpath(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0]), np.array([1.0]))
+    report = Report(exposure, exposure, exposure)
+    facts = facts_of(report, SQUARE, path, PROCESS, Settings(), np.zeros(0))
+    told = judge(facts)
+    assert told.level == "good"
+    said = " ".join([told.headline, *(answer for _, answer in told.answers)])
+    assert "no printed edge" not in said and "without a printed edge" not in said
+    assert rounded(facts.inspection, FWHM).startswith(
+        "1 of the points without an edge is at a corner, which a spot of 100 µm rounds off"
+    )
+    assert rounded(Inspection(), FWHM) == ""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "lit", "level"),
+    [
+        pytest.param(SQUARE, solid(shapely.box(0, 0, 0.8, AT)), 2.0, id="printed too far away"),
+        pytest.param(SQUARE, solid(shapely.box(0, 0, AT + 0.35, AT + 0.35)), 2.0, id="all printed around it"),
+        pytest.param(SQUARE, SQUARE, 0.9, id="nothing printed"),
+    ],
+)
+def test_a_corner_without_an_edge_across_it_is_lost(drawn: Design, lit: Design, level: float) -> None:
+    exposure = measured(drawn, lit, level)
+    edges = rounded_off(exposure, drawn, FWHM, CRITICAL)
+    assert edges.missing[0]
+    found = inspect(exposure, drawn, FWHM, CRITICAL)
+    assert found.rounded == 0
+    assert found.wrong_outline >= 1 / len(edges.epe)
+    (sentence,) = missing(edges, FWHM)
+    assert f"{edges.missing.sum()} of {len(edges.epe)} points" in sentence
+
+
+def test_the_next_line_is_no_edge_of_a_lost_one() -> None:
+    lines = [shapely.box(0, AT - 0.1 - k, AT, AT - k) for k in (0, 0.2)]
+    exposure = measured(solid(*lines), solid(lines[1]), 2.6)
+    found = inspect(exposure, solid(*lines), FWHM, CRITICAL)
+    assert found.edges is not None
+    assert found.edges.missing[0], "its corner has nothing printed near"
+    assert [one.kind for one in found.faults] == ["lost"]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.floats(0, 90), st.floats(1.7, 2.2))
+def test_however_it_lies_a_corner_is_judged_the_same(turn: float, level: float) -> None:
+    """Also a print that is a little too small, or too large, all along the other wall."""
+    turned = Design(shapely.MultiPolygon([rotate(SQUARE.area.geoms[0], turn, (AT, AT))]), "turned")
+    exposure = measured(turned, turned, level)
+    found = inspect(exposure, turned, FWHM, CRITICAL)
+    assert (found.rounded, found.wrong_outline) == (exposure.edges.missing.sum(), 0)
+
+
+def test_places_are_told_as_finely_as_the_spot_asks() -> None:
+    """A thousandth of a mm is all of a spot of 1 µm."""
+    nothing = Edges(
+        np.array([[1.23456789, 0.5]]), np.array([[1.0, 0]]), np.zeros(1), np.ones(1, bool), np.zeros(1, bool)
+    )
+    assert "(1.235, 0.500) mm" in missing(nothing, 0.1)[0]
+    assert "(1.23457, 0.50000) mm" in missing(nothing, 0.001)[0]
+    place = Unprintable(
+        "gap", True, (1.23456789, 0.5), 0.00051, 0.002, np.zeros(1, int), decimals=decimals(0.001)
+    )
+    assert place.sentence == "gap of 0.00051 mm at (1.23457, 0.50000): closes"
+    (limit,) = summary([place])
+    assert limit == "1 gap closes at (1.23457, 0.50000) mm"
+
+
+@given(st.floats(1e-4, 5.0))
+def test_digits_resolve_a_twentieth_of_the_spot(fwhm: float) -> None:
+    assert 10.0 ** -decimals(fwhm) <= fwhm / 20
+    first, second = (quantities.place((x, 0.0), fwhm) for x in (1.0, 1.0 + fwhm / 20))
+    assert first != second
