@@ -26,7 +26,7 @@ OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
 DEPTH = 100  # blocks in each other
 MOST = 1_000_000  # curves, all copies counted
-MOST_CUBICS = 6_000_000
+MOST_CUBICS = 6_000_000  # pieces of them: a circle has 16
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
 """What nothing is drawn of."""
@@ -240,8 +240,11 @@ def _octave(place: Floats) -> int:
 def _placed(ink: Ink, places: Floats, layer: int) -> Ink:
     """Copies of a block's ink."""
     k = len(places)
-    if k * len(ink.size) > MOST or k * len(ink.cubics) > MOST_CUBICS:
-        raise InputError(f"blocks are repeated too often: there would be more than {MOST} curves")
+    for one, most, what in ((ink.size, MOST, "curves"), (ink.cubics, MOST_CUBICS, "pieces of curves")):
+        if k * len(one) > most:
+            raise InputError(
+                f"blocks are repeated too often: there would be {k * len(one)} {what}, above {most}"
+            )
     cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], ink.cubics) + places[:, None, None, :, 2]
     groups = int(ink.group.max(initial=-1)) + 1
     own = np.where(ink.layer == 0, layer, ink.layer)
