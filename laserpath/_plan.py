@@ -11,19 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 import gcode
-from laserpath import convert, files, framing, optics, report, toolpath_svg
+from laserpath import files, framing, optics, report, toolpath_svg
 from laserpath.attenuation import check_exposes, check_power, too_strong
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.dose import DoseModel
-from laserpath.measure import Sent, execute, expose, lost_in_motion, measure, missing, shone
+from laserpath.measure import Exposure, expose, lost_in_motion, missing
 from laserpath.metrics import Limit, inspect, limit
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, tune
 from laserpath.placement import placed, too_fine
-from laserpath.program import header, write_program
+from laserpath.program import Shipped, header
 from laserpath.project import NAME as PROJECT
 from laserpath.project import text as project_text
 from laserpath.results import Report, Solution
@@ -32,7 +30,7 @@ from laserpath.stages import final_loss
 from laserpath.target import affordable, grid_for, rasterise
 from laserpath.tolerance import solve_within
 from laserpath.tryout import start_curve
-from laserpath.types import Design, Machine, Process, Settings, Target, Toolpath
+from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.window import WIDTHS, process_window
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
@@ -43,9 +41,9 @@ Listener = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that one run of the walk made. `toolpath` is the G-code parsed back.
+    """Everything that one run of the walk made. shipped: its program, read back and executed.
 
-    run: what the controller does with it.  settings: with the origin and the pixels per FWHM in effect.
+    settings: with the origin and the pixels per FWHM in effect.
     notes: a sentence each about what was settled for the user.
     """
 
@@ -55,11 +53,24 @@ class Plan:
     target: Target
     start: Toolpath
     solution: Solution
-    toolpath: Toolpath
-    run: gcode.motion.Executed
-    program: str
+    shipped: Shipped
     report: Report
     notes: tuple[str, ...] = ()
+
+    @property
+    def toolpath(self) -> Toolpath:
+        """What the G-code says, parsed back."""
+        return self.shipped.path
+
+    @property
+    def run(self) -> gcode.motion.Executed:
+        """What the controller does with it."""
+        return self.shipped.run
+
+    @property
+    def program(self) -> str:
+        """The G-code."""
+        return self.shipped.text
 
     @property
     def within_tolerance(self) -> bool:
@@ -130,38 +141,34 @@ def plan(
     start = to_levels(tune(curve.toolpath, model, objective, machine), machine, spot)
     solution = solve_within(
         start, design, target, process, settings, progress, stopped=curve.stopped,
-        ship=lambda path: _read(write_program(path, design, process, settings), machine)[0],
+        ship=lambda path: Shipped.written(path, design, process, settings),
     )  # fmt: skip
     _measuring(progress, solution)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
-    program = write_program(solution.toolpath, design, process, settings, warnings)
-    toolpath, sent = _read(program, machine)
-    first, first_sent = _read(write_program(start, design, process, settings), machine)
-    run = execute(toolpath, process, sent)
-    exposed = shone(run, process)
-    check_exposes(exposed, toolpath, solution.toolpath, design, process, settings)
-    commanded = expose(toolpath, run, toolpath, design, target, process, sent)
-    executed = expose(exposed, run, toolpath, design, target, process, sent)
+    shipped = Shipped.written(solution.toolpath, design, process, settings, warnings)
+    check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
+    exposure = Exposure(shipped, design, target)
+    commanded, executed = exposure.commanded, exposure.executed
+    first = Exposure(Shipped.written(start, design, process, settings), design, target)
     widths = sorted({*WIDTHS, settings.blur})
-    follows = gcode.dialect(machine.dialect).dynamic_power
-    wanted = None if follows else measure(solution.toolpath, design, target, process)
+    wanted = None if shipped.power_follows else expose(solution.toolpath, design, target, process).commanded
     found = inspect(executed, design, optics.fwhm(spot), resin.critical_dose)
     edgeless = missing(found.edges or executed.edges, optics.fwhm(spot))
-    lost = lost_in_motion((wanted or commanded).figures, executed.figures, toolpath, design, process)
+    lost = lost_in_motion((wanted or commanded).figures, executed.figures, shipped.path, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,
-        start=measure(first, design, target, process, sent=first_sent),
+        start=first.commanded,
         warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
-        window=process_window(exposed, design, target, process, widths=widths),
+        window=process_window(shipped.executed, design, target, process, widths=widths),
         limit=reachable(design, target, process),
         wanted=wanted,
         inspection=found,
         unfinished=solution.unfinished,
         stopped=solution.stopped,
     )
-    return Plan(design, process, settings, target, start, solution, toolpath, run, program, result, at.notes)
+    return Plan(design, process, settings, target, start, solution, shipped, result, at.notes)
 
 
 def _measuring(progress: Listener | None, solution: Solution) -> None:
@@ -178,13 +185,3 @@ def reachable(design: Design, target: Target, process: Process) -> Limit | None:
     if design.area.area > _LIMIT_FWHM2 * optics.fwhm(spot) ** 2 or pixels > _LIMIT_PIXELS:
         return None
     return limit(design, target, spot, process.resin.critical_dose, final_loss(design, target, process))
-
-
-def _read(program: str, machine: Machine) -> tuple[Toolpath, Sent]:
-    """The toolpath that a program says, and what is sent for each move of it."""
-    said = gcode.read(
-        program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
-    )
-    path, row = convert.toolpath_of(said.moves, machine)
-    first = np.diff(row, prepend=-1) > 0
-    return path, Sent(np.where(first, said.characters[row], 0), program.count("\n"))

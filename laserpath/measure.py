@@ -1,29 +1,23 @@
-"""A toolpath, exposed and measured: as its G-code commands, and as the controller executes it.
-
-*Commanded* takes power/feed as written. *Executed* cuts every move into pieces of the speed that
-the controller's planner reaches, with the power that it then gives (`gcode.motion`).
-"""
+"""A program, exposed and measured against its design, as commanded and as executed (`program`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 import gcode
 from gcode.motion import peak_rate
-from laserpath import convert, optics
-from laserpath.arrays import Indices
+from laserpath import optics
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
-from laserpath.metrics import DEFOCUS, cure_figures, edge_errors, with_path
+from laserpath.metrics import DEFOCUS, cure_figures, edge_errors
+from laserpath.program import Shipped, Transmitted
 from laserpath.quantities import place
 from laserpath.results import Edges, Figures, Measurement
-from laserpath.types import Design, Machine, Process, Target, Toolpath
+from laserpath.types import Design, Process, Target, Toolpath
 
-EXECUTED_PIECE_FWHM = 0.5
-_LAG_STEP = 1e-3
-"""s; a lag is followed in steps of a quarter of its time constant, or of this."""
 _LISTED = 3
 _LOST = 0.05
 """Of the outline or of the area, lost between command and execution: more is warned of."""
@@ -42,72 +36,56 @@ class Lost:
         return f"{self.wrong}; {self.mend}" if self.mend else self.wrong
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The G-code of a toolpath. characters: (N,) of each move, line ends included.  lines: of the program."""
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """A program's light on a design. target: of that design, on the grid that the dose is computed on."""
 
-    characters: Indices
-    lines: int
+    program: Shipped
+    design: Design
+    target: Target
 
+    @cached_property
+    def commanded(self) -> Measurement:
+        """As the program says it."""
+        return self.of(self.program.commanded)
 
-def measure(
-    path: Toolpath, design: Design, target: Target, process: Process, *, sent: Sent | None = None
-) -> Measurement:
-    """The figures of a toolpath as commanded; what is sent for it sets the time on a slow line."""
-    return expose(path, execute(path, process, sent), path, design, target, process, sent)
+    @cached_property
+    def executed(self) -> Measurement:
+        """With the speeds and powers that the controller really gives."""
+        return self.of(self.program.executed)
 
+    @property
+    def counted(self) -> tuple[Measurement, ...]:
+        """What a program is judged by: both, or only what is executed where power does not follow speed."""
+        return (self.commanded, self.executed) if self.program.power_follows else (self.executed,)
 
-def measure_executed(
-    path: Toolpath, design: Design, target: Target, process: Process, *, sent: Sent | None = None
-) -> Measurement:
-    """The figures of a toolpath with the speeds and powers that the controller really gives."""
-    run = execute(path, process, sent)
-    return expose(shone(run, process), run, path, design, target, process, sent)
+    @property
+    def epe_p95(self) -> float:
+        """What 95 % of the edge keep, in FWHM, in all that counts: a tolerance's measure."""
+        return max(one.figures.epe_p95 for one in self.counted)
 
-
-def execute(path: Toolpath, process: Process, sent: Sent | None = None) -> gcode.motion.Executed:
-    """What the controller does with a toolpath, the way from the work zero included."""
-    machine = process.machine
-    characters = np.full(len(path), gcode.motion.LINE_CHARACTERS) if sent is None else sent.characters
-    return gcode.motion.execute(
-        convert.to_moves(from_zero(path, machine), machine),
-        convert.controller(machine),
-        characters=np.concatenate([[0], characters]),
-        power_levels=machine.power_levels,
-        longest=EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
-    )
-
-
-def as_executed(path: Toolpath, process: Process, sent: Sent | None = None) -> Toolpath:
-    """The toolpath in pieces of the speed and power that the controller really gives."""
-    return shone(execute(path, process, sent), process)
-
-
-def shone(run: gcode.motion.Executed, process: Process) -> Toolpath:
-    """Where the spot really shines, with the lag of its mirrors and its laser."""
-    moves = gcode.motion.lagged(run.moves(), convert.lag(process.machine), _LAG_STEP)
-    return convert.from_moves(moves, process.machine)
+    def of(self, path: Toolpath) -> Measurement:
+        """What shines along a path, with the times and lengths of the program."""
+        spot, grid = self.program.process.spot, self.target.grid
+        critical = self.program.process.resin.critical_dose
+        dose = accurate_model(grid, spot).dose(path)
+        blurred = accurate_model(grid, optics.widened(spot, DEFOCUS)).dose(path)
+        edges = edge_errors(dose, grid, self.design, spot, critical)
+        if not np.isfinite(dose).all():
+            raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
+        figures = cure_figures(dose, blurred, edges, self.target, self.design, spot, critical)
+        return Measurement(replace(figures, **self.program.motion.as_dict()), grid, dose, edges)
 
 
 def expose(
-    exposed: Toolpath,
-    run: gcode.motion.Executed,
     path: Toolpath,
     design: Design,
     target: Target,
     process: Process,
-    sent: Sent | None,
-) -> Measurement:
-    """Measure the dose of one toolpath, with the times and lengths of another that is executed as `run`."""
-    spot, critical = process.spot, process.resin.critical_dose
-    grid = target.grid
-    dose = accurate_model(grid, spot).dose(exposed)
-    blurred = accurate_model(grid, optics.widened(spot, DEFOCUS)).dose(exposed)
-    edges = edge_errors(dose, grid, design, spot, critical)
-    if not np.isfinite(dose).all():
-        raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
-    figures = cure_figures(dose, blurred, edges, target, design, spot, critical)
-    return Measurement(with_motion(figures, path, run, process, sent), grid, dose, edges)
+    transmitted: Transmitted | None = None,
+) -> Exposure:
+    """The exposure of a toolpath of which no text is written."""
+    return Exposure(Shipped(path, process, transmitted), design, target)
 
 
 def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:
@@ -164,29 +142,3 @@ def _why_slow(figures: Figures, path: Toolpath, process: Process) -> tuple[str, 
 def speed_key(speed: float) -> str:
     """A highest speed, mm/s, as the shipped profiles have it, per minute."""
     return f"speed_max_mm_per_min = {float(f'{60 * speed:.2g}'):g}"
-
-
-def from_zero(path: Toolpath, machine: Machine) -> Toolpath:
-    """The path with a travel from the work zero, where the head stands when the program starts."""
-    return Toolpath(
-        np.vstack([np.zeros((1, 2)), path.xy]),
-        np.concatenate([[0.0], path.power]),
-        np.concatenate([[min(machine.rapid_speed)], path.speed]),
-    )
-
-
-def with_motion(
-    figures: Figures, path: Toolpath, run: gcode.motion.Executed, process: Process, sent: Sent | None
-) -> Figures:
-    """The figures of the path, the approach from the work zero included."""
-    path = from_zero(path, process.machine)
-    motion = gcode.motion.profile(convert.to_moves(path, process.machine), convert.limits(process.machine))
-    return with_path(
-        figures,
-        path.length,
-        path.on,
-        path.length / path.speed,
-        time=run.write_time,
-        lines=sent.lines if sent else 0,
-        rate=peak_rate(motion.duration / motion.slowing, process.machine.look_ahead),
-    )

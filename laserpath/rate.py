@@ -17,8 +17,8 @@ import numpy as np
 import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Floats
-from laserpath.measure import from_zero
 from laserpath.pace import steadiness
+from laserpath.program import from_zero
 from laserpath.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.variables import runs

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 from laserpath.arrays import Bools, Floats, Indices, frozen_array
 from laserpath.types import Grid, Point, Toolpath
@@ -32,6 +33,27 @@ class Solution:
     def unfinished(self) -> str:
         """How it ended where more iterations might have done more, in words; else nothing."""
         return "" if self.converged else self.result
+
+
+@dataclass(frozen=True, slots=True)
+class MotionFigures:
+    """The figures of a program that do not depend on its light. Times s, lengths mm.
+
+    toggles: how often the laser goes on or off.  lines: of the program.  segment_rate: moves/s that the
+    busiest `look_ahead` moves ask of the link (write_time counts its limit).
+    """
+
+    write_time: float
+    ideal_time: float
+    write_length: float
+    travel_length: float
+    toggles: int
+    lines: int
+    segment_rate: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import gcode
-from laserpath.measure import measure, measure_executed
+from laserpath.measure import Exposure
 from laserpath.optimise import Progress
 from laserpath.pace import TIME_WEIGHTS
+from laserpath.program import Shipped
 from laserpath.results import Solution
 from laserpath.stages import solve
 from laserpath.types import Design, Process, Settings, Target, Toolpath
@@ -41,13 +41,13 @@ def solve_within(
     progress: Callable[[Progress], None] | None = None,
     *,
     stopped: bool = False,
-    ship: Callable[[Toolpath], Toolpath] = lambda path: path,
+    ship: Callable[[Toolpath], Shipped] | None = None,
 ) -> Solution:
     """The solution at the quality's weight, or the fastest found that keeps `max_epe_fwhm`.
 
     Where none keeps it, the truest. A solution that the user stopped is the last one; `stopped`: the user
-    did so already, and the start is only made executable.  ship: what the G-code of a path says, in all its
-    passes, which is what has to keep the tolerance.
+    did so already, and the start is only made executable.  ship: the program of a path, in all its passes,
+    which is what has to keep the tolerance; None: the path itself.
     """
     if stopped:
         solution = solve(start, design, process, replace(settings, iterations=0))
@@ -56,15 +56,11 @@ def solve_within(
     if limit is None:
         return solve(start, design, process, settings, progress, weight)
 
-    # Where the power does not follow the speed, only what is executed counts: see `program.export`.
-    follows = gcode.dialect(process.machine.dialect).dynamic_power
-    scored = (measure, measure_executed) if follows else (measure_executed,)
-
     def attempt(weight: float) -> _Tried:
         solution = solve(start, design, process, settings, progress, weight)
-        path = ship(solution.toolpath)
-        found = [how(path, design, target, process).figures for how in scored]
-        return _Tried(solution, max(one.epe_p95 for one in found), found[0].write_time)
+        path = solution.toolpath
+        program = ship(path) if ship else Shipped(path, process)
+        return _Tried(solution, Exposure(program, design, target).epe_p95, program.run.write_time)
 
     tried = [attempt(weight)]
     kept = tried[0].epe_p95 <= limit

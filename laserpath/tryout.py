@@ -20,11 +20,10 @@ from laserpath import convert
 from laserpath.arrays import Bools, Floats, Indices
 from laserpath.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
 from laserpath.dose import DoseModel
-from laserpath.measure import as_executed
 from laserpath.objective import Objective
 from laserpath.optimise import Progress, Schedule, optimise, reach, tune
 from laserpath.pace import TIME_WEIGHTS, Pace, unhindered
-from laserpath.program import exported
+from laserpath.program import Shipped, exported
 from laserpath.rate import executable
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Process, Settings, Target, Toolpath
@@ -130,7 +129,7 @@ class _Trial:
         if found.stopped:
             raise _Stopped(found.toolpath)
         path = executable(found.toolpath, process.spot, process.machine, pace.weight)
-        both = (path, as_executed(exported(path, process, settings), process))
+        both = (path, Shipped(exported(path, process, settings), process).executed)
         loss = np.mean([objective.per_pixel(model.dose(one)) for one in both], axis=0)
         times = pace.weight / pace.unit * regions.times(found.toolpath, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)

@@ -16,7 +16,7 @@ from laserpath import optics, profiles
 from laserpath.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
 from laserpath.convert import spoken
 from laserpath.errors import InputError
-from laserpath.measure import lost_in_motion, measure
+from laserpath.measure import expose, lost_in_motion
 from laserpath.resin import line_energy
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
@@ -75,7 +75,7 @@ def test_the_stage_writes_a_small_cell():
 def test_a_path_that_is_dark_is_measured_without_an_error():
     target = rasterise(CELL, grid_for(CELL, FINE.spot, 4))
     dark = Toolpath(np.array([[0.0, 0], [0.02, 0]]), np.zeros(1), np.full(1, 50.0))
-    figures = measure(dark, CELL, target, FINE).figures
+    figures = expose(dark, CELL, target, FINE).commanded.figures
     wanted = replace(figures, undercure=0.0, missing_edges=0)
     lost = lost_in_motion(wanted, replace(figures, segment_rate=600.0), dark, CELL, FINE)
     assert lost is not None

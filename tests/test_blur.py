@@ -13,7 +13,7 @@ from laserpath.blur import Blur
 from laserpath.curve import initial_curve
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
-from laserpath.measure import measure
+from laserpath.measure import expose
 from laserpath.objective import Objective
 from laserpath.optimise import Schedule, optimise, tune
 from laserpath.resin import path_energy
@@ -125,7 +125,7 @@ def test_edges_are_truer_out_of_focus_and_nearly_as_true_in_it(process):
     )
     assert robust[1] < 0.95 * sharp[1]
     assert robust[0] < sharp[0] + 0.02
-    assert measure(paths[1], FORK, target, process).figures.missing_edges == 0
+    assert expose(paths[1], FORK, target, process).commanded.figures.missing_edges == 0
 
 
 def test_the_report_shows_the_width_that_was_asked_for_and_the_program_names_it():

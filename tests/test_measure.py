@@ -8,8 +8,9 @@ import shapely
 from builders import SPOT, coordinates, design, path
 
 from laserpath.dose.segments import to_points
-from laserpath.measure import Sent, measure, measure_executed
+from laserpath.measure import expose
 from laserpath.optics import energy_outside, profile
+from laserpath.program import Transmitted
 from laserpath.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.types import Machine, Process, Toolpath
 
@@ -27,7 +28,7 @@ IDEAL = replace(PROCESS, machine=Machine(acceleration=(1e9, 1e9), junction_devia
 
 def test_the_dose_holds_the_energy_of_the_path_but_for_the_tails_beyond_the_grid():
     """A lone part: what an Airy spot has outside the dark rim is lost, and nothing comes in from copies."""
-    found = measure(PATH, BAR, TARGET, PROCESS)
+    found = expose(PATH, BAR, TARGET, PROCESS).commanded
     energy = (PATH.line_energy * PATH.length).sum()
     outside = energy_outside(PROCESS.spot, MARGIN_FWHM * PROCESS.spot.fwhm)
     assert 1 - outside < found.dose.sum() * found.grid.pixel_area / energy < 1
@@ -40,23 +41,23 @@ def test_the_dose_of_a_lone_part_is_the_plain_sum_of_its_spots():
         energy * profile(PROCESS.spot, x - at[0], y - at[1])
         for at, energy in zip(points.xy, points.energy, strict=True)
     )
-    found = measure(PATH, BAR, TARGET, PROCESS).dose
+    found = expose(PATH, BAR, TARGET, PROCESS).commanded.dose
     np.testing.assert_allclose(found, plain, atol=1e-4 * plain.max())
 
 
 def test_executed_by_an_ideal_controller_is_what_was_commanded():
     """So slow that GRBL's tick of 10 ms, the last of which is dark before a stop, is 0.02 FWHM long."""
     slow = replace(PATH, speed=np.full(5, 0.2))
-    commanded = measure(slow, BAR, TARGET, IDEAL)
-    executed = measure_executed(slow, BAR, TARGET, IDEAL)
+    commanded = expose(slow, BAR, TARGET, IDEAL).commanded
+    executed = expose(slow, BAR, TARGET, IDEAL).executed
     np.testing.assert_allclose(executed.dose, commanded.dose, atol=0.02 * commanded.dose.max())
     assert executed.dose.sum() == pytest.approx(commanded.dose.sum(), rel=5e-3)
     assert executed.dose.sum() < commanded.dose.sum()
 
 
 def test_a_real_controller_changes_the_dose_but_not_the_path_s_figures():
-    commanded = measure(PATH, BAR, TARGET, PROCESS, sent=Sent(np.full(len(PATH), 25), 17))
-    executed = measure_executed(PATH, BAR, TARGET, PROCESS, sent=Sent(np.full(len(PATH), 25), 17))
+    commanded = expose(PATH, BAR, TARGET, PROCESS, Transmitted(np.full(len(PATH), 25), 17)).commanded
+    executed = expose(PATH, BAR, TARGET, PROCESS, Transmitted(np.full(len(PATH), 25), 17)).executed
     assert np.abs(executed.dose - commanded.dose).max() > 1e-4 * commanded.dose.max()
     # In M4 the power follows the speed, so the energy is nearly kept.
     assert executed.dose.sum() == pytest.approx(commanded.dose.sum(), rel=0.1)
@@ -74,7 +75,7 @@ def test_a_real_controller_changes_the_dose_but_not_the_path_s_figures():
 
 
 def test_times_and_lengths_include_the_way_from_the_work_zero():
-    found = measure(PATH, BAR, TARGET, PROCESS).figures
+    found = expose(PATH, BAR, TARGET, PROCESS).commanded.figures
     approach = np.hypot(1.05, 1.05)
     assert found.write_length == pytest.approx(0.9 + 0.1 + 0.9 + 0.85)
     assert found.travel_length == pytest.approx(approach + 0.05)
@@ -86,28 +87,30 @@ def test_times_and_lengths_include_the_way_from_the_work_zero():
 
 def test_a_slow_controller_takes_longer_and_an_ideal_one_the_ideal_time():
     slow = [replace(PROCESS, machine=Machine(acceleration=(a, a))) for a in (100.0, 500.0, 5000.0)]
-    times = [measure(PATH, BAR, TARGET, process).figures.write_time for process in slow]
+    times = [expose(PATH, BAR, TARGET, process).commanded.figures.write_time for process in slow]
     assert times[0] > times[1] > times[2]
-    ideal = measure(PATH, BAR, TARGET, IDEAL).figures
+    ideal = expose(PATH, BAR, TARGET, IDEAL).commanded.figures
     assert ideal.write_time <= ideal.ideal_time * 1.001
 
 
 def test_twice_the_power_is_twice_the_largest_dose():
     twice = replace(PATH, power=2 * PATH.power)
-    once = measure(PATH, BAR, TARGET, PROCESS).figures.dose_max
-    assert measure(twice, BAR, TARGET, PROCESS).figures.dose_max == pytest.approx(2 * once)
+    once = expose(PATH, BAR, TARGET, PROCESS).commanded.figures.dose_max
+    assert expose(twice, BAR, TARGET, PROCESS).commanded.figures.dose_max == pytest.approx(2 * once)
 
 
 def test_a_fine_polyline_needs_a_higher_segment_rate():
     x = np.linspace(1.05, 1.95, 181)
     fine = path(np.stack([x, np.full(181, 1.1)], axis=1), 20 * LEVEL)
     coarse = path(fine.xy[[0, -1]], 20 * LEVEL)
-    rates = [measure(p, BAR, TARGET, PROCESS).figures.segment_rate for p in (coarse, fine)]
+    rates = [expose(p, BAR, TARGET, PROCESS).commanded.figures.segment_rate for p in (coarse, fine)]
     assert rates[1] > 20 * rates[0]
 
 
 def test_an_empty_path_cures_nothing_and_is_measured_all_the_same():
-    found = measure(Toolpath(np.ones((1, 2)), np.zeros(0), np.zeros(0)), BAR, TARGET, PROCESS).figures
+    found = expose(
+        Toolpath(np.ones((1, 2)), np.zeros(0), np.zeros(0)), BAR, TARGET, PROCESS
+    ).commanded.figures
     assert found.iou == 0
     assert found.missing_edges == found.samples
     assert found.undercure == pytest.approx(0.2)

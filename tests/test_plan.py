@@ -12,7 +12,8 @@ from shapes import NODING
 import gcode
 import laserpath
 from laserpath import convert
-from laserpath.measure import Sent, measure
+from laserpath.measure import expose
+from laserpath.program import Transmitted
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
 QUICK = laserpath.Settings(initial="contour", iterations=120)
@@ -70,8 +71,8 @@ def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     machine = bracket.process.machine
     said = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
     shipped = convert.from_moves(said.moves, machine)
-    sent = Sent(said.characters, bracket.program.count("\n"))
-    again = measure(shipped, bracket.design, bracket.target, bracket.process, sent=sent)
+    sent = Transmitted(said.characters, bracket.program.count("\n"))
+    again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).commanded
     assert again.figures == bracket.report.commanded.figures
 
 

@@ -15,7 +15,7 @@ import gcode
 import laserpath
 from laserpath import profiles
 from laserpath.convert import envelope
-from laserpath.measure import measure_executed
+from laserpath.measure import expose
 from laserpath.types import Design, Machine, Process, Settings
 
 BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid_size=NODING), "bracket")
@@ -71,7 +71,7 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
 def test_power_for_the_actual_speed_is_truer_than_the_planned_one(name: str) -> None:
     plan = planned(name)
-    raw = measure_executed(plan.solution.toolpath, plan.design, plan.target, plan.process)
+    raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed
     assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
     assert plan.report.executed.figures.dose_max < raw.figures.dose_max
 
@@ -92,7 +92,7 @@ def test_a_late_laser_is_told_early() -> None:
         power_max=100, lag=2e-4, laser_on_delay=5e-4, laser_off_delay=4e-4,
     )  # fmt: skip
     plan = laserpath.plan(BRACKET, Process(machine=late), QUICK)
-    raw = measure_executed(plan.solution.toolpath, plan.design, plan.target, plan.process)
+    raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed
     assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
 
 

@@ -10,7 +10,7 @@ from builders import FWHM, SPOT, path
 import gcode
 from gcode.motion import peak_rate
 from laserpath.convert import envelope
-from laserpath.measure import measure_executed
+from laserpath.measure import expose
 from laserpath.program import write_program
 from laserpath.rate import crowding, executable, share_of_speed, steady, thin
 from laserpath.smooth import to_levels
@@ -162,4 +162,4 @@ def test_planning_and_checking_ask_the_same_of_the_link():
 def measured(drawn, design, process):
     """The figures as executed."""
     target = rasterise(design, grid_for(design, process.spot, 4))
-    return measure_executed(drawn, design, target, process).figures
+    return expose(drawn, design, target, process).executed.figures

@@ -10,7 +10,7 @@ from builders import SPOT, design
 from laserpath.curve import initial_curve
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
-from laserpath.measure import measure
+from laserpath.measure import expose
 from laserpath.objective import Objective
 from laserpath.optimise import tune
 from laserpath.results import Solution
@@ -34,7 +34,7 @@ def solved(process: Process, progress=None) -> Solution:
 
 
 def figures(toolpath: Toolpath, process: Process):
-    return measure(toolpath, TEE, TARGET, process).figures
+    return expose(toolpath, TEE, TARGET, process).commanded.figures
 
 
 @pytest.fixture(scope="module")

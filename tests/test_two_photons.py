@@ -19,7 +19,7 @@ from laserpath.curve import initial_curve, join
 from laserpath.dose import DoseModel
 from laserpath.errors import InputError
 from laserpath.framing import LAPS, frame_dose, frame_path
-from laserpath.measure import lost_in_motion, measure, measure_executed
+from laserpath.measure import expose, lost_in_motion
 from laserpath.objective import Objective
 from laserpath.optimise import Schedule, optimise, reach, tune
 from laserpath.resin import line_energy, path_energy
@@ -231,7 +231,8 @@ def test_what_a_slow_link_loses_of_a_path_that_does_not_mind_it_is_told():
         tune(initial_curve(TEE, process, SETTINGS), MODEL, OBJECTIVE, process.machine), process.machine, SPOT
     )
     target = rasterise(TEE, GRID)
-    both = [how(path, TEE, target, process).figures for how in (measure, measure_executed)]
+    exposure = expose(path, TEE, target, process)
+    both = [exposure.commanded.figures, exposure.executed.figures]
     sentence = str(lost_in_motion(*both, path, TEE, process))
     assert "the link keeps up with 10 of" in sentence and "or a faster link" in sentence
     assert advised(sentence) < 5

@@ -9,7 +9,7 @@ from builders import SPOT, design, path
 
 from laserpath.dose import accurate_model
 from laserpath.errors import InputError
-from laserpath.measure import as_executed, measure, measure_executed
+from laserpath.measure import expose
 from laserpath.metrics import DEFOCUS, EPE_CAP_FWHM, best_exposure
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Process, Resin, Toolpath
@@ -37,11 +37,11 @@ def window(exposed):
     return process_window(exposed, BAR, TARGET, PROCESS)
 
 
-@pytest.mark.parametrize("how", [measure, measure_executed])
-def test_its_middle_is_what_is_measured_of_the_plan(exposed, how):
-    figures = how(exposed, BAR, TARGET, PROCESS).figures
-    shone = exposed if how is measure else as_executed(exposed, PROCESS)
-    found = process_window(shone, BAR, TARGET, PROCESS)
+@pytest.mark.parametrize("which", ["commanded", "executed"])
+def test_its_middle_is_what_is_measured_of_the_plan(exposed, which):
+    exposure = expose(exposed, BAR, TARGET, PROCESS)
+    figures = getattr(exposure, which).figures
+    found = process_window(getattr(exposure.program, which), BAR, TARGET, PROCESS)
     middle = WIDTHS.index(1.0), DOSES.index(1.0)
     assert found.epe_mean[middle] == pytest.approx(figures.epe_mean, rel=1e-9)
     assert found.epe_p95[middle] == pytest.approx(figures.epe_p95, rel=1e-9)

@@ -12,7 +12,6 @@ from laserpath.metrics.figures import (
     cured_fraction,
     edge_errors,
     edges_at,
-    with_path,
 )
 from laserpath.metrics.inspection import inspect
 from laserpath.metrics.places import summary, unprintable
@@ -35,5 +34,4 @@ __all__ = [
     "rounded_off",
     "summary",
     "unprintable",
-    "with_path",
 ]

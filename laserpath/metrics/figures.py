@@ -16,7 +16,6 @@ and t = ½ + (D − D_c)/(p g) the line's place, 0 to 1 across the square (Scard
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
@@ -159,19 +158,3 @@ def cure_figures(
         write_time=0.0, ideal_time=0.0, write_length=0.0, travel_length=0.0,
         toggles=0, lines=0, segment_rate=0.0,
     )  # fmt: skip
-
-
-def with_path(
-    figures: Figures, length: Floats, on: Bools, ideal: Floats, *, time: float, rate: float, lines: int
-) -> Figures:
-    """The figures completed by the path's: length (N,) mm, on (N,), ideal duration (N,) s of each move."""
-    return replace(
-        figures,
-        write_time=time,
-        ideal_time=float(ideal.sum()),
-        write_length=float(length[on].sum()),
-        travel_length=float(length[~on].sum()),
-        toggles=int(np.abs(np.diff(np.concatenate([[0], on.astype(np.int64), [0]]))).sum()),
-        lines=lines,
-        segment_rate=rate,
-    )

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 
 import gcode
-from laserpath import convert, files, framing, optics, project, toolpath_svg
+from laserpath import files, framing, optics, project, toolpath_svg
 from laserpath.arrays import Bools, Floats
 from laserpath.attenuation import check_exposes
 from laserpath.dose import DoseModel, accurate_model
-from laserpath.measure import execute, shone
 from laserpath.optimise import Progress, outcome
-from laserpath.program import header, write_program
+from laserpath.program import Shipped, header
 from laserpath.relief.layout import Layout, lay_out
 from laserpath.relief.lines import PITCH_FWHM
 from laserpath.relief.solve import Residual, Solved, solve
@@ -45,9 +44,10 @@ class ReliefFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliefPlan:
-    """Everything that one walk made. `toolpath` is the G-code parsed back; doses are on `grid`, mJ/mm².
+    """Everything that one walk made. Doses are on `grid`, mJ/mm².
 
-    wanted: what each place of the grid shall get.  dose: as executed by the controller.
+    shipped: its program, read back and executed.  wanted: what each place of the grid shall get.
+    dose: as executed by the controller.
     """
 
     relief: Relief
@@ -55,8 +55,7 @@ class ReliefPlan:
     settings: Settings
     grid: Grid
     wanted: Residual
-    toolpath: Toolpath
-    program: str
+    shipped: Shipped
     dose: Floats
     commanded: ReliefFigures
     executed: ReliefFigures
@@ -75,9 +74,19 @@ class ReliefPlan:
         return header(self.design, self.process, self.settings, self.warnings)
 
     @property
+    def toolpath(self) -> Toolpath:
+        """What the G-code says, parsed back."""
+        return self.shipped.path
+
+    @property
     def run(self) -> gcode.motion.Executed:
-        """What the controller does."""
-        return execute(self.toolpath, self.process)
+        """What the controller does with it."""
+        return self.shipped.run
+
+    @property
+    def program(self) -> str:
+        """The G-code."""
+        return self.shipped.text
 
     def write(
         self, folder: str | Path = ".", *, frame: bool = False, save_project: bool = False
@@ -131,17 +140,14 @@ def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = No
         *_no_room(layout.ramp, roomy),
         *_too_coarse(wanted, layout.speed, process),
     )
-    program = write_program(path, design, process, settings, warnings)
-    spoken = gcode.dialect(machine.dialect)
-    shipped = convert.from_moves(gcode.parse(program, spoken, machine.s_max), machine)
-    model, run = accurate_model(grid, spot), execute(shipped, process)
-    exposed = shone(run, process)
-    check_exposes(exposed, shipped, path, design, process, settings)
-    dose, inside = model.dose(exposed), _within(grid, design)
+    shipped = Shipped.written(path, design, process, settings, warnings)
+    check_exposes(shipped.executed, shipped.path, path, design, process, settings)
+    model, seconds = accurate_model(grid, spot), shipped.run.write_time
+    dose, inside = model.dose(shipped.executed), _within(grid, design)
     return ReliefPlan(
-        relief, process, settings, grid, wanted, shipped, program, dose,
-        commanded=_figures(model.dose(shipped), wanted, inside, run.write_time),
-        executed=_figures(dose, wanted, inside, run.write_time),
+        relief, process, settings, grid, wanted, shipped, dose,
+        commanded=_figures(model.dose(shipped.path), wanted, inside, seconds),
+        executed=_figures(dose, wanted, inside, seconds),
         loss=found.loss, warnings=warnings, design=design,
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ critical doses.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from itertools import pairwise
 
@@ -17,19 +16,11 @@ from scipy import ndimage
 
 from laserpath.arrays import Floats
 from laserpath.metrics import cured_fraction
-from laserpath.results import Figures, Measurement
+from laserpath.results import Measurement, MotionFigures
 from laserpath.types import Grid, Point, Resin
-
-OF_PATH = (
-    "write_time", "ideal_time", "write_length", "travel_length", "toggles", "lines", "segment_rate"
-)  # fmt: skip
-"""Figures that do not depend on the light."""
 
 _FINER, _FINEST = 4, 1 << 24
 """Of an outline: how many times finer than the grid, and how many pixels at most."""
-
-NONE = Figures(**{f.name: math.nan for f in fields(Figures)})  # type: ignore[arg-type]
-"""What is known before anything is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +58,8 @@ class Outcome:
     measured: Measurement | None = None
 
 
-def light(dose: Floats, grid: Grid, resin: Resin, along: Figures) -> Light:
-    """The figures of a dose; along: those of the path that leads to it."""
+def light(dose: Floats, grid: Grid, resin: Resin, motion: MotionFigures) -> Light:
+    """The figures of a dose; motion: those of the program that leads to it."""
     row, column = np.unravel_index(int(np.argmax(dose)), dose.shape)
     area, critical = grid.pixel_area, resin.critical_dose
     return Light(
@@ -79,7 +70,7 @@ def light(dose: Floats, grid: Grid, resin: Resin, along: Figures) -> Light:
         ),
         cured=float(cured_fraction(dose, critical).sum() * area),
         over_dosed=float(cured_fraction(dose, resin.over_dose * critical).sum() * area),
-        **{name: getattr(along, name) for name in OF_PATH},
+        **motion.as_dict(),
     )
 
 

@@ -12,6 +12,7 @@ import shapely
 
 import gcode
 from laserpath import files, optics
+from laserpath.program import Shipped
 from laserpath.results import Edges, Figures
 from laserpath.simulation.figures import Outcome, outline
 from laserpath.types import Design, Point, Process, Toolpath
@@ -31,9 +32,8 @@ class Tuned:
 class Simulation:
     """A program of any tool on one machine and resin, exposed and measured.
 
-    process: with the dialect that the program was read in.  toolpath: as commanded, mm of the design.
-    run: as the controller executes it, from the work zero.  executed, commanded: what that exposes.
-    shift: mm by which the program was moved onto its design.  best: with another power, executed.
+    process: with the dialect that the program was read in.  shipped: the program, on its design where it was
+    aligned.  executed, commanded: what that exposes.  best: with another power, executed.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was asked for.
     head: the program's first comments.
     """
@@ -41,15 +41,28 @@ class Simulation:
     name: str
     process: Process
     design: Design | None
-    toolpath: Toolpath
-    run: gcode.motion.Executed
+    shipped: Shipped
     commanded: Outcome
     executed: Outcome
-    shift: Point = (0.0, 0.0)
     best: Tuned | None = None
     within: float | None = None
     warnings: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
+
+    @property
+    def toolpath(self) -> Toolpath:
+        """As commanded, mm of the design."""
+        return self.shipped.commanded
+
+    @property
+    def run(self) -> gcode.motion.Executed:
+        """As the controller executes it, from the work zero."""
+        return self.shipped.run
+
+    @property
+    def shift(self) -> Point:
+        """How far the program was moved onto its design, mm."""
+        return self.shipped.shift
 
     @cached_property
     def cured(self) -> shapely.MultiPolygon:
@@ -65,8 +78,7 @@ class Simulation:
     @property
     def _scored(self) -> tuple[Outcome, ...]:
         """Where the power does not follow the speed, what is commanded says nothing."""
-        follows = gcode.dialect(self.process.machine.dialect).dynamic_power
-        return (self.commanded, self.executed) if follows else (self.executed,)
+        return (self.commanded, self.executed) if self.shipped.power_follows else (self.executed,)
 
     @property
     def within_tolerance(self) -> bool:

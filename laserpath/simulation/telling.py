@@ -10,9 +10,10 @@ from laserpath import optics
 from laserpath.arrays import Floats
 from laserpath.measure import missing
 from laserpath.metrics import rounded_off
+from laserpath.program import Shipped
 from laserpath.quantities import place
 from laserpath.report.rows import area, number
-from laserpath.simulation.exposing import Exposed, Found
+from laserpath.simulation.exposing import Found
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Design, Point, Process
 
@@ -53,7 +54,7 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
 
 
 def of_place(
-    found: Found, exposed: Exposed, design: Design | None, process: Process, aligned: bool
+    found: Found, shipped: Shipped, design: Design | None, process: Process, aligned: bool
 ) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
     fwhm, grid = optics.fwhm(process.spot), found.executed.grid
@@ -65,7 +66,7 @@ def of_place(
     if design is None or found.executed.measured is None:
         return
     measured = found.executed.measured
-    x, y = (_middle(design.bounds) - _middle(lit_box(exposed.executed))).tolist()
+    x, y = (_middle(design.bounds) - _middle(lit_box(shipped.executed))).tolist()
     if not aligned and measured.figures.iou < _APART and max(abs(x), abs(y)) > _NEAR_FWHM * fwhm:
         yield (
             f"what is exposed lies elsewhere than the design: its middle would have to move by "

@@ -9,14 +9,14 @@ import numpy as np
 
 import gcode
 from gcode.move import Kind
-from laserpath import convert, measure, optics
+from laserpath import convert, optics
 from laserpath.arrays import Floats
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.errors import InputError
-from laserpath.measure import Sent
 from laserpath.placement import Placed, placed
+from laserpath.program import EXECUTED_PIECE_FWHM, Shipped, Transmitted
 from laserpath.simulation import source
-from laserpath.simulation.exposing import Exposed, expose, shift_onto, tuned
+from laserpath.simulation.exposing import exposures, shift_onto, tuned
 from laserpath.simulation.plane import Height, Layer, darkened, flat, layer
 from laserpath.simulation.result import Simulation
 from laserpath.simulation.source import Program, Source
@@ -65,23 +65,21 @@ def simulate(
     at = None if design is None else _placed(design, process, settings, _lit(chosen, read.moves))
     drawn, notes = (at.design, at.notes) if at else (None, ())
     tell("executing")
-    exposed = _execute(read, chosen, process)
+    shipped = _shipped(read, chosen, process)
     tell("exposing")
-    shift = (0.0, 0.0)
     if drawn is not None and choices.align:
-        shift = shift_onto(drawn, exposed, process, settings, read.name)
-        exposed = exposed.moved(shift)
-    found = expose(exposed, drawn, process, settings, read.name)
+        shipped = shipped.moved(shift_onto(drawn, shipped, settings, read.name))
+    found = exposures(shipped, drawn, settings, read.name)
     tell("measuring")
     return Simulation(
-        name=read.name, process=process, design=drawn, toolpath=exposed.commanded, run=exposed.run,
-        commanded=found.commanded, executed=found.executed, shift=shift,
+        name=read.name, process=process, design=drawn, shipped=shipped,
+        commanded=found.commanded, executed=found.executed,
         best=None if drawn is None else tuned(found.executed, drawn, process),
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=(
-            *of_light(found, process), *of_shift(shift, optics.fwhm(process.spot)), *read.remarks,
+            *of_light(found, process), *of_shift(shipped.shift, optics.fwhm(process.spot)), *read.remarks,
             *chosen.remarks, *(drawn.warnings if drawn else ()), *notes,
-            *of_place(found, exposed, drawn, process, choices.align),
+            *of_place(found, shipped, drawn, process, choices.align),
         ),
     )  # fmt: skip
 
@@ -115,26 +113,23 @@ def _lit(chosen: Layer, moves: gcode.Moves) -> Floats:
     return np.concatenate([moves.xy[:-1][on], moves.xy[1:][on]])
 
 
-def _execute(read: Source, chosen: Layer, process: Process) -> Exposed:
+def _shipped(read: Source, chosen: Layer, process: Process) -> Shipped:
     """The moves of the chosen layer as commanded, and as the controller executes the whole file."""
     machine, moves = process.machine, read.moves
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, at = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
     of = row[at]
     first = np.diff(of, prepend=-1) > 0
-    sent = Sent(np.where(first, read.said.characters[of], 0), read.said.lines)
+    sent = Transmitted(np.where(first, read.said.characters[of], 0), read.said.lines)
     run = gcode.motion.execute(
         _from_zero(moves, machine),
         convert.controller(machine),
         characters=np.concatenate([[0], read.said.characters]),
         power_levels=machine.power_levels,
-        longest=measure.EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
+        longest=EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
     )
     kept = np.concatenate([[False], chosen.rows])[run.row]
-    run = replace(run, power=np.where(kept, run.power, 0.0))
-    # From above: where the head climbs, the spot stays in the plane.
-    above = replace(run, xyz=run.xyz * (1.0, 1.0, 0.0))
-    return Exposed(path, measure.shone(above, process), path, run, sent)
+    return Shipped(path, process, sent, execution=replace(run, power=np.where(kept, run.power, 0.0)))
 
 
 def _from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:

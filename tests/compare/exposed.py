@@ -13,7 +13,8 @@ import gcode
 from laserpath import Plan, Process, Settings, convert, metrics, optics, plan
 from laserpath.arrays import Floats
 from laserpath.dose import accurate_model
-from laserpath.measure import Sent, measure
+from laserpath.measure import expose
+from laserpath.program import Transmitted
 from laserpath.results import Edges, Figures
 from laserpath.stages import final_loss
 from laserpath.types import Design, Target
@@ -94,7 +95,9 @@ def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
     factor = metrics.best_exposure(dose, target.grid, design, spot, critical)
     path = replace(path, power=path.power * factor ** (1 / process.resin.order))
     program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
-    measured = measure(path, design, target, process, sent=Sent(np.full(len(path), 25), program.count("\n")))
+    measured = expose(
+        path, design, target, process, Transmitted(np.full(len(path), 25), program.count("\n"))
+    ).commanded
     return Print(name, measured.figures, moving(program), measured.dose, measured.edges)
 
 

@@ -17,7 +17,7 @@ from exposures import Job, make_job
 import laserpath
 from laserpath import Plan, Process, Settings, Spot, profiles
 from laserpath.cli import plan as command
-from laserpath.measure import lost_in_motion, measure_executed
+from laserpath.measure import expose, lost_in_motion
 from laserpath.profiles import fields
 from laserpath.report.advice import KINDS, Advice, advise
 from laserpath.report.page import facts_of
@@ -179,7 +179,7 @@ def foreign(
     lit = np.r_[False, np.ones(len(xy) - 2, dtype=bool)]
     drawn = Toolpath(xy, np.where(lit, 4.0 * feed / 50, 0.0), np.where(lit, feed, 100.0))
     target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
-    made = measure_executed(drawn, SQUARE, target, process)
+    made = expose(drawn, SQUARE, target, process).executed
     report = laserpath.results.Report(made, made, start=made)
     return facts_of(report, SQUARE, drawn, process, None, np.zeros(0)), drawn
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import gcode
-from laserpath.measure import as_executed, execute
+from laserpath.program import Shipped
 from laserpath.report import payload as told
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.payload import Exposed, payload
@@ -39,7 +39,7 @@ def unpacked(text: str) -> np.ndarray:
 
 def exposed_of(job: Job) -> Exposed:
     made = job.report.executed
-    run = execute(job.toolpath, job.process)
+    run = Shipped(job.toolpath, job.process).run
     return Exposed(job.toolpath, run, made.grid, made.dose, job.process, job.design, made.edges)
 
 
@@ -135,8 +135,9 @@ def test_the_laser_is_where_the_controller_has_it(exposed: Exposed, numbers: dic
 def test_lagging_mirrors_are_shown_where_they_shine() -> None:
     process = Process(machine=Machine(lag=0.002))
     job = make_job(Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "square"), process)
-    run = execute(job.toolpath, process)
-    shown, shines = track(run, process.machine), as_executed(job.toolpath, process)
+    shipped = Shipped(job.toolpath, process)
+    run, shines = shipped.run, shipped.executed
+    shown = track(run, process.machine)
     assert shown.xy[shown.power.argmax()] == pytest.approx(shines.xy[shines.power.argmax()])
     assert shown.t[-1] > run.write_time
 
