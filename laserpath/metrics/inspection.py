@@ -74,7 +74,7 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    edges = rounded_off(exposure, design, fwhm, critical_dose)
+    drawn, edges = exposure.edges, rounded_off(exposure, design, fwhm, critical_dose)
     wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),
@@ -82,7 +82,8 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
         wrong_outline=_without_edge(edges, design, fwhm),
-        rounded=int(exposure.edges.missing.sum() - edges.missing.sum()),
+        rounded=int(drawn.missing.sum() - edges.missing.sum()),
+        astray=int((edges.epe != drawn.epe)[~drawn.missing].sum()),
         edges=edges,
         missing=_largest(found.inside, grid, fwhm),
         excess=_largest(found.outside, grid, fwhm),

@@ -343,6 +343,7 @@ def test_of_many_kinds_three_are_told_and_all_are_listed() -> None:
     first = [one.split(",")[0] for one in told[:3]]
     assert first == ["1 feature lost", "1 gap closed", "1 cut through a part"]
     assert told[3] == "3 more kinds of fault are in the list below."
+    assert list(sentences(Inspection(faults=faults), FWHM))[3] == "1 more kind of fault is in the list below."
     rows, more = listed(found, FWHM)
     assert rows[0] == ("feature lost", "0.50 mm", "(1.000, 2.000)")
     assert len(rows) + more == 304
