@@ -201,6 +201,7 @@ class Inspection:
     wrong_area: mm² that are wrong away from the edges; wrong_share: of the drawn area.
     wrong_outline: share of the outline's points without a printed edge near.
     rounded: how many points have no edge along their normal because the spot rounds off their corner.
+    astray: how many at such corners have another wall's or part's edge along their normal.
     edges: those of the exposure, of rounded corners along the bisector.
     missing, excess: unprinted more than a FWHM inside the outline, printed more than a FWHM outside it: where
     most of that is, and the area of all; None where there is none to speak of.
@@ -212,6 +213,7 @@ class Inspection:
     wrong_share: float = 0.0
     wrong_outline: float = 0.0
     rounded: int = 0
+    astray: int = 0
     edges: Edges | None = None
     missing: Fault | None = None
     excess: Fault | None = None
@@ -236,6 +238,7 @@ class Inspection:
             "wrong_share": self.wrong_share,
             "wrong_outline": self.wrong_outline,
             "rounded": self.rounded,
+            "astray": self.astray,
         }
 
 

@@ -217,6 +217,15 @@ def test_a_slow_link_is_said() -> None:
     assert note.startswith("the link carries 50 moves/s, each of half a spot: lines are written at 2.5 mm/s")
 
 
+def test_fewer_pixels_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laserpath.target.PIXELS_MAX", 20_000)
+    fine = replace(settings(5), pixels_per_fwhm=6.0)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
+    assert layout.settings.pixels_per_fwhm < layout.asked
+    (warning,) = forecast_relief(layout).warnings
+    assert "pixels per FWHM instead of" in warning
+
+
 def test_a_laser_too_strong_for_black_is_refused_before_planning() -> None:
     process = Process(machine=replace(FINE, power_max=2000.0))
     with pytest.raises(InputError, match=r"would expose nothing; attenuate the beam .* power_max_mW = "):

@@ -455,6 +455,27 @@ def test_layers_are_forecast_apart_and_together() -> None:
     assert 1 / 3 < whole.write_seconds / took < 3
 
 
+def test_what_is_too_much_is_told_of_the_layer_that_needs_most() -> None:
+    stack = stack_of(sliced(square(2, 50, 40), square(1, 50, 40)), WIDE, QUICK)
+    first, second = forecast_stack(stack)
+    first = replace(first, write_seconds=9.0, memory=1e9, notes=("slow",))
+    second = replace(second, write_seconds=1.0, memory=9e9, warnings=("much",))
+    whole = together(stack, (first, second))
+    assert (whole.memory, whole.notes, whole.warnings) == (9e9, ("slow",), ("much",))
+
+
+def test_a_settling_time_that_is_no_number_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "part.gcode"
+    file.write_text(sliced(square(1)), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", "--settle", "nan", "--spot-fwhm", "0.4", str(file)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert "settle is nan s, but must be 0 s or more" in capsys.readouterr().err
+
+
 def test_a_layer_off_the_bed_is_refused_before_any_is_planned() -> None:
     stack = stack_of(sliced(square(2, 50, 40), square(2, 500, 40)), WIDE, replace(QUICK, origin="page"))
     with pytest.raises(InputError, match=r"^layer at z 0\.4 mm: .*outside the machine's"):
