@@ -74,6 +74,7 @@ def as_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
         "design": plan.relief.name,
         "files": [str(path) for path in written],
         "warnings": list(plan.warnings),
+        "notes": list(plan.notes),
         "wanted": "dose" if plan.relief.height is None else "height",
         "commanded": plain(plan.commanded),
         "executed": plain(plan.executed),

@@ -48,6 +48,7 @@ class ReliefPlan:
     """Everything that one walk made. `toolpath` is the G-code parsed back; doses are on `grid`, mJ/mm².
 
     wanted: what each place of the grid shall get.  dose: as executed by the controller.
+    notes: a sentence each about what was settled for the user.
     """
 
     relief: Relief
@@ -63,6 +64,7 @@ class ReliefPlan:
     loss: Floats
     warnings: tuple[str, ...]
     design: Design
+    notes: tuple[str, ...] = ()
 
     @property
     def project(self) -> str:
@@ -142,7 +144,7 @@ def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = No
         relief, process, settings, grid, wanted, shipped, program, dose,
         commanded=_figures(model.dose(shipped), wanted, inside, run.write_time),
         executed=_figures(dose, wanted, inside, run.write_time),
-        loss=found.loss, warnings=warnings, design=design,
+        loss=found.loss, warnings=warnings, design=design, notes=layout.notes,
     )  # fmt: skip
 
 
