@@ -21,7 +21,8 @@ import shapely
 import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Bools, Floats
-from laserpath.attenuation import check_power
+from laserpath.attenuation import Strength, check_power
+from laserpath.errors import InputError
 from laserpath.forecast import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.placement import placed
 from laserpath.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
@@ -108,6 +109,7 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
 def forecast_relief(layout: Layout) -> Forecast:
     """What planning a relief takes, and writing it. Raises InputError where nothing would be exposed."""
     pixels, moves = float(np.prod(layout.grid.shape)), float(len(layout.lit))
+    _check_levels(layout)
     path, _ = layout.toolpath(layout.start)
     machine = layout.process.machine
     motion = gcode.motion.profile(convert.to_moves(path, machine), convert.limits(machine))
@@ -124,6 +126,21 @@ def forecast_relief(layout: Layout) -> Forecast:
         warnings=(*coarser(layout.settings, layout.asked), *tight(memory)),
         iterations=most,
     )
+
+
+def strength_for(wanted: Residual, speed: float, process: Process) -> Strength:
+    """The laser, and what black needs at a speed in mm/s."""
+    q = float(wanted.dose.max()) * PITCH_FWHM * optics.fwhm(process.spot)
+    return Strength(process.machine, float(power_for(q, speed, process.spot)), speed)
+
+
+def _check_levels(layout: Layout) -> None:
+    """Refuse a laser of which the weakest level is so strong that not even black is written."""
+    found = strength_for(layout.wanted, layout.speed, layout.process)
+    if found.ratio > 2:
+        raise InputError(
+            f"{found.sentence('black')}, so that the program would expose nothing; {found.filter}"
+        )
 
 
 def _slow(layout: Layout) -> tuple[str, ...]:
