@@ -102,7 +102,7 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     write, notes = _writing(design, process, settings)
     parts = _planning(design, process, settings, pixels)
     return Forecast(
-        *parts, memory, write, notes, (*_tiny(design, process), *_coarse(settings, asked), *tight(memory))
+        *parts, memory, write, notes, (*_tiny(design, process), *coarser(settings, asked), *tight(memory))
     )
 
 
@@ -202,7 +202,7 @@ def _tiny(design: Design, process: Process) -> tuple[str, ...]:
     )
 
 
-def _coarse(settings: Settings, asked: float) -> tuple[str, ...]:
+def coarser(settings: Settings, asked: float) -> tuple[str, ...]:
     """A sentence if the grid is coarser than asked for, to have no more pixels than there may be."""
     if settings.pixels_per_fwhm == asked:
         return ()

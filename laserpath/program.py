@@ -41,7 +41,7 @@ _PART_FWHM = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Transmitted:
-    """What is sent for a toolpath. characters: (N,) of each move, line ends included.  lines: of the whole."""
+    """What is sent for a path. characters: (N,) of each move, line ends included.  lines: of the program."""
 
     characters: Indices
     lines: int
@@ -115,13 +115,9 @@ class Shipped:
         """Times and lengths, the way from the work zero included."""
         machine, path = self.process.machine, from_zero(self.path, self.process.machine)
         free = gcode.motion.profile(convert.to_moves(path, machine), convert.limits(machine))
-        on = path.on
-        return MotionFigures(
+        return MotionFigures.along(
+            path,
             write_time=self.run.write_time,
-            ideal_time=float((path.length / path.speed).sum()),
-            write_length=float(path.length[on].sum()),
-            travel_length=float(path.length[~on].sum()),
-            toggles=int(np.abs(np.diff(np.concatenate([[0], on.astype(np.int64), [0]]))).sum()),
             lines=self.transmitted.lines if self.transmitted else 0,
             segment_rate=peak_rate(free.duration / free.slowing, machine.look_ahead),
         )

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from laserpath.arrays import Bools, Floats, Indices, frozen_array
 from laserpath.types import Grid, Point, Toolpath
 
@@ -50,6 +52,20 @@ class MotionFigures:
     toggles: int
     lines: int
     segment_rate: float
+
+    @classmethod
+    def along(cls, path: Toolpath, *, write_time: float, lines: int, segment_rate: float) -> MotionFigures:
+        """Those of a toolpath, completed by what only its controller and its link know."""
+        on = path.on
+        return cls(
+            write_time=write_time,
+            ideal_time=float((path.length / path.speed).sum()),
+            write_length=float(path.length[on].sum()),
+            travel_length=float(path.length[~on].sum()),
+            toggles=int(np.abs(np.diff(np.concatenate([[0], on.astype(np.int64), [0]]))).sum()),
+            lines=lines,
+            segment_rate=segment_rate,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers by name."""
@@ -223,6 +239,7 @@ class Inspection:
     wrong_area: mm² that are wrong away from the edges; wrong_share: of the drawn area.
     wrong_outline: share of the outline's points without a printed edge near.
     rounded: how many points have no edge along their normal because the spot rounds off their corner.
+    astray: how many at such corners have another wall's or part's edge along their normal.
     edges: those of the exposure, of rounded corners along the bisector.
     missing, excess: unprinted more than a FWHM inside the outline, printed more than a FWHM outside it: where
     most of that is, and the area of all; None where there is none to speak of.
@@ -234,6 +251,7 @@ class Inspection:
     wrong_share: float = 0.0
     wrong_outline: float = 0.0
     rounded: int = 0
+    astray: int = 0
     edges: Edges | None = None
     missing: Fault | None = None
     excess: Fault | None = None
@@ -258,6 +276,7 @@ class Inspection:
             "wrong_share": self.wrong_share,
             "wrong_outline": self.wrong_outline,
             "rounded": self.rounded,
+            "astray": self.astray,
         }
 
 

@@ -37,7 +37,7 @@ def process_window(
 ) -> ProcessWindow:
     """The edge errors of an exposure at each relative dose and each relative width of the spot.
 
-    path: as it is exposed; `measure.as_executed` makes of a commanded one what the controller moves.
+    path: as it is exposed; `program.Shipped.executed` is what the controller makes of a commanded one.
     At dose 1 and width 1 they are those that `measure` finds.
     """
     _check("doses", doses)

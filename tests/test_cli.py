@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -26,6 +27,8 @@ import laserpath.report
 from laserpath import Plan, Process, Progress, Settings, profiles
 from laserpath.choices import INITIAL_CURVES, QUALITIES
 from laserpath.cli import cli, main, options
+from laserpath.cli.interrupt import Interrupts, Stopped
+from laserpath.cli.progress import Meter
 
 pytestmark = pytest.mark.usefixtures("unillustrated")
 """What the pictures show is no matter here."""
@@ -569,3 +572,26 @@ def test_help_answers_at_once(arguments: list[str]) -> None:
         for _ in range(3)
     ]
     assert min(spent) <= 0.3
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_ctrl_c_says_what_is_still_done(ended: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    meter = Meter(10)
+    with Interrupts() as interrupts:
+        interrupts.told_by(meter)
+        interrupts.on_progress()
+        if ended:
+            meter.finishing()
+        signal.raise_signal(signal.SIGINT)
+    now = "the optimiser has ended already" if ended else "stopping with the best so far"
+    assert f"laserpath: {now}: measuring and writing it, about" in capfd.readouterr().err
+
+
+def test_a_ctrl_c_that_is_lost_in_a_callback_stops_at_the_next_step() -> None:
+    with Interrupts() as interrupts:
+        interrupts.check()
+        with contextlib.suppress(Stopped):
+            signal.raise_signal(signal.SIGINT)
+        for step in (interrupts.check, interrupts.on_progress):
+            with pytest.raises(Stopped):
+                step()

@@ -15,9 +15,10 @@ from laserpath.metrics import (
     cure_figures,
     cured_fraction,
     edge_errors,
-    with_path,
 )
+from laserpath.results import MotionFigures
 from laserpath.target import rasterise
+from laserpath.types import Toolpath
 
 CRITICAL = 0.2
 GRID = centred_grid(0.9)
@@ -188,9 +189,10 @@ def test_the_largest_dose_is_in_critical_doses():
 
 
 def test_the_path_s_figures():
-    on = np.array([False, True, True, False, True, False])
-    length = np.array([5.0, 1, 2, 3, 4, 1])
-    found = with_path(figures(radial(0.5)), length, on, length / 50, time=1.5, rate=99.0, lines=12)
+    ends = np.cumsum([0, 5.0, 1, 2, 3, 4, 1])
+    power = np.array([0, 1.0, 1, 0, 1, 0])
+    path = Toolpath(np.stack([ends, 0 * ends], axis=1), power, np.full(6, 50.0))
+    found = MotionFigures.along(path, write_time=1.5, segment_rate=99.0, lines=12)
     assert (found.write_length, found.travel_length) == (7, 9)
     assert found.toggles == 4
     assert found.ideal_time == pytest.approx(16 / 50)

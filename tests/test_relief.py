@@ -25,6 +25,7 @@ from laserpath.relief import forecast_relief, from_image, lay_out, load_relief, 
 from laserpath.relief.lines import PITCH_FWHM, raster, with_runs
 from laserpath.relief.solve import Residual
 from laserpath.resin import cure_depth
+from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
 
 CURVE = Resin(critical_dose=0.134, e_c=0.085, penetration_depth=0.11)
@@ -144,7 +145,8 @@ def test_ends_of_lines_are_as_their_middles() -> None:
     """The head is at speed where the light begins: without the dark runs it would not be."""
     ink = np.zeros((60, 100))
     ink[20:40, 20:80] = 1
-    process = Process(machine=replace(FINE, power_levels=100_000))
+    # The link is no matter here: powers of six digits would slow it down.
+    process = Process(machine=replace(FINE, power_levels=100_000, baud=None))
     plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(40))
     dose = accurate_model(plan.grid, process.spot).dose(plan.toolpath)
     assert np.abs(plan.dose - dose).max() < 0.03 * dose.max()
@@ -173,7 +175,7 @@ def test_two_photons_too() -> None:
 def test_what_is_unwise_is_said() -> None:
     plan = plan_relief(wanted(lens(40), Black(dose=2.0)), Process(), Settings(iterations=3))
     said = " ".join(plan.warnings)
-    assert re.search(r"9\.9\d critical doses, above the 3", said)
+    assert re.search(r"9\.9\d critical doses, above the resin's limit of 3 ", said)
     assert "off the machine" in said
     coarse = plan_relief(wanted(lens(40), Black(dose=0.05)), Process(), settings(3))
     assert "power levels" in " ".join(coarse.warnings)
@@ -185,6 +187,16 @@ def test_the_forecast_is_near_the_plan(grey: Black) -> None:
     assert expected.warnings == ()
     took = plan_layout(layout).executed.write_time
     assert expected.write_seconds == pytest.approx(took, rel=0.2)
+
+
+@pytest.mark.parametrize("baud", [9600, 115200])
+def test_a_slow_line_counts(baud: int) -> None:
+    """What is reported is what the same file takes and exposes when it is simulated, its lines sent."""
+    process = Process(machine=replace(FINE, baud=baud))
+    plan = plan_relief(wanted(lens(), Black(dose=0.2)), process, settings(10))
+    again = simulate(plan.program, process)
+    assert plan.executed.write_time == pytest.approx(again.run.write_time, rel=1e-9)
+    assert plan.executed.dose_max == pytest.approx(float(again.executed.dose.max()), rel=0.02)
 
 
 def test_more_to_do_takes_longer() -> None:
@@ -217,10 +229,23 @@ def test_a_slow_link_is_said() -> None:
     assert note.startswith("the link carries 50 moves/s, each of half a spot: lines are written at 2.5 mm/s")
 
 
+def test_fewer_pixels_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laserpath.target.PIXELS_MAX", 20_000)
+    fine = replace(settings(5), pixels_per_fwhm=6.0)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
+    assert layout.settings.pixels_per_fwhm < layout.asked
+    (warning,) = forecast_relief(layout).warnings
+    assert "pixels per FWHM instead of" in warning
+
+
 def test_a_laser_too_strong_for_black_is_refused_before_planning() -> None:
     process = Process(machine=replace(FINE, power_max=2000.0))
-    with pytest.raises(InputError, match=r"would expose nothing; attenuate the beam .* power_max_mW = "):
-        forecast_relief(lay_out(wanted(lens(), Black(dose=0.01)), process, settings(40)))
+    relief = wanted(lens(), Black(dose=0.01))
+    with pytest.raises(InputError, match=r"would expose nothing; attenuate .* power_max_mW = ") as said:
+        forecast_relief(lay_out(relief, process, settings(40)))
+    power = float(str(said.value).rsplit("power_max_mW = ", 1)[1])
+    advised = replace(process, machine=replace(FINE, power_max=power))
+    assert not plan_relief(relief, advised, settings(10)).warnings, "the filter is right at the first time"
 
 
 def test_a_search_that_is_stopped_says_so_first() -> None:

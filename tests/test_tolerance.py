@@ -13,6 +13,7 @@ from laserpath.measure import expose
 from laserpath.objective import Objective
 from laserpath.optimise import tune
 from laserpath.pace import TIME_WEIGHTS
+from laserpath.program import Shipped
 from laserpath.stages import solve
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Process, Settings
@@ -93,7 +94,7 @@ def test_what_is_shipped_is_what_has_to_keep_it():
 
     def spoilt(path):
         shipped.append(path)
-        return replace(path, power=0.7 * path.power)
+        return Shipped(replace(path, power=0.7 * path.power), PROCESS)
 
     tolerance.solve_within(START, BAR, TARGET, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25), ship=spoilt)
     assert len(shipped) == 4

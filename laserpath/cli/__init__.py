@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _say(error.format_message())
         sys.exit(BAD_INPUT)
     except (click.Abort, KeyboardInterrupt, Stopped):
-        _say("stopped")
+        _say("stopped, nothing is written")
         sys.exit(STOPPED)
     except MemoryError:
         _say("the memory is not enough; take a smaller design or a wider spot")

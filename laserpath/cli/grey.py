@@ -48,6 +48,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     progress.tell_expected(expected, job.talk)
     plan = plan_layout(layout, listen)
     frame, save_project = job.given["frame"], job.given["save_project"]
+    job.check()
     written = plan.write(job.folder, frame=frame, save_project=save_project)
     return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))
 
@@ -55,10 +56,11 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     """What came of it, and the files, on stdout."""
     from laserpath.relief.page import in_words
+    from laserpath.report.rows import duration
 
     executed = plan.executed
     click.echo(in_words(plan))
-    click.echo(f"{executed.write_time:.4g} s to write; largest dose {100 * executed.dose_max:.4g} mJ/cm²")
+    click.echo(f"{duration(executed.write_time)} to write; largest dose {100 * executed.dose_max:.4g} mJ/cm²")
     click.echo("Written:")
     for path in written:
         click.echo(f"  {path}")
@@ -74,6 +76,7 @@ def as_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
         "design": plan.relief.name,
         "files": [str(path) for path in written],
         "warnings": list(plan.warnings),
+        "notes": list(plan.notes),
         "wanted": "dose" if plan.relief.height is None else "height",
         "commanded": plain(plan.commanded),
         "executed": plain(plan.executed),

@@ -16,7 +16,7 @@ from laserpath.cli.show import rough
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
 
-_NOTICE = "\nlaserpath: stopping with the best so far: {left}{time}; Ctrl-C again stops and writes nothing\n"
+_NOTICE = "\nlaserpath: {now}: {left}{time}; Ctrl-C again stops and writes nothing\n"
 
 
 class Stopped(BaseException):
@@ -31,6 +31,7 @@ class Interrupts:
         self._meter: Meter | None = None
         self._optimising = False
         self._asked = False
+        self._stop = False
         self._told = False
         self._before: Any = None
 
@@ -49,8 +50,14 @@ class Interrupts:
         """Who knows how long it takes to end with the best so far, and is told when that begins."""
         self._left, self._meter = "measuring and writing it", meter
 
+    def check(self) -> None:
+        """Stop now, if that was asked for: what the signal raised is lost in a library's callback."""
+        if self._stop:
+            raise Stopped
+
     def on_progress(self) -> None:
         """Called by the optimiser in each iteration: the place where it can be asked to finish."""
+        self.check()
         self._optimising = True
         if self._asked and not self._told:
             self._told = True
@@ -60,8 +67,11 @@ class Interrupts:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._asked or not self._optimising:
+            self._stop = True
             raise Stopped
         self._asked = True
         # Neither print nor click.echo: the signal may have come in the middle of one.
         time = "" if self._meter is None else f", about {rough(self._meter.ending)}"
-        os.write(2, _NOTICE.format(left=self._left, time=time).encode())
+        ended = self._meter is not None and self._meter.ended
+        now = "the optimiser has ended already" if ended else "stopping with the best so far"
+        os.write(2, _NOTICE.format(now=now, left=self._left, time=time).encode())

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """file: to plan.  asked: of it, for `request`.  given: on the command line.  folder: for the files."""
+    """file: to plan.  asked: of it, for `request`.  given: on the command line.  folder: for the files.
+
+    check: raises if the user wants nothing more; to be called before anything is written.
+    """
 
     file: str
     asked: Mapping[str, Any]
@@ -23,6 +26,7 @@ class Job:
     settings: Settings
     folder: Path
     talk: Talk
+    check: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

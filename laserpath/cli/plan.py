@@ -67,7 +67,7 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
         settings = request.settings_of(asked, fwhm)
         talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
-        job = Job(file, asked, said, process, settings, folder, talk)
+        job = Job(file, asked, said, process, settings, folder, talk, interrupts.check)
         with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
             interrupts.told_by(meter)
 
@@ -111,6 +111,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     progress.expect(drawn, job.process, job.settings, job.talk, meter)
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
+    job.check()
     written = planned.write(job.folder, frame=frame, project=save_project)
     warnings = tuple(show.warnings(planned, frame=frame))
     return Made(

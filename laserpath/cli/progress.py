@@ -122,6 +122,11 @@ class Meter:
         return None if self._shown is None else max(self._shown - (self._clock() - self._told), 0.0)
 
     @property
+    def ended(self) -> bool:
+        """Whether the optimiser has, so that nothing can be stopped early."""
+        return self.name == _ENDING
+
+    @property
     def ending(self) -> float:
         """S that measuring and writing take."""
         return self._parts[2] * self._pace()

@@ -78,7 +78,8 @@ def too_long(forecast: Forecast) -> str:
     write, plan = forecast.write_seconds, forecast.plan_seconds
     if max(write, plan) < _LONG:
         return ""
-    return f"about {rough(write)} to write and {rough(plan)} to plan: is the size as meant?"
+    what = "the size, and what the line above says of the machine," if forecast.notes else "the size"
+    return f"about {rough(write)} to write and {rough(plan)} to plan: is {what} as meant?"
 
 
 def rough(seconds: float) -> str:

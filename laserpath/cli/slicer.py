@@ -98,14 +98,15 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
     zero is that of the slicer's bed.
     """
     # No part of a stack is worth having: one Ctrl-C stops, at once.
-    with Interrupts():
+    with Interrupts() as interrupts:
         text = _read(file)
         process, settings = _asked(said)
         talk = show.Talk(quiet=said["quiet"])
         with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
-            done = _relaid(file, text, process, settings, said["settle"], talk, meter)
+            done = _relaid(file, text, process, settings, said["settle"], talk, meter, interrupts)
         from laserpath.files import write_all
 
+        interrupts.check()
         write_all({file: done.program})
     for sentence in done.warnings:
         click.echo(f"laserpath: warning: {sentence}", err=True)
@@ -132,7 +133,14 @@ def _asked(said: Mapping[str, Any]) -> tuple[Process, Settings]:
 
 
 def _relaid(
-    file: Path, text: str, process: Process, settings: Settings, settle: float, talk: show.Talk, meter: Meter
+    file: Path,
+    text: str,
+    process: Process,
+    settings: Settings,
+    settle: float,
+    talk: show.Talk,
+    meter: Meter,
+    interrupts: Interrupts,
 ) -> Relaid:
     """Find the layers, say what they will take, and plan them."""
     from laserpath.plugins.slicer import forecast_stack, plan_stack, stack_of, together
@@ -145,7 +153,10 @@ def _relaid(
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each, attempts=1 if settings.max_epe_fwhm is None else progress.ATTEMPTS)
 
+    interrupts.check()
+
     def listen(number: int, of: int, now: Progress) -> None:
+        interrupts.check()
         meter.layer(number)
         meter(now)
 

@@ -63,7 +63,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         )
     area = shapely.transform(area, lambda xy: np.clip((xy + 0.5) * size, 0, page[2:]))
     area = joined(shapely.simplify(shapely.get_parts(area), reading.tolerance))
-    source = f"{columns} x {rows} pixels of {size:.6g} mm, ink from {reading.threshold:g} on"
+    source = f"{columns} × {rows} pixels of {size:.6g} mm, ink from {reading.threshold:g} on"
     return Design(shapely.normalize(area), name, page, (*pixels.warnings, *_grey(pixels)), (source,))
 
 

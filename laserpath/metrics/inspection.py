@@ -69,12 +69,12 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
     ]
     found = _Wrong.of(seen, lost)
     flaws = [
-        Fault(kind, blob.at, blob.size, blob.area, _narrow(blob.size, blob.area / blob.size))
+        _flaw(kind, blob)
         for kind, mask in found.by_kind
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    edges = rounded_off(exposure, design, fwhm, critical_dose)
+    drawn, edges = exposure.edges, rounded_off(exposure, design, fwhm, critical_dose)
     wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),
@@ -82,7 +82,8 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
         wrong_outline=_without_edge(edges, design, fwhm),
-        rounded=int(exposure.edges.missing.sum() - edges.missing.sum()),
+        rounded=int(drawn.missing.sum() - edges.missing.sum()),
+        astray=int((edges.epe != drawn.epe)[~drawn.missing].sum()),
         edges=edges,
         missing=_largest(found.inside, grid, fwhm),
         excess=_largest(found.outside, grid, fwhm),
@@ -180,6 +181,13 @@ def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
     width = _narrow(long + hair, polygon.area / long + hair)
     size = (max(x1 - x0, y1 - y0) if width is None else long) + hair
     return Fault(kind, (at.x, at.y), size, polygon.area, width)
+
+
+def _flaw(kind: str, blob: Blob) -> Fault:
+    """One of a pinhole and the like; how long a bent one is follows from its area and width."""
+    width = _narrow(blob.area / blob.wide, blob.wide)
+    size = blob.size if width is None else blob.area / width
+    return Fault(kind, blob.at, size, blob.area, width)
 
 
 def _narrow(long: float, wide: float) -> float | None:

@@ -21,8 +21,9 @@ import shapely
 import gcode
 from laserpath import convert, optics
 from laserpath.arrays import Bools, Floats
-from laserpath.attenuation import check_power
-from laserpath.forecast import BASE_BYTES, Forecast, slowed, tight
+from laserpath.attenuation import Strength, check_power
+from laserpath.errors import InputError
+from laserpath.forecast import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.placement import placed
 from laserpath.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
 from laserpath.relief.solve import Residual
@@ -47,7 +48,7 @@ class Layout:
 
     wanted: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, of
     which the moves `lit` (N,) may shine.  start: (N,) mJ/mm, the line energies to begin with.  speed: mm/s.
-    notes: why it lies elsewhere than its file says.
+    asked: pixels per FWHM that the settings gave.  notes: why it lies elsewhere than its file says.
     """
 
     relief: Relief
@@ -60,6 +61,7 @@ class Layout:
     lit: Bools
     start: Floats
     speed: float
+    asked: float
     notes: tuple[str, ...]
 
     @property
@@ -70,7 +72,8 @@ class Layout:
     def toolpath(self, energy: Floats) -> tuple[Toolpath, bool]:
         """The path for line energies (N,) mJ/mm, with powers that exist and room to come up to speed.
 
-        The second says whether the machine has that room.  Raises InputError if every power is too weak.
+        The second says whether the machine has that room.  Raises InputError if each line needs less than
+        half of the laser's lowest level, so that all stay dark.
         """
         machine, spot = self.process.machine, self.process.spot
         power = np.minimum(power_for(energy, self.speed, spot), machine.power_max)
@@ -90,7 +93,7 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
     check_power(process, settings)
     relief, design, origin, notes = _placed(relief, process, settings)
     fine = affordable(design, process.spot, settings.pixels_per_fwhm)
-    settings = replace(settings, origin=origin, pixels_per_fwhm=fine)
+    asked, settings = settings.pixels_per_fwhm, replace(settings, origin=origin, pixels_per_fwhm=fine)
     spot, machine, fwhm = process.spot, process.machine, optics.fwhm(process.spot)
     grid = grid_for(design, spot, fine)
     height = None if relief.height is None else resample(relief, relief.height, grid)
@@ -100,12 +103,13 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
     speed = min(*machine.speed_max, PIECE_FWHM * fwhm * machine.segment_rate, allowed)
     xy, lit = raster(wanted.dose, grid, fwhm, PIECE_FWHM * fwhm)
     start = _start(wanted, grid, xy, lit, fwhm)
-    return Layout(relief, process, settings, design, grid, wanted, xy, lit, start, speed, notes)
+    return Layout(relief, process, settings, design, grid, wanted, xy, lit, start, speed, asked, notes)
 
 
 def forecast_relief(layout: Layout) -> Forecast:
     """What planning a relief takes, and writing it. Raises InputError where nothing would be exposed."""
     pixels, moves = float(np.prod(layout.grid.shape)), float(len(layout.lit))
+    _check_levels(layout)
     path, _ = layout.toolpath(layout.start)
     machine = layout.process.machine
     motion = gcode.motion.profile(convert.to_moves(path, machine), convert.limits(machine))
@@ -119,9 +123,24 @@ def forecast_relief(layout: Layout) -> Forecast:
         memory=memory,
         write_seconds=layout.settings.passes * float(motion.duration.sum()),
         notes=_slow(layout),
-        warnings=tight(memory),
+        warnings=(*coarser(layout.settings, layout.asked), *tight(memory)),
         iterations=most,
     )
+
+
+def strength_for(wanted: Residual, speed: float, process: Process) -> Strength:
+    """The laser, and what black needs at a speed in mm/s."""
+    q = float(wanted.dose.max()) * PITCH_FWHM * optics.fwhm(process.spot)
+    return Strength(process.machine, float(power_for(q, speed, process.spot)), speed)
+
+
+def _check_levels(layout: Layout) -> None:
+    """Refuse a laser of which the weakest level is so strong that not even black is written."""
+    found = strength_for(layout.wanted, layout.speed, layout.process)
+    if found.ratio > 2:
+        raise InputError(
+            f"{found.sentence('black')}, so that the program would expose nothing; {found.filter}"
+        )
 
 
 def _slow(layout: Layout) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ _TITLES = ("wanted", "as executed", "error")
 
 def page(plan: ReliefPlan) -> str:
     """The report as the text of one HTML file."""
-    exposed = Exposed(plan.toolpath, plan.run, plan.grid, plan.dose, plan.process)
+    exposed = Exposed(plan.toolpath, plan.run, plan.grid, plan.dose, plan.process, plan.design)
     return render_exposure(
         exposed,
         name=plan.relief.name,

@@ -10,21 +10,18 @@ from pathlib import Path
 import numpy as np
 
 import gcode
-from laserpath import files, framing, optics, project, toolpath_svg
+from laserpath import files, framing, project, toolpath_svg
 from laserpath.arrays import Bools, Floats
-from laserpath.attenuation import check_exposes
+from laserpath.attenuation import LEVELS, check_exposes
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.optimise import Progress, outcome
 from laserpath.program import Shipped, header
-from laserpath.relief.layout import Layout, lay_out
-from laserpath.relief.lines import PITCH_FWHM
+from laserpath.relief.layout import Layout, lay_out, strength_for
 from laserpath.relief.solve import Residual, Solved, solve
-from laserpath.resin import line_energy, power_for
+from laserpath.resin import line_energy
 from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
 
 _DOSE_MARGIN = 1e-9
-_LEVELS = 32
-"""Power levels that black should have: half of one is then 1.6 % of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class ReliefPlan:
     """Everything that one walk made. Doses are on `grid`, mJ/mm².
 
     shipped: its program, read back and executed.  wanted: what each place of the grid shall get.
-    dose: as executed by the controller.
+    dose: as executed by the controller.  notes: a sentence each about what was settled for the user.
     """
 
     relief: Relief
@@ -62,6 +59,7 @@ class ReliefPlan:
     loss: Floats
     warnings: tuple[str, ...]
     design: Design
+    notes: tuple[str, ...] = ()
 
     @property
     def project(self) -> str:
@@ -136,7 +134,7 @@ def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = No
     warnings = (
         *_stopped(found, settings),
         *relief.warnings,
-        *_too_much(wanted, process),
+        *_too_much(relief, process),
         *_no_room(layout.ramp, roomy),
         *_too_coarse(wanted, layout.speed, process),
     )
@@ -148,7 +146,7 @@ def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = No
         relief, process, settings, grid, wanted, shipped, dose,
         commanded=_figures(model.dose(shipped.path), wanted, inside, seconds),
         executed=_figures(dose, wanted, inside, seconds),
-        loss=found.loss, warnings=warnings, design=design,
+        loss=found.loss, warnings=warnings, design=design, notes=layout.notes,
     )  # fmt: skip
 
 
@@ -200,28 +198,29 @@ def _no_room(run: float, roomy: bool) -> tuple[str, ...]:
         return ()
     return (
         f"the head needs {run:.3g} mm beside the picture to come up to speed, which is off the machine; "
-        f"move the picture by an offset of {run:.3g} mm, or its first and last columns come out wrong",
+        f"move the picture by --offset {run:.3g},0mm, or its first and last columns come out wrong",
     )
 
 
 def _too_coarse(wanted: Residual, speed: float, process: Process) -> tuple[str, ...]:
     """A sentence if black is only a few of the controller's power levels."""
-    q = float(wanted.dose.max()) * PITCH_FWHM * optics.fwhm(process.spot)
-    levels = float(power_for(q, speed, process.spot)) / process.machine.power_step
-    if levels >= _LEVELS:
+    found = strength_for(wanted, speed, process)
+    levels = found.power / process.machine.power_step
+    if levels >= LEVELS:
         return ()
     return (
         f"black is only {levels:.2g} of the laser's {process.machine.power_levels} power levels, so that "
-        f"greys come in steps as executed; attenuate the beam to {levels / _LEVELS:.2g} of its power or less",
+        f"greys come in steps as executed; {found.filter}",
     )
 
 
-def _too_much(wanted: Residual, process: Process) -> tuple[str, ...]:
+def _too_much(relief: Relief, process: Process) -> tuple[str, ...]:
     """A sentence if more is wanted than the resin should get."""
     resin = process.resin
-    most = float(wanted.dose.max()) / resin.critical_dose
+    most = float(relief.dose.max()) / resin.critical_dose
     if most <= resin.over_dose * (1 + _DOSE_MARGIN):
         return ()
     return (
-        f"black stands for {most:.3g} critical doses, above the {resin.over_dose:g} that are wanted at most",
+        f"the darkest place is to get {most:.3g} critical doses, above the resin's limit of "
+        f"{resin.over_dose:g} (over_dose in its profile): take less for --grey",
     )

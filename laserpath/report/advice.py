@@ -35,6 +35,8 @@ _PITCH_FWHM = 1.2
 """Lines that far apart fill an area."""
 _ITERATIONS = 500
 """What a plan is mostly done with; it stops by itself where nothing is gained."""
+_SHORT = 100
+"""Iterations below which each stage of the optimiser is so short that a flat loss tells nothing."""
 _FEW, _FALLING = 20, 0.02
 """Iterations whose late fall tells nothing; the fall of the loss in the last tenth that tells of more."""
 _COARSE_FWHM = 0.05
@@ -125,7 +127,7 @@ def unfinished(facts: Facts) -> str:
         return ""
     if report.stopped:
         return f"The optimiser was {report.unfinished}, which may be why it misses"
-    if settings.iterations >= _ITERATIONS and _late_gain(facts.loss) <= _FALLING:
+    if settings.iterations >= _SHORT and _late_gain(facts.loss) <= _FALLING:
         return ""
     return f"The optimiser did not converge ({report.unfinished}), which may be why it misses"
 

@@ -88,16 +88,30 @@ def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: fl
 
 
 def rounded(found: Inspection | None, fwhm: float) -> str:
-    """That points without an edge along their normal are round corners, if any are. fwhm: mm."""
-    if found is None or not found.rounded:
-        return ""
+    """What the figures make of points at round corners, if there are any. fwhm: mm."""
+    return "" if found is None else " ".join((*_without_edge(found, fwhm), *_astray(found, fwhm)))
+
+
+def _without_edge(found: Inspection, fwhm: float) -> Iterator[str]:
+    if not found.rounded:
+        return
     points = "1 of the points without an edge is at a corner" if found.rounded == 1 else (
         f"{found.rounded} of the points without an edge are at corners"
     )  # fmt: skip
-    return (
+    yield (
         f"{points}, which a spot of {number(1000 * fwhm)} µm rounds off: an edge is printed within "
         f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there. "
         f"The figures count each as {EPE_CAP_FWHM:g} FWHM."
+    )
+
+
+def _astray(found: Inspection, fwhm: float) -> Iterator[str]:
+    if not found.astray:
+        return
+    points = "1 point at a corner finds" if found.astray == 1 else f"{found.astray} points at corners find"
+    yield (
+        f"{points} the edge of another wall or part straight out, which the figures count; across the corner "
+        f"an edge is printed within {number(1000 * CORNER_FWHM * fwhm, 2)} µm, and the verdict counts that."
     )
 
 
@@ -111,7 +125,8 @@ def sentences(found: Inspection, fwhm: float) -> Iterator[str]:
     ]
     yield from (f"{phrase}." for phrase in phrases[:_KINDS])
     if len(phrases) > _KINDS:
-        yield f"{len(phrases) - _KINDS} more kinds of fault are in the list below."
+        more = len(phrases) - _KINDS
+        yield f"{more} more kind{'s' * (more > 1)} of fault {'are' if more > 1 else 'is'} in the list below."
     if found.flaws or too_much_wrong(found, fwhm):
         yield (
             f"Away from the edges {area(found.wrong_area, 2)} are wrong, "

@@ -24,8 +24,10 @@ from shapes import NODING, differing_area
 from solids import FRAME, box, circle, section, stl
 
 import gcode
+import laserpath.plugins.slicer
 from laserpath import convert
 from laserpath.arrays import Floats
+from laserpath.cli.interrupt import Stopped
 from laserpath.cli.slicer import main
 from laserpath.errors import InputError
 from laserpath.plugins.slicer import (
@@ -245,8 +247,8 @@ def test_orcaslicer_s_words() -> None:
         ([";WIDTH:.4", "G2 X1 Y1 R4 E1"], r"an arc near \(0, 0\) mm is given by R"),
         ([";WIDTH:.4", "G1 X1 Y1", "G1 X5 Y1 Z.3 E1"], r"climbs from z 0\.2 to 0\.3 mm; a spiral vase"),
         ([";TYPE:Overhang perimeter", *square(5)], "is all in the air, and nothing says"),
-        ([";TYPE:Perimeter", *square(5)], "no outer wall is in it"),
-        ([], "no outer wall is in it"),
+        ([";TYPE:Perimeter", *square(5)], "the sliced file has no outer wall"),
+        ([], "the sliced file has no outer wall"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_said(lines: list[str], sentence: str) -> None:
@@ -256,7 +258,7 @@ def test_what_cannot_be_used_is_said(lines: list[str], sentence: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "\0\1\2", ";TYPE:", "G1", "G1 X", "<svg/>", "G92\nM82\nG90", "N1G1X3;"])
 def test_what_is_no_sliced_file_has_no_walls(text: str) -> None:
-    with pytest.raises(InputError, match="no outer wall is in it"):
+    with pytest.raises(InputError, match="the sliced file has no outer wall"):
         read(text)
 
 
@@ -398,7 +400,7 @@ def test_the_file_is_changed_in_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "environment", "sentence"),
     [
-        ("G1 X1", (), {}, "laserpath: no outer wall is in it"),
+        ("G1 X1", (), {}, "laserpath: the sliced file has no outer wall"),
         (sliced(square(2, 500, 40)), ("--origin", "page"), {}, "laserpath: layer at z 0.2 mm: "),
         (sliced(square(2)), ("--machine", "none"), {}, "laserpath: machine profile 'none' is unknown"),
         (sliced(square(2)), (), {"LASERPATH_ARGS": "'"}, "laserpath: LASERPATH_ARGS cannot be read: "),
@@ -455,29 +457,60 @@ def test_layers_are_forecast_apart_and_together() -> None:
     assert 1 / 3 < whole.write_seconds / took < 3
 
 
+def test_what_is_too_much_is_told_of_the_layer_that_needs_most() -> None:
+    stack = stack_of(sliced(square(2, 50, 40), square(1, 50, 40)), WIDE, QUICK)
+    first, second = forecast_stack(stack)
+    first = replace(first, write_seconds=9.0, memory=1e9, notes=("slow",))
+    second = replace(second, write_seconds=1.0, memory=9e9, warnings=("much",))
+    whole = together(stack, (first, second))
+    assert (whole.memory, whole.notes, whole.warnings) == (9e9, ("slow",), ("much",))
+
+
+def test_a_settling_time_that_is_no_number_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "part.gcode"
+    file.write_text(sliced(square(1)), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", "--settle", "nan", "--spot-fwhm", "0.4", str(file)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert "settle is nan s, but must be 0 s or more" in capsys.readouterr().err
+
+
 def test_a_layer_off_the_bed_is_refused_before_any_is_planned() -> None:
     stack = stack_of(sliced(square(2, 50, 40), square(2, 500, 40)), WIDE, replace(QUICK, origin="page"))
     with pytest.raises(InputError, match=r"^layer at z 0\.4 mm: .*outside the machine's"):
         forecast_stack(stack)
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["reading", "planning"])
+@pytest.mark.parametrize("where", ["stack_of", "plan_stack"])
+@pytest.mark.parametrize("lost", [False, True])
 def test_ctrl_c_stops_at_once_and_the_file_is_as_it_was(
-    late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    where: str,
+    lost: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
+    """A callback of another library may lose what the signal raises: then it stops before the next step."""
+    real = getattr(laserpath.plugins.slicer, where)
+
+    def interrupted(*given: object, **named: object) -> object:
+        with contextlib.suppress(Stopped) if lost else contextlib.nullcontext():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        return real(*given, **named)
 
     text = sliced(square(2), square(1))
     file = tmp_path / "part.gcode"
     file.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(f"laserpath.plugins.slicer.{'plan_stack' if late else 'stack_of'}", interrupted)
-    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", str(file)])
+    monkeypatch.setattr(laserpath.plugins.slicer, where, interrupted)
+    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", "--initial", "contour", str(file)])
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 130
-    assert capsys.readouterr().err.endswith("laserpath: stopped\n")
+    assert capsys.readouterr().err.endswith("laserpath: stopped, nothing is written\n")
     assert file.read_text(encoding="utf-8") == text
 
 

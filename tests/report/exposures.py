@@ -13,8 +13,8 @@ import shapely
 from scipy.ndimage import gaussian_filter
 
 from laserpath.arrays import Floats
-from laserpath.metrics import cure_figures, edge_errors, edges_at, unprintable, with_path
-from laserpath.results import Limit, Measurement, ProcessWindow, Report
+from laserpath.metrics import cure_figures, edge_errors, edges_at, unprintable
+from laserpath.results import Limit, Measurement, MotionFigures, ProcessWindow, Report
 from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
@@ -97,16 +97,11 @@ def rings(design: Design, machine: Machine, pitch: float = 0.12) -> Toolpath:
 
 
 def with_times(exposed: Measurement, toolpath: Toolpath, slower: float) -> Measurement:
-    ideal = toolpath.length / toolpath.speed
-    figures = with_path(
-        exposed.figures,
-        toolpath.length,
-        toolpath.on,
-        ideal,
-        time=slower * float(ideal.sum()),
-        rate=123.0,
-        lines=len(toolpath) + 12,
+    ideal = float((toolpath.length / toolpath.speed).sum())
+    motion = MotionFigures.along(
+        toolpath, write_time=slower * ideal, lines=len(toolpath) + 12, segment_rate=123.0
     )
+    figures = replace(exposed.figures, **motion.as_dict())
     return replace(exposed, figures=figures)
 
 

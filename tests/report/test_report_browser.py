@@ -452,7 +452,7 @@ def test_every_program_plays_in_a_sensible_time(browser: Any, job: Job, folder: 
     path = replace(job.toolpath, speed=job.toolpath.speed / slower)
     seen = opened(browser, saved(render(job, toolpath=path), folder, f"lasts{seconds:g}"))
     total, rate = seen.state("total"), seen.page.locator("[name=rate]")
-    assert 7 <= total / float(rate.input_value()) <= 30
+    assert 8 <= total / float(rate.input_value()) <= 20
     shown = rate.evaluate("one => one.selectedOptions[0].textContent")
     assert shown == f"× {rate.input_value()}"
     seen.context.close()

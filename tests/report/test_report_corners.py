@@ -84,7 +84,9 @@ def test_the_next_part_is_not_where_a_corner_s_edge_is() -> None:
     found = inspect(replace(exposure, edges=astray), SQUARE, FWHM, CRITICAL)
     assert found.edges is not None
     assert -0.4 * FWHM < found.edges.epe[0] < 0
-    assert found.rounded == 0, "the figures found it an edge"
+    assert (found.rounded, found.astray) == (0, 1), "the figures found it an edge"
+    assert rounded(found, FWHM).startswith("1 point at a corner finds the edge of another wall or part")
+    assert inspect(exposure, SQUARE, FWHM, CRITICAL).astray == 0
 
 
 def test_a_good_verdict_says_what_its_missing_edges_are() -> None:

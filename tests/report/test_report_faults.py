@@ -328,6 +328,16 @@ def test_a_ring_of_a_gap_is_as_long_as_it_goes_round() -> None:
     assert fault.width is None or fault.width == pytest.approx(0.03, rel=0.1)
 
 
+@pytest.mark.parametrize("width", [0.14, 0.2])
+def test_a_ring_left_open_is_a_slit_as_wide_and_long_as_it_is(width: float) -> None:
+    middle = shapely.Point(1.5, 1.5)
+    ring = minus(middle.buffer(1 + width / 2), middle.buffer(1 - width / 2))
+    (flaw,) = inspected(SQUARE, minus(SQUARE, ring)).flaws
+    assert kind_of(flaw, FWHM) == "slit"
+    assert flaw.width == pytest.approx(width, abs=0.1 * FWHM)
+    assert flaw.size == pytest.approx(2 * math.pi, rel=0.05)
+
+
 def test_a_square_hole_is_no_slit() -> None:
     (closed,) = inspected(HOLED, SQUARE).faults
     assert closed.width is None
@@ -343,6 +353,7 @@ def test_of_many_kinds_three_are_told_and_all_are_listed() -> None:
     first = [one.split(",")[0] for one in told[:3]]
     assert first == ["1 feature lost", "1 gap closed", "1 cut through a part"]
     assert told[3] == "3 more kinds of fault are in the list below."
+    assert list(sentences(Inspection(faults=faults), FWHM))[3] == "1 more kind of fault is in the list below."
     rows, more = listed(found, FWHM)
     assert rows[0] == ("feature lost", "0.50 mm", "(1.000, 2.000)")
     assert len(rows) + more == 304

@@ -50,7 +50,7 @@ class Stack:
     """A sliced file's layers, lowest first, before they are planned. settings: with the origin in effect.
 
     whole: all layers, one on the other, as a design.  plan_of: for each layer, which of `each` it is.
-    each: the layers that are unlike all before, as designs where their plans put them; settings: theirs.
+    each: the layers that are unlike all before, as sliced, with the settings that put them in their place.
     notes: why it lies elsewhere than the slicer has it.
     """
 
@@ -127,16 +127,20 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
 
 
 def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> Forecast:
-    """The forecasts of all layers as one; what slows down is told of the layer that takes longest."""
-    longest = max(each, key=lambda one: one.write_seconds)
+    """The forecasts of all layers as one.
+
+    What slows down is told of the layer that takes longest, what is too much of that of the most memory.
+    """
+    _check_settle(settle)
+    longest, largest = (max(each, key=key) for key in (lambda one: one.write_seconds, lambda one: one.memory))
     return Forecast(
         sum(one.trying for one in each),
         sum(one.solving for one in each),
         sum(one.finishing for one in each),
-        max(one.memory for one in each),
+        largest.memory,
         sum(each[number].write_seconds + settle for number in stack.plan_of),
         longest.notes,
-        longest.warnings,
+        largest.warnings,
     )
 
 
@@ -145,8 +149,7 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None =
 
     settle: s, dark at each new height.
     """
-    if not (np.isfinite(settle) and settle >= 0):
-        raise InputError(f"settle is {settle} s, but must be 0 s or more")
+    _check_settle(settle)
     process, settings, machine = stack.process, stack.settings, stack.process.machine
     each = [_planned(stack, number, progress) for number in range(len(stack.each))]
     plans = [each[number] for number in stack.plan_of]
@@ -164,6 +167,11 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None =
         len(plans), len(each), warnings,
         tuple(layer.z for layer, one in zip(stack.layers, plans, strict=True) if not one.within_tolerance),
     )  # fmt: skip
+
+
+def _check_settle(settle: float) -> None:
+    if not (np.isfinite(settle) and settle >= 0):
+        raise InputError(f"settle is {settle} s, but must be 0 s or more")
 
 
 def _settled(whole: Design, process: Process, settings: Settings) -> tuple[Settings, tuple[str, ...]]:

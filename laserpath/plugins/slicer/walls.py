@@ -59,7 +59,7 @@ def read(text: str) -> list[Wall]:
     walls += nozzle.ended()
     if not walls:
         raise InputError(
-            "no outer wall is in it: where one is, PrusaSlicer says ';TYPE:External perimeter', "
+            "the sliced file has no outer wall: where one is, PrusaSlicer says ';TYPE:External perimeter', "
             "OrcaSlicer ';TYPE:Outer wall'"
         )
     return walls
