@@ -14,15 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from laserpath._plan import Plan, plan
-    from laserpath.comparison import Comparison, compare
+    from laserpath.base.errors import InputError
     from laserpath.design import load
-    from laserpath.errors import InputError
-    from laserpath.framing import frame
-    from laserpath.optimise import Progress
-    from laserpath.results import Edges, Figures, Measurement, ProcessWindow, Report, Solution
+    from laserpath.machine.framing import frame
+    from laserpath.planning import Plan, Progress, plan
     from laserpath.simulation import Simulation, simulate
+    from laserpath.simulation.comparison import Comparison, compare
     from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
+    from laserpath.types.results import Edges, Figures, Measurement, ProcessWindow, Report, Solution
 
 __version__ = "0.1.0"
 
@@ -55,15 +54,15 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    "InputError": "errors",
-    "Plan": "_plan",
-    "Progress": "optimise",
-    **dict.fromkeys(("Edges", "Figures", "Measurement", "ProcessWindow", "Report", "Solution"), "results"),
-    **dict.fromkeys(("Comparison", "compare"), "comparison"),
+    "InputError": "base.errors",
+    **dict.fromkeys(("Plan", "Progress", "plan"), "planning"),
+    **dict.fromkeys(
+        ("Edges", "Figures", "Measurement", "ProcessWindow", "Report", "Solution"), "types.results"
+    ),
+    **dict.fromkeys(("Comparison", "compare"), "simulation.comparison"),
     **dict.fromkeys(("Simulation", "simulate"), "simulation"),
-    "frame": "framing",
+    "frame": "machine.framing",
     "load": "design",
-    "plan": "_plan",
 }
 """Where a public name is, if not in `types`."""
 

@@ -37,8 +37,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.types import Resin, Spot, Toolpath
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

@@ -28,12 +28,12 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 from scipy.special import airy
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.dose.runtime import ti
-from laserpath.objective import Objective
-from laserpath.optimise import Schedule
-from laserpath.smooth import to_levels
+from laserpath.planning.optimise.loop import Schedule
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.smooth import to_levels
 from laserpath.types import Grid, Machine, Resin, Spot, Target, Toolpath
 
 SIZE, POINTS, STENCIL = 512, 5000, 15

@@ -9,7 +9,7 @@ from shapely import affinity
 from shapes import NODING
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.types import Design, Grid, Spot, Toolpath
 
 FWHM = 0.1

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import laserpath
-from laserpath import optics, profiles
-from laserpath.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
-from laserpath.convert import spoken
-from laserpath.errors import InputError
-from laserpath.measure import expose, lost_in_motion
+from laserpath import optics
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
+from laserpath.design.target import grid_for, rasterise
+from laserpath.machine.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
+from laserpath.machine.convert import spoken
+from laserpath.measure.exposure import expose, lost_in_motion
 from laserpath.resin import line_energy
-from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 STAGE = profiles.machine("linuxcnc-stage-405")
@@ -52,7 +53,7 @@ def test_behind_the_filter_a_line_has_levels_to_choose(power, fwhm, length, orde
 
 
 def test_a_cell_that_would_be_left_dark_is_refused_before_planning(monkeypatch):
-    monkeypatch.setattr("laserpath._plan.start_curve", lambda *_: pytest.fail("planned"))
+    monkeypatch.setattr("laserpath.planning.walk.start_curve", lambda *_: pytest.fail("planned"))
     with pytest.raises(InputError, match="a LinuxCNC stage") as caught:
         laserpath.plan(CELL, replace(STRONG, machine=replace(STRONG.machine, power_max=100.0)))
     assert re.search(r"is [\d.]+ times what a line of 1 µm needs", str(caught.value))

@@ -9,18 +9,18 @@ import shapely
 from builders import SPOT, design
 
 import laserpath
-from laserpath.blur import Blur
-from laserpath.curve import initial_curve
+from laserpath.base.errors import InputError
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.errors import InputError
-from laserpath.measure import expose
-from laserpath.objective import Objective
-from laserpath.optimise import Schedule, optimise, tune
+from laserpath.measure.exposure import expose
+from laserpath.measure.window import process_window
+from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise.defocus import Blur
+from laserpath.planning.optimise.loop import Schedule, optimise, tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.stages import solve
 from laserpath.resin import path_energy
-from laserpath.stages import solve
-from laserpath.target import grid_for, rasterise
 from laserpath.types import Machine, Process, Resin, Settings, Spot
-from laserpath.window import process_window
 
 WIDTH, CONTRAST = 1.15, 12.0
 SETTINGS = Settings(initial="contour", iterations=120)

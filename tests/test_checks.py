@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.types import Grid, Machine, Resin, Settings, Spot
 
 

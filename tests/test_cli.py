@@ -24,11 +24,12 @@ import pytest
 import gcode
 import laserpath
 import laserpath.report
-from laserpath import Plan, Process, Progress, Settings, profiles
-from laserpath.choices import INITIAL_CURVES, QUALITIES
+from laserpath import Plan, Process, Progress, Settings
+from laserpath.base.choices import INITIAL_CURVES, QUALITIES
 from laserpath.cli import cli, main, options
 from laserpath.cli.interrupt import Interrupts, Stopped
 from laserpath.cli.progress import Meter
+from laserpath.config import profiles
 
 pytestmark = pytest.mark.usefixtures("unillustrated")
 """What the pictures show is no matter here."""

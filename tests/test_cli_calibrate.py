@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from laserpath import calibration, profiles
+from laserpath import calibration
 from laserpath.cli import main
+from laserpath.config import profiles
 
 sys.path.insert(0, str(Path(__file__).parent / "calibration"))
 from synthetic import TRUE, filled_in

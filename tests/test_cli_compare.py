@@ -13,10 +13,10 @@ from builders import design
 from test_cli_simulate import SQUARE, hatch, names, run
 
 import laserpath
-from laserpath.comparison import Comparison, compare
-from laserpath.comparison.page import headline
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.simulation import Choices
+from laserpath.simulation.comparison import Comparison, compare
+from laserpath.simulation.comparison.page import headline
 from laserpath.types import Settings
 
 DESIGN = design(shapely.box(1, 1, 2, 2), name="square")

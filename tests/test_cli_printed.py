@@ -11,8 +11,8 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 from scipy.special import expit
 
-from laserpath import profiles
 from laserpath.cli import main
+from laserpath.config import profiles
 
 PIXEL, SIGMA, CONTRAST = 0.1, 3.0, 8.0
 """µm; pixels; of the print that is made up here."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from laserpath import profiles
 from laserpath.cli import main
+from laserpath.config import profiles
 
 
 @pytest.fixture(autouse=True)

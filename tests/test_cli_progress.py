@@ -21,7 +21,7 @@ from laserpath.cli import main
 from laserpath.cli import progress as shown
 from laserpath.cli.progress import Lines, Meter, line
 from laserpath.cli.show import rough
-from laserpath.forecast import Forecast
+from laserpath.planning.forecasts import Forecast
 
 BAR = "POLYGON((0 0,2 0,2 1,0 1,0 0))"
 ASKED = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]

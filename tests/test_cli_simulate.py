@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from laserpath import profiles
 from laserpath.cli import main
+from laserpath.config import profiles
 from laserpath.simulation import Simulation
 
 SQUARE = """<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">

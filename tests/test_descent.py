@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from laserpath.descent import Adam, lbfgs
+from laserpath.planning.optimise.descent import Adam, lbfgs
 
 Z, U = np.array([[0.3, -0.2], [0.1, 0.4]]), np.array([1.0, -2.0, 0.5])
 SIZES = (2, 3)

@@ -7,8 +7,7 @@ import json
 import pytest
 
 import laserpath
-from laserpath import diagnosis
-from laserpath.cli import main
+from laserpath.cli import diagnosis, main
 from laserpath.dose import DoseModel
 
 

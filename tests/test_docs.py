@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from laserpath import profiles
 from laserpath.cli import COMMANDS, main
+from laserpath.config import profiles
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laserpath import optics
+from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel, engine
 from laserpath.dose.kernels import splatting
-from laserpath.errors import InputError
 from laserpath.types import Grid, Spot
 
 GRID = centred_grid(0.6, 4)

@@ -7,7 +7,7 @@ from builders import FWHM, centred_grid, coordinates, design, polygons
 from hypothesis import given
 from scipy.ndimage import map_coordinates
 
-from laserpath.edges import SAMPLE_FWHM, contour_samples, sampling_matrix
+from laserpath.design.contour import SAMPLE_FWHM, contour_samples, sampling_matrix
 from laserpath.types import Grid
 
 GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from laserpath.errors import InputError
-from laserpath.files import check_folder, write_all
+from laserpath.base.errors import InputError
+from laserpath.base.files import check_folder, write_all
 
 
 def everything(folder: Path) -> dict[str, str | None]:

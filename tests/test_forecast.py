@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from shapes import plus
 
 import laserpath
-from laserpath import profiles
-from laserpath.errors import InputError
-from laserpath.forecast import forecast
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
+from laserpath.planning.forecasts import forecast
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 SAMPLES = sorted((Path(__file__).parents[1] / "samples").glob("*.svg"))

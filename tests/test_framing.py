@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 import gcode
 from laserpath import optics
-from laserpath.framing import LAPS, frame, frame_dose
+from laserpath.machine.framing import LAPS, frame, frame_dose
 from laserpath.types import Design, Machine, Process, Spot
 
 DESIGN = Design(

@@ -8,11 +8,11 @@ import shapely
 from builders import FWHM, SPOT, design, path
 from shapely import affinity
 
-from laserpath import metrics
+from laserpath import measure as metrics
+from laserpath.base.errors import InputError
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.errors import InputError
-from laserpath.objective import Objective
-from laserpath.target import grid_for, rasterise
+from laserpath.planning.optimise.objective import Objective
 from laserpath.types import Design, Resin, Spot
 
 RESIN = Resin()

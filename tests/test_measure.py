@@ -7,11 +7,11 @@ import pytest
 import shapely
 from builders import SPOT, coordinates, design, path
 
+from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.dose.segments import to_points
-from laserpath.measure import expose
+from laserpath.machine.program import Transmitted
+from laserpath.measure.exposure import expose
 from laserpath.optics import energy_outside, profile
-from laserpath.program import Transmitted
-from laserpath.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.types import Machine, Process, Toolpath
 
 BAR = design(shapely.box(1, 1, 2, 1.2))

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import NODING
 
-from laserpath.errors import InputError
-from laserpath.metrics import (
+from laserpath.base.errors import InputError
+from laserpath.design.target import rasterise
+from laserpath.measure import (
     EPE_CAP_FWHM,
     best_exposure,
     cure_figures,
     cured_fraction,
     edge_errors,
 )
-from laserpath.results import MotionFigures
-from laserpath.target import rasterise
 from laserpath.types import Toolpath
+from laserpath.types.results import MotionFigures
 
 CRITICAL = 0.2
 GRID = centred_grid(0.9)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
-from laserpath.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
-from laserpath.target import rasterise
+from laserpath.design.target import rasterise
+from laserpath.planning.optimise.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
 from laserpath.types import Resin
 
 GRID = centred_grid(0.5, 4)

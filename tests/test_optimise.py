@@ -7,13 +7,13 @@ import pytest
 import shapely
 from builders import SPOT, design
 
-from laserpath.curve import initial_curve
+from laserpath.base.errors import InputError
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.errors import InputError
-from laserpath.objective import Objective
-from laserpath.optimise import Schedule, optimise, reach, tune
-from laserpath.pace import Pace
-from laserpath.target import grid_for, rasterise
+from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise.loop import Schedule, optimise, reach, tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.write_time import Pace
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
 
 SQUARE = design(shapely.box(1, 1, 1.4, 1.4))

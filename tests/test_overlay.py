@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import differing_area
 
-from laserpath import overlay
-from laserpath.arrays import Floats
+from laserpath.base import overlay
+from laserpath.base.arrays import Floats
 
 FOUND = (
     shapely.Polygon(

@@ -8,9 +8,9 @@ import shapely
 from builders import design, path
 
 import gcode
-from laserpath import convert
-from laserpath.choices import QUALITIES
-from laserpath.pace import TIME_WEIGHTS, Pace
+from laserpath.base.choices import QUALITIES
+from laserpath.machine import convert
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, Pace
 from laserpath.types import Machine
 
 MACHINE = Machine()

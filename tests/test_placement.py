@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shapely import affinity
 from shapes import NODING
 
-from laserpath.errors import InputError
-from laserpath.placement import place, to_expose, too_fine
+from laserpath.base.errors import InputError
+from laserpath.machine.placement import place, to_expose, too_fine
 from laserpath.types import Design, Machine, Resin
 
 MACHINE = Machine(size=(30.0, 20.0))

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from shapely import affinity
 
 import laserpath
+from laserpath.base.errors import InputError
 from laserpath.cli import main
-from laserpath.errors import InputError
-from laserpath.placement import place, placed
+from laserpath.machine.placement import place, placed
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
 pytestmark = pytest.mark.usefixtures("unillustrated")

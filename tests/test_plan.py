@@ -11,9 +11,9 @@ from shapes import NODING
 
 import gcode
 import laserpath
-from laserpath import convert
-from laserpath.measure import expose
-from laserpath.program import Transmitted
+from laserpath.machine import convert
+from laserpath.machine.program import Transmitted
+from laserpath.measure.exposure import expose
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
 QUICK = laserpath.Settings(initial="contour", iterations=120)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from laserpath import optics, profiles
-from laserpath.errors import InputError
+from laserpath import optics
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
 from laserpath.resin import line_energy
 from laserpath.types import Machine, Resin, Spot
 

@@ -11,11 +11,12 @@ from builders import design
 from PIL import Image
 from shapely import box
 
-from laserpath import optics, profiles
-from laserpath.arrays import Floats
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.cli import main
-from laserpath.errors import InputError
-from laserpath.program import header
+from laserpath.config import profiles
+from laserpath.planning import header
 from laserpath.types import BeamImage, BeamTable, Process, Resin, Settings, Spot
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "holes.svg"

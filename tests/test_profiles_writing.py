@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath import profiles
-from laserpath.errors import InputError
-from laserpath.profiles import writing
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
+from laserpath.config.profiles import writing
 from laserpath.types import BeamTable, Machine, Resin, Spot
 
 LENGTHS = st.floats(1e-4, 10)

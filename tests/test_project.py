@@ -13,10 +13,11 @@ import pytest
 
 import gcode
 import laserpath
-from laserpath import Plan, Process, Settings, profiles, project, request
+from laserpath import Plan, Process, Settings
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import quoted
 from laserpath.cli import main
-from laserpath.errors import InputError
-from laserpath.quantities import quoted
+from laserpath.config import profiles, project, request
 from laserpath.types import BeamTable, Design, Machine, Resin, Spot
 
 pytestmark = pytest.mark.usefixtures("unillustrated")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.errors import InputError
-from laserpath.quantities import DOSE, LENGTH, NUMBER, SPEED, convert, parse
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import DOSE, LENGTH, NUMBER, SPEED, convert, parse
 
 
 def millimetres(text: str) -> float:

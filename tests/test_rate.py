@@ -9,13 +9,13 @@ from builders import FWHM, SPOT, path
 
 import gcode
 from gcode.motion import peak_rate
-from laserpath.convert import envelope
-from laserpath.measure import expose
-from laserpath.program import write_program
-from laserpath.rate import crowding, executable, share_of_speed, steady, thin
-from laserpath.smooth import to_levels
-from laserpath.target import grid_for, rasterise
-from laserpath.types import Design, Machine, Process, Settings
+from laserpath.design.target import grid_for, rasterise
+from laserpath.machine.convert import envelope
+from laserpath.machine.program import write_program
+from laserpath.measure.exposure import expose
+from laserpath.planning.rate import crowding, executable, share_of_speed, steady, thin
+from laserpath.planning.smooth import to_levels
+from laserpath.types import Design, Machine, Process
 
 MACHINE = Machine(acceleration=(5000.0, 5000.0))
 
@@ -151,7 +151,7 @@ def test_planning_and_checking_ask_the_same_of_the_link():
     process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
     drawn = circle(5, 0.05)
     figures = measured(drawn, design, process)
-    program = write_program(drawn, design, process, Settings())
+    program = write_program(drawn, process)
     grbl = gcode.dialect(process.machine.dialect)
     found = gcode.check(program, grbl, envelope(process.machine, grbl))
     (told,) = [f.message for f in found if "the moves come" in f.message]

@@ -32,7 +32,7 @@ def test_a_bare_diode_is_as_over_powered_as_it_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_its_examples_run(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from laserpath import profiles
+    from laserpath.config import profiles
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(ROOT / "samples")

@@ -13,17 +13,26 @@ import pytest
 from PIL import Image
 
 import gcode
-from laserpath import convert, optics, project, request
-from laserpath.arrays import Floats
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.cli import main
+from laserpath.config import project, request
 from laserpath.design.reading import Black, Reading
 from laserpath.dose import DoseModel, accurate_model
-from laserpath.errors import InputError
-from laserpath.forecast import Forecast
-from laserpath.optimise import Progress
-from laserpath.relief import forecast_relief, from_image, lay_out, load_relief, plan_layout, plan_relief
-from laserpath.relief.lines import PITCH_FWHM, raster, with_runs
-from laserpath.relief.solve import Residual
+from laserpath.machine import convert
+from laserpath.planning.forecasts import Forecast
+from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.relief import (
+    forecast_relief,
+    from_image,
+    lay_out,
+    load_relief,
+    plan_layout,
+    plan_relief,
+)
+from laserpath.planning.relief.lines import PITCH_FWHM, raster, with_runs
+from laserpath.planning.relief.solve import Residual
 from laserpath.resin import cure_depth
 from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
@@ -230,7 +239,7 @@ def test_a_slow_link_is_said() -> None:
 
 
 def test_fewer_pixels_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("laserpath.target.PIXELS_MAX", 20_000)
+    monkeypatch.setattr("laserpath.design.target.PIXELS_MAX", 20_000)
     fine = replace(settings(5), pixels_per_fwhm=6.0)
     layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
     assert layout.settings.pixels_per_fwhm < layout.asked

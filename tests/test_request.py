@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from laserpath import request
+from laserpath.base.errors import InputError
+from laserpath.config import request
 from laserpath.design.arrange import Arrangement, Repeat
-from laserpath.errors import InputError
 from laserpath.types import Settings
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laserpath import optics, resin
+from laserpath.base.errors import InputError
+from laserpath.design.target import rasterise
 from laserpath.dose import DoseModel
-from laserpath.errors import InputError
-from laserpath.objective import DOSE_WINDOW, OVER_DOSE_WEIGHT, Objective
-from laserpath.target import rasterise
+from laserpath.planning.optimise.objective import DOSE_WINDOW, OVER_DOSE_WEIGHT, Objective
 from laserpath.types import Resin, Spot
 
 E_C, D_P = 0.085, 0.11  # mJ/mm², mm

@@ -53,7 +53,7 @@ def test_the_first_call_may_come_from_any_of_many_threads():
 def test_a_forked_child_is_told_to_be_spawned():
     said = run("""
         import os
-        from laserpath.errors import InputError
+        from laserpath.base.errors import InputError
         dose()
         child = os.fork()
         if child == 0:
@@ -94,7 +94,7 @@ def test_a_host_s_own_taichi_stands():
 
 def test_one_device_a_process():
     said = run("""
-        from laserpath.errors import InputError
+        from laserpath.base.errors import InputError
         dose()
         for device in ("cuda", "vulkan", "tpu"):
             try:
@@ -112,7 +112,7 @@ def test_one_device_a_process():
 def test_vulkan_computes_what_the_cpu_does():
     """Where there is a Vulkan device, if only a renderer in software."""
     script = """
-        from laserpath.errors import InputError
+        from laserpath.base.errors import InputError
         rng = np.random.default_rng(0)
         xy, energy = rng.uniform(0.2, 0.6, (50, 2)), rng.uniform(0, 1, 50)
         d_dose = rng.normal(size=(40, 50))

@@ -6,8 +6,8 @@ import pytest
 
 import gcode
 import laserpath
-from laserpath import profiles
-from laserpath.convert import envelope
+from laserpath.config import profiles
+from laserpath.machine.convert import envelope
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

@@ -11,10 +11,10 @@ import shapely
 
 import gcode
 import laserpath
-from laserpath import tolerance
-from laserpath.measure import Exposure
-from laserpath.program import Shipped, Transmitted
-from laserpath.target import grid_for, rasterise
+from laserpath.design.target import grid_for, rasterise
+from laserpath.machine.program import Shipped, Transmitted
+from laserpath.measure.exposure import Exposure
+from laserpath.planning import tolerance
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 BAR = Design(shapely.box(0.5, 0.5, 2.5, 1.2), "bar")
@@ -80,7 +80,7 @@ def test_a_program_that_is_moved_shines_elsewhere_and_takes_as_long() -> None:
 
 
 def test_what_is_written_is_read_back_with_the_lines_that_carry_it() -> None:
-    shipped = Shipped.written(PATH, BAR, Process(), QUICK)
+    shipped = Shipped.written(PATH, Process())
     assert shipped.path.xy[-1] == pytest.approx(PATH.xy[-1], abs=1e-3)
     assert shipped.transmitted is not None
     assert shipped.transmitted.lines == shipped.text.count("\n")

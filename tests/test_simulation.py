@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from shapes import NODING, differing_area
 
 import laserpath
-from laserpath import profiles
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
 from laserpath.dose.segments import to_points
-from laserpath.errors import InputError
 from laserpath.optics import profile
 from laserpath.simulation import Choices, Simulation, simulate, view
 from laserpath.simulation.page import another_power

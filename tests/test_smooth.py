@@ -9,10 +9,10 @@ from builders import FWHM, SPOT, path
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from laserpath.errors import InputError
-from laserpath.smooth import drop_dark, simplify, to_levels
+from laserpath.base.errors import InputError
+from laserpath.planning.optimise.variables import runs
+from laserpath.planning.smooth import drop_dark, simplify, to_levels
 from laserpath.types import Machine, Toolpath
-from laserpath.variables import runs
 
 MACHINE = Machine()
 FULL = min(MACHINE.speed_max)

@@ -7,16 +7,16 @@ import pytest
 import shapely
 from builders import SPOT, design
 
-from laserpath.curve import initial_curve
+from laserpath.base.errors import InputError
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.errors import InputError
-from laserpath.measure import expose
-from laserpath.objective import Objective
-from laserpath.optimise import tune
-from laserpath.results import Solution
-from laserpath.stages import _EdgeCheck, solve, trim
-from laserpath.target import grid_for, rasterise
+from laserpath.measure.exposure import expose
+from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise.loop import tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.stages import _EdgeCheck, solve, trim
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
+from laserpath.types.results import Solution
 
 SETTINGS = Settings(initial="contour", iterations=100)
 TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="tee")

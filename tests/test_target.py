@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shapely import affinity
 from shapes import NODING
 
-from laserpath.errors import InputError
-from laserpath.target import MARGIN_FWHM, PIXELS_MAX, affordable, grid_for, rasterise
+from laserpath.base.errors import InputError
+from laserpath.design.target import MARGIN_FWHM, PIXELS_MAX, affordable, grid_for, rasterise
 from laserpath.types import Design, Grid, Spot
 
 offsets = st.floats(-0.05, 0.05)

@@ -6,16 +6,16 @@ import pytest
 import shapely
 from builders import SPOT, design
 
-from laserpath import tolerance
-from laserpath.curve import initial_curve
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.measure import expose
-from laserpath.objective import Objective
-from laserpath.optimise import tune
-from laserpath.pace import TIME_WEIGHTS
-from laserpath.program import Shipped
-from laserpath.stages import solve
-from laserpath.target import grid_for, rasterise
+from laserpath.machine.program import Shipped
+from laserpath.measure.exposure import expose
+from laserpath.planning import tolerance
+from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise.loop import tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS
+from laserpath.planning.stages import solve
 from laserpath.types import Process, Settings
 
 PROCESS, SETTINGS = Process(), Settings(initial="contour", iterations=60)

@@ -8,11 +8,11 @@ import shapely
 from builders import FWHM, SPOT, design
 
 from laserpath import plan
-from laserpath.curve import CURVES, initial_curve
-from laserpath.target import grid_for, rasterise
-from laserpath.tryout import _Regions, _Trial, candidates, start_curve
+from laserpath.design.target import grid_for, rasterise
+from laserpath.planning.curve import CURVES, initial_curve
+from laserpath.planning.optimise.variables import runs
+from laserpath.planning.start import _Regions, _Trial, candidates, start_curve
 from laserpath.types import Process, Settings
-from laserpath.variables import runs
 
 PROCESS, AUTO = Process(), Settings()
 TWO = design(shapely.box(1, 1, 2.4, 2.4), shapely.box(3.4, 1, 3.4 + 0.5 * FWHM, 2))

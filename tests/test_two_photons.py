@@ -13,21 +13,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gcode
-from laserpath import convert, optics, plan
-from laserpath.attenuation import too_strong
-from laserpath.curve import initial_curve, join
+from laserpath import optics, plan
+from laserpath.base.errors import InputError
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.errors import InputError
-from laserpath.framing import LAPS, frame_dose, frame_path
-from laserpath.measure import expose, lost_in_motion
-from laserpath.objective import Objective
-from laserpath.optimise import Schedule, optimise, reach, tune
+from laserpath.machine import convert
+from laserpath.machine.attenuation import too_strong
+from laserpath.machine.framing import LAPS, frame_dose, frame_path
+from laserpath.measure.exposure import expose, lost_in_motion
+from laserpath.planning.curve import initial_curve, join
+from laserpath.planning.optimise.loop import Schedule, optimise, reach, tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.variables import runs
+from laserpath.planning.smooth import simplify, to_levels
+from laserpath.planning.stages import _EdgeCheck, _run, _Stage, trim
 from laserpath.resin import line_energy, path_energy
-from laserpath.smooth import simplify, to_levels
-from laserpath.stages import _EdgeCheck, _run, _Stage, trim
-from laserpath.target import grid_for, rasterise
 from laserpath.types import Grid, Machine, Process, Resin, Settings, Spot
-from laserpath.variables import runs
 
 SPOT = Spot(FWHM, photons=2)
 SLOW = Machine(speed_max=(5.0, 5.0), power_max=3.0)

@@ -6,8 +6,8 @@ from builders import path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from laserpath.planning.optimise.variables import Variables, runs
 from laserpath.types import Toolpath
-from laserpath.variables import Variables, runs
 
 SIGMA_SHIFT, SIGMA_ENERGY = 0.05, 0.03
 seeds = st.integers(0, 2**32 - 1)

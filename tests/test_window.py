@@ -7,13 +7,13 @@ import pytest
 import shapely
 from builders import SPOT, design, path
 
+from laserpath.base.errors import InputError
+from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import accurate_model
-from laserpath.errors import InputError
-from laserpath.measure import expose
-from laserpath.metrics import DEFOCUS, EPE_CAP_FWHM, best_exposure
-from laserpath.target import grid_for, rasterise
+from laserpath.measure import DEFOCUS, EPE_CAP_FWHM, best_exposure
+from laserpath.measure.exposure import expose
+from laserpath.measure.window import DOSES, WIDTHS, process_window
 from laserpath.types import Process, Resin, Toolpath
-from laserpath.window import DOSES, WIDTHS, process_window
 
 BAR = design(shapely.box(1, 1, 2, 1.2))
 TARGET = rasterise(BAR, grid_for(BAR, SPOT, 6))

@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gcode
-from laserpath import convert, files, optics
+from laserpath import optics
+from laserpath.base import files
+from laserpath.base.errors import InputError
 from laserpath.calibration import drawing
 from laserpath.calibration.items import Item
 from laserpath.calibration.layout import Layout, Plan
@@ -26,7 +28,7 @@ from laserpath.calibration.matrix import matrix, threshold_energy
 from laserpath.calibration.model import Model, Physics, shape_of
 from laserpath.calibration.program import Stroke, write
 from laserpath.calibration.sheet import write_sheet
-from laserpath.errors import InputError
+from laserpath.machine import convert
 from laserpath.types import Process
 
 BELOW, ABOVE = 16.0, 256.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from laserpath.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.calibration.items import Measured, Measurements
 from laserpath.calibration.model import Model, Physics, Sizes
 

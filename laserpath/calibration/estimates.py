@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import chi2
 
+from laserpath.base.errors import InputError
 from laserpath.calibration.data import GROUPS, LINEAR, Data
 from laserpath.calibration.fitting import Solution
 from laserpath.calibration.model import Physics
-from laserpath.errors import InputError
 from laserpath.resin import critical_dose
 from laserpath.types import Resin, Spot
 

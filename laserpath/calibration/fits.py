@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.calibration.data import DEPTH, LINEAR, Data, Unknowns
 from laserpath.calibration.estimates import Estimate, Fit, estimates_of, residuals_of
 from laserpath.calibration.fitting import Solution, first_guess, solve
 from laserpath.calibration.items import Measurements
 from laserpath.calibration.model import TRUSTED, Physics
-from laserpath.errors import InputError
 
 PROFILES = ("airy", "gaussian")
 _VAGUE = np.log(2.0)

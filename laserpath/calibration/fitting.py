@@ -29,10 +29,10 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
 from laserpath.calibration.data import DEPTH, GROUPS, Data, Unknowns
 from laserpath.calibration.model import TRUSTED, Physics
-from laserpath.errors import InputError
 
 CONFIDENCE = 0.95
 _ROUNDS = 15

@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
 
-from laserpath import checks
-from laserpath.arrays import Floats, frozen_array
+from laserpath.base import checks
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.errors import InputError
 from laserpath.calibration.isodose import IsoDose, blurred, transfer
-from laserpath.errors import InputError
 
 Pair = tuple[Floats, Floats]
 """Commanded and measured height of one whole print, (H, W) mm each."""

@@ -31,9 +31,9 @@ import numpy as np
 from scipy.fft import dctn, idctn
 from scipy.special import ndtr, ndtri
 
-from laserpath import checks
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base import checks
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 
 BEYOND = 2.5
 """Layers reach so many d above and below the relief; thresholds are kept where that is enough."""

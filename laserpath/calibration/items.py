@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.checks import positive
-from laserpath.errors import InputError
+from laserpath.base.checks import positive
+from laserpath.base.errors import InputError
 
 KINDS = ("line", "dot", "wedge")
 SIZES = ("width", "depth", "diameter", "merged")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 
 LETTERS = "ABCDEFGHJKLMNPQRTUVWXY"
 WIDTH = 2 / 3

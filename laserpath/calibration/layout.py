@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.calibration.items import Item
 from laserpath.calibration.labels import LETTERS, WIDTH, strokes
 from laserpath.calibration.matrix import Matrix, run_in, shortest, shortest_time, slowest_told, speed_of
 from laserpath.calibration.model import line_of, shape_of, strokes_of
 from laserpath.calibration.program import Stroke
-from laserpath.errors import InputError
 from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
-from laserpath import convert
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.calibration.model import line_of, shape_of
-from laserpath.errors import InputError
+from laserpath.machine import convert
 from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process, Spot
 

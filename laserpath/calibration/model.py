@@ -32,7 +32,7 @@ import numpy as np
 from scipy.interpolate import RectBivariateSpline, make_interp_spline
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.calibration.items import Item
 from laserpath.resin import line_energy
 from laserpath.types import Spot

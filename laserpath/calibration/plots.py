@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.calibration.estimates import Fit, Residual
 from laserpath.calibration.items import Item
 from laserpath.calibration.model import TRUSTED, Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from laserpath.calibration.prints import PrintFit
-from laserpath.profiles import writing
+from laserpath.config.profiles import writing
 from laserpath.types import Resin, Spot
 
 _LEAST_CONTRAST = 0.1

@@ -32,11 +32,11 @@ from scipy.optimize import OptimizeResult, least_squares
 from scipy.special import expit
 from scipy.stats import t as student
 
-from laserpath.arrays import Floats, frozen_array
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.errors import InputError
 from laserpath.calibration.estimates import Estimate
 from laserpath.calibration.isodose import transfer
 from laserpath.calibration.registration import Pose, pose_of
-from laserpath.errors import InputError
 from laserpath.resin import gamma_of
 
 FWHM = 2 * np.sqrt(2 * np.log(2))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
-from laserpath import convert
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.calibration.matrix import run_up
-from laserpath.program import EYE_SAFETY
+from laserpath.machine import convert
+from laserpath.machine.program import EYE_SAFETY
 from laserpath.types import Machine, Process
 
 

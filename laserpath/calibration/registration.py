@@ -20,7 +20,7 @@ import numpy as np
 from scipy.fft import fft2, fftshift, ifft2
 from scipy.ndimage import gaussian_filter, map_coordinates, zoom
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 
 ANGLES = 360
 RADII = 180

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import LENGTH, POWER, SPEED, Units, convert, parse
 from laserpath.calibration.items import SIZES, Item, Measured, Measurements
-from laserpath.errors import InputError
-from laserpath.profiles import hint
-from laserpath.quantities import LENGTH, POWER, SPEED, Units, convert, parse
+from laserpath.config.profiles import hint
 
 ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from laserpath.base.errors import InputError
 from laserpath.calibration.estimates import Fit
 from laserpath.calibration.items import Measurements
 from laserpath.calibration.plots import fit_svg
 from laserpath.calibration.words import PLURAL, sentence
-from laserpath.errors import InputError
 from laserpath.types import Resin
 
 

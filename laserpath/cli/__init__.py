@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import click
 
 import laserpath
+from laserpath.base.errors import InputError
 from laserpath.cli.codes import BAD_INPUT, STOPPED
 from laserpath.cli.grouped import LazyGroup
 from laserpath.cli.interrupt import Stopped
-from laserpath.errors import InputError
 
 COMMANDS = {
     "plan": ("laserpath.cli.plan:plan", "Plan the laser's way over a design"),

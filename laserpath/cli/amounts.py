@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from laserpath import request
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import DOSE, LENGTH, SPEED, Units
 from laserpath.cli.grouped import Said
-from laserpath.errors import InputError
-from laserpath.quantities import DOSE, LENGTH, SPEED, Units
+from laserpath.config import request
 
 LINE_ENERGY: Units = {"mJ/mm": Fraction(1), "uJ/mm": Fraction(1, 1000), "J/m": Fraction(1)}
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath import request
+from laserpath.base.errors import InputError
 from laserpath.cli import amounts, show
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import OUTPUT, PROCESS
-from laserpath.errors import InputError
+from laserpath.config import request
 
 if TYPE_CHECKING:
     from laserpath.calibration import Chart
@@ -71,7 +71,7 @@ def calibrate(**said: Any) -> None:
     is where, and NAME.csv to fill in.
     """
     from laserpath import calibration
-    from laserpath.files import check_folder
+    from laserpath.base.files import check_folder
 
     folder = Path(said["output"])
     check_folder(folder)

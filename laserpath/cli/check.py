@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath import profiles
+from laserpath.base.errors import InputError
 from laserpath.cli.codes import HAS_ERRORS
-from laserpath.errors import InputError
+from laserpath.config import profiles
 
 if TYPE_CHECKING:
     from gcode import Checked
@@ -59,7 +59,7 @@ def check(
     """
     text = _read(file)
     import gcode
-    from laserpath.convert import envelope
+    from laserpath.machine.convert import envelope
 
     laser = profiles.machine(machine)
     spoken = gcode.dialect(dialect or laser.dialect)

@@ -14,7 +14,7 @@ from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
 
 if TYPE_CHECKING:
-    from laserpath.comparison import Comparison, Line
+    from laserpath.simulation.comparison import Comparison, Line
 
 _DRAWN = {"Design": {"--design": WANTED["Design"]["--design"]}}
 
@@ -36,7 +36,7 @@ def compare(programs: tuple[str, ...], **said: Any) -> None:
 
     Writes DESIGN.comparison.html: figures, what cures, doses, and where they differ.
     """
-    from laserpath.files import check_folder
+    from laserpath.base.files import check_folder
 
     if len(programs) < 2:
         raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
@@ -48,7 +48,7 @@ def compare(programs: tuple[str, ...], **said: Any) -> None:
         talk.tell(show.in_short(wanted.design))
     count = len(programs) * (len(exposures.STAGES) - 1) + 1
     with exposures.stages(count, hidden=said["quiet"]) as stage:
-        from laserpath import comparison
+        from laserpath.simulation import comparison
 
         def tell(what: str) -> None:
             stage(what)
@@ -75,7 +75,7 @@ def summary(found: Comparison, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.comparison.page import explained, headline
+    from laserpath.simulation.comparison.page import explained, headline
     from laserpath.simulation.words import LABELS
 
     fwhm = optics.fwhm(found.process.spot)

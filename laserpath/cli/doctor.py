@@ -17,8 +17,8 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
     Put what it prints into a report of a fault.
     """
+    from laserpath.cli.diagnosis import diagnose
     from laserpath.cli.show import busy
-    from laserpath.diagnosis import diagnose
 
     with busy("testing", hidden=as_json):
         found = diagnose()

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath import project, request
 from laserpath.cli.grouped import Options, Said
 from laserpath.cli.options import DESIGN
+from laserpath.config import project, request
 
 if TYPE_CHECKING:
     from laserpath.simulation import Choices, Simulation

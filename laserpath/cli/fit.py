@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from laserpath.base.errors import InputError
 from laserpath.cli import amounts, show
 from laserpath.cli.calibrate import plain_name
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import OUTPUT
 from laserpath.cli.printed import fit_printed
-from laserpath.errors import InputError
 
 if TYPE_CHECKING:
     from laserpath.calibration import Fit
@@ -111,7 +111,7 @@ def fit(file: Path | None, **said: Any) -> None:
     talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
     _refuse_others(click.get_current_context(), _CHART_ONLY if file is None else _PRINTED_ONLY)
     if file is None:
-        from laserpath.files import check_folder
+        from laserpath.base.files import check_folder
 
         folder = Path(said["output"])
         check_folder(folder)
@@ -131,8 +131,9 @@ def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
 
 
 def _fit_chart(file: Path, said: dict[str, Any], talk: show.Talk) -> None:
-    from laserpath import calibration, profiles
-    from laserpath.files import check_folder, write_all
+    from laserpath import calibration
+    from laserpath.base.files import check_folder, write_all
+    from laserpath.config import profiles
 
     folder = Path(said["output"])
     check_folder(folder)

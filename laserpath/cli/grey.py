@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from laserpath import request
 from laserpath.cli import progress
 from laserpath.cli.job import Job, Made
+from laserpath.config import request
 
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
-    from laserpath.optimise import Progress
-    from laserpath.relief import ReliefFigures, ReliefPlan
+    from laserpath.planning import Progress
+    from laserpath.planning.relief import ReliefFigures, ReliefPlan
 
 _NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
 _OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe", "tone")
@@ -25,8 +25,8 @@ _OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe
 
 def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
     """Plan the image and write its files."""
-    from laserpath.errors import InputError
-    from laserpath.relief import forecast_relief, lay_out, load_relief, plan_layout
+    from laserpath.base.errors import InputError
+    from laserpath.planning.relief import forecast_relief, lay_out, load_relief, plan_layout
 
     given = [name for name in _NO if job.asked.get(name)]
     if given:
@@ -55,7 +55,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     """What came of it, and the files, on stdout."""
-    from laserpath.relief.page import in_words
+    from laserpath.planning.relief import in_words
     from laserpath.report.rows import duration
 
     executed = plan.executed

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from laserpath import request
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
+from laserpath.config import request
 
 if TYPE_CHECKING:
     Type = click.ParamType[Any]
@@ -23,7 +23,7 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 class Said(Type):
-    """What `laserpath.request` reads."""
+    """What `laserpath.config.request` reads."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -97,7 +97,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """An unknown command is told with the nearest known one."""
-        from laserpath.profiles import hint
+        from laserpath.config.profiles import hint
 
         if args and not args[0].startswith("-") and args[0] not in self._modules:
             known = ", ".join(self._modules)

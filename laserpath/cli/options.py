@@ -1,4 +1,4 @@
-"""The options of the commands, by heading, for `grouped.options`; `laserpath.request` says what they mean.
+"""The options of the commands, by heading, for `grouped.options`; `config.request` says what they mean.
 
 What stands in [brackets] is the default, of `Settings` or of a profile.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import click
 
-from laserpath import profiles
-from laserpath.choices import INITIAL_CURVES, QUALITIES
+from laserpath.base.choices import INITIAL_CURVES, QUALITIES
 from laserpath.cli.grouped import Options, Said
-from laserpath.project import NAME
-from laserpath.request import MIRRORS, ORIGINS, TONES
+from laserpath.config import profiles
+from laserpath.config.project import NAME
+from laserpath.config.request import MIRRORS, ORIGINS, TONES
 
 
 def _names(kind: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath import project, request
+from laserpath.base.errors import InputError
 from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grey import plan_grey
@@ -16,7 +16,7 @@ from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.job import Job, Made
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
-from laserpath.errors import InputError
+from laserpath.config import project, request
 
 if TYPE_CHECKING:
     from laserpath import Progress
@@ -55,7 +55,7 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
     """
     with Interrupts() as interrupts:
         from laserpath import optics
-        from laserpath.files import check_folder
+        from laserpath.base.files import check_folder
 
         folder = Path(said["output"])
         check_folder(folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from laserpath import entry_points
+from laserpath.base import entry_points
 
 _EPILOG = """\b
 Examples:
@@ -56,7 +56,9 @@ def _rows() -> Iterator[dict[str, str]]:
 def _ours(group: str) -> Collection[str]:
     """The names that laserpath has itself."""
     import gcode
-    from laserpath import choices, design, profiles
+    from laserpath import design
+    from laserpath.base import choices
+    from laserpath.config import profiles
 
     return {
         entry_points.DESIGNS: [suffix.removeprefix(".") for suffix in design.suffixes()],

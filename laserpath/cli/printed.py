@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from laserpath.base.errors import InputError
 from laserpath.cli import show
-from laserpath.errors import InputError
 
 if TYPE_CHECKING:
     from laserpath.calibration import PrintFit
@@ -24,8 +24,9 @@ _NAMES = {
 
 def fit_printed(folder: Path, name: str, said: dict[str, Any], talk: show.Talk) -> None:
     """Read both images, fit, say, and write the spot's profile and the resin's."""
-    from laserpath import calibration, profiles
-    from laserpath.files import write_all
+    from laserpath import calibration
+    from laserpath.base.files import write_all
+    from laserpath.config import profiles
 
     missing = [key for key in ("commanded", "pixel") if said[key] is None]
     if missing:

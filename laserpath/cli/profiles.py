@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from laserpath import profiles as library
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
+from laserpath.config import profiles as library
 
 _KINDS = tuple(library.FOLDERS)
 
@@ -66,7 +66,7 @@ def show(name: str, kind: str | None) -> None:
 @click.option("-o", "--output", metavar="DIR", help="Folder for it  [that of your profiles]")
 def new(kind: str, name: str, source: str | None, output: str | None) -> None:
     """Write a profile NAME of your own, with all keys and what they mean, for you to edit."""
-    from laserpath.files import write_all
+    from laserpath.base.files import write_all
 
     text = library.text(kind, source or library.DEFAULTS[kind])
     if name != Path(name).name or name.endswith(".toml"):

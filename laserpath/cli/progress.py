@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from laserpath import Progress
-    from laserpath.forecast import Forecast
+    from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
 
 _TRIES = 3
@@ -257,7 +257,7 @@ def _bar(meter: Meter, console: Console) -> Iterator[None]:
 
 def expect(design: Design, process: Process, settings: Settings, talk: Talk, meter: Meter) -> None:
     """Say what a plan will take, before it is begun, and what machine and computer cannot do."""
-    from laserpath.forecast import forecast
+    from laserpath.planning import forecast
 
     found = forecast(design, process, settings)
     meter.expect(found, attempts=1 if settings.max_epe_fwhm is None else ATTEMPTS)

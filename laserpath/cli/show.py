@@ -15,9 +15,9 @@ import click
 
 if TYPE_CHECKING:
     from laserpath import Figures, Plan
-    from laserpath.forecast import Forecast
-    from laserpath.results import Limit
+    from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
+    from laserpath.types.results import Limit
 
 _ROWS = {
     "epe_mean": "Edge error, mean",
@@ -201,7 +201,7 @@ def at_best(plan: Plan, limit: Limit) -> str:
 
 def placing(design: Design, process: Process, settings: Settings) -> tuple[str, ...]:
     """Where it is put on the machine, if that is not where its file has it; raises if it does not fit."""
-    from laserpath.placement import placed
+    from laserpath.machine.placement import placed
 
     at = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
     return at.notes
@@ -211,7 +211,7 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     """What the user has to know before burning."""
     yield from plan.report.warnings
     if frame:
-        from laserpath.framing import frame_dose
+        from laserpath.machine.framing import frame_dose
 
         share = 100 * frame_dose(plan.process)
         yield (
@@ -265,7 +265,7 @@ def _dose_key(order: int) -> str:
 
 def _limit(limit: Limit) -> dict[str, Any]:
     """What no path could do better, and what cannot be printed, in sentences."""
-    from laserpath.metrics import summary
+    from laserpath.measure import summary
     from laserpath.report.reach import ROWS_OF_LIMIT
 
     figures = _plain(limit.figures)

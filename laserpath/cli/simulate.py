@@ -41,7 +41,7 @@ def simulate(context: click.Context, /, file: str, **said: Any) -> None:
     Writes FILE.simulation.html, the report, and FILE.cured.svg, what cures. With --design it says how far
     that is from what should have come out. `-` reads stdin.
     """
-    from laserpath.files import check_folder
+    from laserpath.base.files import check_folder
 
     folder = Path(said["output"])
     check_folder(folder)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath import project, request
+from laserpath.base.errors import InputError
 from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.options import DESIGN, PLAN, PROCESS
-from laserpath.errors import InputError
+from laserpath.config import project, request
 
 if TYPE_CHECKING:
     from laserpath import Progress
@@ -104,7 +104,7 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
         talk = show.Talk(quiet=said["quiet"])
         with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
             done = _relaid(file, text, process, settings, said["settle"], talk, meter, interrupts)
-        from laserpath.files import write_all
+        from laserpath.base.files import write_all
 
         interrupts.check()
         write_all({file: done.program})

@@ -13,11 +13,11 @@ import click
 import vpype
 import vpype_cli
 
-from laserpath import request
+from laserpath.base.errors import InputError
 from laserpath.cli import progress, show
 from laserpath.cli.grouped import GroupedCommand, Options, Said, options
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
-from laserpath.errors import InputError
+from laserpath.config import request
 
 if TYPE_CHECKING:
     from laserpath.types import Design
@@ -78,7 +78,7 @@ laserpath.help_group = "Output"  # type: ignore[attr-defined]  # under which vpy
 
 def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
     from laserpath import optics, plan
-    from laserpath.files import check_folder
+    from laserpath.base.files import check_folder
 
     folder = Path(said["output"])
     check_folder(folder)

@@ -13,13 +13,13 @@ from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 
-from laserpath import entry_points
+from laserpath.base import entry_points
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import quoted
 from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.opening import unpacked
 from laserpath.design.reading import FLATTEN_FWHM, Reading
-from laserpath.errors import InputError
-from laserpath.quantities import quoted
 from laserpath.types import Design
 
 __all__ = [

@@ -14,9 +14,9 @@ import shapely
 from numpy.typing import NDArray
 from shapely import affinity
 
-from laserpath.checks import between, number, whole
-from laserpath.errors import InputError
-from laserpath.overlay import GRID, minus, tidy, union, valid
+from laserpath.base.checks import between, number, whole
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.types import Design, Point
 
 _MOST_COPIES = 10_000

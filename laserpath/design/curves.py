@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
 
 ARC_STEP = np.pi / 8
 ROUNDS = 24  # halvings at most: 2²⁴ pieces a curve

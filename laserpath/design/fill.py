@@ -16,8 +16,8 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Floats
-from laserpath.overlay import EMPTY, GRID, groups, mosaic, noded
+from laserpath.base.arrays import Floats
+from laserpath.base.overlay import EMPTY, GRID, groups, mosaic, noded
 
 NONZERO, EVENODD = "nonzero", "evenodd"
 FEW = 20  # rings that are not worth sorting

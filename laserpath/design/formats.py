@@ -18,10 +18,10 @@ from __future__ import annotations
 import codecs
 import re
 
-from laserpath import entry_points
+from laserpath.base import entry_points
+from laserpath.base.errors import InputError
 from laserpath.design import foreign
 from laserpath.design.opening import head, plain, root
-from laserpath.errors import InputError
 
 MODULES = {
     "SVG": "svg",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from laserpath.base.errors import InputError
 from laserpath.design.names import unknown
 from laserpath.design.shapes import DEEPEST, Shapes, as_width, told
-from laserpath.errors import InputError
 
 _LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
 

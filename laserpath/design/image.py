@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter, minimum_filter
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.errors import InputError
 from laserpath.design.joined import Polygons, joined, reached, without_specks
 from laserpath.design.pixels import Pixels, decode, ink
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 __all__ = ["ink", "outline", "read"]

@@ -14,10 +14,10 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, union
 from laserpath.design.fill import EVENODD, fill
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY, union
 
 LARGEST = 1e5  # mm from the origin, beyond which nobody means it
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 LISTED = 20
 

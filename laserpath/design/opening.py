@@ -10,7 +10,7 @@ import codecs
 import re
 import zlib
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 HEAD = 1 << 16
 """Bytes that are looked at."""

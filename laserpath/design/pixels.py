@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, TiffTags, UnidentifiedImageError
 
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 
 PIXELS_MAX = 1 << 26
 SQUARE = 1e-3  # by which width and height of a pixel may differ, for files round their resolution

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.checks import between, positive
-from laserpath.errors import InputError
-from laserpath.quantities import LENGTH, quoted
+from laserpath.base.checks import between, positive
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import LENGTH, quoted
 
 FLATTEN_FWHM = 1 / 50
 """How far a flattened curve of the design may be from the true one."""

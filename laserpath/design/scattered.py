@@ -17,10 +17,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, differing, tidy, union
 from laserpath.design.fill import EVENODD, NONZERO, fill
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY, differing, tidy, union
 
 MOST_PAIRS = 2e7
 SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated, first few of them

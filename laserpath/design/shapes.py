@@ -13,11 +13,11 @@ import shapely
 from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.joined import Polygons, reached
 from laserpath.design.reading import Reading
 from laserpath.design.stroke import Pen, stroke
-from laserpath.errors import InputError
 
 DEEPEST = 50  # collections inside collections
 

@@ -20,7 +20,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.design.curves import Polyline
 
 RUN = 128  # segments merged into one polygon at most: a shorter one more often does not cross itself

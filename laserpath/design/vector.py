@@ -17,12 +17,12 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import LENGTH
 from laserpath.design import geojson
 from laserpath.design.joined import Polygons, joined, reached
 from laserpath.design.reading import Reading
 from laserpath.design.shapes import DEEPEST, Shapes, as_width, needs_width
-from laserpath.errors import InputError
-from laserpath.quantities import LENGTH
 from laserpath.types import Design
 
 TOLERANCE = 1e-3  # mm, of round ends and joins where nobody says it

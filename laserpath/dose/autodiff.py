@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.dose.direct import RadialEngine
 from laserpath.dose.engines import checked_points, checked_slope
 from laserpath.dose.runtime import REAL, Kernel, ti

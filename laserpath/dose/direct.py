@@ -16,7 +16,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.dose.engines import (
     DTYPE,
     TOLERANCE,
@@ -29,7 +30,6 @@ from laserpath.dose.engines import (
 )
 from laserpath.dose.runtime import device, strips_of
 from laserpath.dose.stencils import radial, separable
-from laserpath.errors import InputError
 from laserpath.types import BeamImage, Grid, Spot
 
 _KNOTS = 1 << 14

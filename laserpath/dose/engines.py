@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.checks import number
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.checks import number
+from laserpath.base.errors import InputError
 from laserpath.types import Grid, Spot
 
 DTYPE = {"f32": np.float32, "f64": np.float64}

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.dose.engines import (
     DTYPE,
     TOLERANCE,
@@ -42,7 +43,6 @@ from laserpath.dose.engines import (
 from laserpath.dose.kernels import splatting
 from laserpath.dose.runtime import cpu_count, strips_of
 from laserpath.dose.tail import FarTail
-from laserpath.errors import InputError
 from laserpath.types import Grid, Spot
 
 _ORDERS = (4, 6, 8, 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 LIBRARY = "libX11.so.6"
 """Taichi's Linux wheels are linked with it, for windows that are not used here; a container may lack it."""

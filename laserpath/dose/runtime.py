@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.dose.library import check_library
-from laserpath.errors import InputError
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")

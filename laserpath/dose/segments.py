@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.arrays import Floats, Indices
+from laserpath.base.arrays import Floats, Indices
 from laserpath.dose.kernels import quadrature
 
 _LONGEST = {

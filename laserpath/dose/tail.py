@@ -23,7 +23,7 @@ import numpy as np
 from scipy import fft
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.dose.engines import DTYPE, quadratic_form
 from laserpath.dose.kernels import interpolation, splatting
 from laserpath.types import Grid, Spot

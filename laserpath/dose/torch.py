@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.dose.engines import TOLERANCE
 from laserpath.dose.model import DoseModel
-from laserpath.errors import InputError
 from laserpath.types import Grid, Spot, Toolpath
 
 if __name__ == "torch":  # a script's own folder comes first in Python's search path

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ellipe
 
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.optics import airy, gaussian, image, radial
 from laserpath.optics.airy import FWHM_PER_RESOLUTION, Airy
 from laserpath.optics.gaussian import FWHM_PER_RADIUS, Gaussian

@@ -23,8 +23,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import j0, j1
 
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.optics import pupil
 from laserpath.optics.numerics import Spline, quadrature
 from laserpath.optics.shape import Round

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.optics.shape import Round
 
 FWHM_PER_RADIUS = np.sqrt(2 * np.log(2))

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import fft, ndimage
 from scipy.special import zeta
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.optics.numerics import quadrature
 from laserpath.optics.shape import Shape
 from laserpath.types import BeamImage

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.special import j0, j1
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 
 RADIANS_PER_PANEL = 12.0
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import j0, j1
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.optics.numerics import bessel_zeros, quadrature
 
 _CHUNK = 1 << 22

@@ -22,7 +22,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.special import airy, j0, j1
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.optics.numerics import RADIANS_PER_PANEL, Spline, panels
 from laserpath.optics.shape import Round
 from laserpath.types import BeamTable

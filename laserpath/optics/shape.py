@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 
 _SAMPLES = 4001
 

@@ -14,12 +14,12 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import within
 from laserpath.design.fill import EVENODD, fill
 from laserpath.design.joined import joined, reached
 from laserpath.design.shapes import Shapes
-from laserpath.errors import InputError
-from laserpath.overlay import within
 from laserpath.types import Design, Point
 
 PX = 25.4 / 96

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import gcode
-from laserpath.arrays import Floats
-from laserpath.results import Figures, Measurement, Report
+from laserpath.base.arrays import Floats
 from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types.results import Figures, Measurement, Report
 
 if TYPE_CHECKING:
     from laserpath.report.payload import Exposed
@@ -41,7 +41,7 @@ def render(
     run: what the controller does with the program; None: with lines of usual length (`program.Program`).
     project: text of the laserpath.toml that plans it again.
     """
-    from laserpath.program import Shipped
+    from laserpath.machine.program import Shipped
     from laserpath.report.page import Told, facts_of, planned_page
     from laserpath.report.payload import Exposed
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import gcode
-from laserpath.arrays import Floats
-from laserpath.attenuation import filter_of, strength
-from laserpath.choices import QUALITIES
-from laserpath.measure import speed_key
+from laserpath.base.arrays import Floats
+from laserpath.base.choices import QUALITIES
+from laserpath.machine.attenuation import filter_of, strength
+from laserpath.measure.exposure import speed_key
 from laserpath.report import faults, reach
 from laserpath.report.rows import duration, number
 from laserpath.types import Machine, Settings

@@ -11,7 +11,7 @@ from laserpath.report.payload import Exposed
 from laserpath.report.track import track
 from laserpath.report.verdict import Facts
 from laserpath.report.worst import Place
-from laserpath.results import Limit
+from laserpath.types.results import Limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from PIL import Image
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.report.raster import Box
 from laserpath.types import Design
 

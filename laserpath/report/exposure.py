@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from laserpath.metrics import best_exposure, cured_fraction, edges_at
+from laserpath.measure import best_exposure, cured_fraction, edges_at
 from laserpath.report.page import Column, Told, facts_of, page
 from laserpath.report.payload import Exposed
 from laserpath.report.rows import area, duration, number
 from laserpath.report.track import track
 from laserpath.report.verdict import NOTHING, Verdict, judge
-from laserpath.results import Measurement, Report
 from laserpath.types import Design
+from laserpath.types.results import Measurement, Report
 
 _WORTH = 0.9
 """Of the mean edge error as it is: what another dose must bring it below to be worth a word."""

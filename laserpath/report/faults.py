@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from laserpath.edges import CORNER_FWHM
-from laserpath.quantities import place
+from laserpath.base.quantities import place
+from laserpath.design.contour import CORNER_FWHM
 from laserpath.report.rows import area, number
-from laserpath.results import EPE_CAP_FWHM, Fault, Inspection
+from laserpath.types.results import EPE_CAP_FWHM, Fault, Inspection
 
 WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
 """Shares of the drawn area and of the outline: with more of it wrong, a print is not as drawn."""

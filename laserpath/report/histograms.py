@@ -8,7 +8,7 @@ import numpy as np
 import shapely
 from matplotlib.axes import Axes
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.report.canvas import FAINT, INK, WIDTH, axes, labelled, legend, png, sheet
 from laserpath.report.payload import Exposed
 from laserpath.report.raster import OVER, coverage

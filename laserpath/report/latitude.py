@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.report.rows import number
-from laserpath.results import ProcessWindow
+from laserpath.types.results import ProcessWindow
 
 _HALF_AS_MUCH = 1.5
 _BAND = 0.101

@@ -18,7 +18,7 @@ import zlib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from laserpath.arrays import Indices
+from laserpath.base.arrays import Indices
 
 _BITS = 7
 _MOST = 9

@@ -17,18 +17,18 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.metrics import inspect
-from laserpath.quantities import decimals
+from laserpath.base.arrays import Floats
+from laserpath.base.quantities import decimals
+from laserpath.measure import inspect
 from laserpath.report import album, faults, reach
 from laserpath.report.payload import Exposed, payload
 from laserpath.report.records import records, versions
 from laserpath.report.rows import GLOSSARY, GROUPS, ROWS, Row, at_least, means_explained
+from laserpath.report.toolpath_svg import printable
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Place, marked, worst_places
-from laserpath.results import Figures, Limit, Report
-from laserpath.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types.results import Figures, Limit, Report
 
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
 """Of the viewer, in this order."""

@@ -23,15 +23,15 @@ from scipy import ndimage
 
 import gcode
 from laserpath import optics
-from laserpath.arrays import Floats, Indices
-from laserpath.edges import SAMPLE_FWHM
+from laserpath.base.arrays import Floats, Indices
+from laserpath.design.contour import SAMPLE_FWHM
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.raster import OVER, PAPER, RIGHT, UNDER
+from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
 from laserpath.report.track import Track, thinned, track
 from laserpath.report.worst import Place
-from laserpath.results import Edges
-from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS
 from laserpath.types import Design, Grid, Process, Toolpath
+from laserpath.types.results import Edges
 
 PIXELS, PIECES, VERTICES, SAMPLES = 1_000_000, 60_000, 60_000, 40_000
 """Of the dose, of the path as executed, of the design's outline and along it: what a page carries at most."""

@@ -21,7 +21,7 @@ from matplotlib.patches import Patch as Swatch
 from scipy.spatial import cKDTree
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.report.canvas import (
     FAINT,
     INK,
@@ -36,10 +36,10 @@ from laserpath.report.canvas import (
 )
 from laserpath.report.payload import Exposed
 from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
+from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.worst import Place
-from laserpath.results import Edges, Limit, Unprintable
-from laserpath.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.types import Design, Machine, Process, Toolpath
+from laserpath.types.results import Edges, Limit, Unprintable
 
 POWER_MAP = LinearSegmentedColormap.from_list("power", POWER_STOPS)
 EPE_MAP = LinearSegmentedColormap.from_list("epe", (UNDER, "#c9c9c9", OVER))

@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.report.canvas import FAINT, INK, WIDTH, axes, labelled, legend, png, sheet
 from laserpath.report.latitude import focus, latitude
 from laserpath.report.raster import OVER
-from laserpath.results import Measurement, ProcessWindow
 from laserpath.types import Machine, Toolpath
+from laserpath.types.results import Measurement, ProcessWindow
 
 _LINES = ((INK, "o"), ("#86216b", "s"), ("#e69f00", "^"))
 """Colour and mark of the lines in focus and out of it."""

@@ -17,10 +17,10 @@ import shapely
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from laserpath.arrays import Floats
-from laserpath.metrics import cured_fraction
-from laserpath.overlay import clipped
-from laserpath.target import rasterise
+from laserpath.base.arrays import Floats
+from laserpath.base.overlay import clipped
+from laserpath.design.target import rasterise
+from laserpath.measure import cured_fraction
 from laserpath.types import Design, Grid
 
 Box = tuple[float, float, float, float]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from laserpath.metrics import summary
-from laserpath.metrics.places import THRESHOLD_FWHM
+from laserpath.measure import summary
+from laserpath.measure.places import THRESHOLD_FWHM
 from laserpath.report.rows import number
-from laserpath.results import Limit, Report
+from laserpath.types.results import Limit, Report
 
 ROWS_OF_LIMIT = ("epe_mean", "epe_p95", "missing_edges", "iou")
 """Figures that a limit has and that a plan is compared by; keys of `rows.ROWS`."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import gcode
 from laserpath import optics
-from laserpath.quantities import decimals
-from laserpath.toolpath_svg import printable
+from laserpath.base.quantities import decimals
+from laserpath.report.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings
 
 Record = tuple[str, list[tuple[str, str]]]

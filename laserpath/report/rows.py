@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from laserpath.results import EPE_CAP_FWHM, Figures, is_capped
+from laserpath.types.results import EPE_CAP_FWHM, Figures, is_capped
 
 _TINY = 1e-4
 _SMALL = 0.01

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
-from laserpath import convert
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
+from laserpath.machine import convert
 from laserpath.types import Machine
 
 _LAG_STEP = 1e-3

@@ -19,15 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.measure import Lost, lost_in_motion
-from laserpath.quantities import place
+from laserpath.base.arrays import Floats
+from laserpath.base.quantities import place
+from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report import faults, latitude, reach
 from laserpath.report.advice import advise, unfinished
 from laserpath.report.rows import area, at_least, duration, mean_explained, number, percent
 from laserpath.report.worst import FLOOR_FWHM, Place
-from laserpath.results import Edges, Inspection, Report
 from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types.results import Edges, Inspection, Report
 
 _GOOD_FWHM = 0.15
 _OVER = 2.0

@@ -23,12 +23,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from laserpath.arrays import Floats
-from laserpath.overlay import clipped, crossings
+from laserpath.base.arrays import Floats
+from laserpath.base.overlay import clipped, crossings
 from laserpath.report.faults import kind_of
 from laserpath.report.rows import number
-from laserpath.results import Edges, Inspection
 from laserpath.types import Design, Point
+from laserpath.types.results import Edges, Inspection
 
 LISTED = 10
 """Places told at most."""

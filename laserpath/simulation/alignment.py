@@ -22,10 +22,10 @@ from scipy.signal import fftconvolve
 from shapely import affinity
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.metrics import cured_fraction, edge_errors
-from laserpath.overlay import valid
-from laserpath.target import rasterise
+from laserpath.base.arrays import Floats
+from laserpath.base.overlay import valid
+from laserpath.design.target import rasterise
+from laserpath.measure import cured_fraction, edge_errors
 from laserpath.types import Design, Grid, Point, Spot, Target
 
 _PIXELS = 1 << 22

@@ -12,7 +12,7 @@ import shapely
 import svgwrite
 
 from laserpath import optics
-from laserpath.toolpath_svg import printable
+from laserpath.report.toolpath_svg import printable
 
 if TYPE_CHECKING:
     from laserpath.simulation.result import Simulation

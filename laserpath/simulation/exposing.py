@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath import optics
+from laserpath.base.errors import InputError
+from laserpath.design.target import rasterise
 from laserpath.dose import accurate_model
-from laserpath.errors import InputError
-from laserpath.measure import Exposure
-from laserpath.metrics import best_exposure, edges_at
-from laserpath.program import Shipped
+from laserpath.machine.program import Shipped
+from laserpath.measure import best_exposure, edges_at
+from laserpath.measure.exposure import Exposure
 from laserpath.simulation.alignment import translation
 from laserpath.simulation.figures import Outcome, light
 from laserpath.simulation.result import Tuned
 from laserpath.simulation.view import grid_around, lit_box, rim, seen
-from laserpath.target import rasterise
 from laserpath.types import Design, Grid, Point, Process, Settings, Toolpath
 
 _MARGINS = (6.0, 18.0)

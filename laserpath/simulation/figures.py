@@ -14,10 +14,10 @@ import shapely
 from contourpy import FillType, contour_generator
 from scipy import ndimage
 
-from laserpath.arrays import Floats
-from laserpath.metrics import cured_fraction
-from laserpath.results import Measurement, MotionFigures
+from laserpath.base.arrays import Floats
+from laserpath.measure import cured_fraction
 from laserpath.types import Grid, Point, Resin
+from laserpath.types.results import Measurement, MotionFigures
 
 _FINER, _FINEST = 4, 1 << 24
 """Of an outline: how many times finer than the grid, and how many pixels at most."""

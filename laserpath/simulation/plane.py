@@ -13,8 +13,8 @@ import numpy as np
 
 import gcode
 from gcode.move import Kind
-from laserpath.arrays import Bools, Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
 from laserpath.simulation.source import lit
 
 _SAME = 1e-3

@@ -11,11 +11,12 @@ from typing import Any
 import shapely
 
 import gcode
-from laserpath import files, optics
-from laserpath.program import Shipped
-from laserpath.results import Edges, Figures
+from laserpath import optics
+from laserpath.base import files
+from laserpath.machine.program import Shipped
 from laserpath.simulation.figures import Outcome, outline
 from laserpath.types import Design, Point, Process, Toolpath
+from laserpath.types.results import Edges, Figures
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import gcode
-from laserpath import convert
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
+from laserpath.machine import convert
 from laserpath.types import Machine
 
 BYTES_MAX = 1 << 29

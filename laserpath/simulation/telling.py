@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.measure import missing
-from laserpath.metrics import rounded_off
-from laserpath.program import Shipped
-from laserpath.quantities import place
+from laserpath.base.arrays import Floats
+from laserpath.base.quantities import place
+from laserpath.machine.program import Shipped
+from laserpath.measure import rounded_off
+from laserpath.measure.exposure import missing
 from laserpath.report.rows import area, number
 from laserpath.simulation.exposing import Found
 from laserpath.simulation.view import COARSEST, Box, lit_box

@@ -8,9 +8,9 @@ import numpy as np
 import shapely
 
 from laserpath import optics
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
-from laserpath.target import MARGIN_FWHM, grid_for
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.design.target import MARGIN_FWHM, grid_for
 from laserpath.types import Design, Grid, Spot, Toolpath
 
 Box = tuple[float, float, float, float]

@@ -9,12 +9,13 @@ import numpy as np
 
 import gcode
 from gcode.move import Kind
-from laserpath import convert, optics
-from laserpath.arrays import Floats
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
-from laserpath.errors import InputError
-from laserpath.placement import Placed, placed
-from laserpath.program import EXECUTED_PIECE_FWHM, Shipped, Transmitted
+from laserpath.machine import convert
+from laserpath.machine.placement import Placed, placed
+from laserpath.machine.program import EXECUTED_PIECE_FWHM, Shipped, Transmitted
 from laserpath.simulation import source
 from laserpath.simulation.exposing import exposures, shift_onto, tuned
 from laserpath.simulation.plane import Height, Layer, darkened, flat, layer

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from laserpath.arrays import Floats, frozen_array
-from laserpath.checks import between, number, positive, whole
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.checks import between, number, positive, whole
+from laserpath.base.errors import InputError
 
 SPOT_PROFILES = ("airy", "gaussian", "airy-function", "measured")
 """Names of the spot profiles."""

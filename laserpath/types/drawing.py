@@ -10,9 +10,9 @@ import shapely
 from numpy.typing import ArrayLike
 from shapely.geometry import MultiPolygon, Polygon
 
-from laserpath.arrays import Floats, frozen_array
-from laserpath.checks import number, positive
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.checks import number, positive
+from laserpath.base.errors import InputError
 
 Point = tuple[float, float]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.arrays import Bools, Floats, frozen_array
-from laserpath.errors import InputError
+from laserpath.base.arrays import Bools, Floats, frozen_array
+from laserpath.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import gcode
-from laserpath.checks import between, positive, whole
-from laserpath.errors import InputError
+from laserpath.base.checks import between, positive, whole
+from laserpath.base.errors import InputError
 from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
 

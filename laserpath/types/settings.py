@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.checks import between, positive, whole
-from laserpath.choices import QUALITIES, initial_curves, is_initial_curve
-from laserpath.errors import InputError
+from laserpath.base.checks import between, positive, whole
+from laserpath.base.choices import QUALITIES, initial_curves, is_initial_curve
+from laserpath.base.errors import InputError
 from laserpath.types.drawing import Point
 
 

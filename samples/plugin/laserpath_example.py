@@ -9,7 +9,7 @@ from shapely import affinity
 
 import gcode
 from laserpath import Design, Spot, optics
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.types import BeamTable
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import gcode
-from laserpath import convert
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.calibration import Chart, Item, Measured
+from laserpath.design.contour import sampling_matrix
 from laserpath.dose import DoseModel
-from laserpath.edges import sampling_matrix
+from laserpath.machine import convert
 from laserpath.resin import cure_depth
 from laserpath.types import Grid, Process, Toolpath
 

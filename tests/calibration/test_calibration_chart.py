@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import gcode
-from laserpath import InputError, Machine, Process, Resin, Spot, calibration, convert, profiles
+from laserpath import InputError, Machine, Process, Resin, Spot, calibration
 from laserpath.calibration import Chart, Item
 from laserpath.calibration.labels import LETTERS, strokes
+from laserpath.config import profiles
+from laserpath.machine import convert
 from laserpath.resin import line_energy
 from laserpath.types import BeamTable
 

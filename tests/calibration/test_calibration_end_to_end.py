@@ -15,8 +15,9 @@ from charted import measured
 from test_calibration_sheet import fill
 
 import laserpath
-from laserpath import Process, Resin, Settings, Spot, calibration, profiles
+from laserpath import Process, Resin, Settings, Spot, calibration
 from laserpath.calibration import Fit, Measured, Measurements, Options
+from laserpath.config import profiles
 
 E_C, DEPTH = 0.12, 0.1
 NOISE = 0.002

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from laserpath import resin
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.calibration import Item
 from laserpath.calibration.model import Model, Physics, line_of
+from laserpath.design.contour import sampling_matrix
 from laserpath.dose import DoseModel
-from laserpath.edges import sampling_matrix
 from laserpath.types import Grid, Spot, Toolpath
 
 F = 0.1

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter, map_coordinates
 
+from laserpath.base.errors import InputError
 from laserpath.calibration.prints import FWHM, PrintFit, fit_print
 from laserpath.calibration.registration import Pose, phase_correlation, pose_of
-from laserpath.errors import InputError
 from laserpath.resin import development
 from laserpath.types import Resin
 

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from shapes import NODING
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.types import Design, Machine, Toolpath
 
 HATCHES = ((0.5, 0.0), (0.5, 0.15), (0.25, 0.1), (1.0, 0.0))

@@ -10,14 +10,16 @@ import baselines
 import numpy as np
 
 import gcode
-from laserpath import Plan, Process, Settings, convert, metrics, optics, plan
-from laserpath.arrays import Floats
+from laserpath import Plan, Process, Settings, optics, plan
+from laserpath import measure as metrics
+from laserpath.base.arrays import Floats
 from laserpath.dose import accurate_model
-from laserpath.measure import expose
-from laserpath.program import Transmitted
-from laserpath.results import Edges, Figures
-from laserpath.stages import final_loss
+from laserpath.machine import convert
+from laserpath.machine.program import Transmitted
+from laserpath.measure.exposure import expose
+from laserpath.planning.stages import final_loss
 from laserpath.types import Design, Target
+from laserpath.types.results import Edges, Figures
 
 
 @dataclass(frozen=True)

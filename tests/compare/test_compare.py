@@ -14,8 +14,8 @@ import pytest
 import shapely
 
 import gcode
-from laserpath import convert
 from laserpath.design import load
+from laserpath.machine import convert
 from laserpath.types import Design, Machine
 
 FOLDER = Path(__file__).parents[1] / "data" / "designs"

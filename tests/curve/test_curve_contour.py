@@ -7,8 +7,8 @@ from builders import FWHM, design, polygons
 from hypothesis import example, given, settings
 from shapes import NODING
 
-from laserpath.curve import is_closed
-from laserpath.curve.contour import contour
+from laserpath.planning.curve import is_closed
+from laserpath.planning.curve.contour import contour
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 

@@ -7,7 +7,7 @@ from builders import design, polygons
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.curve.hatch import hatch
+from laserpath.planning.curve.hatch import hatch
 
 SQUARE = design(shapely.box(0, 0, 1, 1)).area
 

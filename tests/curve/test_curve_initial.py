@@ -7,10 +7,10 @@ from builders import FWHM, SPOT, design
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.curve import CURVES, initial_curve, join, subdivide
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
+from laserpath.planning.curve import CURVES, initial_curve, join, subdivide
+from laserpath.planning.optimise.variables import runs
 from laserpath.types import Machine, Process, Settings
-from laserpath.variables import runs
 
 DESIGN = design(shapely.box(1, 1, 2, 1.6), shapely.box(3, 1, 3.03, 2))
 PROCESS = Process()

@@ -6,8 +6,8 @@ from builders import design
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.curve import is_closed, order
-from laserpath.curve.contour import contour
+from laserpath.planning.curve import is_closed, order
+from laserpath.planning.curve.contour import contour
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,8 +7,8 @@ from builders import FWHM, design
 from shapely import affinity
 from shapes import NODING
 
-from laserpath.curve import is_closed, main_direction
-from laserpath.curve.rim import rim
+from laserpath.planning.curve import is_closed, main_direction
+from laserpath.planning.curve.rim import rim
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from shapes import NODING
 
 import gcode
-from laserpath import convert
-from laserpath.curve import drawn, is_closed, order, quicker
-from laserpath.curve.contour import contour
-from laserpath.curve.spiral import spiral
-from laserpath.rate import thin
-from laserpath.smooth import simplify
+from laserpath.machine import convert
+from laserpath.planning.curve import drawn, is_closed, order, quicker
+from laserpath.planning.curve.contour import contour
+from laserpath.planning.curve.spiral import spiral
+from laserpath.planning.rate import thin
+from laserpath.planning.smooth import simplify
 from laserpath.types import Process, Settings
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM

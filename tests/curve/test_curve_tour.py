@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from laserpath.curve.order import is_closed, order
-from laserpath.curve.tour import quicker, write_time
+from laserpath.planning.curve.order import is_closed, order
+from laserpath.planning.curve.tour import quicker, write_time
 from laserpath.types import Machine
 
 MACHINE = Machine()

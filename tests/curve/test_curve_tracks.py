@@ -7,8 +7,8 @@ from builders import FWHM, design
 from shapely import affinity
 from shapes import NODING
 
-from laserpath.curve.contour import contour
-from laserpath.curve.tracks import tracks
+from laserpath.planning.curve.contour import contour
+from laserpath.planning.curve.tracks import tracks
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 

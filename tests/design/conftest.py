@@ -8,8 +8,8 @@ import signal
 
 import pytest
 
+from laserpath.base.errors import InputError
 from laserpath.design.gds import extract, isolate
-from laserpath.errors import InputError
 
 
 def forked(arguments: list[str]) -> None:

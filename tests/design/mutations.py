@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from laserpath.base.errors import InputError
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 _WORDS = (b"0", b"-1", b"1e300", b"1e999", b"nan", b"inf", b"999999999999", b"255", b"65535", b"")

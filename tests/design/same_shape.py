@@ -15,7 +15,7 @@ from PIL import Image
 from shapely import affinity
 from shapes import NODING
 
-from laserpath.target import rasterise
+from laserpath.design.target import rasterise
 from laserpath.types import Design, Grid
 
 PAGE = (12.0, 10.0)

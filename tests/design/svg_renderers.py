@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from laserpath.target import rasterise
+from laserpath.design.target import rasterise
 from laserpath.types import Design, Grid
 
 Coverage = NDArray[np.float64]

@@ -15,11 +15,11 @@ from pace_of_machine import within
 from shapely import affinity
 from shapes import NODING, differing_area, minus
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.arrange import Arrangement, Repeat, arrange
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 L = shapely.Polygon([(1, 2), (7, 2), (7, 4), (3, 4), (3, 9), (1, 9)])

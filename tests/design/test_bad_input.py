@@ -29,9 +29,9 @@ from PIL import Image
 from same_shape import as_geojson, as_gerber, as_png, as_svg, as_wkt
 from same_shape_cad import as_dxf, as_gds, dxf, text, written
 
+from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.design import load, suffixes
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 pytestmark = [
@@ -371,7 +371,7 @@ def test_errors_anywhere_are_a_sentence_or_a_design(name: str, tmp_path: Path) -
 MILLION = """
 import resource, sys, time
 from laserpath.design import load
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 start = time.process_time()
 try:
     shapes = len(load(sys.argv[1], tolerance=0.002).area.geoms)

@@ -18,11 +18,11 @@ from same_shape import AREA, shape
 from same_shape_cad import Draw, as_dxf, dxf, text
 from shapes import differing_area
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.dxf import read
 from laserpath.design.dxf.loops import joined
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 TOLERANCE = 1e-3

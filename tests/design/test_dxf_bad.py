@@ -13,10 +13,10 @@ import pytest
 from ezdxf import xref
 from same_shape_cad import as_dxf, dxf, text
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.dxf import blocks, document, read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 GOOD = as_dxf()

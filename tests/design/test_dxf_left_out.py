@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from same_shape_cad import Draw, dxf, text
 
+from laserpath.base.errors import InputError
 from laserpath.design.dxf import read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 TOLERANCE = 0.002

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from same_shape_cad import Draw, dxf
 
+from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.design.dxf import read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 SPOT = 0.1

@@ -12,9 +12,9 @@ from PIL import Image
 from same_shape import as_geojson, as_gerber, as_png, as_svg, as_wkt
 from same_shape_cad import as_dxf, as_gds
 
+from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.design import formats, load
-from laserpath.errors import InputError
 
 pytestmark = [
     pytest.mark.usefixtures("forking"),

@@ -17,10 +17,10 @@ from same_shape import AREA, shape
 from same_shape_cad import as_gds, written
 from shapes import NODING, differing_area
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.gds import read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 pytestmark = [

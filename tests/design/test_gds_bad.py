@@ -12,10 +12,10 @@ import gdstk
 import pytest
 from same_shape_cad import as_gds, written
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.gds import hierarchy, isolate, read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 GDS, OASIS = as_gds(), as_gds(oasis=True)

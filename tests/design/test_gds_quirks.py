@@ -91,7 +91,7 @@ import resource, sys
 from pathlib import Path
 from laserpath.design.gds import read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 hard = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 try:

@@ -17,11 +17,11 @@ from PIL import Image
 from shapely import affinity
 from shapes import NODING, both, differing_area, minus, plus
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.gerber import read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
-from laserpath.target import rasterise
+from laserpath.design.target import rasterise
 from laserpath.types import Design, Grid
 
 FILES = Path(__file__).parents[1] / "data" / "drawings"

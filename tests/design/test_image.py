@@ -19,12 +19,12 @@ from PIL import Image, ImageDraw
 from same_shape import as_png
 from shapes import NODING, differing_area
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.image import ink, outline, read
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
-from laserpath.target import rasterise
+from laserpath.design.target import rasterise
 from laserpath.types import Design, Grid
 
 PIXEL = 0.1  # mm

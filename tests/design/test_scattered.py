@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pace_of_machine import within
 from shapes import NODING, differing_area
 
+from laserpath.base.errors import InputError
 from laserpath.design import scattered
 from laserpath.design.fill import fill
-from laserpath.errors import InputError
 
 rings = st.lists(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=7), min_size=1, max_size=7

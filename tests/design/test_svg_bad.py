@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pace_of_machine import within
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
-from laserpath.errors import InputError
 
 NS = 'xmlns="http://www.w3.org/2000/svg"'
 ROOT = f'<svg {NS} width="100mm" height="100mm" viewBox="0 0 100 100">'

@@ -8,9 +8,9 @@ import pytest
 import shapely
 from shapes import NODING, differing_area
 
+from laserpath.base.errors import InputError
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 FILE = (Path(__file__).parents[1] / "data" / "drawings" / "svg_torture_layers.svg").read_text(

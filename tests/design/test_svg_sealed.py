@@ -73,7 +73,7 @@ WATCH = """
 import json, sys
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 def attempt(svg):
     try:

@@ -11,11 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from shapes import NODING
 
+from laserpath.base.overlay import tidy
 from laserpath.design.fill import fill
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
 from laserpath.design.svg.values import NotFinite, NotUnderstood, length, transform
-from laserpath.overlay import tidy
 from laserpath.types import Design
 
 TOLERANCE = 1e-3

@@ -10,9 +10,9 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from laserpath.base.errors import InputError
 from laserpath.design.reading import Reading
 from laserpath.design.svg import read
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 NS = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'

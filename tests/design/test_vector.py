@@ -18,10 +18,10 @@ from pace_of_machine import within
 from same_shape import as_geojson, as_wkt
 from shapes import NODING, differing_area
 
+from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.reading import Reading
 from laserpath.design.vector import from_geometry, read
-from laserpath.errors import InputError
 
 READING = Reading(1e-3)
 SQUARE = shapely.box(1, 2, 3, 5)

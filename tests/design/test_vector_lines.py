@@ -11,10 +11,10 @@ import pytest
 import shapely
 from same_shape_cad import dxf
 
+from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, Arrangement, load
 from laserpath.design.reading import Reading
 from laserpath.design.vector import read
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 SPOT = 0.1

@@ -8,8 +8,8 @@ import pytest
 import gcode
 from gcode import Kind, Limits
 from gcode.motion import Grbl, Klipper, Marlin
-from laserpath import convert
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
+from laserpath.machine import convert
 from laserpath.types import Machine, Toolpath
 
 MACHINE = Machine(power_max=10.0)

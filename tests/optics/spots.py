@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from laserpath import optics
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.types import BeamImage, BeamTable, Spot
 
 F = 0.1

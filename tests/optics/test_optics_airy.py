@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.special import j0
 
 from laserpath import optics
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.types import Spot
 
 widths = st.floats(1e-4, 10)

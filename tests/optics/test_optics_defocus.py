@@ -10,7 +10,7 @@ from scipy.special import j0
 from spots import SPOTS, WAVELENGTH, F, defocus
 
 from laserpath import optics
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.types import Spot
 
 

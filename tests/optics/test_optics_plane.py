@@ -9,7 +9,7 @@ import pytest
 from spots import ALL, ELLIPTICAL, PHOTOGRAPHS, SPOTS, F, image
 
 from laserpath import optics
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.types import BeamImage, Spot
 
 every = pytest.mark.parametrize("spot", ALL.values(), ids=ALL.keys())

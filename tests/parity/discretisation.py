@@ -24,7 +24,7 @@ import numpy as np
 from scipy.fft import next_fast_len
 from scipy.integrate import quad
 
-from laserpath.arrays import Floats, Indices
+from laserpath.base.arrays import Floats, Indices
 from laserpath.dose.fft import FftEngine
 from laserpath.dose.segments import longest
 from laserpath.types import Grid, Spot

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import quad_vec
 from scipy.special import erf, j1
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.types import Grid, Spot
 
 

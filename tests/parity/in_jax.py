@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from discretisation import Canvas, Cuts, Discretisation
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 
 jax.config.update("jax_enable_x64", True)
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from discretisation import Canvas, Discretisation
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 
 
 def splat(canvas: Canvas, xy: torch.Tensor, energy: torch.Tensor) -> torch.Tensor:

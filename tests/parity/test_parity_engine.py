@@ -7,7 +7,7 @@ import pytest
 from cases import CASES, D_DOSE, DEGENERATE, NAMES, RANDOM, by_engine, model, random_curve, toolpath
 from discretisation import relative
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 PRECISIONS = ("f32", "f64")
 

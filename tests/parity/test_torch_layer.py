@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 
+from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
 from laserpath.dose.torch import DoseLayer, _array
-from laserpath.errors import InputError
 from laserpath.types import Grid, Spot, Toolpath
 
 pytestmark = pytest.mark.parity

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import shapely
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 
 Solid = list[tuple[Floats, Floats, float, float]]
 """Tubes, one on the other: outer and inner ring (n, 2), from z, to z."""

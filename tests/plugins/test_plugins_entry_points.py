@@ -16,22 +16,22 @@ from builders import design
 from distributions import EXAMPLE, install, install_example
 
 import gcode
-from laserpath import entry_points
-from laserpath.choices import INITIAL_CURVES, initial_curves
-from laserpath.curve import CURVES, initial_curve
+from laserpath.base import entry_points
+from laserpath.base.choices import INITIAL_CURVES, initial_curves
+from laserpath.base.entry_points import CURVES as CURVE_GROUP
+from laserpath.base.entry_points import DESIGNS, DIALECTS, KINDS, SPOTS, find, found
+from laserpath.base.errors import InputError
+from laserpath.config.profiles import spot
 from laserpath.design import load
-from laserpath.entry_points import CURVES as CURVE_GROUP
-from laserpath.entry_points import DESIGNS, DIALECTS, KINDS, SPOTS, find, found
-from laserpath.errors import InputError
 from laserpath.optics import fwhm
-from laserpath.profiles import spot
+from laserpath.planning.curve import CURVES, initial_curve
 from laserpath.types import Process, Settings, Spot
 
 ROOT = Path(__file__).parents[2]
 SQUARE = design(shapely.box(0, 0, 2, 2))
 
 BROKEN = """
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 import numpy as np
 NUMBER = 3
 def fails(*args): raise ZeroDivisionError("by\\nzero")

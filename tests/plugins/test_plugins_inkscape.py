@@ -25,8 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapes import NODING
 
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.plugins import inkscape
 from laserpath.plugins.inkscape import FILES, extensions_folder, install
 
@@ -88,7 +88,7 @@ def test_its_values_are_options_of_plan() -> None:
 
 
 def test_its_defaults_are_those_of_plan() -> None:
-    from laserpath.profiles import DEFAULTS
+    from laserpath.config.profiles import DEFAULTS
     from laserpath.types import Settings
 
     for name in ("machine", "resin", "spot"):

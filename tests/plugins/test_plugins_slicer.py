@@ -25,11 +25,11 @@ from solids import FRAME, box, circle, section, stl
 
 import gcode
 import laserpath.plugins.slicer
-from laserpath import convert
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.cli.interrupt import Stopped
 from laserpath.cli.slicer import main
-from laserpath.errors import InputError
+from laserpath.machine import convert
 from laserpath.plugins.slicer import (
     Layer,
     forecast_stack,

@@ -13,7 +13,7 @@ import shapely
 from distributions import install
 from shapes import NODING
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 from laserpath.plugins.linework import PX, Layer, design
 
 ROOT = Path(__file__).parents[2]

@@ -12,11 +12,11 @@ import numpy as np
 import shapely
 from scipy.ndimage import gaussian_filter
 
-from laserpath.arrays import Floats
-from laserpath.metrics import cure_figures, edge_errors, edges_at, unprintable
-from laserpath.results import Limit, Measurement, MotionFigures, ProcessWindow, Report
-from laserpath.target import grid_for, rasterise
+from laserpath.base.arrays import Floats
+from laserpath.design.target import grid_for, rasterise
+from laserpath.measure import cure_figures, edge_errors, edges_at, unprintable
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
+from laserpath.types.results import Limit, Measurement, MotionFigures, ProcessWindow, Report
 
 
 @dataclass(frozen=True)

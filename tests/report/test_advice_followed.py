@@ -15,17 +15,18 @@ import shapely
 from exposures import Job, make_job
 
 import laserpath
-from laserpath import Plan, Process, Settings, Spot, profiles
+from laserpath import Plan, Process, Settings, Spot
 from laserpath.cli import plan as command
-from laserpath.measure import expose, lost_in_motion
-from laserpath.profiles import fields
+from laserpath.config import profiles
+from laserpath.config.profiles import fields
+from laserpath.design.target import grid_for, rasterise
+from laserpath.measure.exposure import expose, lost_in_motion
 from laserpath.report.advice import KINDS, Advice, advise
 from laserpath.report.page import facts_of
 from laserpath.report.verdict import Facts
 from laserpath.report.worst import Place
-from laserpath.results import Fault, Inspection
-from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Toolpath
+from laserpath.types.results import Fault, Inspection
 
 
 def solid(*polygons: shapely.Polygon) -> Design:

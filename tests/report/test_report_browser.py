@@ -19,7 +19,7 @@ from scipy.ndimage import map_coordinates
 
 import laserpath
 from laserpath import report
-from laserpath.program import Shipped
+from laserpath.machine.program import Shipped
 from laserpath.report.payload import Exposed
 from laserpath.types import Design, Process, Resin
 

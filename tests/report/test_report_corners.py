@@ -14,16 +14,16 @@ from scipy.ndimage import gaussian_filter
 from scipy.special import ndtr
 from shapely.affinity import rotate
 
-from laserpath import quantities
-from laserpath.measure import missing
-from laserpath.metrics import cure_figures, edge_errors, inspect, rounded_off, summary
-from laserpath.quantities import decimals
+from laserpath.base import quantities
+from laserpath.base.quantities import decimals
+from laserpath.design.target import grid_for, rasterise
+from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary
+from laserpath.measure.exposure import missing
 from laserpath.report.faults import rounded
 from laserpath.report.page import facts_of
 from laserpath.report.verdict import judge
-from laserpath.results import Edges, Inspection, Measurement, Report, Unprintable
-from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types.results import Edges, Inspection, Measurement, Report, Unprintable
 
 PROCESS = Process()
 FWHM = PROCESS.spot.fwhm

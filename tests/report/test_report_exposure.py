@@ -10,11 +10,11 @@ import pytest
 import shapely
 from exposures import exposure, rings
 
-from laserpath.program import Shipped
+from laserpath.machine.program import Shipped
 from laserpath.report import render_exposure
 from laserpath.report.payload import Exposed
-from laserpath.results import Measurement
 from laserpath.types import Design, Process
+from laserpath.types.results import Measurement
 
 PROCESS = Process()
 DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40)]), "disc")

@@ -21,16 +21,16 @@ from shapely.affinity import rotate, translate
 from shapes import minus, plus
 
 from laserpath import plan
-from laserpath.metrics import cure_figures, edge_errors, inspect
-from laserpath.metrics.regions import numbered
+from laserpath.design.target import grid_for, rasterise
+from laserpath.measure import cure_figures, edge_errors, inspect
+from laserpath.measure.regions import numbered
 from laserpath.report.faults import kind_of, listed, sentences
 from laserpath.report.page import facts_of
 from laserpath.report.rows import number
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst import marked, worst_places
-from laserpath.results import Fault, Inspection, Measurement, Report
-from laserpath.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Point, Process, Settings
+from laserpath.types.results import Fault, Inspection, Measurement, Report
 
 PROCESS = Process()
 FWHM = PROCESS.spot.fwhm

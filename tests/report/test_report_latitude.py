@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from laserpath.report.latitude import in_words, latitude
 from laserpath.report.plots import process_window
-from laserpath.results import ProcessWindow
+from laserpath.types.results import ProcessWindow
 
 DOSE = np.linspace(0.8, 1.2, 9)
 FLAT = np.full(9, 0.05)

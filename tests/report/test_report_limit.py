@@ -13,8 +13,8 @@ from exposures import Job, blurred_limit, exposure, make_job
 from PIL import Image
 
 from laserpath.report import pictures, reach, render
-from laserpath.results import Figures, Limit, Report
 from laserpath.types import Design, Process, Settings
+from laserpath.types.results import Figures, Limit, Report
 
 FWHM = Process().spot.fwhm
 GAP = 0.15 * FWHM

@@ -15,8 +15,8 @@ from exposures import Job, make_job
 
 from laserpath.report import render
 from laserpath.report.rows import ROWS, area, duration, number
-from laserpath.results import Figures
 from laserpath.types import Design, Process, Resin, Settings, Toolpath
+from laserpath.types.results import Figures
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import gcode
-from laserpath.program import Shipped
+from laserpath.machine.program import Shipped
 from laserpath.report import payload as told
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.payload import Exposed, payload

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
 
-from laserpath.toolpath_svg import draw, power_colour, round_length
+from laserpath.report.toolpath_svg import draw, power_colour, round_length
 from laserpath.types import Machine, Toolpath
 
 SVG = "{http://www.w3.org/2000/svg}"

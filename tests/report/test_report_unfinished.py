@@ -11,7 +11,7 @@ from exposures import Job, make_job
 
 import laserpath
 from laserpath import Settings
-from laserpath.optimise import Progress
+from laserpath.planning.optimise.loop import Progress
 from laserpath.report.page import facts_of
 from laserpath.report.verdict import Verdict, judge
 from laserpath.types import Design

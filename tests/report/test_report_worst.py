@@ -10,13 +10,13 @@ import pytest
 import shapely
 from exposures import Job, exposure, make_job
 
-from laserpath.metrics import inspect
+from laserpath.measure import inspect
 from laserpath.report.page import facts_of
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst import LISTED, worst_places
-from laserpath.results import Edges, Fault, Inspection, Measurement, Report
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
+from laserpath.types.results import Edges, Fault, Inspection, Measurement, Report
 
 PROCESS = Process()
 FWHM = PROCESS.spot.fwhm

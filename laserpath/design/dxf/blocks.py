@@ -16,11 +16,11 @@ import numpy as np
 from ezdxf.xclip import XClip
 from numpy.typing import NDArray
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design.dxf import fills, shapes
 from laserpath.design.dxf.document import Document
 from laserpath.design.dxf.repair import DAMAGE, reason
-from laserpath.errors import InputError
 
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin

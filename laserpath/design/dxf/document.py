@@ -16,10 +16,10 @@ from typing import Any
 
 from ezdxf.filemanagement import readfile
 
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import LENGTH
 from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
-from laserpath.quantities import LENGTH
 
 MOST = 500_000  # entities: ezdxf takes about 0.1 ms and 4 kB for each
 LARGEST_FILE = 512 << 20  # bytes

@@ -15,7 +15,7 @@ from ezdxf.entities.boundary_paths import ArcEdge, EllipseEdge, LineEdge, Polyli
 from ezdxf.math import BSpline, Vec3, fit_points_to_cad_cv
 from ezdxf.render.trace import TraceBuilder
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.design.curves import Chain, arc, lines, polylines
 from laserpath.design.dxf.shapes import Wide, chain, flattened, plane, xy
 from laserpath.design.stroke import Pen, stroke

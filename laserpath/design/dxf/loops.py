@@ -19,7 +19,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
 
 Ints = NDArray[np.int64]
 

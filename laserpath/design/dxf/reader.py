@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
 from laserpath.design import scattered
 from laserpath.design.curves import Chain, polylines
 from laserpath.design.curves import lines as straight
@@ -24,7 +25,6 @@ from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
 from laserpath.design.shapes import hairlines
 from laserpath.design.stroke import Pen, stroke
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 SAME = 1e-6  # mm: outlines closer than this are drawn twice

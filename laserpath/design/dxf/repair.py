@@ -26,7 +26,7 @@ from ezdxf.lldxf.const import DXF12, DXFError
 from ezdxf.lldxf.extendedtags import ExtendedTags
 from ezdxf.lldxf.types import DXFTag
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 DAMAGE = (DXFError, ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RecursionError,
           RuntimeError, StopIteration, TypeError, ValueError, struct.error)  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 from ezdxf.math import OCS
 from scipy.interpolate import BSpline
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.design.curves import arc, lines
 
 FRAME = 16  # flag of a vertex that steers a spline and is not on it

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.design.dxf.blocks import Ink
 from laserpath.design.dxf.document import Layers, listed
 from laserpath.design.dxf.repair import NAMED

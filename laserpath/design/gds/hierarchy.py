@@ -14,9 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from numpy.typing import NDArray
 
-from laserpath.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
 from laserpath.design.gds.isolate import Table
-from laserpath.errors import InputError
 
 MOST = 2_000_000  # polygons, or cells, in all places
 MOST_POINTS = 40_000_000

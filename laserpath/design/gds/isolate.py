@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 SECONDS = 600.0  # what gdstk may take: it reads 10⁶ polygons in a few
 _NO_MEMORY = (b"MemoryError", b"bad_alloc", b"annot allocate memory", b"failed to map segment")

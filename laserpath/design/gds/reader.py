@@ -7,12 +7,12 @@ import re
 
 import numpy as np
 
-from laserpath.arrays import Bools
+from laserpath.base.arrays import Bools
+from laserpath.base.errors import InputError
 from laserpath.design import scattered
 from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below
 from laserpath.design.gds.isolate import table
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
 from laserpath.types import Design
 
 LARGEST = 1e5  # mm from the origin

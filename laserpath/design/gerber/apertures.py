@@ -18,12 +18,12 @@ import shapely
 from shapely import affinity
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber import macros
 from laserpath.design.gerber.shapes import disc, obround, rectangle, regular
 from laserpath.design.joined import reached
 from laserpath.design.svg.paint import Layer
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY, minus
 
 _DEFINITION = re.compile(r"ADD0*(\d{1,9})([A-Za-z_.$][^,]*)(?:,(.*))?", re.S)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")

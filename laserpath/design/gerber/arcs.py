@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from laserpath.base.errors import InputError
 from laserpath.design.gerber.shapes import Point
-from laserpath.errors import InputError
 
 QUARTER = math.pi / 2 + 1e-3
 TURN = 2 * math.pi

@@ -20,10 +20,10 @@ import shapely
 from shapely.affinity import rotate
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber.shapes import disc, rectangle, regular
 from laserpath.design.joined import joined, reached
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY, minus
 
 _TOKEN = re.compile(r"\$\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[-+xX/()]")
 _COMMENT = re.compile(r"0(?![\d.])")

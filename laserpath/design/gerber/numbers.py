@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 MM = {"MM": 1.0, "IN": 25.4}
 

@@ -17,14 +17,14 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.gerber.apertures import Aperture
 from laserpath.design.gerber.shapes import Point, stadiums
 from laserpath.design.joined import Polygons, joined, reached
 from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import Layer, compose
-from laserpath.errors import InputError
 
 MOST = 3_000_000  # polygons
 

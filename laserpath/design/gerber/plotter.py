@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY
 from laserpath.design.gerber import arcs, macros
 from laserpath.design.gerber.apertures import Aperture, Turn, define, of_area
 from laserpath.design.gerber.numbers import MM, Format, decimal, whole
 from laserpath.design.gerber.paint import Painting, Path, repeat
 from laserpath.design.gerber.shapes import Point, step
 from laserpath.design.gerber.words import Fields
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY
 
 OFF = (
     0.02  # share of the radius, and of the distance of its ends, by which an arc may miss its end in silence

@@ -6,15 +6,15 @@ import re
 
 import shapely
 
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import tidy, valid
+from laserpath.base.quantities import LENGTH
 from laserpath.design.gerber.numbers import MM
 from laserpath.design.gerber.paint import Painting, area
 from laserpath.design.gerber.plotter import Plotter
 from laserpath.design.gerber.words import commands, text_of, where
 from laserpath.design.joined import reached, without_specks
 from laserpath.design.reading import Reading
-from laserpath.errors import InputError
-from laserpath.overlay import tidy, valid
-from laserpath.quantities import LENGTH
 from laserpath.types import Design
 
 SPECK = 1e-3  # parts and holes smaller than this times tolerance² are rounding, not drawing

@@ -9,8 +9,8 @@ import shapely
 from shapely.affinity import rotate
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Floats
-from laserpath.overlay import EMPTY
+from laserpath.base.arrays import Floats
+from laserpath.base.overlay import EMPTY
 
 MOST_STEPS = 4096  # of a circle
 Point = tuple[float, float]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 _COMMENT = r"\s*G0?4(?!\d)[^*]*\*(?:%\*)?"  # Eagle puts whole extended commands into them
 _COMMAND = re.compile(_COMMENT + r"|%([^%]*)%|([^*%]+)\*|([^\s*%][^*%]*)|(%)")

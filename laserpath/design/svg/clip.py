@@ -13,7 +13,9 @@ from xml.etree.ElementTree import Element
 
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, union, within
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.svg import paint, shapes
 from laserpath.design.svg.document import Document, href, tag
@@ -21,8 +23,6 @@ from laserpath.design.svg.leaf import Leaf, State, moved, window, work
 from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotUnderstood, length, matrix, transform
 from laserpath.design.svg.viewport import Box
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY, union, within
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError
 
+from laserpath.base.errors import InputError
 from laserpath.design.svg.markup import parsed
-from laserpath.errors import InputError
 
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"

@@ -15,7 +15,9 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import within
 from laserpath.design.curves import Chain, Polyline, Subpath, polylines
 from laserpath.design.fill import NONZERO, fill
 from laserpath.design.stroke import Pen, dashes, stroke
@@ -31,8 +33,6 @@ from laserpath.design.svg.values import (
     number,
     stretch,
 )
-from laserpath.errors import InputError
-from laserpath.overlay import within
 
 LARGEST = 1e5  # mm from the page's corner
 MAX_DASHES = 100_000  # in one line

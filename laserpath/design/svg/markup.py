@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from laserpath.errors import InputError
+from laserpath.base.errors import InputError
 
 MOST_TEXT = 32_000_000
 """Characters that all uses of a file's entities may stand for together."""

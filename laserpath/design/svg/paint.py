@@ -13,14 +13,14 @@ from itertools import islice
 
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, minus, plus, union, within
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.svg.document import Document
 from laserpath.design.svg.ink import Ink, Inks
 from laserpath.design.svg.leaf import Leaf, Work, work
 from laserpath.design.svg.style import Styles
 from laserpath.design.svg.values import NotFinite
-from laserpath.errors import InputError
-from laserpath.overlay import EMPTY, minus, plus, union, within
 
 BATCH = 10_000  # shapes that are flattened together
 

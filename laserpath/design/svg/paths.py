@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
 from laserpath.design.curves import Subpath, arc
 from laserpath.design.svg.values import LARGE, NUMBER, NUMBERS, NotFinite
 

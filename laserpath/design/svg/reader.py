@@ -7,6 +7,9 @@ import shapely
 from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import tidy, within
+from laserpath.base.quantities import LENGTH
 from laserpath.design.joined import without_specks
 from laserpath.design.names import unknown
 from laserpath.design.reading import Reading
@@ -18,9 +21,6 @@ from laserpath.design.svg.paint import Layer, Painter, compose
 from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Walk
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
-from laserpath.errors import InputError
-from laserpath.overlay import tidy, within
-from laserpath.quantities import LENGTH
 from laserpath.types import Design
 
 SPECK = 1e-3  # parts and holes smaller than this times tolerance² are rounding, not drawing

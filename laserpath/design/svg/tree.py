@@ -11,7 +11,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design.curves import polylines
 from laserpath.design.svg import shapes, viewport
 from laserpath.design.svg.clip import Clips, Elements
@@ -29,7 +30,6 @@ from laserpath.design.svg.values import (
     transform,
     translation,
 )
-from laserpath.errors import InputError
 
 OUR_PATH = "laserpath-toolpath"
 """Id of the layer that the Inkscape extension adds: a drawing that was saved with it is still the drawing."""

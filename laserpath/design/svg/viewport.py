@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from laserpath.arrays import Floats
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design.svg.values import NotUnderstood, length, matrix, numbers
-from laserpath.errors import InputError
 
 Box = tuple[float, float, float, float]
 ALIGN = {"Min": 0.0, "Mid": 0.5, "Max": 1.0}

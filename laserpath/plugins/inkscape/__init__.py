@@ -11,8 +11,8 @@ import subprocess
 from importlib import resources
 from pathlib import Path
 
-from laserpath.errors import InputError
-from laserpath.files import write_all
+from laserpath.base.errors import InputError
+from laserpath.base.files import write_all
 
 FILES = ("laserpath.inx", "laserpath_inkscape.py")
 

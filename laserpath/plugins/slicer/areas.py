@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
-from laserpath.overlay import areas, differing, minus, plus, union
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import areas, differing, minus, plus, union
 from laserpath.plugins.slicer.walls import Wall
 
 _LAST_DIGIT = 1e-3

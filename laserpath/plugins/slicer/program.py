@@ -17,17 +17,16 @@ import numpy as np
 import shapely
 
 import gcode
-from laserpath import convert, optics
-from laserpath._plan import Plan, plan
-from laserpath.arrays import Floats
-from laserpath.errors import InputError
-from laserpath.forecast import Forecast, forecast
-from laserpath.optimise import Progress
-from laserpath.overlay import union
-from laserpath.placement import placed
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import union
+from laserpath.machine import convert
+from laserpath.machine.placement import placed
+from laserpath.machine.program import export
+from laserpath.planning import Forecast, Plan, Progress, forecast, header, plan
 from laserpath.plugins.slicer.areas import Layer, corner, layers, same
 from laserpath.plugins.slicer.walls import read
-from laserpath.program import export, header
 from laserpath.types import Design, Process, Settings
 
 Z_SPEED = 5.0
@@ -208,7 +207,7 @@ def _stacked(
     stack: Sequence[Layer], plans: Sequence[Plan], process: Process, settings: Settings, settle: float
 ) -> gcode.Moves:
     """The moves of all layers, one after the other."""
-    exported = {id(one): export(one.solution.toolpath, process, settings) for one in plans}
+    exported = {id(one): export(one.solution.toolpath, process, settings.passes) for one in plans}
     rapid = min(process.machine.rapid_speed)
     parts: list[gcode.Moves] = []
     comments: list[tuple[int, str]] = []

@@ -23,8 +23,8 @@ from itertools import groupby
 import numpy as np
 
 from gcode import arcs
-from laserpath.arrays import Floats, frozen_array
-from laserpath.errors import InputError
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.errors import InputError
 
 OUTER = frozenset({"external perimeter", "outer wall"})
 OVERHANG = frozenset({"overhang perimeter", "overhang wall"})

@@ -1,0 +1,28 @@
+"""Kinds of arrays, and how they become read-only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from laserpath.base.errors import InputError
+
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
+    """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != len(shape) or any(
+        n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        raise InputError(f"{name} has shape {array.shape}, but {wanted} is needed")
+    if bad := int((~np.isfinite(array)).sum()):
+        raise InputError(f"{name} is not finite in {bad} of {array.size} values")
+    array.flags.writeable = False
+    return array

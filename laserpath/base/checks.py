@@ -1,0 +1,39 @@
+"""Checks of numbers that people give: one sentence with the name, the value and the limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laserpath.base.errors import InputError
+
+
+def number(name: str, value: object) -> None:
+    """Raise unless the value is a number, or a pair of them."""
+    if np.asarray(value).dtype.kind not in "biuf":
+        wanted = "numbers" if isinstance(value, (tuple, list)) else "a number"
+        raise InputError(f"{name} is {value!r}, but must be {wanted}")
+
+
+def positive(owner: object, *names: str) -> None:
+    """Raise unless each named field of `owner` (a number or a pair) is finite and above zero."""
+    for name in names:
+        value, full = getattr(owner, name), f"{type(owner).__name__.lower()} {name}"
+        number(full, value)
+        if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):
+            raise InputError(f"{full} is {value}, but must be above 0")
+
+
+def whole(owner: object, *names: str) -> None:
+    """Raise unless each named field of `owner` is a whole number."""
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise InputError(f"{name} is {value}, but must be a whole number")
+
+
+def between(owner: object, **limits: tuple[float, float]) -> None:
+    """Raise unless each named field of `owner` is a number within its limits."""
+    for name, (low, high) in limits.items():
+        number(name, getattr(owner, name))
+        if not low <= getattr(owner, name) <= high:
+            raise InputError(f"{name} is {getattr(owner, name)}, but must be between {low:g} and {high:g}")

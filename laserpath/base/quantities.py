@@ -1,0 +1,105 @@
+"""Numbers with the units that people use → ours: mm, mm/s, mm/s², mW, mJ/mm².
+
+Units are tables: what is written → how much that is in ours, an exact fraction, so that 35 mJ/cm²
+is 0.35 mJ/mm² and not 0.35000000000000003.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from laserpath.base.errors import InputError
+
+Units = Mapping[str, Fraction]
+
+LENGTH: Units = {
+    "mm": Fraction(1),
+    "um": Fraction(1, 1000),
+    "nm": Fraction(1, 1_000_000),
+    "cm": Fraction(10),
+    "in": Fraction(254, 10),
+}
+DOSE: Units = {"mJ/cm2": Fraction(1, 100), "mJ/mm2": Fraction(1), "J/m2": Fraction(1, 1000)}
+SPEED: Units = {"mm/min": Fraction(1, 60), "mm/s": Fraction(1)}
+ACCELERATION: Units = {"mm/s2": Fraction(1)}
+POWER: Units = {"mW": Fraction(1), "W": Fraction(1000)}
+RATE: Units = {"1/s": Fraction(1)}
+DENSITY: Units = {"1/mm": Fraction(1)}
+TIME: Units = {"s": Fraction(1), "ms": Fraction(1, 1000), "us": Fraction(1, 1_000_000)}
+ANGLE: Units = {"deg": Fraction(1)}
+NUMBER: Units = {"": Fraction(1)}
+
+_WRITTEN = re.compile(
+    r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?|[-+]?nan|[-+]?inf(?:inity)?)\s*(.*?)\s*", re.I | re.A
+)
+_SPELLED = str.maketrans({"µ": "u", "μ": "u", "²": "2", "°": "deg"})
+
+
+def parse(text: str, units: Units, unit: str) -> tuple[Decimal, str]:
+    """`0.1mm`, `100 µm` → the number and its unit, a key of `units`; bare numbers are in `unit`."""
+    found = _WRITTEN.fullmatch(text)
+    if not found:
+        raise InputError(f"{text!r} is not a number{_with_unit(units, unit)}")
+    if re.match(r"\s*,\d", found[2]):
+        raise InputError(f"{text!r} has a decimal comma; write a point")
+    number = Decimal(found[1])
+    if not number.is_finite():
+        raise InputError(f"{text!r} is not a finite number")
+    said = found[2].translate(_SPELLED)
+    for known in units:
+        if said.lower() == known.lower():
+            return number, known
+    if said and not any(units):
+        raise InputError(f"{text!r} is not a number")
+    if said:
+        raise InputError(
+            f"{text!r} has the unknown unit {found[2]!r}; known: {', '.join(k for k in units if k)}"
+        )
+    return number, unit
+
+
+def convert(number: Decimal | float | int, unit: str, units: Units) -> float:
+    """How much that is in our units, correctly rounded; raises for what is too large to hold."""
+    exact = Fraction(number) * units[unit]
+    value = float(exact) if abs(exact) < Fraction(10) ** 300 else math.inf
+    if not math.isfinite(value):
+        raise InputError(f"{number} {unit} is too large")
+    return value
+
+
+def _with_unit(units: Units, unit: str) -> str:
+    others = [k for k in units if k]
+    return f" with a unit of {', '.join(others)} (without one: {unit})" if others else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """mm, or multiples of the spot's FWHM."""
+
+    value: float
+    relative: bool
+
+    def in_fwhm(self, fwhm: float) -> float:
+        """fwhm: of the spot, mm."""
+        return self.value if self.relative else self.value / fwhm
+
+
+def decimals(fwhm: float) -> int:
+    """Of lengths in mm beside a spot of that FWHM (mm): to a 20th of it or finer, at least three."""
+    return max(3, 2 - math.floor(math.log10(fwhm) + 1e-12))
+
+
+def place(xy: Iterable[float], fwhm: float) -> str:
+    """`(87.200, 12.600)`; xy: mm.  fwhm: of the spot, mm."""
+    return f"({', '.join(f'{value:.{decimals(fwhm)}f}' for value in xy)})"
+
+
+def quoted(text: str) -> str:
+    """A string of TOML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'

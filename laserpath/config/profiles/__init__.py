@@ -1,0 +1,179 @@
+"""Machines, resins and spots from TOML files: those that come with laserpath, and the user's own.
+
+    machine = profiles.machine("grbl-diode-405")    # by name: of ours, or in the user's folder
+    machine = profiles.machine("my/laser.toml")     # by path
+    machine = profiles.machine({"power_max_mW": 10, …})    # the keys themselves
+
+The user's folder is the one that the system has for settings, `user_folder()`; a profile there comes before
+one of ours with the same name.
+
+A key ends with its unit, the one that people use: `speed_max_mm_per_min`, `critical_dose_mJ_per_cm2`.
+A pair [x, y] may be given as one number for both. An unknown key is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from laserpath.base import entry_points
+from laserpath.base.errors import InputError
+
+if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and Shapely
+    from laserpath.types import Machine, Resin, Spot
+
+Profile = str | Path | Mapping[str, Any]
+"""A name, a file, or the keys and values themselves."""
+
+FOLDERS = {"machine": "machines", "resin": "resins", "spot": "spots"}
+DEFAULTS = {"machine": "grbl-diode-405", "resin": "generic-405", "spot": "diode-0.1mm"}
+
+
+def user_folder() -> Path:
+    """Where the user's own profiles are, in a folder for each kind; LASERPATH_PROFILES says another place."""
+    import os
+
+    from platformdirs import user_config_path
+
+    return Path(os.environ.get("LASERPATH_PROFILES") or user_config_path("laserpath", appauthor=False))
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The profiles of a kind ('machine', 'resin' or 'spot') that can be called by name."""
+    return tuple(sorted({*shipped(kind), *own(kind)}))
+
+
+def shipped(kind: str) -> tuple[str, ...]:
+    """Those that come with laserpath."""
+    folder = resources.files(__name__) / FOLDERS[kind]
+    return tuple(sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")))
+
+
+def own(kind: str) -> tuple[str, ...]:
+    """Those in the user's folder."""
+    folder = user_folder() / FOLDERS[kind]
+    return tuple(sorted(f.stem for f in folder.glob("*.toml"))) if folder.is_dir() else ()
+
+
+def machine(profile: Profile = DEFAULTS["machine"]) -> Machine:
+    """A machine by its name, from a file or from a table."""
+    from laserpath.config.profiles import fields
+    from laserpath.types import Machine
+
+    said, owner, folder = _load("machine", profile)
+    # What a profile names is looked for beside it.
+    return fields.build(Machine, fields.MACHINE, said, owner, folder)
+
+
+def resin(profile: Profile = DEFAULTS["resin"]) -> Resin:
+    """A resin or photoresist by its name, from a file or from a table."""
+    from laserpath.config.profiles import fields
+    from laserpath.types import Resin
+
+    return fields.build(Resin, fields.RESIN, *_load("resin", profile))
+
+
+def spot(profile: Profile = DEFAULTS["spot"]) -> Spot:
+    """A spot by its name, from a file or from a table."""
+    from laserpath.config.profiles import fields
+    from laserpath.types import Spot
+
+    plugin = isinstance(profile, str) and entry_points.find(entry_points.SPOTS, profile, names("spot"))
+    if plugin:
+        made: Spot = plugin.make(Spot)
+        return made
+    spot = fields.build(Spot, fields.SPOT, *_load("spot", profile))
+    if spot.measured is None or isinstance(profile, Mapping):
+        return spot
+    known = isinstance(profile, str) and not _is_path(profile)
+    return replace(spot, source=str(profile) if known else str(Path(profile).resolve()))
+
+
+def text(kind: str, name_or_path: str | Path) -> str:
+    """The TOML text of a profile, to start one's own from."""
+    path = _path(kind, name_or_path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{kind} profile {str(name_or_path)!r} is missing") from None
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{kind} profile {str(name_or_path)!r} cannot be read: {cause}") from error
+
+
+def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
+    """The file of a profile."""
+    if _is_path(name_or_path):
+        return Path(name_or_path)
+    name = str(name_or_path)
+    if name in own(kind):
+        return user_folder() / FOLDERS[kind] / f"{name}.toml"
+    if name in shipped(kind):
+        return resources.files(__name__) / FOLDERS[kind] / f"{name}.toml"
+    if Path(name).is_file():
+        raise InputError(f"{kind} profile {name!r} is a file, but a profile file ends in .toml")
+    known = entry_points.names(entry_points.SPOTS, names(kind)) if kind == "spot" else names(kind)
+    raise InputError(f"{kind} profile {name!r} is unknown; known: {', '.join(known)}{hint(name, known)}")
+
+
+def in_short(kind: str, name_or_path: str | Path) -> str:
+    """The first sentence of a profile's first comment."""
+    first = next((line for line in text(kind, name_or_path).splitlines() if line.startswith("#")), "")
+    return first.lstrip("# ").split(". ")[0].rstrip(".:")
+
+
+def likely_kind(path: str | Path) -> str:
+    """The kind that most keys of a profile file belong to."""
+    from laserpath.config.profiles import fields
+
+    said, owner, _ = _load("machine", Path(path))
+    known = {"machine": fields.MACHINE, "resin": fields.RESIN, "spot": fields.SPOT}
+    shares = {kind: sum(key in f.keys for key in said for f in of) for kind, of in known.items()}
+    best = max(shares, key=lambda kind: shares[kind])
+    if not shares[best]:
+        raise InputError(f"{owner.removeprefix('machine ')} has no key of a machine, a resin or a spot")
+    return best
+
+
+def summary(noun: Machine | Resin | Spot) -> str:
+    """A line that shows whether the numbers are what was meant."""
+    from laserpath.config.profiles import writing
+
+    if getattr(noun, "measured", None) is not None:
+        return f"a measured spot, FWHM {1000 * getattr(noun, 'fwhm', 0.0):.4g} µm"
+    return ", ".join(writing.text(noun).splitlines())
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` with the known words nearest to `word`, or nothing."""
+    by_lower = {k.lower(): k for k in known}
+    # A word that a known one begins with most likely lacks its end, a unit for instance.
+    near = [k for k in by_lower if k.startswith(word.lower())] if len(word) > 2 else []
+    near = near or difflib.get_close_matches(word.lower(), by_lower, n=2)
+    return f"; did you mean {' or '.join(by_lower[k] for k in near)}?" if near else ""
+
+
+def _is_path(name_or_path: str | Path) -> bool:
+    given = str(name_or_path)
+    return isinstance(name_or_path, Path) or given.endswith(".toml") or "/" in given or "\\" in given
+
+
+def _load(kind: str, profile: Profile) -> tuple[Mapping[str, Any], str, Path]:
+    """The keys and values of a profile, how to call it in a sentence, and the folder that it is in."""
+    if isinstance(profile, Mapping):
+        return profile, f"{kind} in [{kind}]", Path()
+    owner = f"{kind} profile {str(profile)!r}"
+    path = _path(kind, profile)
+    folder = path.parent if isinstance(path, Path) else Path()
+    try:
+        # Decimal: what is written is taken exactly.
+        return tomllib.loads(text(kind, profile), parse_float=Decimal), owner, folder
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{owner} is not valid TOML: {error}") from error

@@ -1,0 +1,308 @@
+"""What a profile file may say: which keys, in which units, and what they mean for laserpath's nouns.
+
+A field of a noun is written as one of its keys, its name and a unit: `power_max_mW`, `power_max_W`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeVar
+
+import gcode
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import (
+    ACCELERATION,
+    ANGLE,
+    DENSITY,
+    DOSE,
+    LENGTH,
+    NUMBER,
+    POWER,
+    RATE,
+    SPEED,
+    TIME,
+    Units,
+    convert,
+)
+from laserpath.config.profiles import beams, hint
+from laserpath.optics import airy_fwhm, gaussian_fwhm
+from laserpath.resin import contrast_of, critical_dose
+from laserpath.types import BeamImage, Resin, Spot
+
+Noun = TypeVar("Noun")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a noun. units: None for text.  kind: of number.  pair: (x, y), or one for both.
+
+    least: what the number may be at least; None: it must be above 0.
+    """
+
+    name: str
+    units: Units | None = None
+    required: bool = True
+    kind: type = float
+    pair: bool = False
+    least: float | None = None
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """How it may be written: key → unit."""
+        if not self.units:
+            return {self.name: ""}
+        return {"_".join(filter(None, (self.name, _suffix(unit)))): unit for unit in self.units}
+
+
+def _suffix(unit: str) -> str:
+    return unit.replace("1/", "per_").replace("/", "_per_").replace(" ", "_")
+
+
+_FEW_LENGTHS = {unit: LENGTH[unit] for unit in ("mm", "um")}
+_FEW_DOSES = {unit: DOSE[unit] for unit in ("mJ/cm2", "mJ/mm2")}
+
+MACHINE = (
+    Field("name", required=False),
+    Field("size", _FEW_LENGTHS, pair=True),
+    Field("speed_max", SPEED, pair=True),
+    Field("rapid_speed", SPEED, pair=True),
+    Field("acceleration", ACCELERATION, pair=True),
+    Field("junction_deviation", _FEW_LENGTHS, required=False),
+    Field("power_max", POWER),
+    Field("s_max", NUMBER, required=False),
+    Field("power_levels", NUMBER, kind=int),
+    Field("level_min", NUMBER, kind=int, required=False),
+    Field("segment_rate", RATE, required=False),
+    Field("look_ahead", NUMBER, kind=int, required=False),
+    Field("dialect"),
+    Field("baud", NUMBER, required=False),
+    Field("steps", DENSITY, required=False, pair=True),
+    Field("square_corner_velocity", SPEED, required=False),
+    Field("minimum_cruise_ratio", NUMBER, required=False, least=0),
+    Field("lag", TIME, required=False, least=0),
+    Field("laser_on_delay", TIME, required=False, least=0),
+    Field("laser_off_delay", TIME, required=False, least=0),
+)
+_THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}
+
+_ORDERS = range(1, 9)
+
+
+def _doses(order: int) -> Units:
+    """Units of a dose of N photons absorbed at once: (mW/mm²)^N s, from the second on."""
+    if order == 1:
+        return _FEW_DOSES
+    n = order
+    return {f"mW{n} s/um{2 * n}": Fraction(10) ** (6 * n), f"mW{n} s/mm{2 * n}": Fraction(1)}
+
+
+def resin_fields(order: int) -> tuple[Field, ...]:
+    """The fields of a resin that absorbs so many photons at once."""
+    return (
+        Field("name", required=False),
+        Field("critical_dose", _doses(order), required=False),
+        Field("e_c", _FEW_DOSES, required=False),
+        Field("penetration_depth", _THIN, required=False),
+        Field("layer", _THIN, required=False),
+        Field("absorption_order", NUMBER, required=False, kind=int),
+        Field("tone"),
+        Field("contrast", NUMBER, required=False),
+        Field("gamma", NUMBER, required=False),
+        Field("over_dose", NUMBER, required=False),
+    )
+
+
+RESIN = resin_fields(1)
+SPOT = (
+    Field("profile", required=False),
+    Field("fwhm", _FEW_LENGTHS, required=False, pair=True),
+    Field("na", NUMBER, required=False),
+    Field("wavelength", {"nm": LENGTH["nm"]}, required=False),
+    Field("radius_1e2", _FEW_LENGTHS, required=False, pair=True),
+    Field("angle", ANGLE, required=False, least=-math.inf),
+    Field("defocus", _FEW_LENGTHS, required=False, least=-math.inf),
+    Field("measured", required=False),
+    Field("pixel", _FEW_LENGTHS, required=False),
+    Field("smooth", _FEW_LENGTHS, required=False, least=0),
+)
+
+
+def build(
+    noun: type[Noun],
+    fields: tuple[Field, ...],
+    said: Mapping[str, Any],
+    owner: str,
+    folder: Path | None = None,
+) -> Noun:
+    """The noun that a profile describes. owner: what to call the profile in a sentence.
+
+    folder: where the files are that it names.
+    """
+    try:
+        if noun is Resin:
+            fields = _fields_of_resin(said)
+        _check_keys(fields, said)
+        values = {f.name: value for f in fields if (value := _value(f, said)) is not None}
+        if noun is Spot:
+            values = _spot_values(values, folder or Path())
+        elif noun is Resin:
+            values = _resin_values(values)
+        if "dialect" in values:
+            values["dialect"] = _dialect(values["dialect"], folder or Path())
+        return noun(**values)
+    except (InputError, gcode.GcodeError) as error:
+        raise InputError(f"{owner}: {error}") from error
+
+
+def _dialect(name: str, folder: Path) -> str:
+    """A dialect that there is; a file of one is looked for in the folder."""
+    found = str(folder / name) if name.endswith(".toml") else name
+    gcode.dialect(found)
+    return found
+
+
+def _check_keys(fields: tuple[Field, ...], said: Mapping[str, Any]) -> None:
+    known = {key: field for field in fields for key in field.keys}
+    for key in said:
+        if key not in known:
+            raise InputError(f"key {key!r} is unknown{hint(key, known) or '; known: ' + ', '.join(known)}")
+
+
+def _value(field: Field, said: Mapping[str, Any]) -> Any:
+    """The field in our units, None where it is left to its default."""
+    given = [key for key in field.keys if key in said]
+    if not given:
+        if field.required:
+            raise InputError(f"key {next(iter(field.keys))!r} is missing")
+        return None
+    if len(given) > 1:
+        raise InputError(f"keys {given[0]!r} and {given[1]!r} say the same; give one of them")
+    key, value = given[0], said[given[0]]
+    if field.units is None:
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{key} is {_shown(value)}, but must be text in quotes")
+        return value
+    if not field.pair:
+        return _number(field, key, value)
+    pair = value if isinstance(value, list) else [value, value]
+    if len(pair) != 2:
+        raise InputError(f"{key} has {len(pair)} numbers, but must have two, [x, y], or be one for both")
+    return tuple(_number(field, key, v) for v in pair)
+
+
+def _number(field: Field, key: str, value: Any) -> float | int:
+    """A finite number above zero, in our units."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise InputError(f"{key} is {_shown(value)}, but must be a number")
+    if not Decimal(value).is_finite() or (value <= 0 if field.least is None else value < field.least):
+        limit = {None: " above 0", -math.inf: ""}.get(field.least, f" of at least {field.least}")
+        raise InputError(f"{key} is {_shown(value)}, but must be a finite number{limit}")
+    if field.kind is int:
+        if value != int(value):
+            raise InputError(f"{key} is {_shown(value)}, but must be a whole number")
+        return int(value)
+    return convert(value, field.keys[key], field.units or NUMBER)
+
+
+def _shown(value: Any) -> str:
+    """A value as the file has it."""
+    if isinstance(value, Decimal):
+        return str(value).lower().replace("infinity", "inf")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _fields_of_resin(said: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The fields for the absorption order that is said: a dose's unit tells of which order it is."""
+    order = 1
+    for field in RESIN:
+        if field.name == "absorption_order":
+            order = _value(field, said) or 1
+    if order not in _ORDERS:
+        raise InputError(f"absorption_order is {order}, but must be between 1 and {_ORDERS[-1]}")
+    fields = resin_fields(order)
+    right = next(key for field in fields for key in field.keys if field.name == "critical_dose")
+    for other in _ORDERS:
+        keys = Field("critical_dose", _doses(other)).keys
+        if other != order and (given := [key for key in keys if key in said]):
+            raise InputError(
+                f"{given[0]} is a dose of absorption_order {other}, but that is {order}; give {right}"
+            )
+    return fields
+
+
+_CURVE = ("e_c", "penetration_depth", "layer")
+
+
+def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
+    """What a `Resin` is made of. Of the two ways to give its critical dose and its contrast, one."""
+    order = values.pop("absorption_order", 1)
+    curve = {name: values.pop(name) for name in _CURVE if name in values}
+    if curve and "critical_dose" in values:
+        raise InputError(f"gives the critical dose as well as {next(iter(curve))}; give one or the other")
+    if curve and order != 1:
+        raise InputError(
+            f"{next(iter(curve))} is of a working curve, which has absorption_order 1, not {order}"
+        )
+    keys = {field.name: next(iter(field.keys)) for field in resin_fields(order)}
+    lacking = [repr(keys[name]) for name in _CURVE if name not in curve]
+    if curve and lacking:
+        raise InputError(f"key {lacking[0]} is missing: a working curve needs {', '.join(_CURVE)}")
+    if curve:
+        values |= {"critical_dose": critical_dose(**curve), **curve}
+        del values["layer"]
+    if "critical_dose" not in values:
+        instead = f" (or {', '.join(lacking)})" if order == 1 else ""
+        raise InputError(f"key {keys['critical_dose']!r} is missing{instead}")
+    gamma = values.pop("gamma", None)
+    if gamma is not None:
+        if "contrast" in values:
+            raise InputError("gives contrast as well as gamma; give one or the other")
+        values["contrast"] = contrast_of(gamma)
+    return {**values, "order": order}
+
+
+def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What a `Spot` is made of. Of several ways to give the FWHM, one."""
+    photo = {name: values.pop(name) for name in ("pixel", "smooth") if name in values}
+    file = values.pop("measured", None)
+    if file is None and (photo or values.get("profile") == "measured"):
+        raise InputError("key 'measured' is missing, the photograph or table of a measured spot")
+    widths = _widths(values)
+    if file is not None:
+        beam = beams.read(folder / file, **photo)
+        values = {"profile": "measured", **values, "measured": beam.measured}
+        widths = widths or (beam.fwhm, beam.fwhm)
+    if widths is None:
+        raise InputError("key 'fwhm_mm' is missing (or 'na' and 'wavelength_nm')")
+    along, across = widths
+    if along != across and isinstance(values.get("measured"), BeamImage):
+        raise InputError("fwhm is a pair, but a photograph has its own shape; give one fwhm_um")
+    # One width as it is, not as the root of its square.
+    size = along if along == across else math.sqrt(along * across)
+    return {**values, "fwhm": size, "aspect": along / across}
+
+
+def _widths(values: dict[str, Any]) -> tuple[float, float] | None:
+    """FWHM along and across, taken out of `values`; None where it is not given."""
+    fwhm, radius, na = (values.pop(name, None) for name in ("fwhm", "radius_1e2", "na"))
+    ways = {"the FWHM": fwhm, "radius_1e2": radius, "na": na}
+    given = [name for name, way in ways.items() if way is not None]
+    if len(given) > 1:
+        raise InputError(f"gives {given[0]} as well as {given[1]}; give one or the other")
+    if radius is not None:
+        if values.get("profile") != "gaussian":
+            raise InputError("radius_1e2 is the width of a Gaussian; give profile = 'gaussian' with it")
+        return gaussian_fwhm(radius[0]), gaussian_fwhm(radius[1])
+    if na is not None:
+        if "wavelength" not in values:
+            raise InputError("key 'fwhm_mm' is missing (or 'wavelength_nm', with 'na')")
+        if values.get("profile", "airy") != "airy":
+            raise InputError(f"na is the width of an Airy spot, not of a spot {values['profile']!r}")
+        fwhm = airy_fwhm(na, values["wavelength"])
+        return fwhm, fwhm
+    return fwhm

@@ -1,0 +1,72 @@
+"""Nouns → the text of a profile file, in the units that people use; `fields` reads the same noun from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import quoted
+from laserpath.config.profiles import fields
+from laserpath.resin import cure_depth
+from laserpath.types import Machine, Resin, Spot
+
+_UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
+          "laser_on_delay": "ms", "laser_off_delay": "ms", "square_corner_velocity": "mm/s"}  # fmt: skip
+_DIGITS = 12
+
+
+def text(noun: Machine | Resin | Spot) -> str:
+    """The keys and values of a profile that is this noun, a line each; measured spots have none."""
+    return "".join(f"{key} = {value}\n" for key, value in _rows(noun))
+
+
+def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
+    if isinstance(noun, Machine):
+        values = {field.name: getattr(noun, field.name) for field in fields.MACHINE}
+        return _written(fields.MACHINE, values)
+    if isinstance(noun, Resin):
+        known = fields.resin_fields(noun.order)
+        values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
+        if noun.order > 1:
+            values["absorption_order"] = noun.order
+        if noun.e_c is not None and noun.penetration_depth is not None:
+            del values["critical_dose"]
+            values["layer"] = float(cure_depth(noun.critical_dose, noun.e_c, noun.penetration_depth))
+        return _written(known, values)
+    return _written(fields.SPOT, _spot(noun))
+
+
+def _spot(spot: Spot) -> dict[str, Any]:
+    if spot.measured is not None:
+        raise InputError("a measured spot has no text of its own: its profile names a photograph or a table")
+    values: dict[str, Any] = {"profile": spot.profile, "fwhm": (spot.fwhm, spot.fwhm)}
+    if spot.aspect != 1:
+        root = math.sqrt(spot.aspect)
+        values |= {"fwhm": (spot.fwhm * root, spot.fwhm / root), "angle": spot.angle}
+    if spot.defocus:
+        values |= {"defocus": spot.defocus}
+    return values | {"wavelength": spot.wavelength}
+
+
+def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """`key = value` of what is given, in the first of a field's units, or the usual one."""
+    for field in known:
+        value = values.get(field.name)
+        if value is None:
+            continue
+        unit = _UNITS.get(field.name) or next(iter(field.units or [""]))
+        key = next(key for key, its in field.keys.items() if its == unit)
+        yield key, _value(value, field.units[unit] if field.units else None)
+
+
+def _value(value: Any, unit: Fraction | None) -> str:
+    """A number in its unit, a pair of them (one for both, where they are alike), or text in quotes."""
+    if unit is None:
+        return quoted(str(value))
+    if isinstance(value, tuple):
+        parts = [_value(part, unit) for part in value]
+        return parts[0] if parts[0] == parts[1] else f"[{', '.join(parts)}]"
+    return f"{float(Fraction(value) / unit):.{_DIGITS}g}"

@@ -1,0 +1,182 @@
+"""The project file, `laserpath.toml` beside a design: what is asked of its plan, to ask it again.
+
+    design = "board.gbr"
+    machine = "my-laser.toml"       # a name, a file beside this one, or a table with a profile's keys
+    quality = "fine"
+    max_epe = "10um"
+
+Its keys are the names of `request.KEYS`, which are those of the command line's options.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import quoted
+from laserpath.config import request
+from laserpath.config.profiles import hint
+
+if TYPE_CHECKING:
+    from laserpath.types import Design, Process, Settings
+
+NAME = "laserpath.toml"
+_LARGEST = 1 << 20
+_TABLES = ("machine", "resin", "spot")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a project file says. path: its own.  design: the file to plan.  said: for `request`."""
+
+    path: Path
+    design: Path | None
+    said: Mapping[str, Any]
+
+
+def beside(design: str | Path | None) -> Project | None:
+    """The project of a design's folder (None: of the current one), if there is one."""
+    path = (Path() if design is None else Path(design).parent) / NAME
+    return load(path) if path.is_file() else None
+
+
+def load(path: str | Path) -> Project:
+    """Read a project file; every wrong key or value is named."""
+    path = Path(path)
+    owner = f"project {str(path)!r}"
+    said = _table(path, owner)
+    values: dict[str, Any] = {}
+    design = said.pop("design", None)
+    if design is not None and (not isinstance(design, str) or not design):
+        raise InputError(f"{owner}: design is {design!r}, but must be a file name in quotes")
+    for key, value in said.items():
+        name = key.replace("-", "_")
+        if name not in request.KEYS:
+            known = ("design", *request.KEYS)
+            raise InputError(
+                f"{owner}: key {key!r} is unknown{hint(name, known) or '; known: ' + ', '.join(known)}"
+            )
+        try:
+            read = request.KEYS[name](value)
+            values[name] = _beside(path, read) if name in _TABLES else read
+        except InputError as error:
+            raise InputError(f"{owner}: {key}: {error}") from None
+    return Project(path, path.parent / design if design else None, values)
+
+
+def _table(path: Path, owner: str) -> dict[str, Any]:
+    """The keys and values of a TOML file, its numbers as they are written."""
+    from decimal import Decimal
+
+    try:
+        data = path.read_bytes()
+        if len(data) > _LARGEST:
+            raise InputError(f"{owner} has {len(data)} bytes, above the {_LARGEST} of any project")
+        return tomllib.loads(data.decode("utf-8"), parse_float=Decimal)
+    except FileNotFoundError:
+        raise InputError(f"{owner} is missing") from None
+    except OSError as error:
+        raise InputError(f"{owner} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise InputError(f"{owner} is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{owner} is not valid TOML: {error}") from error
+
+
+def _beside(path: Path, profile: Any) -> Any:
+    """A profile's file, and what a table names, is looked for beside the project."""
+    if isinstance(profile, Mapping):
+        files = {key: profile[key] for key in ("measured", "dialect") if _is_file(profile.get(key))}
+        return {**profile, **{key: str(path.parent / file) for key, file in files.items()}}
+    return str(path.parent / profile) if _is_file(profile) else profile
+
+
+def _is_file(value: Any) -> bool:
+    return isinstance(value, str) and (
+        value.endswith((".toml", ".csv", ".png")) or "/" in value or "\\" in value
+    )
+
+
+# Writing one
+
+
+def text(design: Design, process: Process, settings: Settings, folder: str | Path | None = None) -> str:
+    """The project that plans the same again, with nothing left to a profile that may change.
+
+    folder: that it is for, from where the design's file is named.
+    """
+    lines = list(_lines(design, process, settings))
+    if folder is not None and design.file is not None:
+        place = Path(os.path.relpath(design.file, folder)).as_posix()
+        lines[0] = f"design = {quoted(place)}"
+    return "".join(f"{line}\n" for line in lines)
+
+
+def narrow(text: str, width: int = 60) -> Iterator[str]:
+    """The lines of a project in ASCII, none longer than that: a program's head would fold them."""
+    for line in text.splitlines():
+        plain = "".join(c if c.isascii() else _escaped(c) for c in line)
+        key, _, value = plain.partition(" = ")
+        if len(plain) <= width or not value.startswith('"'):
+            yield plain
+            continue
+        # A backslash at the end of a line takes the line break, and the blanks behind it, out of the text.
+        parts = re.findall(r"\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|[^\\]", value[1:-1])
+        yield f'{key} = """\\'
+        yield from (f"{part}\\" for part in _joined(parts, width - 10))
+        yield '"""'
+
+
+def _joined(parts: list[str], width: int) -> Iterator[str]:
+    """Pieces put together to lines that do not begin with a blank."""
+    line = ""
+    for part in parts:
+        if len(line) + len(part) > width and line and not part[0].isspace():
+            yield line
+            line = ""
+        line += part
+    yield line
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str]:
+    from laserpath.config.profiles import writing
+
+    yield from design.recipe or (f"# design: {quoted(design.name)}, made by a program",)
+    yield from _settings(settings)
+    measured = process.spot.measured is not None
+    if measured:
+        # Without a source it came from a program: an empty name is refused, and no other spot is taken.
+        yield f"spot = {quoted(process.spot.source)}"
+    for name in _TABLES:
+        if name == "spot" and measured:
+            continue
+        yield f"[{name}]"
+        yield from writing.text(getattr(process, name)).splitlines()
+
+
+def _settings(settings: Settings) -> Iterator[str]:
+    """What is not as it is by default, by the names of `request.KEYS`."""
+    usual = type(settings)()
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if value == getattr(usual, field.name):
+            continue
+        if field.name in ("pitch_fwhm", "max_epe_fwhm"):
+            yield f'{field.name.removesuffix("_fwhm")} = "{value:.12g}fwhm"'
+        elif isinstance(value, str):
+            yield f'{field.name} = "{value}"'
+        elif isinstance(value, tuple):
+            yield f"{field.name} = [{', '.join(f'{part:.12g}' for part in value)}]"
+        else:
+            yield f"{field.name} = {value:.12g}"

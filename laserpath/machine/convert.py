@@ -1,0 +1,163 @@
+"""Toolpath ↔ the machine's moves: mW ↔ the fraction of full power, and the machine's limits.
+
+Travel (power 0) is a rapid. In several passes the path is written again and again, each pass with its
+share of the power. A share must itself be a PWM level, or the controller rounds it up in every pass;
+so level n is dealt out in whole levels, ⌊(n + j)/k⌋ in pass j of k, whose sum is n (Hermite's identity).
+Where n/k is below the machine's smallest level, fewer passes carry it and the others stay dark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import gcode
+from laserpath.base.arrays import Floats, Indices
+from laserpath.base.errors import InputError
+from laserpath.types import Machine, Toolpath
+
+_POINT = 1e-6
+"""mm, of a stroke that stands for a point."""
+
+_BITS = 10
+"""Of a character on a serial line: 8, a start and a stop."""
+
+_FINE = (2000.0, 2000.0, 2000.0)
+"""Steps/mm that round nothing that matters."""
+
+
+def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
+    """The moves that expose `toolpath` in `passes` passes, a rapid back to the start between them."""
+    if passes < 1:
+        raise InputError(f"passes is {passes}, but must be at least 1")
+    over = toolpath.power.max(initial=0.0)
+    if over > machine.power_max * (1 + 1e-9):
+        raise InputError(f"power {over:g} mW is above the machine's {machine.power_max:g} mW")
+    power = toolpath.power / machine.power_max
+    shares = [power] if passes == 1 else _shares(power, machine, passes)
+    travel = ~toolpath.on
+    speed = np.where(travel, min(machine.rapid_speed), toolpath.speed)
+    xy, parts = [toolpath.xy], [(shares[0], speed, travel)]
+    for share in shares[1:]:
+        # The way back is the move between the two copies of the vertices.
+        parts += [
+            (np.zeros(1), np.full(1, min(machine.rapid_speed)), np.ones(1, bool)),
+            (share, speed, travel),
+        ]
+        xy.append(toolpath.xy)
+    joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    dynamic = gcode.dialect(machine.dialect).dynamic_power
+    return gcode.Moves.straight(
+        np.concatenate(xy), np.minimum(joined[0], 1.0), joined[1], joined[2], dynamic=dynamic
+    )
+
+
+def _shares(power: Floats, machine: Machine, passes: int) -> list[Floats]:
+    """The power fraction of each pass, in whole PWM levels that add up to the level of `power`."""
+    level = np.rint(power * machine.power_levels)
+    k = np.clip(level // machine.level_min, 1, passes)
+    return [np.where(j < k, (level + j) // k, 0) / machine.power_levels for j in range(passes)]
+
+
+def from_moves(moves: gcode.Moves, machine: Machine) -> Toolpath:
+    """The toolpath that `moves` expose."""
+    return toolpath_of(moves, machine)[0]
+
+
+def toolpath_of(moves: gcode.Moves, machine: Machine) -> tuple[Toolpath, Indices]:
+    """The toolpath that `moves` expose, and the row that each of its moves came from.
+
+    Arcs become chords; where the head stands and shines, there is a stroke of no length that matters.
+    """
+    moves, of = moves.cut(gcode.motion.ARC_TOLERANCE)
+    still = moves.still
+    if not still.any():
+        return Toolpath(moves.xy, moves.power * machine.power_max, moves.speed), of
+    # A point has no length to shine along: go there and back again.
+    shines = still & moves.on & (moves.dwell > 0)
+    kept = ~still | shines
+    row = np.repeat(np.flatnonzero(kept), 1 + shines[kept])
+    away = shines[row] & (np.diff(row, append=-1) == 0)
+    ends = moves.xy[row + 1] + np.where(away, _POINT, 0.0)[:, None] * [1.0, 0.0]
+    speed = np.where(shines, 2 * _POINT / np.maximum(moves.dwell, 1e-12), moves.speed)
+    path = Toolpath(np.vstack([moves.xy[:1], ends]), moves.power[row] * machine.power_max, speed[row])
+    return path, of[row]
+
+
+def spoken(machine: Machine) -> gcode.Dialect:
+    """The machine's dialect, which lets corners be cut by its junction deviation (LinuxCNC's G64)."""
+    return gcode.dialect(machine.dialect).blending(machine.junction_deviation)
+
+
+def limits(machine: Machine) -> gcode.Limits:
+    """What the path is planned with, whatever the controller: even acceleration, and a look-ahead.
+
+    A planner of n moves sees n − 1 of them when it plans the next one's start.
+    """
+    deviation = machine.junction_deviation
+    if gcode.dialect(machine.dialect).controller == "klipper":
+        deviation = _klipper(machine).junction_deviation
+    return gcode.Limits(
+        speed_max=machine.speed_max,
+        rapid=machine.rapid_speed,
+        acceleration=machine.acceleration,
+        junction_deviation=deviation,
+        look_ahead=max(int(machine.look_ahead) - 1, 1),
+        segment_rate=machine.segment_rate,
+    )
+
+
+def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.motion.Controller:
+    """The controller of `machine` as it really moves; or that of another dialect with its limits."""
+    name = (dialect or gcode.dialect(machine.dialect)).controller
+    rapid, ramp = machine.rapid_speed, machine.acceleration
+    speed, acceleration = (*rapid, min(rapid)), (*ramp, min(ramp))
+    steps = _FINE if machine.steps is None else (*machine.steps, _FINE[2])
+    if name == "klipper":
+        return _klipper(machine)
+    if name == "marlin":
+        return gcode.motion.Marlin(
+            max_rate=speed, acceleration=acceleration, along=max(ramp), steps=steps, baud=machine.baud,
+            junction_deviation=machine.junction_deviation, blocks=int(machine.look_ahead) + 1,
+        )  # fmt: skip
+    if name == "grbl":
+        times = gcode.motion.Times() if machine.steps is not None else gcode.motion.Times(interrupt=0.0)
+        return gcode.motion.Grbl(
+            max_rate=speed, acceleration=acceleration, junction_deviation=machine.junction_deviation,
+            steps=steps, blocks=int(machine.look_ahead), baud=machine.baud, times=times,
+        )  # fmt: skip
+    # speed_max is for the process; what the axes can do is the rapid speed.
+    return replace(limits(machine), speed_max=machine.rapid_speed)
+
+
+def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
+    """What `machine` can do. With another dialect than its own, full power is that dialect's number."""
+    own = gcode.dialect(machine.dialect).name == dialect.name
+    return gcode.Envelope(
+        box=(0.0, 0.0, *machine.size),
+        speed_max=machine.speed_max,
+        rapid=machine.rapid_speed,
+        acceleration=machine.acceleration,
+        junction_deviation=machine.junction_deviation,
+        s_max=machine.s_max if own else dialect.power_max,
+        power_levels=machine.power_levels,
+        level_min=machine.level_min,
+        segment_rate=machine.segment_rate,
+        character_rate=machine.baud / _BITS if machine.baud and dialect.controller != "klipper" else None,
+        look_ahead=machine.look_ahead,
+        controller=controller(machine, dialect),
+    )
+
+
+def lag(machine: Machine) -> gcode.motion.Lag:
+    """How late the head and the laser of `machine` come."""
+    return gcode.motion.Lag(machine.lag, machine.laser_on_delay, machine.laser_off_delay)
+
+
+def _klipper(machine: Machine) -> gcode.motion.Klipper:
+    return gcode.motion.Klipper(
+        max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
+        square_corner_velocity=machine.square_corner_velocity,
+        minimum_cruise_ratio=machine.minimum_cruise_ratio,
+    )  # fmt: skip

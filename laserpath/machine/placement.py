@@ -1,0 +1,173 @@
+"""The design as the machine sees it: tone, work zero, bounds; and what is too fine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+import shapely
+from shapely import affinity
+
+from laserpath import optics
+from laserpath.base import quantities
+from laserpath.base.errors import InputError
+from laserpath.base.overlay import minus, valid
+from laserpath.types import Design, Machine, Point, Resin, Spot
+
+_FRAME_FWHM = 3.0
+_NARROW_FWHM = 0.5
+_LISTED = 3
+_SLACK = 1e-6
+"""mm, by which rounding may put a design off the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """design: as the machine sees it.  origin: in effect, never 'auto'.  notes: why 'auto' moved it."""
+
+    design: Design
+    origin: str
+    notes: tuple[str, ...] = ()
+
+
+def place(
+    design: Design,
+    resin: Resin,
+    machine: Machine,
+    spot: Spot,
+    origin: str = "auto",
+    offset: Point = (0.0, 0.0),
+) -> Design:
+    """The area to expose, moved to the work zero and by `offset` mm; raises if it is off the machine."""
+    return placed(design, resin, machine, spot, origin, offset).design
+
+
+def placed(
+    design: Design,
+    resin: Resin,
+    machine: Machine,
+    spot: Spot,
+    origin: str = "auto",
+    offset: Point = (0.0, 0.0),
+) -> Placed:
+    """The same, with the origin that 'auto' stands for here:
+
+    'page' where the file has a page and the design lies on the machine when that is at the work zero,
+    'design' everywhere else: a board or a chip has its zero anywhere, often with all of it below zero.
+    """
+    exposed = to_expose(design, resin, spot)
+    notes: tuple[str, ...] = ()
+    if origin == "auto":
+        origin = "page" if _on_its_page(exposed, machine, offset) else "design"
+        notes = _why_moved(exposed, machine, offset) if origin == "design" else ()
+    moved = _moved(exposed, origin, offset)
+    _check_fits(moved, machine, origin, offset)
+    return Placed(moved, origin, notes)
+
+
+def _moved(design: Design, origin: str, offset: Point) -> Design:
+    """With that place of it at the work zero, and then by `offset`."""
+    x0, y0, x1, y1 = design.bounds
+    page = design.page or (0.0, 0.0, x1, y1)
+    corner = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
+    zero = corner[0] - offset[0], corner[1] - offset[1]
+    return replace(
+        design,
+        area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
+        page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
+    )
+
+
+def _on_its_page(design: Design, machine: Machine, offset: Point) -> bool:
+    """Whether it has a page that it may stay on; what only the offset pushes out is no fault of the page."""
+    if design.page is None:
+        return False
+    return any(not _outside(_moved(design, "page", by), machine) for by in (offset, (0.0, 0.0)))
+
+
+def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ...]:
+    """A sentence where its own corner is put at the work zero unasked, and its coordinates say otherwise."""
+    name = PurePath(design.file).name if design.file else f"design {design.name!r}"
+    moved = "so its lower left corner is put at the work zero"
+    if design.page is None:
+        if max(map(abs, design.bounds[:2])) <= _SLACK:
+            return ()
+        stays = not _outside(_moved(design, "page", offset), machine)
+        other = "--origin page keeps its own coordinates" if stays else "--offset puts it elsewhere"
+        return (f"{name} names no page, {moved}; {other}",)
+    axis, low, high, start, end = _outside(_moved(design, "page", offset), machine)[0]
+    return (
+        f"on its page {name} would reach from {axis} = {low:.4g} to {high:.4g} mm, outside the machine's "
+        f"{start:g} to {end:g} mm, {moved}; --offset puts it elsewhere",
+    )
+
+
+def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
+    """Negative tone: the design. Positive tone: the page without it (no page: a frame of 3 FWHM)."""
+    if resin.tone == "negative":
+        return design
+    x0, y0, x1, y1 = design.bounds
+    rim = _FRAME_FWHM * optics.fwhm(spot)
+    sheet = shapely.box(*(design.page or (x0 - rim, y0 - rim, x1 + rim, y1 + rim)))
+    rest = minus(sheet, design.area)
+    if rest.is_empty:
+        raise InputError(
+            f"design {design.name!r} covers its whole page, so a positive resist would have nothing to expose"
+        )
+    polygons = [g for g in shapely.get_parts(rest) if g.geom_type == "Polygon"]
+    return replace(design, area=shapely.MultiPolygon(polygons))
+
+
+def _outside(
+    design: Design, machine: Machine, centred: bool = False
+) -> list[tuple[str, float, float, float, float]]:
+    """(axis, from, to, the machine's start, its end), mm, of each axis along which it is off the machine."""
+    x0, y0, x1, y1 = design.bounds
+    out = []
+    for axis, low, high, size in (("x", x0, x1, machine.size[0]), ("y", y0, y1, machine.size[1])):
+        start, end = (-size / 2, size / 2) if centred else (0.0, size)
+        if low < start - _SLACK or high > end + _SLACK:
+            out.append((axis, low, high, start, end))
+    return out
+
+
+def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
+    for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
+        if high - low > end - start:
+            raise InputError(
+                f"design {design.name!r} is {high - low:.4g} mm long in {axis}, "
+                f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, "
+                "--scale), turn it (--rotate), or take another --machine"
+            )
+        mend = "--origin design starts at its own corner"
+        if any(offset):
+            mend = f"use another --offset than {offset[0]:g},{offset[1]:g} mm"
+        raise InputError(
+            f"design {design.name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
+            f"machine's {start:g} to {end:g} mm; {mend}"
+        )
+
+
+def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
+    """One sentence each for features and for gaps narrower than half the spot, with the places."""
+    reach = _NARROW_FWHM / 2 * optics.fwhm(spot)
+    opened = design.area.buffer(-reach, join_style="mitre").buffer(reach * 1.001, join_style="mitre")
+    lost = minus(design.area, opened)
+    closed = design.area.buffer(reach, join_style="mitre").buffer(-reach * 1.001, join_style="mitre")
+    filled = minus(closed, design.area)
+    # Slivers along slanted edges are rounding; whole islands and holes count however small.
+    smallest = 0.02 * optics.fwhm(spot) ** 2
+    holes = [shapely.Polygon(ring) for polygon in design.area.geoms for ring in polygon.interiors]
+    sentences = []
+    for what, region, whole in (("features", lost, list(design.area.geoms)), ("gaps", filled, holes)):
+        parts = [g for g in shapely.get_parts(region) if g.area > smallest]
+        parts += [g for g in whole if g.area <= smallest]
+        if parts:
+            places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
+            where = ", ".join(quantities.place((p.x, p.y), optics.fwhm(spot)) for p in places)
+            sentences.append(
+                f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than {2 * reach:.3g} mm "
+                f"(half the spot of {optics.fwhm(spot):g} mm) will print badly or not at all, "
+                f"the largest at {where} mm"
+            )
+    return tuple(sentences)

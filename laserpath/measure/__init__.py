@@ -1,0 +1,35 @@
+"""How good a dose is: `exposure` of a program, `figures` of any dose against the design, process `window`.
+
+`inspect` names what it prints otherwise than drawn.
+"""
+
+from laserpath.measure.corners import rounded_off
+from laserpath.measure.figures import (
+    DEFOCUS,
+    DOSE_BAND,
+    best_exposure,
+    cure_figures,
+    cured_fraction,
+    edge_errors,
+    edges_at,
+)
+from laserpath.measure.inspection import inspect
+from laserpath.measure.places import summary, unprintable
+from laserpath.types.results import EPE_CAP_FWHM, Limit, Unprintable
+
+__all__ = [
+    "DEFOCUS",
+    "DOSE_BAND",
+    "EPE_CAP_FWHM",
+    "Limit",
+    "Unprintable",
+    "best_exposure",
+    "cure_figures",
+    "cured_fraction",
+    "edge_errors",
+    "edges_at",
+    "inspect",
+    "rounded_off",
+    "summary",
+    "unprintable",
+]

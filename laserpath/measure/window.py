@@ -1,0 +1,69 @@
+"""The process window: edge errors of a toolpath against relative dose k and relative width w of the spot.
+
+    D(x; k, w) = k Σ_j q_j L_j h(|x − x_j|; w·FWHM),   EPE where D = D_c.
+
+k stands for all that scales the dose alike: laser power, speed, the resin's sensitivity. It needs no new
+exposure. w stands for focus: a spot of the same shape and power, w times as wide. A true defocus in mm
+changes an Airy spot's shape too; `Spot.defocus` plans with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from laserpath import optics
+from laserpath.base.errors import InputError
+from laserpath.dose import accurate_model
+from laserpath.measure import DEFOCUS, edges_at
+from laserpath.types import Design, Process, Target, Toolpath
+from laserpath.types.results import ProcessWindow
+
+DOSES = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2)
+"""Relative doses."""
+
+WIDTHS = (1.0, DEFOCUS, 1.3)
+"""Relative FWHM of the spot."""
+
+
+def process_window(
+    path: Toolpath,
+    design: Design,
+    target: Target,
+    process: Process,
+    doses: Sequence[float] = DOSES,
+    widths: Sequence[float] = WIDTHS,
+) -> ProcessWindow:
+    """The edge errors of an exposure at each relative dose and each relative width of the spot.
+
+    path: as it is exposed; `program.Shipped.executed` is what the controller makes of a commanded one.
+    At dose 1 and width 1 they are those that `measure` finds.
+    """
+    _check("doses", doses)
+    _check("widths", widths)
+    spot, critical, fwhm = process.spot, process.resin.critical_dose, optics.fwhm(process.spot)
+    epe, missing = [], []
+    for width in widths:
+        dose = accurate_model(target.grid, optics.widened(spot, width)).dose(path)
+        found = edges_at(dose, target.grid, design, spot, critical, doses)
+        epe.append([edges.epe / fwhm for edges in found])
+        missing.append([edges.missing.sum() for edges in found])
+    error = np.array(epe)  # (F, D, M)
+    return ProcessWindow(
+        dose=np.array(doses),
+        width=np.array(widths),
+        epe_mean=np.abs(error).mean(axis=2),
+        epe_p95=np.percentile(np.abs(error), 95, axis=2),
+        epe_signed=error.mean(axis=2),
+        missing_edges=np.array(missing),
+        samples=error.shape[2],
+    )
+
+
+def _check(name: str, factors: Sequence[float]) -> None:
+    """Raise unless there are factors, finite, above 0 and rising."""
+    values = np.asarray(factors, dtype=np.float64)
+    good = len(values) and np.isfinite(values).all() and values[0] > 0 and (np.diff(values) > 0).all()
+    if not good:
+        raise InputError(f"{name} are {tuple(factors)}, but must be above 0 and rise from one to the next")

@@ -1,0 +1,166 @@
+"""Initial curves: Design → Toolpath of constant line energy. One curve a file.
+
+`initial_curve` chooses by name, among the curves of installed packages too (`entry_points`), orders the
+strokes and joins them by travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import shapely
+from shapely.geometry import MultiPolygon
+
+from laserpath import optics
+from laserpath.base import entry_points
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.planning.curve.contour import contour
+from laserpath.planning.curve.hatch import hatch
+from laserpath.planning.curve.order import is_closed, order
+from laserpath.planning.curve.random import random_walk
+from laserpath.planning.curve.rim import main_direction, rim
+from laserpath.planning.curve.spiral import spiral
+from laserpath.planning.curve.tour import quicker
+from laserpath.planning.curve.tracks import tracks
+from laserpath.resin import power_for
+from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
+
+__all__ = [
+    "CURVES",
+    "drawn",
+    "initial_curve",
+    "is_closed",
+    "join",
+    "main_direction",
+    "order",
+    "quicker",
+    "subdivide",
+]
+
+_FLATNESS_FWHM = 0.01
+
+
+_Curve = Callable[[Design, Process, Settings], list[Floats]]
+
+
+def _along_the_edge(curve: Callable[[MultiPolygon, float, float, float], list[Floats]]) -> _Curve:
+    """A curve of an area that takes inset, pitch and flatness in mm."""
+
+    def drawn_in(design: Design, process: Process, settings: Settings) -> list[Floats]:
+        fwhm = optics.fwhm(process.spot)
+        inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
+        return curve(design.area, inset, pitch, _FLATNESS_FWHM * fwhm)
+
+    return drawn_in
+
+
+def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = optics.fwhm(process.spot)
+    pitch = settings.pitch_fwhm * fwhm
+    strokes = hatch(design.area, settings.inset_fwhm / 2 * fwhm, pitch, settings.angle)
+    # Islands that fall between two lines get rings or a centre line instead.
+    lines = shapely.MultiLineString(strokes)
+    shapely.prepare(lines)
+    missed = [island for island in design.area.geoms if not lines.intersects(island)]
+    inset = settings.inset_fwhm * fwhm
+    return strokes + contour(shapely.MultiPolygon(missed), inset, pitch, _FLATNESS_FWHM * fwhm)
+
+
+def _rim(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    fwhm = optics.fwhm(process.spot)
+    inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
+    return rim(design.area, inset, pitch, settings.angle, _FLATNESS_FWHM * fwhm)
+
+
+def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    rng = np.random.default_rng(settings.seed)
+    return random_walk(design.area, settings.pitch_fwhm * optics.fwhm(process.spot), rng)
+
+
+CURVES: dict[str, _Curve] = {
+    "contour": _along_the_edge(contour),
+    "spiral": _along_the_edge(spiral),
+    "hatch": _hatch,
+    "rim": _rim,
+    "tracks": _along_the_edge(tracks),
+    "random": _random,
+}
+
+
+def _named(name: str) -> _Curve:
+    """The curve of that name, one of ours or of an installed package."""
+    plugin = entry_points.find(entry_points.CURVES, name, CURVES)
+    if plugin is None:
+        return CURVES[name]
+    return lambda design, process, settings: _strokes(plugin, plugin(design, process, settings))
+
+
+def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
+    """What another package's curve gave, if it is a list of strokes."""
+    try:
+        strokes: list[Floats] = [np.array(stroke, dtype=np.float64) for stroke in made]
+    except (TypeError, ValueError):
+        raise InputError(f"{plugin.title} gave no strokes, but must give a list of arrays (K, 2)") from None
+    for n, stroke in enumerate(strokes):
+        if stroke.ndim != 2 or stroke.shape[1] != 2 or len(stroke) < 2:
+            raise InputError(
+                f"{plugin.title}: stroke {n} has the shape {stroke.shape}, but must be (K, 2) with K above 1"
+            )
+        if not np.isfinite(stroke).all():
+            raise InputError(f"{plugin.title}: stroke {n} has coordinates that are not finite")
+    return strokes
+
+
+def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
+    """The curve that the settings name, all exposing moves at one line energy.
+
+    'auto' is 'contour' here; `tryout` tries several.
+    """
+    strokes = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
+    if not strokes:
+        fwhm = optics.fwhm(process.spot)
+        raise InputError(
+            f"no {settings.initial} line fits into design {design.name!r}: "
+            f"all of it is narrower than the spot of {fwhm:g} mm; use a smaller spot"
+        )
+    return drawn(quicker(order(strokes), process.machine), process, settings)
+
+
+def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolpath:
+    """Strokes (K, 2) mm one after the other, in moves fit for the optimiser, joined by travels."""
+    fwhm = optics.fwhm(process.spot)
+    pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in tour]
+    # One flat field of lines a pitch apart has the mean dose q/pitch; a third more cures its edge.
+    energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
+    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)
+
+
+def subdivide(stroke: Floats, longest: float) -> Floats:
+    """The polyline (K, 2) with each segment cut into equal pieces of at most `longest` mm."""
+    step = np.diff(stroke, axis=0)
+    count = np.maximum(1, np.ceil(np.hypot(*step.T) / longest - 1e-9)).astype(np.int64)
+    segment = np.repeat(np.arange(len(step)), count)
+    k = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
+    return np.vstack([stroke[segment] + (k / count[segment])[:, None] * step[segment], stroke[-1:]])
+
+
+def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine, spot: Spot) -> Toolpath:
+    """Strokes (K, 2) with line energies (K−1,), joined by travels, at the machine's full speed."""
+    speed, rapid = min(machine.speed_max), min(machine.rapid_speed)
+    xy: list[Floats] = [strokes[0][:1]]
+    power: list[Floats] = []
+    speeds: list[Floats] = []
+    here = strokes[0][0]
+    for stroke, energy in zip(strokes, line_energy, strict=True):
+        if (stroke[0] != here).any():
+            xy.append(stroke[:1])
+            power.append(np.zeros(1))
+            speeds.append(np.full(1, rapid))
+        xy.append(stroke[1:])
+        power.append(power_for(energy, speed, spot))
+        speeds.append(np.full(len(energy), speed))
+        here = stroke[-1]
+    return Toolpath(np.vstack(xy), np.concatenate(power), np.concatenate(speeds))

@@ -1,0 +1,90 @@
+"""The comment lines that a program begins with: how it was made, and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import gcode
+from laserpath import optics
+from laserpath.base.quantities import decimals
+from laserpath.config import project
+from laserpath.machine.program import EYE_SAFETY
+from laserpath.types import BeamImage, Design, Machine, Process, Resin, Settings, Spot
+
+
+def header(
+    design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """What made the program, one sentence a line."""
+    from laserpath import __version__
+
+    spot, resin, machine = process.spot, process.resin, process.machine
+    x0, y0, x1, y1 = (f"{value:.{decimals(optics.fwhm(spot))}f}" for value in design.bounds)
+    zero = {
+        "auto": "where the design was placed",
+        "page": "the page's lower-left corner",
+        "design": "the design's lower-left corner",
+        "centre": "the centre of the design",
+    }[settings.origin]
+    return (
+        f"laserpath {__version__}: " + "; ".join((design.name, *design.source)),
+        *EYE_SAFETY,
+        f"Work zero: {zero}. Exposes x {x0} to {x1} mm, y {y0} to {y1} mm.",
+        f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
+        f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
+        f"{_corner(machine)}",
+        f"Spot: {_spot(spot)}",
+        f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
+        "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
+        *(f"Warning: {sentence}" for sentence in warnings),
+        f"{project.NAME}, to plan this again:",
+        *project.narrow(project.text(design, process, settings)),
+    )
+
+
+def _full_power(machine: Machine) -> str:
+    """How the machine's dialect says full power, and what it takes for granted."""
+    spoken = gcode.dialect(machine.dialect)
+    said = spoken.power.format(power=f"{machine.s_max:g}")
+    return f"{said}, laser mode on ($32=1)" if spoken.controller == "grbl" else said
+
+
+def _corner(machine: Machine) -> str:
+    """What sets the speed in corners."""
+    if gcode.dialect(machine.dialect).controller == "klipper":
+        ratio = machine.minimum_cruise_ratio
+        return (
+            f"square corner velocity {machine.square_corner_velocity:g} mm/s, minimum cruise ratio {ratio:g}"
+        )
+    return f"junction deviation {machine.junction_deviation:g} mm"
+
+
+def _dose(resin: Resin) -> str:
+    """The critical dose in the unit of its absorption order, in letters that a controller takes."""
+    if resin.order == 1:
+        return f"{resin.critical_dose * 100:g} mJ/cm2"
+    return f"{resin.critical_dose:g} mW^{resin.order} s/mm^{2 * resin.order}"
+
+
+def _spot(spot: Spot) -> str:
+    """Profile and FWHM, and whatever else is not as usual."""
+    parts = [spot.profile, f"FWHM {spot.fwhm:g} mm"]
+    if spot.measured is not None:
+        parts[0] += " photograph" if isinstance(spot.measured, BeamImage) else " table"
+    if spot.aspect != 1:
+        parts.append(f"{spot.aspect:g} times as long along {spot.angle:g} degrees as across")
+    elif spot.angle and isinstance(spot.measured, BeamImage):
+        parts.append(f"turned by {spot.angle:g} degrees")
+    if spot.defocus:
+        parts.append(f"{spot.defocus:g} mm out of focus at {(spot.wavelength or 0) * 1e6:g} nm")
+    if spot.photons != 1:
+        parts.append(f"to the power {spot.photons}: as many photons at once")
+    return ", ".join(parts)
+
+
+def _pair(values: tuple[float, float]) -> str:
+    return " x ".join(f"{v:g}" for v in values)
+
+
+def _settings(settings: Settings) -> list[tuple[str, object]]:
+    return [(name, getattr(settings, name)) for name in settings.__slots__]

@@ -1,0 +1,154 @@
+"""The loss: how far the cured area is from the target, over the process window, and its slope in dose.
+
+With u = D/D_c and the logistic threshold σ_d(u) = 1/(1 + exp(−β (d u − 1))) at relative doses
+d = 0.9, 1, 1.1 (weights w_d, sum 1), coverage T and pixel area p², the area term is
+
+    L = p²/(P·F) [ Σ_pixels Σ_d w_d (σ_d − T)²  +  λ Σ_pixels max(0, u − u_max)² ],
+
+in units of perimeter P times FWHM F: about a mean squared edge error in FWHM, whatever the design's
+size. σ is `resin.development`, written out here so that the three doses share one exponential:
+e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term is the square of
+`resin.over_dose`, from 0.99 of that limit on.
+
+The area term is a little biased, because inside a design any more dose is better for it. The edge
+term is not: at the M contour samples with outward normal n the edge is misplaced by about
+
+    ε = (u − 1)/(F |∂u/∂n|),   E = w_e/M Σ (√(ε² + δ²) − δ),   F|∂u/∂n| taken as a constant ≥ 0.5,
+
+the mean edge placement error in FWHM, rounded off below δ = 0.01.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.design.contour import contour_samples, sampling_matrix
+from laserpath.types import Design, Resin, Spot, Target
+
+DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
+"""Relative dose and weight."""
+
+OVER_DOSE_WEIGHT = 8.0
+_OVER_DOSE_SHARE = 0.99
+"""Of the resin's over_dose, where the penalty begins: a penalty needs a little room to act in."""
+
+_ROUNDING = 0.01
+_FLATTEST = 0.5
+_STRIP_ROWS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeTerm:
+    """E and ∂E/∂u. value, slope: (M, pixels) matrices that give u and F ∂u/∂n at the samples."""
+
+    value: sparse.csr_matrix
+    slope: sparse.csr_matrix
+
+    @classmethod
+    def for_design(cls, target: Target, design: Design, spot: Spot) -> EdgeTerm:
+        """The term for a design's contour, read on the target's grid."""
+        samples = contour_samples(design, optics.fwhm(spot))
+        return cls(
+            value=sampling_matrix(target.grid, samples.xy),
+            slope=sampling_matrix(target.grid, samples.xy, samples.normal * optics.fwhm(spot)),
+        )
+
+    def __call__(self, u: Floats) -> tuple[float, Floats]:
+        """(E, ∂E/∂u (pixels,)) without the weight."""
+        flat = u.ravel()
+        steepness = np.maximum(np.abs(self.slope @ flat), _FLATTEST)
+        error = (self.value @ flat - 1) / steepness
+        size = np.sqrt(error**2 + _ROUNDING**2)
+        pull = error / size / steepness / len(error)
+        return float((size - _ROUNDING).mean()), self.value.T @ pull
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """L + w_e E and its slope in dose, for doses (rows, columns) on the target's grid. contrast: β."""
+
+    target: Target
+    resin: Resin
+    scale: float
+    contrast: float
+    edge: EdgeTerm | None = None
+    edge_weight: float = 0.0
+
+    @classmethod
+    def for_design(
+        cls, target: Target, design: Design, spot: Spot, resin: Resin, edge_weight: float = 0.0
+    ) -> Objective:
+        """The objective in units of the design's perimeter × FWHM; edge_weight: w_e."""
+        return cls(
+            target=target,
+            resin=resin,
+            scale=target.grid.pixel_area / (design.area.length * optics.fwhm(spot)),
+            contrast=resin.contrast,
+            edge=EdgeTerm.for_design(target, design, spot) if edge_weight else None,
+            edge_weight=edge_weight,
+        )
+
+    def at_contrast(self, contrast: float) -> Objective:
+        """The same with another steepness of the threshold."""
+        return replace(self, contrast=contrast)
+
+    def __call__(self, dose: Floats) -> tuple[float, Floats]:
+        """(loss, ∂loss/∂D), the slope per unit of dose and in the dtype of `dose`."""
+        u = dose * dose.dtype.type(1 / self.resin.critical_dose)
+        loss, slope = self._area(u)
+        if self.edge is not None:
+            error, pull = self.edge(u)
+            loss += self.edge_weight * error
+            slope += (self.edge_weight * pull).astype(u.dtype).reshape(u.shape)
+        slope *= u.dtype.type(1 / self.resin.critical_dose)
+        return loss, slope
+
+    def per_pixel(self, dose: Floats) -> Floats:
+        """(rows, columns) what each pixel adds to L."""
+        u = dose / self.resin.critical_dose
+        loss = OVER_DOSE_WEIGHT * np.maximum(u - _OVER_DOSE_SHARE * self.resin.over_dose, 0) ** 2
+        for d, weight in DOSE_WINDOW:
+            loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - self.target.coverage) ** 2
+        return self.scale * loss
+
+    def _area(self, u: Floats) -> tuple[float, Floats]:
+        """(L, ∂L/∂u), in strips of rows that fit in the cache, on all cores; summed in order."""
+        slope = np.empty_like(u)
+        strips = [slice(r, r + _STRIP_ROWS) for r in range(0, len(u), _STRIP_ROWS)]
+        losses = list(_pool().map(lambda rows: self._strip(u[rows], rows, slope[rows]), strips))
+        return self.scale * sum(losses), slope
+
+    def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
+        """The sum of some rows, its slope written to `slope`."""
+        number = u.dtype.type
+        wanted = self.target.coverage[rows].astype(u.dtype)
+        e = np.exp(u * number(-self.contrast / 10))
+        e4 = np.square(np.square(e))
+        power = number(np.exp(self.contrast)) * np.square(e4) * e
+        over = np.maximum(u - number(_OVER_DOSE_SHARE * self.resin.over_dose), 0)
+        loss = OVER_DOSE_WEIGHT * float(np.vdot(over, over))
+        np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
+        for d, weight in DOSE_WINDOW:
+            cured = 1 / (1 + power)
+            error = cured - wanted
+            loss += weight * float(np.vdot(error, error))
+            error *= number(2 * self.scale * weight * self.contrast * d)
+            error *= cured
+            error *= 1 - cured
+            slope += error
+            power *= e
+        return loss
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """As many threads as there are processors; starting them anew costs more than a small grid."""
+    return ThreadPoolExecutor(os.cpu_count())

@@ -1,0 +1,121 @@
+"""What the optimiser moves: smooth displacements and line energies of a toolpath.
+
+Vertices of one stroke (a run of exposing moves) are displaced by K z, where K is a Gaussian of
+a third of the FWHM along the stroke, each row summing to one, and z is free. The path can therefore not
+become jagged: what is optimised is what the machine executes. A closed ring is smoothed around its
+seam and stays closed. Line energies are q = q₀ exp(K_q u), with a narrower K_q, so they stay positive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.types import Toolpath
+
+_REACH = 3.0
+"""Gaussians are cut at 3 σ."""
+_LOG_MAX = 50.0
+"""Of a change of energy: a line search may try what no bound lets through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """A linear map from free variables to a toolpath's vertices and line energies.
+
+    vertices: (n, ) indices of the vertices that move.  owner: (n,) which variable moves each
+    (the last vertex of a closed ring shares the first one's).  lit: (m,) indices of exposing moves.
+    shift: (n, k) matrix.  log_energy: (m, m) matrix.
+    """
+
+    xy: Floats
+    line_energy: Floats
+    vertices: Indices
+    lit: Indices
+    shift: sparse.csr_matrix
+    log_energy: sparse.csr_matrix
+
+    @classmethod
+    def of(cls, path: Toolpath, line_energy: Floats, shift_sigma: float, energy_sigma: float) -> Variables:
+        """Variables of all exposing moves of `path`, whose line energies (N,) are given; σ in mm."""
+        vertices, columns, shifts, energies = [], 0, [], []
+        for first, last in runs(path.on):
+            length = path.length[first:last]
+            s = np.concatenate([[0.0], np.cumsum(length)])
+            meets = bool((path.xy[first] == path.xy[last]).all())
+            closed = last - first > 2 and meets and s[-1] > 0
+            period = float(s[-1]) if closed else None
+            vertices.append(np.arange(first, last + 1))
+            nodes = s[:-1] if closed else s
+            kernel = _gaussian(nodes, nodes, _shares(nodes, period), shift_sigma, period)
+            # The very same row, or rounding opens the ring and the next stage no longer sees one.
+            shifts.append(kernel[np.append(np.arange(len(nodes)), 0)] if closed else kernel)
+            middle = (s[:-1] + s[1:]) / 2
+            energies.append(_gaussian(middle, middle, length, energy_sigma, period))
+            columns += len(nodes)
+        return cls(
+            xy=path.xy,
+            line_energy=line_energy,
+            vertices=np.concatenate(vertices),
+            lit=np.flatnonzero(path.on),
+            shift=sparse.block_diag(shifts, format="csr"),
+            log_energy=sparse.block_diag(energies, format="csr"),
+        )
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of displacement variables (each x and y) and of energy variables."""
+        return self.shift.shape[1], self.log_energy.shape[1]
+
+    def path(self, z: Floats, u: Floats) -> tuple[Floats, Floats]:
+        """(N+1, 2) vertices and (N,) line energies for z: (k, 2) mm and u: (m,)."""
+        xy, energy = self.xy.copy(), self.line_energy.copy()
+        xy[self.vertices] += self.shift @ z
+        energy[self.lit] *= np.exp(np.clip(self.log_energy @ u, -_LOG_MAX, _LOG_MAX))
+        return xy, energy
+
+    def pull(self, d_xy: Floats, d_energy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """Derivatives per vertex and line energy → derivatives per z (k, 2) and u (m,)."""
+        return self.shift.T @ d_xy[self.vertices], self.log_energy.T @ (d_energy * energy)[self.lit]
+
+
+def runs(on: Bools) -> list[tuple[int, int]]:
+    """[first, last) of each run of exposing moves."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _shares(s: Floats, period: float | None) -> Floats:
+    """Length of curve that each node stands for."""
+    if len(s) == 1:
+        return np.ones(1)
+    if period is not None:
+        gap = np.diff(np.concatenate([s, [s[0] + period]]))
+        return (gap + np.roll(gap, 1)) / 2
+    gap = np.diff(s)
+    return np.concatenate([[gap[0]], gap[:-1] + gap[1:], [gap[-1]]]) / 2
+
+
+def _gaussian(
+    at: Floats, nodes: Floats, share: Floats, sigma: float, period: float | None
+) -> sparse.csr_matrix:
+    """(len(at), len(nodes)) Gaussian weights over arc length, rows summing to one."""
+    n = len(nodes)
+    # A stroke that has shrunk to a point, in a design far below the spot, has no length to share.
+    share = share if share.any() else np.ones(n)
+    column, where, weight = np.arange(n), nodes, share
+    if period is not None:
+        turns = range(-int(_REACH * sigma // period) - 1, int(_REACH * sigma // period) + 2)
+        where = np.concatenate([nodes + t * period for t in turns])
+        column, weight = np.tile(column, len(turns)), np.tile(share, len(turns))
+    low = np.searchsorted(where, at - _REACH * sigma, side="left")
+    high = np.searchsorted(where, at + _REACH * sigma, side="right")
+    count = high - low
+    row = np.repeat(np.arange(len(at)), count)
+    k = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + low[row]
+    value = weight[k] * np.exp(-0.5 * ((at[row] - where[k]) / sigma) ** 2)
+    value /= np.bincount(row, value, len(at))[row]
+    return sparse.csr_matrix((value, (row, column[k])), shape=(len(at), n))

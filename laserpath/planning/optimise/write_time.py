@@ -1,0 +1,67 @@
+"""Write time as a term of the loss: the controller's planner, and its derivative by every vertex.
+
+In units of U = P/v, the time that the design's perimeter P takes at full speed v, so that a weight means the
+same for every design: with weight w, one U of write time counts as much as w of the loss. In the end the loss
+has 0.05 of the mean edge error in FWHM, so that one U may cost 20 w FWHM. Of several passes one is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import gcode
+from laserpath.base.arrays import Bools, Floats
+from laserpath.machine import convert
+from laserpath.types import Design, Machine, Toolpath
+
+TIME_WEIGHTS = {"draft": 1e-2, "standard": 1.5e-3, "fine": 3e-4}
+"""What write time weighs, by quality."""
+
+STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
+"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
+
+_NO_LINK = 1e9
+"""Moves/s. Where the link sets the time, no vertex changes it; `rate` takes out vertices there, and can take
+the more, the straighter the path is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Weighted write time of a path whose vertices move. on, speed: (N,) of its moves.  unit: s."""
+
+    on: Bools
+    speed: Floats
+    machine: Machine
+    unit: float
+    weight: float
+
+    @classmethod
+    def of(cls, path: Toolpath, design: Design, machine: Machine, weight: float) -> Pace:
+        """The term for the vertices of `path`; `weight` in units of the loss."""
+        return cls(path.on, path.speed, machine, design.area.length / min(machine.speed_max), weight)
+
+    def __call__(self, xy: Floats) -> tuple[float, Floats]:
+        """(term, ∂term/∂xy) for vertices xy (N+1, 2) mm; the way from the work zero counts."""
+        rapid = np.concatenate([[True], ~self.on])
+        moves = gcode.Moves.straight(
+            xy=np.vstack([np.zeros((1, 2)), xy]),
+            power=np.where(rapid, 0.0, 1.0),
+            speed=np.concatenate([[min(self.machine.rapid_speed)], self.speed]),
+            rapid=rapid,
+        )
+        found = gcode.motion.time_gradient(moves, unhindered(self.machine))
+        scale = self.weight / self.unit
+        return scale * found.time, scale * found.xy[1:]
+
+
+def steadiness(time_weight: float) -> float:
+    """The share of a short stroke's peak speed that goes with a weight of time above 0, as with a quality."""
+    logs = [-np.log(TIME_WEIGHTS[quality]) for quality in STEADY]
+    return float(np.interp(-np.log(max(time_weight, 1e-300)), logs, list(STEADY.values())))
+
+
+def unhindered(machine: Machine) -> gcode.Limits:
+    """The machine's limits with a link that always keeps up."""
+    return replace(convert.limits(machine), segment_rate=_NO_LINK)

@@ -1,0 +1,78 @@
+"""An image → the dose that is wanted. With ink a, 0 for paper and 1 for black:
+
+    dose:    D = a D_black
+    height:  h = a h_black,   D = E_c exp(h/D_p) where h > 0, else 0        (Jacobs' working curve, `resin`)
+
+Ink is proportional to the pixel's value, so a picture that was made for a screen (gamma 2.2) must be made
+linear before.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import quoted
+from laserpath.design import check_heeded, content, is_image, opened
+from laserpath.design.pixels import decode
+from laserpath.design.reading import Black, Reading
+from laserpath.resin import dose_for_depth
+from laserpath.types import Grid, Relief, Resin
+
+_WRONG_UNIT = "black is a dose in mJ/cm2, but {name!r} absorbs {order} photons at once: it has another unit"
+_NOTHING = 1 / 512
+"""Ink that is paper: half a level of an image of 8 bits."""
+
+
+def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
+    """The relief in a PNG or TIFF file; `reading.grey` says what black stands for."""
+    path = Path(path)
+    raw = content(path)
+    try:
+        data, format_ = opened(raw, path.suffix)
+        if not is_image(format_):
+            raise InputError(f"the file is {format_}, which has no greys; PNG and TIFF have")
+        if resin.order > 1 and reading.grey is not None and reading.grey.dose is not None:
+            raise InputError(_WRONG_UNIT.format(name=resin.name, order=resin.order))
+        check_heeded(format_, reading)
+        relief = from_image(data, path.stem, reading, resin, path.name)
+        return replace(relief, file=str(path.resolve()))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str = "") -> Relief:
+    """The relief in the bytes of an image; `reading.pixel` stands above what that says.
+
+    name: of the relief.  file: that it is from, for who plans it again.
+    """
+    black = reading.grey or Black(dose=resin.over_dose * resin.critical_dose)
+    pixels = decode(data)
+    shade, pixel = pixels.ink, reading.pixel or pixels.pixel
+    if pixel is None:
+        raise InputError("the image does not say how large its pixels are; give it, such as --pixel 10um")
+    shade = np.where(shade < _NOTHING, 0.0, shade)
+    if not shade.any():
+        raise InputError("the image is blank: nothing in it is darker than paper")
+    grid = Grid((pixel / 2, pixel / 2), pixel, (int(shade.shape[0]), int(shade.shape[1])))
+    recipe = (f"design = {quoted(file or name)}", *replace(reading, pixel=pixel).recipe())
+    size = f"{shade.shape[1]} × {shade.shape[0]} pixels of {pixel:g} mm"
+    source = (f"from {file or name}", size, *pixels.warnings)
+    if black.height is None:
+        return Relief(grid, shade * (black.dose or 0.0), None, name, source=source, recipe=recipe)
+    height = shade * black.height
+    return Relief(grid, _dose(height, resin), height, name, source=source, recipe=recipe)
+
+
+def _dose(height: Floats, resin: Resin) -> Floats:
+    if resin.e_c is None or resin.penetration_depth is None:
+        raise InputError(
+            f"resin {resin.name!r} has no working curve, so that no height can be told from a dose; "
+            "give its e_c, penetration_depth and layer"
+        )
+    return np.where(height > 0, dose_for_depth(height, resin.e_c, resin.penetration_depth), 0.0)

@@ -1,0 +1,131 @@
+"""From the optimiser's path to one that the machine can run: fewer moves, powers that exist.
+
+**Simplification** (Ramer 1972, Douglas and Peucker 1973) of each stroke in three dimensions: x, y
+and the energy laid down so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM
+counts as an edge moved by 0.4 % FWHM. What is merged keeps its total energy.
+
+**Powers** on the levels n·P/255 of the controller's PWM. The line energy q = E_N P^N/v (`resin`) is kept
+exactly: n is rounded down, and the speed lowered to (n/(n + 1))^N of full speed at the least. Only a move
+that is too weak for the smallest usable power at full speed gets more, or becomes travel if it needs less
+than half of that power.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laserpath import optics
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
+from laserpath.machine.attenuation import Strength
+from laserpath.planning.optimise.variables import runs
+from laserpath.resin import path_energy, power_for, speed_for
+from laserpath.types import Machine, Spot, Toolpath
+
+_EDGE_PER_ENERGY = 0.4
+
+
+def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
+    """The fewest moves whose vertices (and energy) stay within the tolerance of the path's."""
+    if not (path.on & (path.length > 0)).any():
+        return path
+    return merged(path, importance(path, spot) > tolerance_fwhm, spot)
+
+
+def importance(
+    path: Toolpath, spot: Spot, room: Floats | float = 1.0, blurred_fwhm: float = np.inf
+) -> Floats:
+    """(N+1,) FWHM: between the vertices above a tolerance no other, nor the energy, is further off than that.
+
+    room: (N+1,) or one, how many times as far each vertex may be.
+    blurred_fwhm: longest move that may be off by so much; one twice as long, by half of it.
+    """
+    per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
+    typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
+    lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
+    fwhm, wide = optics.fwhm(spot), np.broadcast_to(room, len(path.xy))
+    found = np.full(len(path.xy), np.inf)
+    for first, last in runs(path.on):
+        stroke = slice(first, last + 1)
+        found[stroke] = _importance(lifted[stroke] / fwhm, wide[stroke], blurred_fwhm)
+    return found
+
+
+def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
+    """The path without the vertices (N+1,) not kept; what is merged keeps its energy."""
+    kept = np.flatnonzero(keep)
+    xy = path.xy[kept]
+    length = np.hypot(*np.diff(xy, axis=0).T)
+    total = np.diff(_energy_so_far(path, path_energy(path, spot))[kept])
+    speed = path.speed[kept[:-1]]
+    energy = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
+    return Toolpath(xy, power_for(energy, speed, spot), speed)
+
+
+def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
+    """(N+1,) mJ at each vertex."""
+    return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
+
+
+def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
+    """`importance` of the points (K, 3) of one stroke: of none more than of those between which it lies."""
+    found = np.full(len(points), np.inf)
+    todo = [(0, len(points) - 1, np.inf)]
+    while todo:
+        a, b, highest = todo.pop()
+        if b - a < 2:
+            continue
+        inner = slice(a + 1, b)
+        gap = _distance(points[inner], points[a], points[b]) / room[inner]
+        middle = a + 1 + int(np.argmax(gap))
+        chord = float(np.hypot(*(points[b] - points[a])[:2]))
+        found[middle] = min(highest, gap[middle - a - 1] * max(1.0, chord / blurred))
+        todo += [(a, middle, found[middle]), (middle, b, found[middle])]
+    return found
+
+
+def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
+    """Distance of points (K, d) from the segment start–end."""
+    chord = end - start
+    square = float(chord @ chord)
+    t = np.clip((points - start) @ chord / square, 0, 1) if square > 0 else np.zeros(len(points))
+    return np.linalg.norm(points - start - t[:, None] * chord, axis=1)
+
+
+def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | float = 1.0) -> Toolpath:
+    """The same line energies with powers on the machine's levels; raises if all moves are too weak.
+
+    share: (N,) or one, of the machine's full speed that a move may take; one whose smallest power is too much
+    for that is as slow as that power allows.
+    """
+    full = min(machine.speed_max)
+    energy = path_energy(path, spot)
+    wanted = power_for(energy, full, spot) / machine.power_step
+    slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot) / machine.power_step
+    possible = slower >= machine.level_min
+    limit = full * np.where(possible, share, 1.0)
+    wanted = np.where(possible, slower, np.minimum(wanted, machine.level_min))
+    level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
+    dark = ~path.on | (wanted < machine.level_min / 2)
+    if path.on.any() and dark.all():
+        needed = float(wanted.max()) * machine.power_step
+        raise InputError(
+            f"the smallest usable power {machine.power_min:.3g} mW at {full:g} mm/s is more than twice "
+            f"the {needed:.3g} mW that the path needs, so that the program would expose nothing; "
+            f"{Strength(machine, needed, full).filter}"
+        )
+    power = np.where(dark, 0.0, level * machine.power_step)
+    speed = np.minimum(speed_for(energy, power, spot), limit)
+    return drop_dark(Toolpath(path.xy, power, np.where(dark, min(machine.rapid_speed), speed)))
+
+
+def drop_dark(path: Toolpath) -> Toolpath:
+    """Neighbouring travels merged to one; travels at the end and moves of no length left out."""
+    on = path.on & (path.length > 0)
+    keep = np.concatenate([[True], on | np.concatenate([on[1:], [False]])])
+    # A vertex between two travels goes; so do those behind the last exposing move.
+    kept = np.flatnonzero(keep)
+    moves = kept[1:] - 1
+    merged = Toolpath(path.xy[kept], np.where(on[moves], path.power[moves], 0.0), path.speed[moves])
+    real = merged.length > 0
+    return Toolpath(merged.xy[np.append(True, real)], merged.power[real], merged.speed[real])

@@ -1,0 +1,177 @@
+"""Which curve to begin with: each candidate is optimised for a moment, and every region takes its best.
+
+A region is a connected part of the design on a coarse grid. Its score is what its pixels, and those that are
+nearer to it than to others, add to the loss, half as commanded and half as the controller executes it, plus
+the weighted time of its strokes, travels to them included. Regions hardly shine on each other, so that what
+is best for each is nearly best for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import shapely
+from scipy import ndimage
+
+import gcode
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.design.target import grid_for, rasterise
+from laserpath.dose import DoseModel
+from laserpath.machine import convert
+from laserpath.machine.program import Shipped, exported
+from laserpath.planning.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
+from laserpath.planning.optimise.loop import Progress, Schedule, optimise, reach, tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, Pace, unhindered
+from laserpath.planning.rate import executable
+from laserpath.types import Design, Process, Settings, Target, Toolpath
+
+_PIXELS_PER_FWHM = 3.0
+_SOME = 1e-6
+"""Coverage that is not rounding."""
+
+_ITERATIONS = 40
+_WIDER = 1.125
+"""Pitch of the wider candidate, relative to the settings'. Lines of an Airy spot 1.35 FWHM apart have half of
+their dose between them; at 1.5 it is a third, and with an over-dose limit of 3 nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """toolpath: to begin with.  stopped: by the user during the trials; it is the best so far."""
+
+    toolpath: Toolpath
+    stopped: bool = False
+
+
+class _Stopped(Exception):
+    """The user stopped a trial; its best path."""
+
+    def __init__(self, toolpath: Toolpath) -> None:
+        super().__init__()
+        self.toolpath = toolpath
+
+
+def start_curve(
+    design: Design,
+    process: Process,
+    settings: Settings,
+    progress: Callable[[Progress], None] | None = None,
+) -> Start:
+    """The curve that the settings name; for 'auto', of every region the candidate that promises most."""
+    if settings.initial != "auto":
+        return Start(initial_curve(design, process, settings))
+    tried: list[_Trial] = []
+    try:
+        for one in candidates(design, settings):
+            strokes = CURVES[one.initial](design, process, one)
+            if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
+                tried.append(_Trial.of(design, process, one, strokes, progress))
+    except _Stopped as stop:
+        done = min(tried, key=lambda trial: trial.score.sum(), default=None)
+        return Start(done.toolpath if done else stop.toolpath, stopped=True)
+    if not tried:
+        return Start(initial_curve(design, process, replace(settings, initial="contour")))
+    best = np.argmin([trial.score for trial in tried], axis=0)
+    strokes = [stroke for k, trial in enumerate(tried) for stroke in trial.strokes_of(best == k)]
+    tour = quicker(order(strokes), process.machine)
+    return Start(drawn(tour, process, tried[int(np.bincount(best).argmax())].settings))
+
+
+def candidates(design: Design, settings: Settings) -> list[Settings]:
+    """Settings of the curves that are tried."""
+    along = main_direction(design.area)
+    return [
+        replace(settings, initial="contour"),
+        replace(settings, initial="contour", pitch_fwhm=_WIDER * settings.pitch_fwhm),
+        replace(settings, initial="tracks"),
+        replace(settings, initial="rim", angle=along),
+    ]
+
+
+def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
+    """Whether two curves are the same strokes, so that it is enough to try one."""
+    return len(some) == len(others) and all(map(np.array_equal, some, others))
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One candidate's path, strokes, region (0, 1, …) of each, and score (regions,) of each region."""
+
+    toolpath: Toolpath
+    settings: Settings
+    strokes: list[Floats]
+    region: Indices
+    score: Floats
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        process: Process,
+        settings: Settings,
+        strokes: list[Floats],
+        progress: Callable[[Progress], None] | None = None,
+    ) -> _Trial:
+        """The score after a short optimisation."""
+        grid = grid_for(design, process.spot, _PIXELS_PER_FWHM)
+        target = rasterise(design, grid)
+        regions = _Regions.of(target)
+        model = DoseModel(grid, process.spot)
+        objective = Objective.for_design(target, design, process.spot, process.resin)
+        start = tune(drawn(order(strokes), process, settings), model, objective, process.machine)
+        pace = Pace.of(start, design, process.machine, TIME_WEIGHTS[settings.quality])
+        schedule = Schedule(_ITERATIONS, contrast=(process.resin.contrast,) * 2, finish=0.0)
+        within = reach(grid, process.machine, settings.origin == "centre")
+        found = optimise(start, model, objective, process, schedule, progress, "try", within, pace)
+        if found.stopped:
+            raise _Stopped(found.toolpath)
+        path = executable(found.toolpath, process.spot, process.machine, pace.weight)
+        both = (path, Shipped(exported(path, process), process).executed)
+        loss = np.mean([objective.per_pixel(model.dose(one)) for one in both], axis=0)
+        times = pace.weight / pace.unit * regions.times(found.toolpath, process)
+        score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
+        lines = [shapely.LineString(stroke) for stroke in strokes]
+        middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
+        return cls(found.toolpath, settings, strokes, regions.at(middles), score)
+
+    def strokes_of(self, wanted: Bools) -> list[Floats]:
+        """Strokes of the regions (regions,) that are wanted."""
+        return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if wanted[region]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Regions:
+    """nearest: (rows, columns) the region that each pixel is nearest to.  count: of regions."""
+
+    target: Target
+    nearest: Indices
+    count: int
+
+    @classmethod
+    def of(cls, target: Target) -> _Regions:
+        inside = target.coverage > _SOME
+        label, count = ndimage.label(inside, structure=np.ones((3, 3)))
+        if count == 0:  # too little of it for any pixel
+            return cls(target, np.zeros(inside.shape, dtype=np.int64), 1)
+        rows, columns = ndimage.distance_transform_edt(~inside, return_distances=False, return_indices=True)
+        return cls(target, label[rows, columns] - 1, count)
+
+    def at(self, xy: Floats) -> Indices:
+        """(K,) regions of points (K, 2) mm."""
+        columns, rows = np.rint(self.target.grid.to_pixels(xy)).astype(np.int64).T
+        found: Indices = self.nearest[rows, columns]
+        return found
+
+    def times(self, path: Toolpath, process: Process) -> Floats:
+        """(regions,) s that each region's strokes take, travels to them included, if the link keeps up."""
+        moves = convert.to_moves(path, process.machine)
+        duration = gcode.motion.profile(moves, unhindered(process.machine)).duration
+        middle = (path.xy[1:] + path.xy[:-1]) / 2
+        # A travel belongs to the exposing move after it.
+        after = np.minimum.accumulate(np.where(path.on, np.arange(len(path)), len(path))[::-1])[::-1]
+        owner = self.at(middle[np.minimum(after, len(path) - 1)])
+        times: Floats = np.bincount(owner, duration, self.count).astype(np.float64)
+        return times

@@ -1,0 +1,199 @@
+"""The walk: Design → target → curve → optimise → smooth → G-code → parsed back → measured.
+
+One direction; each step is a public function that can be called alone with arrays. What is reported
+is the G-code that was written, read back by the parser.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import gcode
+from laserpath import optics, report
+from laserpath.base import files
+from laserpath.config.project import NAME as PROJECT
+from laserpath.config.project import text as project_text
+from laserpath.design import FLATTEN_FWHM, load
+from laserpath.design.target import affordable, grid_for, rasterise
+from laserpath.dose import DoseModel
+from laserpath.machine import framing
+from laserpath.machine.attenuation import check_exposes, check_power, too_strong
+from laserpath.machine.placement import placed, too_fine
+from laserpath.machine.program import Shipped
+from laserpath.measure import Limit, inspect
+from laserpath.measure.exposure import Exposure, expose, lost_in_motion, missing
+from laserpath.measure.window import WIDTHS, process_window
+from laserpath.planning.headers import header
+from laserpath.planning.optimise.loop import Progress, tune
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.smooth import to_levels
+from laserpath.planning.stages import final_loss
+from laserpath.planning.start import start_curve
+from laserpath.planning.tolerance import solve_within
+from laserpath.planning.unconstrained import limit
+from laserpath.report import toolpath_svg
+from laserpath.types import Design, Process, Settings, Target, Toolpath
+from laserpath.types.results import Report, Solution
+
+_LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
+"""Area, in FWHM², and pixels up to which the limit takes a few seconds."""
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that one run of the walk made. shipped: its program, read back and executed.
+
+    settings: with the origin and the pixels per FWHM in effect.
+    notes: a sentence each about what was settled for the user.
+    """
+
+    design: Design
+    process: Process
+    settings: Settings
+    target: Target
+    start: Toolpath
+    solution: Solution
+    shipped: Shipped
+    report: Report
+    notes: tuple[str, ...] = ()
+
+    @property
+    def toolpath(self) -> Toolpath:
+        """What the G-code says, parsed back."""
+        return self.shipped.path
+
+    @property
+    def run(self) -> gcode.motion.Executed:
+        """What the controller does with it."""
+        return self.shipped.run
+
+    @property
+    def program(self) -> str:
+        """The G-code."""
+        return self.shipped.text
+
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether 95 % of the edge keep the tolerance asked for, if any, as commanded and as executed."""
+        limit = self.settings.max_epe_fwhm
+        return limit is None or self.report.epe_p95 <= limit
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """'good', 'fair' or 'poor', and a line that says why, as the report begins."""
+        return report.headline_of(
+            self.report, design=self.design, toolpath=self.toolpath, process=self.process,
+            settings=self.settings, loss=self.solution.loss,
+        )  # fmt: skip
+
+    @property
+    def project(self) -> str:
+        """The project file that plans the same again."""
+        return project_text(self.design, self.process, self.settings)
+
+    def write(
+        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
+    ) -> tuple[Path, ...]:
+        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
+
+        frame: NAME.frame.gcode too, a weak pass around the bounding box.  project: laserpath.toml too.
+        """
+        drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
+        page = report.render(
+            self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
+            process=self.process, settings=self.settings, loss=self.solution.loss,
+            program_header=header(self.design, self.process, self.settings, self.report.warnings),
+            run=self.run,
+            project=self.project,
+        )  # fmt: skip
+        texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
+        if frame:
+            texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
+        places = {Path(folder) / f"{self.design.name}.{end}": text for end, text in texts.items()}
+        if project:
+            places[Path(folder) / PROJECT] = project_text(self.design, self.process, self.settings, folder)
+        return files.write_all(places)
+
+
+def plan(
+    design: str | Path | Design,
+    process: Process | None = None,
+    settings: Settings | None = None,
+    progress: Listener | None = None,
+) -> Plan:
+    """Plan a design (a file, or a `Design` in mm) for a process; `progress` is told each iteration.
+
+    Raises InputError for what cannot be used. A KeyboardInterrupt while optimising ends that with
+    the best so far, and the plan is finished with it.
+    """
+    process, settings = process or Process(), settings or Settings()
+    spot, resin, machine = process.spot, process.resin, process.machine
+    if not isinstance(design, Design):
+        design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
+    at = placed(design, resin, machine, spot, settings.origin, settings.offset)
+    fine = affordable(at.design, spot, settings.pixels_per_fwhm)
+    design, settings = at.design, replace(settings, origin=at.origin, pixels_per_fwhm=fine)
+    check_power(process, settings, design)
+
+    target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
+    model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
+    curve = start_curve(design, process, settings, progress)
+    start = to_levels(tune(curve.toolpath, model, objective, machine), machine, spot)
+    solution = solve_within(
+        start, design, target, process, settings, progress, stopped=curve.stopped,
+        ship=lambda path: _shipped(path, design, process, settings),
+    )  # fmt: skip
+    _measuring(progress, solution)
+    ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
+    warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
+    shipped = _shipped(solution.toolpath, design, process, settings, warnings)
+    check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
+    exposure = Exposure(shipped, design, target)
+    commanded, executed = exposure.commanded, exposure.executed
+    first = Exposure(_shipped(start, design, process, settings), design, target)
+    widths = sorted({*WIDTHS, settings.blur})
+    wanted = None if shipped.power_follows else expose(solution.toolpath, design, target, process).commanded
+    found = inspect(executed, design, optics.fwhm(spot), resin.critical_dose)
+    edgeless = missing(found.edges or executed.edges, optics.fwhm(spot))
+    lost = lost_in_motion((wanted or commanded).figures, executed.figures, shipped.path, design, process)
+    result = Report(
+        commanded=commanded,
+        executed=executed,
+        start=first.commanded,
+        warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
+        window=process_window(shipped.executed, design, target, process, widths=widths),
+        limit=reachable(design, target, process),
+        wanted=wanted,
+        inspection=found,
+        unfinished=solution.unfinished,
+        stopped=solution.stopped,
+    )
+    return Plan(design, process, settings, target, start, solution, shipped, result, at.notes)
+
+
+def _shipped(
+    path: Toolpath, design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
+) -> Shipped:
+    """The program of a path in all its passes, with a header that says how it was made."""
+    return Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
+
+
+def _measuring(progress: Listener | None, solution: Solution) -> None:
+    """Tell that what is left is to measure. Who stops the optimiser now is too late: it has ended."""
+    if progress:
+        with contextlib.suppress(KeyboardInterrupt):
+            progress(Progress("measure", 1, 1, float(solution.loss[-1]) if len(solution.loss) else 0.0))
+
+
+def reachable(design: Design, target: Target, process: Process) -> Limit | None:
+    """What no path could do better with this spot and resin; None where to find out would take long."""
+    spot = process.spot
+    pixels = target.grid.shape[0] * target.grid.shape[1]
+    if design.area.area > _LIMIT_FWHM2 * optics.fwhm(spot) ** 2 or pixels > _LIMIT_PIXELS:
+        return None
+    return limit(design, target, spot, process.resin.critical_dose, final_loss(design, target, process))

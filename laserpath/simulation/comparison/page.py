@@ -1,0 +1,176 @@
+"""The page of a comparison: one table, and the pictures of all programs side by side; no script."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+
+from laserpath import optics
+from laserpath.report import pictures
+from laserpath.report.album import Picture
+from laserpath.report.records import records, versions
+from laserpath.report.rows import ROWS, duration, means_explained, number
+from laserpath.report.toolpath_svg import printable
+from laserpath.simulation import Simulation
+from laserpath.simulation.comparison.pictures import difference, errors
+from laserpath.simulation.comparison.result import Comparison, Line
+from laserpath.simulation.page import another_power, exposed, what_it_is
+from laserpath.simulation.view import Box, joined
+from laserpath.simulation.words import LABELS, MEANINGS, cell
+
+
+@cache
+def _template() -> Template:
+    text = files("laserpath.simulation.comparison").joinpath("template.html").read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(text)
+
+
+def page(comparison: Comparison) -> str:
+    """The HTML text."""
+    process, design = comparison.process, comparison.design
+    names = [printable(name) for name in comparison.names]
+    what = f"for {design.name}" if design else "without a design"
+    styles = files("laserpath.report").joinpath("page.css").read_text(encoding="utf-8")
+    return str(_template().render(
+        title=printable(f"{' or '.join(comparison.names)}, {what}"),
+        subtitle=printable(
+            f"laserpath comparison · {process.machine.name} · {process.resin.name} · "
+            f"spot {optics.fwhm(process.spot):g} mm"
+        ),
+        styles=styles, names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
+        means=explained(comparison),
+        warnings=[
+            (name, [printable(w) for w in s.warnings])
+            for name, s in zip(names, comparison.simulations, strict=True) if s.warnings
+        ],
+        groups=list(_groups(comparison)),
+        files=[(n, _in_short(s)) for n, s in zip(names, comparison.simulations, strict=True)],
+        records=records(process, None, design), versions=versions(),
+    ))  # fmt: skip
+
+
+def headline(comparison: Comparison) -> Iterator[str]:
+    """Which is truest, and which is fastest, in a sentence each."""
+    lines = {line.key: line for line in comparison.lines}
+    names, fwhm = comparison.names, optics.fwhm(comparison.process.spot)
+
+    def write(line: Line, k: int) -> str:
+        return (
+            duration(line.values[k])
+            if line.key == "write_time"
+            else (f"{number(1000 * fwhm * line.values[k], 2)} µm")
+        )
+
+    for key, best, alike in (
+        ("epe_mean", "has the truer edges: {} off on average, instead of {}", "Their edges are equally true"),
+        ("write_time", "is faster to write: {} instead of {}", "They take the same time to write"),
+    ):
+        line = lines.get(key)
+        if line is None:
+            continue
+        if not line.best:
+            yield f"{alike}: {write(line, 0)}."
+            continue
+        k = line.best[0]
+        others = " and ".join(write(line, j) for j in range(len(names)) if j != k)
+        yield printable(f"{names[k]} {best.format(write(line, k), others)}.")
+
+
+def explained(comparison: Comparison) -> list[tuple[str, str]]:
+    """(program, why its mean edge error is above what 95 % of the edge keep), of those where it is."""
+    measured = [(printable(s.name), s.executed.measured) for s in comparison.simulations]
+    return means_explained((name, one.figures.as_dict()) for name, one in measured if one)
+
+
+def _in_short(simulation: Simulation) -> str:
+    said = what_it_is(simulation)
+    return printable(f"{said} {another_power(simulation)}" if simulation.best else said)
+
+
+def _rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Of the table: label, meaning, and (text, ratio, whether it is the best) of each program."""
+    fwhm = optics.fwhm(comparison.process.spot)
+    for line in comparison.lines:
+        cells = [
+            (cell(line.key, {line.key: value}, fwhm), _times(ratio) if k else "", k in line.best)
+            for k, (value, ratio) in enumerate(zip(line.values, line.ratios, strict=True))
+        ]
+        meaning = MEANINGS[line.key] if line.key in MEANINGS else ROWS[line.key].meaning
+        yield {"label": LABELS[line.key], "meaning": meaning, "cells": cells}
+
+
+def _times(ratio: float) -> str:
+    return f"× {number(ratio, 2)}" if math.isfinite(ratio) else ""
+
+
+def _groups(comparison: Comparison) -> Iterator[tuple[str, list[Picture]]]:
+    """(heading, pictures side by side)."""
+    resin, some = comparison.process.resin, comparison.simulations
+    done = "cure" if resin.tone == "negative" else "clear"
+    against = " against the design" if comparison.design else ""
+    yield (
+        f"What will {done}",
+        [
+            _picture(
+                s.name, pictures.cure_map(exposed(s), done), f"What {s.name} {done}s{against}.", _cured(s)
+            )
+            for s in some
+        ],
+    )
+    yield "Dose", [
+        _picture(
+            s.name, pictures.dose_map(exposed(s)), f"The dose of {s.name}.",
+            f"Largest {number(s.executed.light.dose_max)} × critical. White: the critical dose.",
+        )
+        for s in some
+    ]  # fmt: skip
+    box = _box(comparison)
+    different = [
+        _picture(
+            f"{some[0].name} and {s.name}", difference(some[0], s, box),
+            f"What {some[0].name} and {s.name} {done} both, and each alone.",
+            f"Grey: both {done}. Blue and vermilion: only one of them.",
+        )
+        for s in some[1:]
+    ]  # fmt: skip
+    if comparison.design:
+        different.append(
+            _picture(
+                "Edge errors", errors(some), "Share of the outline that is off by more than a distance.",
+                "The lower the curve the truer the edge.",
+            )
+        )  # fmt: skip
+    yield "The difference", different
+
+
+def _box(comparison: Comparison) -> Box:
+    """The design, or all that is lit."""
+    box = exposed(comparison.simulations[0]).box
+    for simulation in comparison.simulations[1:]:
+        box = joined(box, exposed(simulation).box)
+    return box
+
+
+def _cured(simulation: Simulation) -> str:
+    measured = simulation.executed.measured
+    if measured is None:
+        return "As executed by the controller."
+    fwhm = optics.fwhm(simulation.process.spot)
+    return (
+        f"As executed: mean edge error {cell('epe_mean', measured.figures.as_dict(), fwhm)}, "
+        f"{duration(simulation.executed.light.write_time)}. Vermilion is too much, blue is missing."
+    )
+
+
+def _picture(title: str, png: bytes, alt: str, text: str) -> Picture:
+    source = "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+    return Picture(printable(title), source, printable(alt), printable(text))
