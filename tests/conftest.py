@@ -26,7 +26,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def _refuse(one: object, other: object) -> NoReturn:
-    raise AssertionError("an operator on geometry has no grid: use laserpath.overlay, in tests shapes.py")
+    raise AssertionError("an operator on geometry has no grid: use base.overlay, in tests shapes.py")
 
 
 for _operator in ("__and__", "__or__", "__sub__", "__xor__"):

@@ -225,12 +225,12 @@ def set_operations(tree: ast.Module) -> Iterator[tuple[int, ast.Call | None]]:
 
 
 def ours(node: ast.Attribute) -> bool:
-    """Whether it is a function of laserpath.overlay."""
+    """Whether it is a function of laserpath.base.overlay."""
     return isinstance(node.value, ast.Name) and node.value.id == "overlay"
 
 
 def test_only_overlay_calls_set_operations() -> None:
-    """Without a grid they are wrong by whole areas where edges almost meet: laserpath/overlay.py.
+    """Without a grid they are wrong by whole areas where edges almost meet: laserpath/base/overlay.py.
 
     Operators such as `a - b` a syntax tree cannot tell from numbers: tests/conftest.py refuses them.
     """

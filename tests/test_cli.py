@@ -208,7 +208,7 @@ def test_json_has_the_limit_and_what_cannot_be_printed(
 ) -> None:
     report = library.plan.report
     assert report.limit
-    gap = laserpath.results.Unprintable("gap", True, (1.5, 1.25), 0.015, 0.2, np.arange(3))
+    gap = laserpath.types.results.Unprintable("gap", True, (1.5, 1.25), 0.015, 0.2, np.arange(3))
     library.plan = replace(
         library.plan, report=replace(report, limit=replace(report.limit, unprintable=(gap,)))
     )

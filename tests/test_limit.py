@@ -8,10 +8,11 @@ import shapely
 from builders import FWHM, SPOT, design, path
 from shapely import affinity
 
-from laserpath import measure as metrics
+from laserpath import measure
 from laserpath.base.errors import InputError
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
+from laserpath.planning import limit, unconstrained
 from laserpath.planning.optimise.objective import Objective
 from laserpath.types import Design, Resin, Spot
 
@@ -24,9 +25,9 @@ def loss_of(made: Design, spot: Spot = SPOT, resin: Resin = RESIN) -> Objective:
     return Objective.for_design(target, made, spot, resin, 0.05).at_contrast(1.2 * resin.contrast)
 
 
-def found(made: Design, spot: Spot = SPOT, resin: Resin = RESIN, **options) -> metrics.Limit:
+def found(made: Design, spot: Spot = SPOT, resin: Resin = RESIN, **options) -> measure.Limit:
     loss = loss_of(made, spot, resin)
-    return metrics.limit(made, loss.target, spot, resin.critical_dose, loss, **options)
+    return limit(made, loss.target, spot, resin.critical_dose, loss, **options)
 
 
 def bars(width: float, gap: float, length: float = 8.0) -> Design:
@@ -40,12 +41,12 @@ CLOSE = bars(2.5, 0.3)
 
 
 @pytest.fixture(scope="module")
-def wide() -> metrics.Limit:
+def wide() -> measure.Limit:
     return found(WIDE)
 
 
 @pytest.fixture(scope="module")
-def close() -> metrics.Limit:
+def close() -> measure.Limit:
     return found(CLOSE)
 
 
@@ -81,7 +82,7 @@ def test_no_hatch_is_better_whatever_its_exposure(wide, pitch):
 
 def test_it_is_found_from_above_and_ends_by_itself(wide):
     assert wide.loss[0] > 10 * wide.loss.min()
-    assert len(wide.loss) < metrics.unconstrained.EVALUATIONS
+    assert len(wide.loss) < unconstrained.EVALUATIONS
     assert len(found(WIDE, evaluations=5).loss) <= 6  # scipy ends a step that it has begun
 
 
@@ -108,7 +109,7 @@ def test_a_gap_far_below_the_spot_closes_and_the_place_is_in_it(close):
     assert all(one.width == pytest.approx(0.3 * FWHM, rel=1e-3) for one in lost)
     x, y = lost[0].at
     assert lost[0].sentence == f"gap of 0.030 mm at ({x:.3f}, {y:.3f}): closes at 10 % more dose"
-    assert metrics.summary(close.unprintable)[0].startswith(f"{len(lost)} gap")
+    assert measure.summary(close.unprintable)[0].startswith(f"{len(lost)} gap")
 
 
 def test_a_gap_of_a_seventh_of_the_spot_closes_at_any_dose():
@@ -119,11 +120,11 @@ def test_a_gap_of_a_seventh_of_the_spot_closes_at_any_dose():
     assert closed.sentence.endswith("closes")
 
 
-def told(dose, made: Design) -> tuple[metrics.Unprintable, ...]:
+def told(dose, made: Design) -> tuple[measure.Unprintable, ...]:
     """What is not printed where the dose is `dose`(x, y), in critical doses."""
     grid = grid_for(made, SPOT, 8)
     x, y = np.meshgrid(grid.x(), grid.y())
-    return metrics.unprintable(dose(x, y), grid, made, SPOT, 1.0)
+    return measure.unprintable(dose(x, y), grid, made, SPOT, 1.0)
 
 
 def wall(distance):
@@ -149,7 +150,7 @@ def test_a_rounded_corner_is_a_corner_with_its_error():
     assert {(one.kind, one.lost, one.width) for one in corners} == {("corner", False, None)}
     assert all(one.error < -0.1 * FWHM for one in corners)
     assert all(abs(abs(one.at[0]) - 0.5) < 0.1 and abs(abs(one.at[1]) - 0.5) < 0.1 for one in corners)
-    assert metrics.summary(corners)[0].startswith("4 corners are off by up to 0.0")
+    assert measure.summary(corners)[0].startswith("4 corners are off by up to 0.0")
 
 
 def test_a_wide_square_cured_too_far_has_edges_that_are_out():
@@ -163,7 +164,7 @@ def test_a_wide_square_cured_too_far_has_edges_that_are_out():
 def test_what_is_printed_as_drawn_is_not_named():
     square = design(shapely.box(-0.5, -0.5, 0.5, 0.5))
     assert told(lambda x, y: wall(0.5 - np.maximum(np.abs(x), np.abs(y))), square) == ()
-    assert metrics.summary(()) == ()
+    assert measure.summary(()) == ()
 
 
 def test_every_bad_sample_belongs_to_one_place(wide):
@@ -175,6 +176,6 @@ def test_every_bad_sample_belongs_to_one_place(wide):
 def test_what_cannot_be_used_is_refused():
     loss = loss_of(CLOSE)
     with pytest.raises(InputError, match="evaluations is 0"):
-        metrics.limit(CLOSE, loss.target, SPOT, 0.2, loss, evaluations=0)
+        limit(CLOSE, loss.target, SPOT, 0.2, loss, evaluations=0)
     with pytest.raises(InputError, match="loss is nan at evaluation 0"):
-        metrics.limit(CLOSE, loss.target, SPOT, 0.2, lambda dose: (np.nan, dose))
+        limit(CLOSE, loss.target, SPOT, 0.2, lambda dose: (np.nan, dose))

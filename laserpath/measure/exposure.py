@@ -1,4 +1,4 @@
-"""A program, exposed and measured against its design, as commanded and as executed (`program`)."""
+"""A program, exposed and measured against its design, as commanded and as executed (`machine.program`)."""
 
 from __future__ import annotations
 

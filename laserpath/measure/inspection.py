@@ -15,7 +15,7 @@ Away from those, *pinholes* are unprinted spots inside a part and *specks* are p
 part; a *bite* is missing more than a FWHM inside the outline, a *blob* is printed more than a FWHM outside.
 **Wrong area** is that of all pinholes and specks and of what is wrong more than a FWHM from the outline:
 nearer, it is an error of the edge, and the edge's figures have it. **Wrong outline** is the share of its
-points that have no printed edge near, but for those at corners that the spot rounds off (`metrics.corners`).
+points that have no printed edge near, but for those at corners that the spot rounds off (`measure.corners`).
 
 Three floors keep a hair from counting. What is drawn narrower than FWHM/25, a sliver or a slit between
 polygons that nearly touch, is neither part nor gap, nor a neck or a wall. Regions that meet in less than

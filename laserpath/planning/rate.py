@@ -78,7 +78,7 @@ def thin(
 
 
 def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float) -> Toolpath:
-    """The path with powers on levels, as slow as the link, and steadier the less time weighs (`pace`)."""
+    """The path with powers on levels, as slow as the link, and steadier the less time weighs."""
     path = to_levels(path, machine, spot)
     path = to_levels(path, machine, spot, steady(path, machine, steadiness(time_weight)))
     for _ in range(_SLOWINGS):

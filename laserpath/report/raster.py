@@ -2,7 +2,7 @@
 
 Dose ÷ critical dose is interpolated by cubic splines, which is exact enough at the 3 and more pixels
 per FWHM that a grid has. Of each pixel the fractions that are cured, c, and drawn, w, are known
-(`metrics.cured_fraction`, `target.rasterise`); min(c, w) of it is right, max(c − w, 0) overcured and
+(`measure.cured_fraction`, `design.target.rasterise`); min(c, w) of it is right, max(c − w, 0) overcured and
 max(w − c, 0) undercured, and its colour is the mixture. So the picture shows the areas of the table.
 """
 

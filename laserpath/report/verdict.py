@@ -2,7 +2,7 @@
 
 Judged is the toolpath as executed by the controller, which is what the machine will do, by place and by
 share. **Poor** is a print that is not what was drawn: a feature is lost, a gap closed, a part cut or two
-joined (`metrics.inspection`); or more than 0.1 % of the drawn area is wrong away from the edges (and more
+joined (`measure.inspection`); or more than 0.1 % of the drawn area is wrong away from the edges (and more
 than FWHM²/10, which any small design may have); or more than 1 % of the contour points have no printed edge
 near. **Good**: an edge prints all along the contour, 95 % of it within the tolerance asked for (0.15 FWHM if
 none was), nothing is wrong away from the edges, and the largest dose is at most twice the resin's limit.

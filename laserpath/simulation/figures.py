@@ -1,6 +1,6 @@
 """What an exposure does, as far as it can be said without a design: areas, doses, times, lengths.
 
-Areas are measured to sub-pixel, as in `metrics`. Over-dosed is what gets more than the resin's `over_dose`
+Areas are measured to sub-pixel, as in `measure`. Over-dosed is what gets more than the resin's `over_dose`
 critical doses.
 """
 

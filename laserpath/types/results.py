@@ -233,7 +233,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is printed against what is drawn (`metrics.inspection`).
+    """What is printed against what is drawn (`measure.inspection`).
 
     faults: of the topology, the largest first.  flaws: the rest, the largest first.
     wrong_area: mm² that are wrong away from the edges; wrong_share: of the drawn area.

@@ -10,13 +10,13 @@ import baselines
 import numpy as np
 
 import gcode
-from laserpath import Plan, Process, Settings, optics, plan
-from laserpath import measure as metrics
+from laserpath import Plan, Process, Settings, measure, optics, plan
 from laserpath.base.arrays import Floats
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import Transmitted
 from laserpath.measure.exposure import expose
+from laserpath.planning import limit
 from laserpath.planning.stages import final_loss
 from laserpath.types import Design, Target
 from laserpath.types.results import Edges, Figures
@@ -73,7 +73,7 @@ def compare(path: str, process: Process, settings: Settings) -> Compared:
             for name, lines in baselines.candidates(planned.design, optics.fwhm(process.spot)).items()
         ),
         limit=Print("limit", found.figures, 0, found.dose, found.edges),
-        unprintable=metrics.summary(found.unprintable),
+        unprintable=measure.summary(found.unprintable),
         seconds=seconds,
     )
 
@@ -94,7 +94,7 @@ def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
     machine, spot, critical = process.machine, process.spot, process.resin.critical_dose
     path = baselines.toolpath(lines, machine, machine.power_min)
     dose = accurate_model(target.grid, spot).dose(path)
-    factor = metrics.best_exposure(dose, target.grid, design, spot, critical)
+    factor = measure.best_exposure(dose, target.grid, design, spot, critical)
     path = replace(path, power=path.power * factor ** (1 / process.resin.order))
     program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
     measured = expose(
@@ -103,11 +103,11 @@ def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
     return Print(name, measured.figures, moving(program), measured.dose, measured.edges)
 
 
-def _limit(planned: Plan) -> metrics.Limit:
+def _limit(planned: Plan) -> measure.Limit:
     """Of a design so large that its plan has none."""
     design, target, process = planned.design, planned.target, planned.process
     loss = final_loss(design, target, process)
-    return metrics.limit(design, target, process.spot, process.resin.critical_dose, loss)
+    return limit(design, target, process.spot, process.resin.critical_dose, loss)
 
 
 def geometric_mean(values: list[float]) -> float:

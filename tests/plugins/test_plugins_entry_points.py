@@ -139,7 +139,7 @@ def command(*words: str, site: Path, folder: Path) -> subprocess.CompletedProces
 def plan_with_all_four(site: Path, folder: Path) -> None:
     """A plan of an HP-GL file, from diagonals, with a ring, for a shop."""
     (folder / "plate.hpgl").write_text("PU0,0;PD80,0,80,60,0,60;", encoding="ascii")
-    profile = ROOT / "laserpath/profiles/machines/grbl-diode-405.toml"
+    profile = ROOT / "laserpath/config/profiles/machines/grbl-diode-405.toml"
     text = profile.read_text(encoding="utf-8").replace('dialect = "grbl"', 'dialect = "shop"')
     (folder / "shop.toml").write_text(text, encoding="utf-8")
     done = command(

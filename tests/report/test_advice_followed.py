@@ -181,7 +181,7 @@ def foreign(
     drawn = Toolpath(xy, np.where(lit, 4.0 * feed / 50, 0.0), np.where(lit, feed, 100.0))
     target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
     made = expose(drawn, SQUARE, target, process).executed
-    report = laserpath.results.Report(made, made, start=made)
+    report = laserpath.types.results.Report(made, made, start=made)
     return facts_of(report, SQUARE, drawn, process, None, np.zeros(0)), drawn
 
 

@@ -117,7 +117,7 @@ def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
     """The curve that the settings name, all exposing moves at one line energy.
 
-    'auto' is 'contour' here; `tryout` tries several.
+    'auto' is 'contour' here; `start` tries several.
     """
     strokes = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
     if not strokes:
