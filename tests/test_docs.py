@@ -23,6 +23,8 @@ from laserpath.config import profiles
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+TO_READ = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
+"""Pages without anything to run."""
 BY_NAME = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 EXAMPLES = {
     page: found
@@ -55,11 +57,24 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
         exec(example, names)
 
 
-@BY_NAME
+@pytest.mark.parametrize("page", [*PAGES, *TO_READ], ids=lambda page: page.stem)
 def test_links_and_pictures_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*TO_READ, ROOT / "docs" / "walk.md"], ids=lambda page: page.stem)
+def test_the_files_that_a_page_names_are_there(page: Path) -> None:
+    named = re.findall(
+        r"`((?:docs|gcode|laserpath|samples|tests)/[\w./-]+)`", page.read_text(encoding="utf-8")
+    )
+    assert [path for path in named if "NAME" not in path and not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", TO_READ, ids=lambda page: page.stem)
+def test_a_page_without_a_test_of_its_commands_has_none(page: Path) -> None:
+    assert commands(page) == []
 
 
 def commands(page: Path) -> list[str]:
@@ -185,4 +200,5 @@ def test_every_command_is_in_the_docs() -> None:
 
 def test_the_pages_are_in_the_site() -> None:
     listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
-    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "README.md")
+    docs = ROOT / "docs"
+    assert sorted(listed) == sorted(page.relative_to(docs).as_posix() for page in docs.rglob("*.md"))

@@ -1,11 +1,13 @@
 """From a test chart to profiles of one's own resin and spot.
 
-chart = calibration.chart(process)             # lines, dots and wedges of many doses
-chart.write("out/")                            # chart.gcode, chart.svg, chart.csv to fill in
-measured = calibration.read_sheet(text)
-fit = calibration.fit(measured)                # FWHM, critical dose, penetration depth, reciprocity
-calibration.files_of(fit, measured, name="mine", source="chart.csv")   # profiles, and a picture
-process = Process(fit.spot(), fit.resin(), machine)
+    chart = calibration.chart(process)             # lines, dots and wedges of many doses
+    chart.write("out/")                            # chart.gcode, chart.svg, chart.csv to fill in
+    measured = calibration.read_sheet(text)
+    fit = calibration.fit(measured)                # FWHM, critical dose, penetration depth, reciprocity
+    calibration.files_of(fit, measured, name="mine", source="chart.csv")   # profiles, and a picture
+    process = Process(fit.spot(), fit.resin(), machine)
+
+`fit_print` finds blur and contrast from a photograph of a print, `fit_heights` from measured heights.
 """
 
 from laserpath.calibration.charts import Chart, chart

@@ -1,0 +1,59 @@
+"""docs/api.md has every public name: those that the front doors offer in `__all__`."""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+
+DOORS = (
+    "laserpath",
+    "laserpath.calibration",
+    "laserpath.planning",
+    "laserpath.planning.relief",
+    "gcode",
+    "gcode.motion",
+)
+
+
+def shown() -> list[str]:
+    """The dotted names of the page: of its `:::` lines, and of the members that their options list."""
+    found = []
+    for name, options in re.findall(r"^::: (\S+)\n((?: +.*\n)*)", PAGE.read_text(encoding="utf-8"), re.M):
+        _, _, members = options.partition("members:")
+        listed = re.findall(r"\w+", members.replace("false", ""))  # false: nothing but its docstring
+        found += [name, *(f"{name}.{member}" for member in listed)]
+    return found
+
+
+def named(name: str) -> Any:
+    """What a dotted name stands for: a module, or what is in one."""
+    first, *rest = name.split(".")
+    return reduce(_part, rest, import_module(first))
+
+
+def _part(of: Any, name: str) -> Any:
+    if isinstance(of, ModuleType) and not hasattr(of, name):
+        return import_module(f"{of.__name__}.{name}")
+    return getattr(of, name)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_page_has_every_public_name(door: str) -> None:
+    """A name that two doors offer may stand there once, under either."""
+    there = {id(named(name)) for name in shown()}
+    offered = import_module(door)
+    assert [name for name in offered.__all__ if id(getattr(offered, name)) not in there] == []
+
+
+def test_each_name_stands_there_once_and_exists() -> None:
+    names = shown()
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+    assert all(named(name) is not None for name in names)
