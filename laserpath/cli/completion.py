@@ -17,7 +17,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print the script that completes laserpath's commands and options in SHELL."""
+    """Print a script that completes laserpath's commands and options in your shell."""
     from laserpath.cli import cli
 
     maker = get_completion_class(shell)

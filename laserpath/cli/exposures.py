@@ -26,30 +26,30 @@ STDIN = "-"
 
 PROGRAM: Options = {
     "Program": {
-        "--dialect": {"metavar": "NAME|FILE", "help": "Of the program: name or TOML file  [the machine's]"},
+        "--dialect": {"metavar": "NAME|FILE", "help": "G-code dialect: name or TOML file  [the machine's]"},
         "--s-max": {
             "type": click.FloatRange(min=0, min_open=True),
             "metavar": "S",
-            "help": "The number of full power  [the machine's; of another dialect: that dialect's]",
+            "help": "S value of full power  [the machine's, or that of the --dialect given]",
         },
         "--z": {
             "metavar": "Z|all",
-            "help": "Of a program with several heights: the layer at Z mm, or all added up  [the first]",
+            "help": "If there are several heights: the layer at Z mm, or all of them added up  [the first]",
         },
         "--align": {
             "is_flag": True,
-            "help": "Find out how far the program lies from its design, and move it there",
+            "help": "Align the program with the design: find its offset and remove it",
         },
     },
 }
 
 WANTED: Options = {
     "Design": {
-        "--design": {"metavar": "FILE", "help": "What should come out: SVG, DXF, Gerber …  [none]"},
+        "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
         "--max-epe": {
             "type": Said("max_epe"),
             "metavar": "LENGTH",
-            "help": "Tolerance on the edge (95 % of it): 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
+            "help": "Edge tolerance for 95 % of the edge: 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
         },
     },
 }
@@ -58,7 +58,8 @@ PROJECT: Options = {
     "Output": {
         "--project": {
             "metavar": "FILE",
-            "help": f"Machine, resin, spot, design's place  [{project.NAME} beside the design, or here]",
+            "help": "Project file: machine, resin, spot, placement of the design  "
+            f"[{project.NAME} beside the design, or here]",
         },
     },
 }

@@ -1,4 +1,4 @@
-"""What `laserpath plan --grey` does: the same walk for an image whose greys are wanted as they are."""
+"""`laserpath plan --grey`: the same steps for an image whose greys are target heights or doses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
 _OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe", "tone")
-"""What a plan of greys does not heed. A project may say it, for the drawings beside the image."""
+"""Options without effect on a grey image: refused on the command line, ignored in a project file, where they
+may be meant for other designs."""
 
 
 def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
