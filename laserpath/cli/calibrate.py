@@ -1,4 +1,4 @@
-"""`laserpath calibrate`: parse, lay out, say, write."""
+"""`laserpath calibrate`: parse, lay out, report, write."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def calibrate(**said: Any) -> None:
 
 
 def plain_name(name: str) -> str:
-    """`name`, if a file in a folder can be called so."""
+    """`name`, checked to be a plain file name."""
     if not name.strip() or name != Path(name).name:
         raise InputError(f"name {name!r} is not a plain file name")
     return name

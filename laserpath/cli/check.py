@@ -1,4 +1,4 @@
-"""`laserpath check`: read, load, check, say, exit code."""
+"""`laserpath check`: read, check, report, exit code."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def check(
 
 
 def _read(file: Path) -> str:
-    """The text of a file, or `-` for stdin; bytes that are no UTF-8 are kept, for the check to find."""
+    """The text of a file, or of stdin for `-`; bytes that are not UTF-8 are kept for the check to report."""
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         return data.decode("utf-8", "surrogateescape")
@@ -83,7 +83,7 @@ def _read(file: Path) -> str:
 
 
 def _say(text: str) -> None:
-    """On stdout; what no terminal can show is escaped."""
+    """Print on stdout; characters that cannot be encoded are escaped."""
     click.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 

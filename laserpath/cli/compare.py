@@ -1,4 +1,4 @@
-"""`laserpath compare`: read, expose each, set side by side, write, say."""
+"""`laserpath compare`: read, expose each program, compare, write, report."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def compare(programs: tuple[str, ...], **said: Any) -> None:
 
 
 def summary(found: Comparison, written: Iterable[Path]) -> None:
-    """The figures side by side and the files, on stdout."""
+    """Print the figures side by side, and the files written."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""`laserpath doctor`: whether laserpath works here."""
+"""`laserpath doctor`: test whether laserpath works on this computer."""
 
 from __future__ import annotations
 

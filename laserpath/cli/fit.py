@@ -1,4 +1,4 @@
-"""`laserpath fit`: read, fit, say, write."""
+"""`laserpath fit`: read, fit, report, write."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def fit(file: Path | None, **said: Any) -> None:
 
 
 def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
-    """Options of the other way to fit would be dropped without a word."""
+    """Refuse options of the other way to fit, which would be ignored silently."""
     for option in others:
         name = option.removeprefix("--").replace("-", "_")
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -182,7 +182,7 @@ def _words(found: Fit) -> list[tuple[str, float, float, float, str]]:
 
 
 def _table(found: Fit) -> str:
-    """A line for each estimate, and how the sizes scatter."""
+    """One line for each estimate, and the scatter of the measured sizes."""
     from laserpath.calibration import PLURAL, shown
 
     rows = [["", "value", "95 % from", "to", ""]]

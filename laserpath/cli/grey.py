@@ -55,7 +55,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 
 
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
-    """What came of it, and the files, on stdout."""
+    """Print the result and the files written."""
     from laserpath.planning.relief import in_words
     from laserpath.report.rows import duration
 
@@ -68,7 +68,7 @@ def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
 
 
 def as_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
-    """Figures and files; errors are relative to what black stands for."""
+    """Figures and files as JSON; errors are relative to the value of black."""
 
     def plain(figures: ReliefFigures) -> dict[str, float]:
         return {name: float(getattr(figures, name)) for name in figures.__slots__}

@@ -124,7 +124,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
 
 
 def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The design's file, and what the options say over what the project says."""
+    """The design's file, and the options, with those not given from the project file."""
     given = {name: value for name, value in said.items() if value is not None and value != ()}
     found = project.load(said["project"]) if said["project"] else project.beside(design)
     file = design or (str(found.design) if found and found.design else None)

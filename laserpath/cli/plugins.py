@@ -1,4 +1,4 @@
-"""`laserpath plugins`: what installed packages add, and laserpath in other programs."""
+"""`laserpath plugins`: list plug-ins of installed packages; install laserpath in other programs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _rows() -> Iterator[dict[str, str]]:
 
 
 def _ours(group: str) -> Collection[str]:
-    """The names that laserpath has itself."""
+    """Names of laserpath's own."""
     import gcode
     from laserpath import design
     from laserpath.base import choices

@@ -1,4 +1,4 @@
-"""`laserpath profiles`: what there is, its text, one of one's own, and whether it is right."""
+"""`laserpath profiles`: list, show, create and check profiles."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def check(file: str, kind: str | None, as_json: bool) -> None:
 
 
 def _in_short(kind: str, name: str) -> str:
-    """What it is; or why it cannot be used, which keeps no other from being listed."""
+    """A profile in one line, or why it cannot be used; a broken one must not stop the list."""
     try:
         getattr(library, kind)(name)
         return library.in_short(kind, name)
@@ -109,7 +109,7 @@ def _is_name(profile: str) -> bool:
 
 
 def _kind_of(name: str) -> str:
-    """The kind of a profile that is called by its name."""
+    """The kind of the profile of this name."""
     kinds = [kind for kind in _KINDS if name in library.names(kind)]
     if len(kinds) > 1:
         raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; say which by --kind")

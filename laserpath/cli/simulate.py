@@ -1,4 +1,4 @@
-"""`laserpath simulate`: read, expose, write, say, exit code."""
+"""`laserpath simulate`: read, expose, write, report, exit code."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def simulate(context: click.Context, /, file: str, **said: Any) -> None:
 
 
 def summary(found: Simulation, written: Iterable[Path]) -> None:
-    """The table of figures and the files, on stdout."""
+    """Print the table of figures and the files written."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""`laserpath slicer`, and `laserpath-slicer` that slicers call: parse, read, plan, write, exit code."""
+"""`laserpath slicer`, and `laserpath-slicer`, which slicers call: parse, read, plan, write, exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
-"""Of the environment: options of `laserpath-slicer`, before those that it is called with."""
+"""Environment variable with options of `laserpath-slicer`; options on its command line come after them."""
 
 _IDLE = (
     "layer",
@@ -44,7 +44,7 @@ _IDLE = (
     "negative",
     "repeat",
 )
-"""What a project may say of a drawing, but nobody of a sliced file."""
+"""Options of drawings, without effect on a sliced file; a project may hold them for its drawings."""
 
 _PLACE: Options = {
     "Place": {
@@ -121,7 +121,7 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
 
 
 def _asked(said: Mapping[str, Any]) -> tuple[Process, Settings]:
-    """What the options say over what the project says."""
+    """Process and settings from the options, with those not given from the project file."""
     from laserpath import optics
 
     given = {name: value for name, value in said.items() if value is not None}
@@ -142,7 +142,7 @@ def _relaid(
     meter: Meter,
     interrupts: Interrupts,
 ) -> Relaid:
-    """Find the layers, say what they will take, and plan them."""
+    """Find the layers, print the forecast, and plan them."""
     from laserpath.plugins.slicer import forecast_stack, plan_stack, stack_of, together
 
     with progress.reading(file.name, meter, hidden=talk.quiet):
@@ -186,7 +186,7 @@ def _read(file: Path) -> str:
 
 
 def _name(file: Path) -> str:
-    """What it is called: slicers hand over a copy, and say its final name in the environment."""
+    """The file's name: slicers pass a temporary copy, and its final name in the environment."""
     final = os.environ.get("SLIC3R_PP_OUTPUT_NAME") or str(file)
     return Path(final.replace("\\", "/")).stem or "sliced"
 

@@ -51,7 +51,7 @@ Examples:
 
 
 class _BadInput(click.ClickException):
-    """One sentence, and laserpath's exit code for it."""
+    """An error in one sentence, with laserpath's exit code for bad input."""
 
     exit_code = 2
 
@@ -106,7 +106,7 @@ def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
 
 
 def _design(document: vpype.Document, said: dict[str, Any], fwhm: float) -> Design:
-    """What of the document shall be solid."""
+    """The line work of the document as a design."""
     from laserpath.design import FLATTEN_FWHM
     from laserpath.plugins.linework import PX, Layer, design
 
