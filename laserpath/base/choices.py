@@ -5,7 +5,7 @@ from __future__ import annotations
 from laserpath.base import entry_points
 
 INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "rim", "tracks", "random")
-"""Starting curves: 'rim' is outline and hatch, 'tracks' centrelines, 'auto' the best of several per region."""
+"""Starting curves: 'rim' is outline and hatch, 'tracks' centrelines, 'auto' the best for each region."""
 
 QUALITIES = ("draft", "standard", "fine")
 """From the shortest write time to the most accurate edges."""
