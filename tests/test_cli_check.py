@@ -143,4 +143,4 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "--help") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "0 no error; 1 the file has errors" in said
+    assert "0 no errors; 1 the file has errors" in said

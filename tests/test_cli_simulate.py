@@ -218,4 +218,4 @@ def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) ->
     assert run("simulate", "--help") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "laserpath simulate lightburn.gc --design board.svg --align" in said
-    assert "3 files written, but --max-epe is missed" in said
+    assert "3 files written, but --max-epe is not met" in said

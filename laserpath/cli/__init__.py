@@ -1,6 +1,6 @@
-"""The command line. Everything that it does is one public call of the library.
+"""The command line. Each command makes one public call of the library.
 
-Modules of this room are imported without NumPy, Shapely or Taichi, so that `--help` answers at once.
+The modules here import no NumPy, Shapely or Taichi at the top, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from laserpath.cli.grouped import LazyGroup
 from laserpath.cli.interrupt import Stopped
 
 COMMANDS = {
-    "plan": ("laserpath.cli.plan:plan", "Plan the laser's way over a design"),
-    "check": ("laserpath.cli.check:check", "What would go wrong with a G-code file on the machine"),
-    "simulate": ("laserpath.cli.simulate:simulate", "What any G-code file would cure"),
-    "compare": ("laserpath.cli.compare:compare", "G-code files against each other and a design"),
-    "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and to measure"),
-    "fit": ("laserpath.cli.fit:fit", "Spot and resin from what was measured"),
-    "profiles": ("laserpath.cli.profiles:profiles", "Machines, resins and spots: list, show, new, check"),
-    "slicer": ("laserpath.cli.slicer:slicer", "A slicer's G-code, layer by layer, for the laser"),
-    "plugins": ("laserpath.cli.plugins:plugins", "For Inkscape, slicers, vpype; and what is installed"),
-    "doctor": ("laserpath.cli.doctor:doctor", "Whether laserpath works here, with numbers"),
-    "completion": ("laserpath.cli.completion:completion", "Completion of commands and options in a shell"),
+    "plan": ("laserpath.cli.plan:plan", "Plan a toolpath that exposes a design"),
+    "check": ("laserpath.cli.check:check", "Find errors in a G-code file before it runs"),
+    "simulate": ("laserpath.cli.simulate:simulate", "Compute what a G-code file from any tool would cure"),
+    "compare": ("laserpath.cli.compare:compare", "Compare G-code files with each other and a design"),
+    "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and measure"),
+    "fit": ("laserpath.cli.fit:fit", "Fit spot and resin profiles to measurements"),
+    "profiles": ("laserpath.cli.profiles:profiles", "List, show, create, check machines, resins, spots"),
+    "slicer": ("laserpath.cli.slicer:slicer", "Replan a slicer's G-code for the laser, layer by layer"),
+    "plugins": ("laserpath.cli.plugins:plugins", "List installed plug-ins; install the Inkscape extension"),
+    "doctor": ("laserpath.cli.doctor:doctor", "Test whether laserpath works on this computer"),
+    "completion": ("laserpath.cli.completion:completion", "Print a completion script for bash, zsh or fish"),
 }
-"""In the order in which one needs them."""
+"""Name → (`module:object`, line of the help), in the order of use."""
 
 _HELP = """Plan toolpaths for machines that cure resin or photoresist with a focused laser.
 
 \b
 laserpath plan design.svg            # design.gcode, design.toolpath.svg, design.report.html
-laserpath check design.gcode         # what would go wrong on the machine
+laserpath check design.gcode         # find errors before it runs
 laserpath simulate other.gcode --design design.svg   # what another tool's file would cure
-laserpath calibrate                  # a chart to expose and to measure
-laserpath fit chart.csv              # what was measured: profiles of spot and resin
-laserpath profiles list              # the machines, resins and spots that it knows"""
+laserpath calibrate                  # a test chart to expose and measure
+laserpath fit chart.csv              # spot and resin profiles from the measurements
+laserpath profiles list              # the machines, resins and spots available"""
 
 _EPILOG = """\b
-Exit codes: 0 done; 1 the checked file has errors, or doctor found something wrong; 2 bad input,
-nothing written; 3 files written, but a tolerance asked for is missed; 130 stopped by a second
-Ctrl-C, nothing written."""
+Exit codes: 0 success; 1 the checked file has errors, or a test of doctor failed; 2 bad input,
+nothing written; 3 files written, but the edge tolerance (--max-epe) is not met; 130 interrupted,
+nothing written."""
 
 
 @click.group(

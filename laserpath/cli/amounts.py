@@ -1,4 +1,4 @@
-"""Options with a unit that no plan has: line energies, measuring errors, a speed."""
+"""Types of options with units that only calibration has: line energies, measuring errors, a speed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LINE_ENERGY: Units = {"mJ/mm": Fraction(1), "uJ/mm": Fraction(1, 1000), "J/m": F
 
 
 class Amount(Said):
-    """A number above 0 with a unit; unit: of a bare one."""
+    """A number above 0 with a unit. unit: assumed if the text names none."""
 
     def __init__(self, name: str, units: Units, unit: str) -> None:
         super().__init__(name)
         self._read = request.quantity(units, unit)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Fail with the sentence that quotes the value."""
+        """The parsed value; fails with a sentence that quotes the text."""
         if not isinstance(value, str):
             return value
         try:
@@ -33,20 +33,20 @@ class Amount(Said):
 
 
 def length(unit: str = "um") -> Amount:
-    """In mm."""
+    """A length, as mm."""
     return Amount("length", LENGTH, unit)
 
 
 def speed() -> Amount:
-    """In mm/s."""
+    """A speed, as mm/s."""
     return Amount("speed", SPEED, "mm/s")
 
 
 def dose() -> Amount:
-    """In mJ/mm²."""
+    """A dose, as mJ/mm²."""
     return Amount("dose", DOSE, "mJ/cm2")
 
 
 def line_energy() -> Amount:
-    """In mJ/mm."""
+    """An energy per length, as mJ/mm."""
     return Amount("line energy", LINE_ENERGY, "mJ/mm")

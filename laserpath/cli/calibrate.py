@@ -1,4 +1,4 @@
-"""`laserpath calibrate`: parse, lay out, say, write."""
+"""`laserpath calibrate`: parse, lay out, report, write."""
 
 from __future__ import annotations
 
@@ -22,27 +22,35 @@ _CHART: Options = {
         "--around": {
             "type": amounts.dose(),
             "metavar": "DOSE",
-            "help": "A narrow chart around a critical dose that is known roughly, mJ/cm2  [a wide one]",
+            "help": "Narrow the chart to around a roughly known critical dose, mJ/cm2  [a wide chart]",
         },
         "--from": {
             "type": amounts.line_energy(),
             "metavar": "ENERGY",
-            "help": "Line energy (power/speed) of the weakest line, mJ/mm; with --to",
+            "help": "Lowest line energy (power/speed), mJ/mm; needs --to",
         },
-        "--to": {"type": amounts.line_energy(), "metavar": "ENERGY", "help": "Of the strongest line, mJ/mm"},
+        "--to": {
+            "type": amounts.line_energy(),
+            "metavar": "ENERGY",
+            "help": "Highest line energy, mJ/mm; needs --from",
+        },
         "--powers": {
             "type": click.IntRange(2, 12),
             "default": 6,
             "metavar": "N",
-            "help": "Rows of lines  [6]",
+            "help": "Number of powers, one row of lines each  [6]",
         },
-        "--speeds": {"type": click.IntRange(2, 12), "default": 8, "metavar": "N", "help": "Columns  [8]"},
-        "--name": {"metavar": "NAME", "default": "chart", "help": "Of the files  [chart]"},
+        "--speeds": {
+            "type": click.IntRange(2, 12),
+            "default": 8,
+            "metavar": "N",
+            "help": "Number of speeds, one column of lines each  [8]",
+        },
+        "--name": {"metavar": "NAME", "default": "chart", "help": "File name without its suffix  [chart]"},
         "--decimal": {
             "type": click.Choice(["point", "comma"]),
             "default": "point",
-            "help": "How your spreadsheet writes numbers; with a comma, columns are separated by semicolons  "
-            "[point]",
+            "help": "Decimal separator of your spreadsheet; with comma, semicolons separate columns  [point]",
         },
     },
 }
@@ -54,21 +62,21 @@ Examples:
   laserpath calibrate --from 0.002 --to 2mJ/mm --powers 4
 
 \b
-The chart is wide: from 1/16 to 256 times what a line needs by the resin's profile. Fill in
-NAME.csv, then `laserpath fit NAME.csv`.
+Line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure.
+Measure the chart, fill in NAME.csv, then run `laserpath fit NAME.csv`.
 
 \b
-CAUTION: a laser that cures resin blinds before you blink. Enclose the beam or wear goggles
-rated for its wavelength; never leave the machine running alone."""
+CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
+wear goggles rated for its wavelength; never leave the machine unattended."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @options(OUTPUT, _CHART, PROCESS)
 def calibrate(**said: Any) -> None:
-    """Write a test chart, to find out spot, critical dose, penetration depth and reciprocity.
+    """Write a test chart that measures spot, critical dose, penetration depth and reciprocity.
 
-    Lines of many powers and speeds, dots and wedges: NAME.gcode for the machine, NAME.svg, which shows what
-    is where, and NAME.csv to fill in.
+    The chart has lines of many powers and speeds, dots and wedges. Writes NAME.gcode for the machine,
+    NAME.svg, a map of the chart, and NAME.csv, the sheet for your measurements.
     """
     from laserpath import calibration
     from laserpath.base.files import check_folder
@@ -99,7 +107,7 @@ def calibrate(**said: Any) -> None:
 
 
 def plain_name(name: str) -> str:
-    """`name`, if a file in a folder can be called so."""
+    """`name`, checked to be a plain file name."""
     if not name.strip() or name != Path(name).name:
         raise InputError(f"name {name!r} is not a plain file name")
     return name

@@ -1,4 +1,4 @@
-"""`laserpath check`: read, load, check, say, exit code."""
+"""`laserpath check`: read, check, report, exit code."""
 
 from __future__ import annotations
 
@@ -23,25 +23,23 @@ Examples:
   laserpath check design.gcode --dialect marlin --json
 
 \b
-Exit codes: 0 no error; 1 the file has errors (with --strict: or warnings); 2 bad input, nothing
+Exit codes: 0 no errors; 1 the file has errors (with --strict: or warnings); 2 bad input, nothing
 checked.
 
 \b
-A file without errors can still burn the wrong thing: this knows nothing of the resin."""
+This checks the machine's side only. For what the file will cure, use `laserpath simulate`."""
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--machine", metavar="NAME|FILE", default=profiles.DEFAULTS["machine"],
-    help=f"Name or TOML file  [{profiles.DEFAULTS['machine']}; `laserpath profiles` lists all]",
+    help=f"Profile name or TOML file  [{profiles.DEFAULTS['machine']}; see `laserpath profiles list`]",
 )  # fmt: skip
-@click.option("--dialect", metavar="NAME|FILE", help="Of the file: name or TOML file  [the machine's]")
-@click.option("--strict", is_flag=True, help="Warnings count as errors")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Findings and figures as JSON on stdout, nothing else there"
-)
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but the findings")
+@click.option("--dialect", metavar="NAME|FILE", help="G-code dialect: name or TOML file  [the machine's]")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors")
+@click.option("--json", "as_json", is_flag=True, help="Print only JSON on stdout: findings and figures")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the findings")
 @click.pass_context
 def check(
     context: click.Context,
@@ -54,8 +52,8 @@ def check(
 ) -> None:
     """Check FILE, a G-code program, before it runs on a machine. `-` reads stdin.
 
-    Says in which lines the laser is on where it must be dark, what is out of the machine's range, what
-    its controller does not understand, and where it cannot follow.
+    Finds lines where the laser is on but must be off, values out of the machine's range, commands that its
+    controller does not understand, and moves that it cannot follow.
     """
     text = _read(file)
     import gcode
@@ -76,7 +74,7 @@ def check(
 
 
 def _read(file: Path) -> str:
-    """The text of a file, or `-` for stdin; bytes that are no UTF-8 are kept, for the check to find."""
+    """The text of a file, or of stdin for `-`; bytes that are not UTF-8 are kept for the check to report."""
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         return data.decode("utf-8", "surrogateescape")
@@ -85,7 +83,7 @@ def _read(file: Path) -> str:
 
 
 def _say(text: str) -> None:
-    """On stdout; what no terminal can show is escaped."""
+    """Print on stdout; characters that cannot be encoded are escaped."""
     click.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""Exit codes, besides 0: docs/cli.md."""
+"""Exit codes other than 0; docs/cli.md explains them."""
 
 HAS_ERRORS = 1
 BAD_INPUT = 2

@@ -1,4 +1,4 @@
-"""`laserpath compare`: read, expose each, set side by side, write, say."""
+"""`laserpath compare`: read, expose each program, compare, write, report."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Examples:
   laserpath compare a.gcode b.gcode --design design.svg --json
 
 \b
-Exit codes: 0 done; 2 bad input, nothing written."""
+Exit codes: 0 success; 2 bad input, nothing written."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("programs", metavar="FILE FILE …", type=click.Path(), nargs=-1, required=True)
 @options(OUTPUT, PROJECT, PROGRAM, _DRAWN, DESIGN, PROCESS)
 def compare(programs: tuple[str, ...], **said: Any) -> None:
-    """Expose two or more G-code programs on one machine and resin, and set their figures side by side.
+    """Compare what two or more G-code programs cure on the same machine and resin.
 
-    Writes DESIGN.comparison.html: figures, what cures, doses, and where they differ.
+    Writes DESIGN.comparison.html: figures side by side, cured outlines, doses, and where they differ.
     """
     from laserpath.base.files import check_folder
 
@@ -70,7 +70,7 @@ def compare(programs: tuple[str, ...], **said: Any) -> None:
 
 
 def summary(found: Comparison, written: Iterable[Path]) -> None:
-    """The figures side by side and the files, on stdout."""
+    """Print the figures side by side, and the files written."""
     from rich.console import Console
     from rich.table import Table
 

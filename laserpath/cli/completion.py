@@ -1,4 +1,4 @@
-"""`laserpath completion`: what a shell needs to complete commands and options."""
+"""`laserpath completion`: the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print the script that completes laserpath's commands and options in SHELL."""
+    """Print a script that completes laserpath's commands and options in your shell."""
     from laserpath.cli import cli
 
     maker = get_completion_class(shell)

@@ -1,4 +1,4 @@
-"""Whether laserpath works on this machine: versions, device, Taichi's cache, a self-test with numbers.
+"""Diagnosis of this computer: versions, device, Taichi's cache, and a self-test with numbers.
 
 | check | what it does | right if |
 | --- | --- | --- |
@@ -39,7 +39,7 @@ _Q = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One of the self-test. error: what was found.  limit: what it may be.  seconds: it took."""
+    """A check of the self-test. error: as measured.  limit: the largest allowed.  seconds: its duration."""
 
     name: str
     what: str
@@ -49,25 +49,25 @@ class Check:
 
     @property
     def good(self) -> bool:
-        """Whether it is as it must be."""
+        """Whether the error is within its limit."""
         return bool(self.error <= self.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """facts: name → what was found, for who reports a fault.  checks: the self-test."""
+    """facts: name → value, for bug reports.  checks: the self-test."""
 
     facts: dict[str, str]
     checks: tuple[Check, ...]
 
     @property
     def good(self) -> bool:
-        """Whether every check is as it must be."""
+        """Whether every check passed."""
         return all(check.good for check in self.checks)
 
 
 def diagnose() -> Diagnosis:
-    """Look at this machine and test laserpath on it; a few seconds, more when Taichi compiles first."""
+    """Collect the facts and run the self-test: a few seconds, more if Taichi has to compile."""
     return Diagnosis(facts(), tuple(_timed(name, test, limit) for name, test, limit in _TESTS))
 
 
@@ -91,7 +91,7 @@ def _version(package: str) -> str:
 
 
 def _cache() -> str:
-    """Where Taichi keeps what it has compiled, and how much that is."""
+    """Folder and size of Taichi's cache of compiled kernels."""
     folder = Path(os.environ.get("TI_OFFLINE_CACHE_FILE_PATH") or ti.cfg.offline_cache_file_path)
     if not ti.cfg.offline_cache:
         return "off: every start compiles anew"
@@ -156,14 +156,14 @@ def _width() -> tuple[str, float]:
 
 
 def _across(spot: Spot, y: float) -> float:
-    """∫ h(s, y) ds of a long line, by equal steps, exact for what is band-limited."""
+    """∫ h(s, y) ds of a long line, in equal steps, which is exact for a band-limited h."""
     s = spot.fwhm / 16 * np.arange(-2000, 2001)
     values: Floats = optics.profile(spot, s, np.full_like(s, y))
     return float(values.sum() * spot.fwhm / 16)
 
 
 def _gcode() -> tuple[str, float]:
-    """Moves that come back otherwise, over all dialects."""
+    """Number of moves changed by writing and parsing, over all dialects."""
     square = np.array([[0, 0], [10, 0], [10, 5], [0, 5.0]])
     path = Toolpath(square, np.array([0, 5.0, 2.5]), np.full(3, 50.0))
     wrong = 0

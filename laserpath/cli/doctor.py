@@ -1,4 +1,4 @@
-"""`laserpath doctor`: whether laserpath works here."""
+"""`laserpath doctor`: test whether laserpath works on this computer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 from laserpath.cli.codes import HAS_ERRORS
 
 
-@click.command(epilog="\b\nExit codes: 0 all is well; 1 something is wrong.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+@click.command(epilog="\b\nExit codes: 0 all tests passed; 1 a test failed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:
-    """Look at versions, device and Taichi's cache, and test the dose and the G-code, with numbers.
+    """Print versions, device and Taichi's cache, and test dose and G-code against known values.
 
-    Put what it prints into a report of a fault.
+    Please include the output in a bug report.
     """
     from laserpath.cli.diagnosis import diagnose
     from laserpath.cli.show import busy

@@ -1,4 +1,4 @@
-"""What `simulate` and `compare` share: options, what they ask for, progress, tables, JSON."""
+"""Shared by `simulate` and `compare`: options, their values, progress, JSON."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ STDIN = "-"
 
 PROGRAM: Options = {
     "Program": {
-        "--dialect": {"metavar": "NAME|FILE", "help": "Of the program: name or TOML file  [the machine's]"},
+        "--dialect": {"metavar": "NAME|FILE", "help": "G-code dialect: name or TOML file  [the machine's]"},
         "--s-max": {
             "type": click.FloatRange(min=0, min_open=True),
             "metavar": "S",
-            "help": "The number of full power  [the machine's; of another dialect: that dialect's]",
+            "help": "S value of full power  [the machine's, or that of the --dialect given]",
         },
         "--z": {
             "metavar": "Z|all",
-            "help": "Of a program with several heights: the layer at Z mm, or all added up  [the first]",
+            "help": "If there are several heights: the layer at Z mm, or all of them added up  [the first]",
         },
         "--align": {
             "is_flag": True,
-            "help": "Find out how far the program lies from its design, and move it there",
+            "help": "Align the program with the design: find its offset and remove it",
         },
     },
 }
 
 WANTED: Options = {
     "Design": {
-        "--design": {"metavar": "FILE", "help": "What should come out: SVG, DXF, Gerber …  [none]"},
+        "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
         "--max-epe": {
             "type": Said("max_epe"),
             "metavar": "LENGTH",
-            "help": "Tolerance on the edge (95 % of it): 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
+            "help": "Edge tolerance for 95 % of the edge: 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
         },
     },
 }
@@ -58,18 +58,19 @@ PROJECT: Options = {
     "Output": {
         "--project": {
             "metavar": "FILE",
-            "help": f"Machine, resin, spot, design's place  [{project.NAME} beside the design, or here]",
+            "help": "Project file: machine, resin, spot, placement of the design  "
+            f"[{project.NAME} beside the design, or here]",
         },
     },
 }
 
 
-# What is asked for
+# Values of the options
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The physics, the choices, and what should come out, if that is known."""
+    """Values of the options: process, settings, design to compare with (or None), program's choices."""
 
     process: Process
     settings: Settings
@@ -78,7 +79,7 @@ class Asked:
 
 
 def asked(said: Mapping[str, Any]) -> Asked:
-    """What the options say, over what the project says."""
+    """Options, with those not given from the project file."""
     from laserpath import optics
     from laserpath.simulation import Choices
 
@@ -118,25 +119,25 @@ def _height(said: Mapping[str, Any]) -> float | str | None:
 
 
 def _only_with_a_design(said: Mapping[str, Any]) -> None:
-    """Refuse what says something of a design when there is none."""
+    """Refuse options of a design if none is given."""
     for name in ("--align", "--max-epe", *(names.split()[0] for names in DESIGN["Design"])):
         if said[name.removeprefix("--").replace("-", "_")]:
             raise click.UsageError(f"{name} needs a design; say which with --design FILE.")
 
 
 def program(file: str) -> tuple[Path | bytes, str]:
-    """(a file, or what stdin says, its name)."""
+    """(path, or the bytes of stdin; name)."""
     if file == STDIN:
         return sys.stdin.buffer.read(), "stdin"
     return Path(file), Path(file).name
 
 
-# What is seen meanwhile
+# Progress
 
 
 @contextmanager
 def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
-    """A bar over `count` stages on stderr with the time left; nothing where stderr is no terminal."""
+    """A progress bar over `count` stages, with the time left; none if stderr is not a terminal."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -160,11 +161,11 @@ def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-# What is said
+# Output
 
 
 def plain(content: Any) -> Any:
-    """Python's own numbers, null for what is not finite, all the way down."""
+    """The same with plain Python numbers throughout, None if not finite."""
     if isinstance(content, Mapping):
         return {key: plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
@@ -176,13 +177,13 @@ def plain(content: Any) -> Any:
 
 
 def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
-    """Figures and files. Lengths of edge errors are in FWHM."""
+    """Figures and files as JSON. Edge errors are in FWHM."""
     full = {**content, "files": [str(path) for path in written]}
     return json.dumps(plain(full), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def tolerance_missed(found: Simulation) -> str:
-    """How far from what was asked for."""
+    """By how much the tolerance is missed."""
     from laserpath import optics
     from laserpath.report import rows
 

@@ -1,4 +1,4 @@
-"""`laserpath fit`: read, fit, say, write."""
+"""`laserpath fit`: read, fit, report, write."""
 
 from __future__ import annotations
 
@@ -25,56 +25,63 @@ _FIT: Options = {
         "--spot": {
             "type": click.Choice(["airy", "gaussian"]),
             "default": "airy",
-            "help": "Shape of the spot  [airy]",
+            "help": "Spot shape  [airy]",
         },
-        "--spot-fwhm": {"type": amounts.length("mm"), "metavar": "LENGTH", "help": "Where it is known: 80um"},
+        "--spot-fwhm": {
+            "type": amounts.length("mm"),
+            "metavar": "LENGTH",
+            "help": "Spot FWHM, if known; it is not fitted then: 80um",
+        },
         "--elliptical": {
             "is_flag": True,
-            "help": "A width along x and one along y, of lines of both directions",
+            "help": "Fit separate widths along x and y; needs lines in both directions",
         },
-        "--robust": {"is_flag": True, "help": "What is far off counts less"},
+        "--robust": {"is_flag": True, "help": "Give outliers less weight"},
         "--speed": {
             "type": amounts.speed(),
             "metavar": "SPEED",
-            "help": "That you will write with: 20, 1200mm/min. The doses are for it, which matters where "
-            "reciprocity fails  [the mean of what was measured]",
+            "help": "Writing speed to give the doses for, where reciprocity fails: 20, 1200mm/min  "
+            "[the mean of the measured lines]",
         },
         "--width-error": {
             "type": amounts.length(),
             "metavar": "LENGTH",
-            "help": "Standard deviation of a measured width, if known, um; then chi2 is told  [from the "
-            "scatter]",
+            "help": "Standard deviation of a measured width, um; then chi2 is reported  [from the scatter]",
         },
-        "--depth-error": {"type": amounts.length(), "metavar": "LENGTH", "help": "The same of a depth, um"},
+        "--depth-error": {
+            "type": amounts.length(),
+            "metavar": "LENGTH",
+            "help": "Standard deviation of a measured depth, um  [from the scatter]",
+        },
     },
     "Profiles": {
-        "--name": {"metavar": "NAME", "help": "Of the profiles and of the resin  [that of FILE]"},
+        "--name": {"metavar": "NAME", "help": "Name of the profiles and of the resin  [that of FILE]"},
         "--layer": {
             "type": amounts.length(),
             "metavar": "LENGTH",
-            "help": "Thickness to cure through, um: the critical dose is that of the working curve  [of the "
-            "edges]",
+            "help": "Layer thickness, um: take the critical dose from the working curve at that depth  "
+            "[from the line edges]",
         },
         "--resin": {
             "metavar": "NAME|FILE",
-            "help": "Profile that tone, contrast and over_dose are taken from  [generic-405]",
+            "help": "Profile to take tone, contrast and over_dose from  [generic-405]",
         },
     },
 }
 
 _PRINTED: Options = {
     "A photograph instead of FILE": {
-        "--printed": {"metavar": "IMAGE", "help": "A photograph of a print: PNG or TIFF"},
-        "--commanded": {"metavar": "IMAGE", "help": "What was commanded: black is full dose"},
+        "--printed": {"metavar": "IMAGE", "help": "Photograph of the print: PNG or TIFF"},
+        "--commanded": {"metavar": "IMAGE", "help": "Commanded image: black is full dose"},
         "--pixel": {
             "type": amounts.length("mm"),
             "metavar": "LENGTH",
-            "help": "Of the commanded image: 0.1um, 10um",
+            "help": "Pixel size of the commanded image: 0.1um, 10um",
         },
         "--printed-pixel": {
             "type": amounts.length("mm"),
             "metavar": "LENGTH",
-            "help": "Of the photograph, roughly  [that of the commanded image]",
+            "help": "Approximate pixel size of the photograph  [that of the commanded image]",
         },
     },
 }
@@ -93,18 +100,18 @@ Examples:
   laserpath plan design.svg --resin my-resin.resin.toml --spot my-resin.spot.toml
 
 \b
-FILE is the sheet that `laserpath calibrate` wrote, filled in; or any CSV with at least power_mW,
-speed_mm_per_s and width_um."""
+FILE is the filled-in sheet of `laserpath calibrate`, or any CSV with at least the columns
+power_mW, speed_mm_per_s and width_um."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
 @options(OUTPUT, _FIT, _PRINTED)
 def fit(file: Path | None, **said: Any) -> None:
-    """Fit spot and resin to what was measured of a chart, FILE; or blur and contrast to a photograph.
+    """Fit spot and resin to FILE, the measurements of a chart; or blur and contrast to a photograph.
 
-    Writes NAME.spot.toml and NAME.resin.toml, which `plan` takes; and NAME.fit.svg, the fit against the data
-    of a chart.
+    Writes the profiles NAME.spot.toml and NAME.resin.toml for `laserpath plan`, and for a chart NAME.fit.svg,
+    a plot of the fit and the data.
     """
     if (file is None) == (said["printed"] is None):
         raise click.UsageError("Give the FILE of a chart, or a photograph by --printed.")
@@ -122,7 +129,7 @@ def fit(file: Path | None, **said: Any) -> None:
 
 
 def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
-    """Options of the other way to fit would be dropped without a word."""
+    """Refuse options of the other way to fit, which would be ignored silently."""
     for option in others:
         name = option.removeprefix("--").replace("-", "_")
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -175,7 +182,7 @@ def _words(found: Fit) -> list[tuple[str, float, float, float, str]]:
 
 
 def _table(found: Fit) -> str:
-    """A line for each estimate, and how the sizes scatter."""
+    """One line for each estimate, and the scatter of the measured sizes."""
     from laserpath.calibration import PLURAL, shown
 
     rows = [["", "value", "95 % from", "to", ""]]

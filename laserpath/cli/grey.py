@@ -1,4 +1,4 @@
-"""What `laserpath plan --grey` does: the same walk for an image whose greys are wanted as they are."""
+"""`laserpath plan --grey`: the same steps for an image whose greys are target heights or doses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
 _OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe", "tone")
-"""What a plan of greys does not heed. A project may say it, for the drawings beside the image."""
+"""Options without effect on a grey image: refused on the command line, ignored in a project file, where they
+may be meant for other designs."""
 
 
 def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
@@ -54,7 +55,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 
 
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
-    """What came of it, and the files, on stdout."""
+    """Print the result and the files written."""
     from laserpath.planning.relief import in_words
     from laserpath.report.rows import duration
 
@@ -67,7 +68,7 @@ def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
 
 
 def as_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
-    """Figures and files; errors are relative to what black stands for."""
+    """Figures and files as JSON; errors are relative to the value of black."""
 
     def plain(figures: ReliefFigures) -> dict[str, float]:
         return {name: float(getattr(figures, name)) for name in figures.__slots__}

@@ -1,4 +1,4 @@
-"""Commands whose help groups the options, options that say what they are by a table, and the lazy group."""
+"""Commands with options under headings, from tables, and a group that imports its commands when they run."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ else:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Heading → names, such as `-o --output` → what `click.option` is told."""
+"""Heading → names, such as `-o --output` → arguments of `click.option`."""
 
 
 class Said(Type):
-    """What `laserpath.config.request` reads."""
+    """Type of an option whose value `laserpath.config.request` parses. name: its key in `request.KEYS`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Fail with the sentence that quotes the value."""
+        """The parsed value; fails with a sentence that quotes the text."""
         if not isinstance(value, str):
             return value
         try:
@@ -39,7 +39,7 @@ class Said(Type):
 
 
 class GroupedOption(click.Option):
-    """An option under a heading of the help."""
+    """An option listed under a heading of the help."""
 
     def __init__(self, *args: Any, heading: str = "Other", **more: Any) -> None:
         super().__init__(*args, **more)
@@ -62,9 +62,9 @@ class GroupedCommand(click.Command):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are run. modules: name → `module:object`, one line.
+    """A group whose commands are imported when they are run. modules: name → `module:object`, help line.
 
-    The list of commands is shown from the help lines, so that `--help` imports none of them.
+    `--help` lists the help lines and imports no command.
     """
 
     def __init__(self, *args: Any, modules: Mapping[str, tuple[str, str]], **more: Any) -> None:
@@ -72,16 +72,16 @@ class LazyGroup(click.Group):
         self._modules = dict(modules)
 
     def commands_by_name(self) -> dict[str, click.Command]:
-        """All of them, imported."""
+        """All commands by name, imported."""
         context = click.Context(self)
         return {name: command for name in self._modules if (command := self.get_command(context, name))}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of use."""
+        """Names in the order of use."""
         return list(self._modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import it."""
+        """The command, imported; None if unknown."""
         if cmd_name not in self._modules:
             return None
         module, name = self._modules[cmd_name][0].split(":")
@@ -89,14 +89,14 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line each."""
+        """One line for each command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self._modules.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """An unknown command is told with the nearest known one."""
+        """The command to run; an unknown name fails with the nearest known one."""
         from laserpath.config.profiles import hint
 
         if args and not args[0].startswith("-") and args[0] not in self._modules:
@@ -106,7 +106,7 @@ class LazyGroup(click.Group):
 
 
 def options(*groups: Options) -> Callable[[Command], Command]:
-    """A decorator: all options of some groups, for a function that takes them as keywords."""
+    """Decorator that adds all options of some groups to a command; it gets their values as keywords."""
     every = [
         (heading, names, more)
         for group in groups

@@ -1,6 +1,6 @@
-"""Ctrl-C: the first one finishes the plan with the best so far, the second one stops.
+"""Ctrl-C: the first one finishes with the best plan so far, the second one stops.
 
-Before the optimiser has begun there is nothing to finish, so the first one stops as well.
+Before the optimiser has begun there is no plan to finish, so that the first one stops, too.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _NOTICE = "\nlaserpath: {now}: {left}{time}; Ctrl-C again stops and writes nothi
 
 
 class Stopped(BaseException):
-    """The user wants nothing more. No KeyboardInterrupt, which the optimiser takes as 'finish'."""
+    """The user stopped the command. Not a KeyboardInterrupt, which the optimiser takes as 'finish'."""
 
 
 class Interrupts:
-    """What Ctrl-C does while a plan is made: a context manager around it."""
+    """Context manager that handles Ctrl-C while a plan is made."""
 
     def __init__(self) -> None:
         self._left = "finishing"
@@ -47,16 +47,16 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def told_by(self, meter: Meter) -> None:
-        """Who knows how long it takes to end with the best so far, and is told when that begins."""
+        """Set the meter, which knows how long finishing takes and shows when it begins."""
         self._left, self._meter = "measuring and writing it", meter
 
     def check(self) -> None:
-        """Stop now, if that was asked for: what the signal raised is lost in a library's callback."""
+        """Raise if the user has stopped: an exception from the signal may be lost in a library's callback."""
         if self._stop:
             raise Stopped
 
     def on_progress(self) -> None:
-        """Called by the optimiser in each iteration: the place where it can be asked to finish."""
+        """For the optimiser to call in each iteration, where it can be made to finish."""
         self.check()
         self._optimising = True
         if self._asked and not self._told:

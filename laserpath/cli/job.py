@@ -1,4 +1,4 @@
-"""What a planning command does, and what it has to say of it, for drawings and for grey images alike."""
+"""Input and result of a planning command, for drawings and grey images alike."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """file: to plan.  asked: of it, for `request`.  given: on the command line.  folder: for the files.
+    """file: the design.  asked: options over project, for `request`.  given: options.  folder: for output.
 
-    check: raises if the user wants nothing more; to be called before anything is written.
+    check: raises if the user has interrupted; call it before anything is written.
     """
 
     file: str
@@ -31,9 +31,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What came of a job. missed: how far it is from the tolerance, or nothing.
+    """The result of a job. missed: by how much the tolerance is missed, empty if it is met.
 
-    told: those of the warnings that were told when the design had been read.
+    told: warnings that were printed already, when the design was read.
     """
 
     warnings: tuple[str, ...]

@@ -29,18 +29,18 @@ Examples:
   laserpath plan chip.gds --layer 1/0 --resin positive-photoresist --na 0.1 --wavelength 405 \\
       --machine linuxcnc-stage-405 --origin design
   laserpath plan logo.png --size 20mm --max-epe 10um --json
-  laserpath plan                     # what the laserpath.toml of this folder says
+  laserpath plan                     # the design that laserpath.toml in this folder names
 
 \b
-Ctrl-C while optimising finishes with the best so far; a second one stops and writes nothing.
+Ctrl-C while optimising takes the best plan so far; a second Ctrl-C stops without writing.
 
 \b
-Exit codes: 0 done; 2 bad input, nothing written; 3 files written, but --max-epe is missed;
-130 stopped by a second Ctrl-C, or before any curve was found, nothing written.
+Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
+130 interrupted by a second Ctrl-C, or before there was any plan, nothing written.
 
 \b
-CAUTION: a laser that cures resin blinds before you blink. Enclose the beam or wear goggles
-rated for its wavelength; never leave the machine running alone."""
+CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
+wear goggles rated for its wavelength; never leave the machine unattended."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
@@ -48,10 +48,10 @@ rated for its wavelength; never leave the machine running alone."""
 @options(OUTPUT, FILES, PROCESS, DESIGN, PLAN)
 @click.pass_context
 def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
-    """Plan the laser's way over DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
+    """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
 
-    Writes DESIGN.gcode for the machine, and DESIGN.toolpath.svg and DESIGN.report.html, which say
-    what it will cure. A laserpath.toml beside the design says what the options do not.
+    Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
+    what will cure. Options that are not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:
         from laserpath import optics
@@ -124,7 +124,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
 
 
 def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The design's file, and what the options say over what the project says."""
+    """The design's file, and the options, with those not given from the project file."""
     given = {name: value for name, value in said.items() if value is not None and value != ()}
     found = project.load(said["project"]) if said["project"] else project.beside(design)
     file = design or (str(found.design) if found and found.design else None)

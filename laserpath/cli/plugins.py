@@ -1,4 +1,4 @@
-"""`laserpath plugins`: what installed packages add, and laserpath in other programs."""
+"""`laserpath plugins`: list plug-ins of installed packages; install laserpath in other programs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Examples:
   laserpath plugins install inkscape --to ~/.config/inkscape/extensions
 
 \b
-A slicer calls the command laserpath-slicer, and vpype finds its command laserpath by itself."""
+Slicers call the program laserpath-slicer; vpype finds its command laserpath by itself."""
 
 
 @click.group(invoke_without_command=True, epilog=_EPILOG)
 @click.pass_context
 def plugins(context: click.Context) -> None:
-    """What installed packages add to laserpath; and laserpath in Inkscape."""
+    """List what installed packages add to laserpath, or install its Inkscape extension."""
     if context.invoked_subcommand is None:
         context.invoke(list_)
 
 
 @plugins.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
 def list_(as_json: bool = False) -> None:
-    """List design readers, starting curves, spots and dialects of installed packages."""
+    """List readers, curves, spots and dialects of other packages."""
     rows = list(_rows())
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -54,7 +54,7 @@ def _rows() -> Iterator[dict[str, str]]:
 
 
 def _ours(group: str) -> Collection[str]:
-    """The names that laserpath has itself."""
+    """Names of laserpath's own."""
     import gcode
     from laserpath import design
     from laserpath.base import choices
@@ -70,18 +70,18 @@ def _ours(group: str) -> Collection[str]:
 
 @plugins.group()
 def install() -> None:
-    """Put laserpath into another program."""
+    """Install laserpath in another program."""
 
 
 @install.command()
 @click.option(
     "--to", "folder", metavar="DIR", type=click.Path(path_type=Path),
-    help="Folder of the extensions  [the one that the installed Inkscape names]",
+    help="Inkscape's extension folder  [the one that Inkscape reports]",
 )  # fmt: skip
 def inkscape(folder: Path | None) -> None:
-    """Copy the extension to Inkscape's folder: then Extensions > Laser > laserpath… has it."""
+    """Install the extension: Extensions > Laser > laserpath…"""
     from laserpath.plugins import inkscape as extension
 
     for path in extension.install(folder):
         click.echo(path)
-    click.echo("Start Inkscape anew; then: Extensions > Laser > laserpath…", err=True)
+    click.echo("Restart Inkscape; then: Extensions > Laser > laserpath…", err=True)

@@ -1,4 +1,4 @@
-"""What `laserpath fit --printed` does: a photograph of a print against the picture that was commanded."""
+"""`laserpath fit --printed`: fit a photograph of a print to the commanded image."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = {
 
 
 def fit_printed(folder: Path, name: str, said: dict[str, Any], talk: show.Talk) -> None:
-    """Read both images, fit, say, and write the spot's profile and the resin's."""
+    """Read both images, fit, report, and write the profiles of spot and resin."""
     from laserpath import calibration
     from laserpath.base.files import write_all
     from laserpath.config import profiles
@@ -47,7 +47,7 @@ def fit_printed(folder: Path, name: str, said: dict[str, Any], talk: show.Talk) 
 
 
 def _image(file: str) -> Any:
-    """The ink of an image file, (rows, columns) 0 … 1, as a picture is: row 0 at the top."""
+    """The darkness of an image file, (rows, columns), 0 white … 1 black, row 0 at the top."""
     from laserpath.design import content
     from laserpath.design.image import ink
 

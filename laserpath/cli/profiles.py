@@ -1,4 +1,4 @@
-"""`laserpath profiles`: what there is, its text, one of one's own, and whether it is right."""
+"""`laserpath profiles`: list, show, create and check profiles."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Examples:
 @click.group(invoke_without_command=True, epilog=_EPILOG)
 @click.pass_context
 def profiles(context: click.Context) -> None:
-    """Machines, resins and spots: those that come along, and your own."""
+    """List, show, create and check profiles of machines, resins and spots."""
     if context.invoked_subcommand is None:
         context.invoke(list_)
 
 
 @profiles.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
 def list_(as_json: bool = False) -> None:
-    """List all, by kind; yours are marked."""
+    """List all profiles by kind; your own are marked."""
     known = [(kind, name) for kind in _KINDS for name in library.names(kind)]
     rows = [
         {"kind": kind, "name": name, "own": name in library.own(kind), "text": _in_short(kind, name)}
@@ -53,19 +53,19 @@ def list_(as_json: bool = False) -> None:
 
 @profiles.command()
 @click.argument("name")
-@click.option("--kind", type=click.Choice(_KINDS), help="Where the same name is of several kinds")
+@click.option("--kind", type=click.Choice(_KINDS), help="Kind, if several have a profile of that name")
 def show(name: str, kind: str | None) -> None:
-    """Print the text of the profile NAME."""
+    """Print the profile NAME as TOML."""
     click.echo(library.text(kind or _kind_of(name), name), nl=False)
 
 
 @profiles.command()
 @click.argument("kind", type=click.Choice(_KINDS))
 @click.argument("name")
-@click.option("--from", "source", metavar="NAME|FILE", help="Profile to start from  [the default one]")
-@click.option("-o", "--output", metavar="DIR", help="Folder for it  [that of your profiles]")
+@click.option("--from", "source", metavar="NAME|FILE", help="Profile to copy  [the default of its kind]")
+@click.option("-o", "--output", metavar="DIR", help="Output folder  [your profile folder]")
 def new(kind: str, name: str, source: str | None, output: str | None) -> None:
-    """Write a profile NAME of your own, with all keys and what they mean, for you to edit."""
+    """Create a profile NAME to edit, with every key explained."""
     from laserpath.base.files import write_all
 
     text = library.text(kind, source or library.DEFAULTS[kind])
@@ -82,10 +82,10 @@ def new(kind: str, name: str, source: str | None, output: str | None) -> None:
 
 @profiles.command()
 @click.argument("file")
-@click.option("--kind", type=click.Choice(_KINDS), help="Of the profile  [what most of its keys belong to]")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout, nothing else there")
+@click.option("--kind", type=click.Choice(_KINDS), help="Kind of the profile  [judged by its keys]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
 def check(file: str, kind: str | None, as_json: bool) -> None:
-    """Check FILE, a profile: every key and value, and what laserpath makes of it."""
+    """Check the keys and values of the profile FILE."""
     kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
     if as_json:
@@ -96,7 +96,7 @@ def check(file: str, kind: str | None, as_json: bool) -> None:
 
 
 def _in_short(kind: str, name: str) -> str:
-    """What it is; or why it cannot be used, which keeps no other from being listed."""
+    """A profile in one line, or why it cannot be used; a broken one must not stop the list."""
     try:
         getattr(library, kind)(name)
         return library.in_short(kind, name)
@@ -109,7 +109,7 @@ def _is_name(profile: str) -> bool:
 
 
 def _kind_of(name: str) -> str:
-    """The kind of a profile that is called by its name."""
+    """The kind of the profile of this name."""
     kinds = [kind for kind in _KINDS if name in library.names(kind)]
     if len(kinds) > 1:
         raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; say which by --kind")

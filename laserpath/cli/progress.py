@@ -1,11 +1,10 @@
-"""How far a plan is: one share and one time left for the whole of it, on a terminal and in plain lines.
+"""Progress of a plan: one share done and one time left for the whole, on a terminal and in plain lines.
 
-The forecast says what trying curves, solving, and measuring and writing take. What is done counts as so much
-of that; what turns out to be needless (a curve that is like another, iterations after the optimiser has ended
-by itself) counts as done, but not as work. The computer's pace is the seconds that passed ÷ the seconds
-forecast for the work. In the first half that is at most `_SLOWEST`, what the forecast promises, since the
-start of the program counts for more there. The time left is what is left of the forecast, at that pace. It
-falls, and rises only where it would be far too short.
+The forecast gives the seconds for trying curves, solving, and measuring and writing; the share done counts
+in these. Steps that turn out to be needless (a curve like another, iterations after the optimiser has
+converged) count as done, but not as work. The pace is the time elapsed ÷ the forecast of the work done; in
+the first half, where the program's start distorts it, it is at most `_SLOWEST`. The time left is the rest of
+the forecast at that pace. It is shown to rise only if it was far too short.
 """
 
 from __future__ import annotations
@@ -28,37 +27,38 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
 
 _TRIES = 3
-"""Curves that are tried as a rule."""
+"""Curves usually tried, for the share of one of them."""
 
 ATTEMPTS = 4
-"""Plans that a tolerance takes at most: `tolerance`."""
+"""Most plans that a tolerance takes (`planning.tolerance`)."""
 
 _KNOWN = 0.03
-"""Of the whole forecast: as soon as so much is done, the pace is known, and the time left is shown."""
+"""Share done from which the pace is measured and the time left shown: a larger one is later and surer."""
 
 _SLOWEST = 3.0
-"""Seconds for a second of the forecast in the first half; more lets the program's start count for more."""
+"""Highest pace in the first half, in s per s of forecast: if larger, a slow start inflates the time left."""
 
 _RISE = 1.3
-"""A time left that grows by less is not shown: it was uncertain before."""
+"""Factor by which the time left must grow to be shown: a larger one shows fewer rises."""
 
 _JUMP = 8.0
-"""Times as much as usual is forecast for what was left out."""
+"""Progress, relative to that expected in the time elapsed, from which a step counts as skipped: a larger one
+skips less."""
 
 _EVERY, _STEP = 30.0, 0.1
-"""s, and share of the whole: a plain line is said after as much of either, whichever comes first."""
+"""s, and share of the whole, between two plain lines, whichever comes first."""
 
 _SILENT = 5.0
-"""s of reading before a plain line says so, and between two lines at least."""
+"""s of reading before the first plain line, and least time between two lines."""
 
 _ENDING = "measuring and writing"
 _NAMES = {"try": "trying curves", "find": "finding", "shape": "shaping", "refine": "refining"}
 
 
 class Meter:
-    """Share and time left of one plan, fed with its `Progress`. Shares never go back.
+    """Share done and time left of one plan, from its `Progress`. The share never falls.
 
-    iterations: that the settings allow.  clock: s.
+    iterations: the settings' limit.  clock: s.
     """
 
     def __init__(self, iterations: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -84,13 +84,13 @@ class Meter:
         self.name = "starting"
 
     def layer(self, number: int) -> None:
-        """The planner is at another layer, counted from 0; those before are done."""
+        """The planner has reached this layer, counted from 0; those before are done."""
         if number != self._layer:
             self._layer = number
             self._begin()
 
     def __call__(self, progress: Progress) -> None:
-        """The planner has come so far."""
+        """Record the planner's progress."""
         self.name = self._named(_NAMES.get(progress.stage, progress.stage))
         if progress.stage == "measure":
             self.finishing()
@@ -107,28 +107,28 @@ class Meter:
         self._advance(done)
 
     def finishing(self) -> None:
-        """All that is left is to measure and to write."""
+        """Only measuring and writing are left."""
         self.name = self._named(_ENDING)
         self._advance(self._parts[0] + self._parts[1])
 
     @property
     def share(self) -> float:
-        """0…1 of the whole."""
+        """Share of the whole that is done, 0…1."""
         return self._done / self._total
 
     @property
     def left(self) -> float | None:
-        """S until the files are written; None before anything is known."""
+        """S until the files are written; None until the pace is known."""
         return None if self._shown is None else max(self._shown - (self._clock() - self._told), 0.0)
 
     @property
     def ended(self) -> bool:
-        """Whether the optimiser has, so that nothing can be stopped early."""
+        """Whether the optimiser has ended, so that it can no longer be stopped early."""
         return self.name == _ENDING
 
     @property
     def ending(self) -> float:
-        """S that measuring and writing take."""
+        """S that measuring and writing will take."""
         return self._parts[2] * self._pace()
 
     def _named(self, stage: str) -> str:
@@ -146,12 +146,12 @@ class Meter:
         return sum(map(sum, self._all))
 
     def _begin(self) -> None:
-        """A layer begins: nothing of it is done."""
+        """Reset the counters for a new layer."""
         self._tried, self._before = 0, 0
         self._stage, self._last = "", 0
 
     def _count(self, progress: Progress) -> None:
-        """Note which curve, stage and attempt this is."""
+        """Count curves, stages and attempts."""
         if progress.stage != self._stage or progress.iteration < self._last:
             if progress.stage == "try":
                 self._tried += 1
@@ -163,7 +163,7 @@ class Meter:
         self._stage, self._last = progress.stage, progress.iteration
 
     def _advance(self, done: float) -> None:
-        """`done` of this layer's seconds are behind us; a jump over what was needless is no work."""
+        """Set the forecast seconds done of this layer; a jump over needless steps is not work."""
         gained = max(sum(map(sum, self._all[: self._layer])) + done - self._done, 0.0)
         self._done += gained
         passed, self._heard = self._clock() - self._heard, self._clock()
@@ -182,7 +182,7 @@ class Meter:
         self.heard()
 
     def _pace(self) -> float:
-        """Seconds for a second of the forecast."""
+        """Seconds per second of the forecast."""
         if self._work < _KNOWN * self._total:
             return 1.0
         pace = (self._clock() - self._start) / self._work
@@ -191,7 +191,7 @@ class Meter:
 
 @contextmanager
 def meter(iterations: int, *, hidden: bool = False) -> Iterator[Meter]:
-    """A meter that is seen on stderr: a bar on a terminal, else a plain line now and then."""
+    """A meter shown on stderr: a bar on a terminal, otherwise plain lines."""
     from rich.console import Console
 
     console, made = Console(stderr=True), Meter(iterations)
@@ -206,7 +206,7 @@ def meter(iterations: int, *, hidden: bool = False) -> Iterator[Meter]:
 
 
 class Lines:
-    """What a meter says where there is no terminal: a line after 30 s or 10 %, none in the first 5 s."""
+    """The meter where there is no terminal: a line every 30 s or 10 %, none in the first 5 s."""
 
     def __init__(self, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
         self._meter, self._clock = meter, clock
@@ -228,7 +228,7 @@ def line(meter: Meter) -> str:
 
 @contextmanager
 def _bar(meter: Meter, console: Console) -> Iterator[None]:
-    """The meter on a terminal, which goes on by itself while nothing is told."""
+    """The meter on a terminal; its clock runs on between reports of progress."""
     from rich import progress as rich
     from rich.text import Text
 
@@ -256,7 +256,7 @@ def _bar(meter: Meter, console: Console) -> Iterator[None]:
 
 
 def expect(design: Design, process: Process, settings: Settings, talk: Talk, meter: Meter) -> None:
-    """Say what a plan will take, before it is begun, and what machine and computer cannot do."""
+    """Print the forecast of a plan before it begins, with warnings about machine and computer."""
     from laserpath.planning import forecast
 
     found = forecast(design, process, settings)
@@ -265,7 +265,7 @@ def expect(design: Design, process: Process, settings: Settings, talk: Talk, met
 
 
 def tell_expected(found: Forecast, talk: Talk) -> None:
-    """What it will take, in lines."""
+    """Print a forecast and its notes."""
     talk.tell(expected(found))
     for note in found.notes:
         talk.tell(note)
@@ -276,7 +276,7 @@ def tell_expected(found: Forecast, talk: Talk) -> None:
 
 @contextmanager
 def reading(name: str, meter: Meter, *, hidden: bool = False) -> Iterator[None]:
-    """While a file is read: the bar says so at once; without one, lines do after 5 s and then each 30 s."""
+    """Show that a file is being read: on the bar at once, in lines after 5 s and then every 30 s."""
     meter.name = f"reading {name}"
     if hidden or not isinstance(meter.heard, Lines):
         yield
@@ -293,7 +293,7 @@ def reading(name: str, meter: Meter, *, hidden: bool = False) -> Iterator[None]:
 
 
 def _while_reading(name: str, read: threading.Event) -> None:
-    """Lines that a file is being read, until it is."""
+    """Print lines that a file is being read until it has been."""
     start, pause = time.monotonic(), _SILENT
     while not read.wait(pause):
         since = f" for {time.monotonic() - start:.0f} s" if pause == _EVERY else ""

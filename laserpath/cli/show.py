@@ -1,4 +1,4 @@
-"""What the user sees of a plan: what is expected, the table at its end, or JSON."""
+"""What the user sees of a plan: the forecast, the table of figures, or JSON."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ _ROWS = {
 
 
 _LONG = 300.0
-"""s of writing, from which on the size is asked about."""
+"""s, write time from which the user is asked to check the size: a larger one asks less often."""
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What is said on stderr while something is done. quiet: only warnings.  verbose: more, with the time."""
+    """Messages on stderr. quiet: only warnings.  verbose: more of them, with the time elapsed."""
 
     quiet: bool = False
     verbose: bool = False
     start: float = field(default_factory=time.monotonic)
 
     def tell(self, sentence: str) -> None:
-        """What a user should see at once."""
+        """Print a message, unless quiet."""
         if not self.quiet:
             click.echo(f"laserpath: {self._clock()}{sentence}", err=True)
 
     def more(self, sentence: str) -> None:
-        """What only the curious want to know."""
+        """Print a message if verbose."""
         if self.verbose:
             self.tell(sentence)
 
     def warn(self, sentence: str) -> None:
-        """What to know before burning; yellow on a terminal."""
+        """Print a warning, yellow on a terminal."""
         click.secho("laserpath: warning: ", err=True, nl=False, fg="yellow")
         click.echo(sentence, err=True)
 
@@ -64,7 +64,7 @@ class Talk:
 
 
 def expected(forecast: Forecast) -> str:
-    """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: all within a factor of 3."""
+    """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: within a factor of 3."""
     from laserpath.report.rows import number
 
     return (
@@ -74,7 +74,7 @@ def expected(forecast: Forecast) -> str:
 
 
 def too_long(forecast: Forecast) -> str:
-    """A question if it takes so long that the size may be wrong."""
+    """A question if the time is so long that the size may be wrong, else nothing."""
     write, plan = forecast.write_seconds, forecast.plan_seconds
     if max(write, plan) < _LONG:
         return ""
@@ -83,7 +83,7 @@ def too_long(forecast: Forecast) -> str:
 
 
 def rough(seconds: float) -> str:
-    """As much of a time as is worth saying: 0.9 s, 8 s, 40 s, 13 min, 2 h 10 min, 14 h."""
+    """A time, rounded to what is significant: 0.9 s, 8 s, 40 s, 13 min, 2 h 10 min, 14 h."""
     steps = ((1, 0.1), (20, 1), (120, 10), (3600, 60), (36000, 600), (math.inf, 3600))
     step = next(step for most, step in steps if seconds < most)
     whole = max(round(seconds / step), 1)
@@ -106,7 +106,7 @@ def in_short(design: Design) -> str:
 
 @contextmanager
 def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
-    """A word on stderr, with the time that has passed, while something of unknown length is done."""
+    """A word and the time elapsed on stderr, during work of unknown length."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -121,7 +121,7 @@ def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
 
 
 def summary(plan: Plan, written: Iterable[Path]) -> None:
-    """The table of figures and the files, on stdout."""
+    """Print the table of figures and the files written."""
     from rich.console import Console
     from rich.table import Table
 
@@ -200,7 +200,7 @@ def at_best(plan: Plan, limit: Limit) -> str:
 
 
 def placing(design: Design, process: Process, settings: Settings) -> tuple[str, ...]:
-    """Where it is put on the machine, if that is not where its file has it; raises if it does not fit."""
+    """Notes on where the design is placed, if not where its file has it; raises if it does not fit."""
     from laserpath.machine.placement import placed
 
     at = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
@@ -208,7 +208,7 @@ def placing(design: Design, process: Process, settings: Settings) -> tuple[str, 
 
 
 def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
-    """What the user has to know before burning."""
+    """Warnings to read before the program is run."""
     yield from plan.report.warnings
     if frame:
         from laserpath.machine.framing import frame_dose
@@ -221,7 +221,7 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
 
 def tolerance_missed(plan: Plan) -> str:
-    """How far from what was asked for."""
+    """By how much the tolerance is missed."""
     from laserpath import optics
     from laserpath.report import rows
 
@@ -230,7 +230,7 @@ def tolerance_missed(plan: Plan) -> str:
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
-    """Figures and files. Lengths of figures are in FWHM where `Figures` says so; no NaN: null."""
+    """Figures and files as JSON. Lengths are in FWHM where `Figures` says so; NaN becomes null."""
     from laserpath import optics
 
     start, commanded, executed = (_plain(figures) for figures in _columns(plan))
@@ -259,12 +259,12 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
 
 
 def _dose_key(order: int) -> str:
-    """The critical dose and its unit, which depends on the absorption order."""
+    """JSON key of the critical dose, with its unit, which depends on the absorption order."""
     return "critical_dose_" + ("mJ_per_mm2" if order == 1 else f"mW{order}_s_per_mm{2 * order}")
 
 
 def _limit(limit: Limit) -> dict[str, Any]:
-    """What no path could do better, and what cannot be printed, in sentences."""
+    """Figures of the unconstrained optimum, and sentences on what cannot be printed."""
     from laserpath.measure import summary
     from laserpath.report.reach import ROWS_OF_LIMIT
 
@@ -273,7 +273,7 @@ def _limit(limit: Limit) -> dict[str, Any]:
 
 
 def _plain(figures: Figures) -> dict[str, float | int | list[str] | None]:
-    """Python's own numbers, null for what is not finite; `epe_capped` names what is at least what it says."""
+    """Plain Python numbers, None if not finite; `epe_capped` names the figures that are lower bounds."""
     numbers = {
         name: (int(value) if isinstance(value, int) else float(value)) if math.isfinite(value) else None
         for name, value in figures.as_dict().items()

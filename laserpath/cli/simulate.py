@@ -1,4 +1,4 @@
-"""`laserpath simulate`: read, expose, write, say, exit code."""
+"""`laserpath simulate`: read, expose, write, report, exit code."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Examples:
   laserpath simulate printer.gcode --dialect marlin --s-max 255 --json
 
 \b
-Exit codes: 0 done; 2 bad input, nothing written; 3 files written, but --max-epe is missed.
+Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met.
 
 \b
-A file that exposes well here can still be wrong for the machine: laserpath check says so."""
+This computes the exposure only. For errors on the machine, use `laserpath check`."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
@@ -36,10 +36,10 @@ A file that exposes well here can still be wrong for the machine: laserpath chec
 @options(OUTPUT, PROJECT, PROGRAM, WANTED, DESIGN, PROCESS)
 @click.pass_context
 def simulate(context: click.Context, /, file: str, **said: Any) -> None:
-    """Expose FILE, a G-code program of any tool, on the machine and the resin, and measure it.
+    """Compute what FILE, a G-code program from any tool, cures on a machine and resin.
 
-    Writes FILE.simulation.html, the report, and FILE.cured.svg, what cures. With --design it says how far
-    that is from what should have come out. `-` reads stdin.
+    Writes FILE.simulation.html, the report, and FILE.cured.svg, the cured outline. With --design it also
+    measures how far that is from the design. `-` reads stdin.
     """
     from laserpath.base.files import check_folder
 
@@ -75,7 +75,7 @@ def simulate(context: click.Context, /, file: str, **said: Any) -> None:
 
 
 def summary(found: Simulation, written: Iterable[Path]) -> None:
-    """The table of figures and the files, on stdout."""
+    """Print the table of figures and the files written."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""`laserpath slicer`, and `laserpath-slicer` that slicers call: parse, read, plan, write, exit code."""
+"""`laserpath slicer`, and `laserpath-slicer`, which slicers call: parse, read, plan, write, exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
-"""Of the environment: options of `laserpath-slicer`, before those that it is called with."""
+"""Environment variable with options of `laserpath-slicer`; options on its command line come after them."""
 
 _IDLE = (
     "layer",
@@ -44,14 +44,14 @@ _IDLE = (
     "negative",
     "repeat",
 )
-"""What a project may say of a drawing, but nobody of a sliced file."""
+"""Options of drawings, without effect on a sliced file; a project may hold them for its drawings."""
 
 _PLACE: Options = {
     "Place": {
         "--origin": {
             **DESIGN["Design"]["--origin"],
-            "help": "Work zero: the slicer's (page), or the lower left corner or the centre of all that is "
-            "printed; auto: the slicer's where that lies on the machine, else the corner  [auto]",
+            "help": "Work zero: the slicer's (page), or the lower left corner or the centre of the whole "
+            "print; auto: the slicer's if the print then fits on the machine, else the corner  [auto]",
         },
         "--offset": DESIGN["Design"]["--offset"],
     }
@@ -62,29 +62,30 @@ _LAYERS: Options = {
             "type": click.FloatRange(0, 86400),
             "metavar": "SECONDS",
             "default": 0.0,
-            "help": "Dark wait at each height, for the resin to come to rest  [0]",
+            "help": "Wait at each height with the laser off, until the resin settles  [0]",
         },
-        "--project": {"metavar": "FILE", "help": "A laserpath.toml with the settings  [none]"},
-        "--json": {"is_flag": True, "help": "Layers and warnings as JSON on stdout, nothing else there"},
-        "-q --quiet": {"is_flag": True, "help": "Say nothing but errors and warnings"},
+        "--project": {"metavar": "FILE", "help": "Project file (laserpath.toml) with the settings  [none]"},
+        "--json": {"is_flag": True, "help": "Print only JSON on stdout: layers and warnings"},
+        "-q --quiet": {"is_flag": True, "help": "Print only warnings and errors"},
     },
 }
 
 _EPILOG = """\b
-As a post-processing script of PrusaSlicer or OrcaSlicer, where FILE is added by itself:
+As a post-processing script in PrusaSlicer or OrcaSlicer, which add FILE themselves:
   laserpath-slicer --machine my-laser.toml --resin my-resin.toml --quality draft;
 By hand:
   laserpath slicer --machine my-laser.toml --initial contour --iterations 100 part.gcode
 
 \b
-Options may stand in the environment variable LASERPATH_ARGS too.
+laserpath-slicer also reads options from the environment variable LASERPATH_ARGS.
 
 \b
-Exit codes: 0 done; 2 bad input, FILE is as it was; 3 FILE is changed, but --max-epe is missed;
-130 stopped by Ctrl-C, FILE is as it was.
+Exit codes: 0 success; 2 bad input, FILE unchanged; 3 FILE replaced, but --max-epe is not met;
+130 interrupted by Ctrl-C, FILE unchanged.
 
 \b
-CAUTION: FILE becomes a program for a laser. It blinds before you blink: enclose the beam."""
+CAUTION: FILE becomes a laser program. A laser can blind you faster than you can blink: enclose
+the beam."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
@@ -92,10 +93,9 @@ CAUTION: FILE becomes a program for a laser. It blinds before you blink: enclose
 @options(PROCESS, PLAN, _PLACE, _LAYERS)
 @click.pass_context
 def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
-    """Turn FILE, the G-code of a slicer, into a program for the laser, in its place.
+    """Replace FILE, a slicer's G-code, with a program for the laser.
 
-    The outer walls of each layer are that layer's design. Equal layers are planned once. The work
-    zero is that of the slicer's bed.
+    The outer walls of each layer are its design. Identical layers are planned once.
     """
     # No part of a stack is worth having: one Ctrl-C stops, at once.
     with Interrupts() as interrupts:
@@ -121,14 +121,14 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
 
 
 def _asked(said: Mapping[str, Any]) -> tuple[Process, Settings]:
-    """What the options say over what the project says."""
+    """Process and settings from the options, with those not given from the project file."""
     from laserpath import optics
 
     given = {name: value for name, value in said.items() if value is not None}
     asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
     process = request.process_of(asked)
     for name in (name for name in asked if name in _IDLE and asked[name]):
-        click.echo(f"laserpath: warning: {name} of the project is not heeded here", err=True)
+        click.echo(f"laserpath: warning: {name} of the project is ignored here", err=True)
     return process, request.settings_of(asked, optics.fwhm(process.spot))
 
 
@@ -142,7 +142,7 @@ def _relaid(
     meter: Meter,
     interrupts: Interrupts,
 ) -> Relaid:
-    """Find the layers, say what they will take, and plan them."""
+    """Find the layers, print the forecast, and plan them."""
     from laserpath.plugins.slicer import forecast_stack, plan_stack, stack_of, together
 
     with progress.reading(file.name, meter, hidden=talk.quiet):
@@ -186,7 +186,7 @@ def _read(file: Path) -> str:
 
 
 def _name(file: Path) -> str:
-    """What it is called: slicers hand over a copy, and say its final name in the environment."""
+    """The file's name: slicers pass a temporary copy, and its final name in the environment."""
     final = os.environ.get("SLIC3R_PP_OUTPUT_NAME") or str(file)
     return Path(final.replace("\\", "/")).stem or "sliced"
 

@@ -27,16 +27,16 @@ _LINES: Options = {
         "-l --layer": {
             "type": vpype_cli.LayerType(accept_multiple=True),
             "default": "all",
-            "help": "Layers that count  [all]",
+            "help": "Layers to plan  [all]",
         },
         "--stroke": {
             "type": Said("spot_fwhm"),
             "metavar": "LENGTH",
-            "help": "Width of the lines: 0.2mm, 150um  [the layer's pen width, or the spot's FWHM]",
+            "help": "Line width: 0.2mm, 150um  [the layer's pen width, or the spot's FWHM]",
         },
         "--fill": {
             "is_flag": True,
-            "help": "Fill the closed lines, holes even-odd; lines are drawn only if --stroke says how wide",
+            "help": "Fill closed lines (even-odd); lines are stroked only if --stroke is given",
         },
     },
 }
@@ -51,7 +51,7 @@ Examples:
 
 
 class _BadInput(click.ClickException):
-    """One sentence, and laserpath's exit code for it."""
+    """An error in one sentence, with laserpath's exit code for bad input."""
 
     exit_code = 2
 
@@ -60,9 +60,9 @@ class _BadInput(click.ClickException):
 @options(OUTPUT, _FRAME, PROCESS, _LINES, _PLACE, PLAN)
 @vpype_cli.global_processor
 def laserpath(document: vpype.Document, **said: Any) -> vpype.Document:
-    """Plan a laser that cures resin over the line work, and write G-code, a drawing and a report.
+    """Plan a toolpath that cures the line work in resin, and write G-code, a drawing and a report.
 
-    The line work itself stays as it is, for the commands that follow.
+    The line work is passed on unchanged to the commands that follow.
     """
     import gcode
 
@@ -106,7 +106,7 @@ def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
 
 
 def _design(document: vpype.Document, said: dict[str, Any], fwhm: float) -> Design:
-    """What of the document shall be solid."""
+    """The line work of the document as a design."""
     from laserpath.design import FLATTEN_FWHM
     from laserpath.plugins.linework import PX, Layer, design
 

@@ -1,13 +1,14 @@
-"""Speeds: no more moves a second than the link delivers, and steady where time does not matter.
+"""Speeds that the link can feed, and that stay constant where time matters little.
 
-A controller fed over a serial line starves where moves are short and the head is quick: it brakes, and all
-that was planned for full speed is late. `look_ahead` moves are buffered, so what counts is a run of as many.
+A controller fed over a serial link starves where moves are short and fast: it brakes, and powers chosen for
+full speed no longer fit. It buffers `look_ahead` moves, so that the rate counts over runs of as many moves.
 
-1. `thin` takes out the vertices that matter least, where the head would be too quick for them.
-2. `share_of_speed` slows down what is left. That costs no time, since the link would have cost it anyway.
+1. `thin` decimates: it drops the least important vertices where moves are too fast for the link.
+2. `share_of_speed` slows the rest down to the link's rate, which takes no longer than a starved controller.
 
-A stroke that only speeds up and brakes has no power that fits: the controller sets it every few milliseconds,
-to a level, and a speed behind. `steady` cuts off the peak of its speed, so that most of it is drawn at one.
+No constant power fits a stroke that only accelerates and brakes: the controller updates the power every few
+milliseconds, in levels, and late. `steady` limits the peak speed of such a stroke, so that most of it runs at
+one speed.
 """
 
 from __future__ import annotations
@@ -25,30 +26,37 @@ from laserpath.planning.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 
 _BLURRED_FWHM = 1.2
-"""A corner between shorter moves is blurred by the spot; between longer ones the edge would show it."""
+"""Length of a move up to which the spot smooths the corners at its ends. A larger value lets longer moves
+deviate by the full tolerance."""
 
 _ROUNDS = 9
+"""Steps of tolerance in `thin` and rounds in `share_of_speed`: more of them meet the link's rate more
+closely."""
+
 _SLOWINGS = 4
-"""Rounds; a move too weak to go slower has its neighbours do so."""
+"""Rounds of slowing and quantising, at most. Several are needed since a move at the smallest power cannot
+go slower, and its neighbours have to."""
 
 _BUSY = 0.99
-"""Of the link's rate, that is allowed: coordinates are still to be rounded."""
+"""Highest share of the link's rate: nearer to 1 leaves less margin for coordinates that are rounded later."""
 
 _SHORT_FWHM = 5.0
-"""A stroke so short is slow anyway, and needs its vertices."""
+"""Strokes up to this length keep all their vertices: they are slow anyway. A larger value decimates less."""
 
 _SHORT = 0.8
-"""Of the speed that a stroke is told; what peaks below speeds up and brakes all the time."""
+"""Peak speed, relative to the commanded one, below which a stroke's peak is limited in full: it only
+accelerates and brakes. A larger value limits more strokes."""
 
 _REACHED = 0.99
-"""Of that speed, which is as good as all of it."""
+"""Peak speed, relative to the commanded one, from which a stroke is not limited."""
 
 _ROOM = 0.9
-"""Of the link's rate: what comes after thinning may still make the path a little quicker."""
+"""Share of the link's rate to which `thin` decimates: a smaller one drops more vertices, as a margin for
+refining, which may raise the rate again."""
 
 
 def crowding(path: Toolpath, machine: Machine) -> Floats:
-    """(N,) the most moves a second in any run of `look_ahead` moves around each, ÷ the link's rate."""
+    """(N,) highest rate in any run of `look_ahead` moves around each, relative to the link's rate."""
     if not len(path):
         return np.zeros(0)
     rates = gcode.motion.move_rates(_durations(path, machine), machine.look_ahead)
@@ -58,9 +66,9 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
 def thin(
     path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float, room: Floats | float = 1.0
 ) -> Toolpath:
-    """The path without vertices that the link is too slow for, none much further than the tolerance off.
+    """The path decimated where the link is too slow, within about the tolerance.
 
-    room: (N+1,) or one, how many times as far each vertex may be.
+    room: tolerance factor, (N+1,) per vertex or one for all.
     """
     matters = importance(path, spot, room, _BLURRED_FWHM)
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
@@ -78,7 +86,10 @@ def thin(
 
 
 def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float) -> Toolpath:
-    """The path with powers on levels, as slow as the link, and steadier the less time weighs."""
+    """The path as the machine can run it: powers on levels, peak speeds limited, within the link's rate.
+
+    time_weight: of the write time; the larger, the less peak speeds are limited.
+    """
     path = to_levels(path, machine, spot)
     path = to_levels(path, machine, spot, steady(path, machine, steadiness(time_weight)))
     for _ in range(_SLOWINGS):
@@ -91,7 +102,7 @@ def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float)
 
 
 def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
-    """(N,) share of the full speed at which each exposing move's run keeps to the link's rate."""
+    """(N,) share of full speed at which each exposing move stays within the link's rate."""
     share, full = np.ones(len(path)), min(machine.speed_max)
     for _ in range(_ROUNDS):
         slower = Toolpath(
@@ -106,7 +117,7 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
 
 
 def steady(path: Toolpath, machine: Machine, share: float) -> Floats:
-    """(N,) of full speed: `share` of the peak speed of strokes that come nowhere near what they are told."""
+    """(N,) speed limit ÷ full speed: `share` of the peak in strokes far below the commanded speed."""
     moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
     peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:]
     wanted = path.speed / min(machine.speed_max)
@@ -121,12 +132,12 @@ def steady(path: Toolpath, machine: Machine, share: float) -> Floats:
 
 
 def _durations(path: Toolpath, machine: Machine) -> Floats:
-    """(N+1,) s of each move if the link kept up, the way from the work zero first."""
+    """(N+1,) s, duration of each move without link limits; the first is the travel from the work zero."""
     moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
     motion = gcode.motion.profile(moves, convert.limits(machine))
     return motion.duration / motion.slowing
 
 
 def _lit(path: Toolpath, machine: Machine) -> Toolpath:
-    """The path at powers that the machine has: for how the head moves they do not matter."""
+    """The path with powers clipped to the machine's range, which the motion does not depend on."""
     return Toolpath(path.xy, np.minimum(path.power, machine.power_max), path.speed)

@@ -1,13 +1,13 @@
-"""From the optimiser's path to one that the machine can run: fewer moves, powers that exist.
+"""From the optimiser's path to one that the machine can run: fewer moves, powers on its levels.
 
 **Simplification** (Ramer 1972, Douglas and Peucker 1973) of each stroke in three dimensions: x, y
-and the energy laid down so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM
-counts as an edge moved by 0.4 % FWHM. What is merged keeps its total energy.
+and the energy deposited so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM
+counts like an edge shift of 0.4 % FWHM. Merged moves keep their total energy.
 
 **Powers** on the levels n·P/255 of the controller's PWM. The line energy q = E_N P^N/v (`resin`) is kept
-exactly: n is rounded down, and the speed lowered to (n/(n + 1))^N of full speed at the least. Only a move
-that is too weak for the smallest usable power at full speed gets more, or becomes travel if it needs less
-than half of that power.
+exactly: n is rounded down and the speed reduced to match, to no less than (n/(n + 1))^N of full speed. Only a
+move that needs less than the smallest usable power at full speed gets more energy; one that needs less than
+half of that power becomes a travel.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from laserpath.resin import path_energy, power_for, speed_for
 from laserpath.types import Machine, Spot, Toolpath
 
 _EDGE_PER_ENERGY = 0.4
+"""Edge shift, in FWHM, per excess energy of one FWHM of path: a larger value keeps more vertices where the
+power changes."""
 
 
 def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
-    """The fewest moves whose vertices (and energy) stay within the tolerance of the path's."""
+    """The path with vertices dropped as far as position and deposited energy stay within the tolerance."""
     if not (path.on & (path.length > 0)).any():
         return path
     return merged(path, importance(path, spot) > tolerance_fwhm, spot)
@@ -35,10 +37,10 @@ def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
 def importance(
     path: Toolpath, spot: Spot, room: Floats | float = 1.0, blurred_fwhm: float = np.inf
 ) -> Floats:
-    """(N+1,) FWHM: between the vertices above a tolerance no other, nor the energy, is further off than that.
+    """(N+1,) FWHM: the tolerance at which each vertex may be dropped; infinite at the ends of strokes.
 
-    room: (N+1,) or one, how many times as far each vertex may be.
-    blurred_fwhm: longest move that may be off by so much; one twice as long, by half of it.
+    room: tolerance factor, (N+1,) per vertex or one for all: at factor 5 a fifth of the tolerance is enough.
+    blurred_fwhm: longest move with the full tolerance; a move twice as long has half of it.
     """
     per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
     typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
@@ -52,7 +54,7 @@ def importance(
 
 
 def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
-    """The path without the vertices (N+1,) not kept; what is merged keeps its energy."""
+    """The path with only the vertices to keep, (N+1,); merged moves keep their total energy."""
     kept = np.flatnonzero(keep)
     xy = path.xy[kept]
     length = np.hypot(*np.diff(xy, axis=0).T)
@@ -63,12 +65,12 @@ def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
 
 
 def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
-    """(N+1,) mJ at each vertex."""
+    """(N+1,) mJ, energy deposited up to each vertex."""
     return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
 
 
 def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
-    """`importance` of the points (K, 3) of one stroke: of none more than of those between which it lies."""
+    """`importance` of the points (K, 3) of one stroke; never above that of the chord's ends."""
     found = np.full(len(points), np.inf)
     todo = [(0, len(points) - 1, np.inf)]
     while todo:
@@ -95,8 +97,8 @@ def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
 def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | float = 1.0) -> Toolpath:
     """The same line energies with powers on the machine's levels; raises if all moves are too weak.
 
-    share: (N,) or one, of the machine's full speed that a move may take; one whose smallest power is too much
-    for that is as slow as that power allows.
+    share: speed limit relative to full speed, (N,) or one for all. A move that would need less than the
+    smallest power at that speed runs at the speed that this power allows.
     """
     full = min(machine.speed_max)
     energy = path_energy(path, spot)
@@ -120,7 +122,7 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
 
 
 def drop_dark(path: Toolpath) -> Toolpath:
-    """Neighbouring travels merged to one; travels at the end and moves of no length left out."""
+    """The path with adjacent travels merged, and without travels at the end and moves of no length."""
     on = path.on & (path.length > 0)
     keep = np.concatenate([[True], on | np.concatenate([on[1:], [False]])])
     # A vertex between two travels goes; so do those behind the last exposing move.

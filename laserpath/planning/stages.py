@@ -1,12 +1,12 @@
-"""From the tuned start to the moves that will be written: (find,) shape, simplify, refine, trim.
+"""The stages of the optimisation, from the starting curve to the moves to be written.
 
-0. *Find*, for a random start only, half of the iterations: with a spot as wide as half of the design,
-   then half of that and so on, since a line feels only what its spot reaches.
-1. *Shape*: many moves on a coarse grid find the form, the threshold sharpening on the way; write time
-   counts, here and in *refine*.
-2. *Simplify*: what the tolerance allows is merged, the edges are checked, and powers are put on levels.
-3. *Refine*: those very moves on the fine grid, with the edges in the loss.
-4. *Trim*: one last factor on all powers.
+0. *Find*, for a random start only, half of the iterations: the spot is first as wide as half of the design,
+   then half of that, and so on, because a line has a gradient only where its spot reaches.
+1. *Shape*: many moves on a coarse grid find the form, while the threshold steepens. Write time is in the
+   loss, here and in *refine*.
+2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
+3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
+4. *Trim*: one common factor on all powers.
 """
 
 from __future__ import annotations
@@ -34,30 +34,38 @@ from laserpath.types.results import Solution
 Listener = Callable[[Progress], None]
 
 _SHAPE_SHARE = 0.4
-"""Of all iterations."""
+"""Share of the iterations for *shape*; the rest is for *refine*."""
 
 EDGE_WEIGHT, SHARP = 0.05, 1.2
-"""Weight of the edge term in the end, and the threshold's steepness, relative to the resin's contrast."""
+"""Weight of the edge term in *refine*, and the final steepness of the threshold, relative to the resin's
+contrast. A larger weight favours edge position over area; a steeper threshold confines gradients to edges."""
 
 _NARROWEST_FIND = 1.3
-"""Spot width, relative to the true one, at which finding ends."""
+"""Spot width, relative to the true one, at which *find* ends; a wider one saves a step and leaves more to
+*shape*."""
 
 _THINNING_FWHM = 0.05
-"""How far a vertex may be taken off the path where the link is too slow for it; refining makes up for it."""
+"""Tolerance for dropping vertices that the link is too slow for: a larger one keeps more speed and moves
+the path more, for *refine* to correct."""
 
 _INSIDE_FWHM, _INSIDE_ROOM = (0.8, 1.4), 5.0
-"""From so far from the edge on a vertex makes no edge, and may be taken off so many times as far."""
+"""Tolerance factor per vertex: 1 up to 0.8 FWHM from the outline, rising to 5 from 1.4 FWHM on, where a
+vertex shapes no edge. A larger factor drops more vertices inside."""
 
 _TRIES = 4
-"""Each simplifies half as far as the last."""
+"""Attempts to simplify, each at half the tolerance of the one before; if all fail, the path stays as it
+is."""
 
 _TRIM_FWHM = 0.001
-"""How much mean edge error the weaker of two exposures may have more."""
+"""Mean edge error that *trim* trades for lower power: a larger value trims to a weaker exposure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """name; pixels per FWHM relative to the settings'; weight of the edge term; how to step; spot width."""
+    """scale: pixels per FWHM, relative to the settings'.  edge_weight: of the edge term.
+
+    width: of the spot, relative to the true one.
+    """
 
     name: str
     scale: float
@@ -74,10 +82,10 @@ def solve(
     progress: Listener | None = None,
     time_weight: float | None = None,
 ) -> Solution:
-    """The toolpath to be written, its powers on the machine's levels; losses of all stages in order.
+    """Optimise a path in all stages: the toolpath to be written, with powers on the machine's levels.
 
-    time_weight: of the write time, instead of what the settings' quality gives it.
-    A stage that the user stopped is the last one.
+    time_weight: of the write time; None: that of the settings' quality.
+    The losses are those of all stages in order. No stage follows one that the user stopped.
     """
     path, losses, stages = start, [], _stages(design, process, settings)
     weight = TIME_WEIGHTS[settings.quality] if time_weight is None else time_weight
@@ -111,13 +119,13 @@ def solve(
 
 
 def final_loss(design: Design, target: Target, process: Process) -> Objective:
-    """What the last stage goes down, on any grid; the write time and the blur apart."""
+    """The loss of *refine* on any grid, without its write-time and defocus terms."""
     loss = Objective.for_design(target, design, process.spot, process.resin, EDGE_WEIGHT)
     return loss.at_contrast(SHARP * process.resin.contrast)
 
 
 def _room(path: Toolpath, design: Design, spot: Spot) -> Floats:
-    """(N+1,) how many times as far as one at the edge each vertex may be moved: inside is no edge."""
+    """(N+1,) tolerance factor per vertex: 1 at the outline, `_INSIDE_ROOM` inside."""
     boundary = design.area.boundary
     shapely.prepare(boundary)
     distance = shapely.distance(boundary, shapely.points(path.xy)) / optics.fwhm(spot)
@@ -129,7 +137,7 @@ def _exposes(path: Toolpath) -> bool:
 
 
 def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:
-    """What is done for the start that the settings name, in all `settings.iterations`."""
+    """The stages for the settings' starting curve, `settings.iterations` altogether."""
     n, beta, widths = settings.iterations, process.resin.contrast, []
     if settings.initial == "random":
         width = max(design.size) / (2 * optics.fwhm(process.spot))
@@ -150,7 +158,7 @@ def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage
 
 @dataclass(frozen=True, slots=True)
 class _EdgeCheck:
-    """Mean edge error, in FWHM, of toolpaths of one design on the fine grid."""
+    """Measures the mean edge error, in FWHM, of toolpaths of one design, on the fine grid."""
 
     process: Process
     model: DoseModel
@@ -163,18 +171,18 @@ class _EdgeCheck:
         return cls(process, model, EdgeTerm.for_design(rasterise(design, grid), design, process.spot))
 
     def objective(self, design: Design) -> Objective:
-        """The loss on the same grid."""
+        """The loss, without an edge term, on the same grid."""
         target = rasterise(design, self.model.grid)
         return Objective.for_design(target, design, self.process.spot, self.process.resin)
 
     def errors(self, path: Toolpath, factors: Floats) -> Floats:
-        """(K,) errors at relative exposures (K,)."""
+        """(K,) mean edge errors of the path at K relative doses, `factors`."""
         u = self.model.dose(path) / self.process.resin.critical_dose
         return np.array([self.edge(k * u)[0] for k in factors])
 
 
 def lean(path: Toolpath, edges: _EdgeCheck, tolerance_fwhm: float) -> Toolpath:
-    """The path simplified as far as its mean edge error rises by no more than the tolerance."""
+    """The simplified path; its mean edge error rises by no more than the tolerance."""
     one = np.ones(1)
     allowed = edges.errors(path, one)[0] + tolerance_fwhm
     for k in range(_TRIES):
@@ -185,9 +193,9 @@ def lean(path: Toolpath, edges: _EdgeCheck, tolerance_fwhm: float) -> Toolpath:
 
 
 def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
-    """The path at the lowest power factor whose mean edge error is within 0.001 FWHM of the best one's.
+    """The path at the lowest dose whose mean edge error is within `_TRIM_FWHM` of the least.
 
-    Of two equally true exposures the weaker is the better: what is undercured can be exposed again.
+    Of two equally accurate exposures the weaker one is better: what is undercured can be exposed again.
     """
     factors = np.linspace(0.95, 1.05, 51)
     errors = edges.errors(path, factors)

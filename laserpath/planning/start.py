@@ -1,9 +1,9 @@
-"""Which curve to begin with: each candidate is optimised for a moment, and every region takes its best.
+"""Choice of the starting curve: each candidate is optimised briefly, and each region takes its best one.
 
-A region is a connected part of the design on a coarse grid. Its score is what its pixels, and those that are
-nearer to it than to others, add to the loss, half as commanded and half as the controller executes it, plus
-the weighted time of its strokes, travels to them included. Regions hardly shine on each other, so that what
-is best for each is nearly best for all.
+A region is a connected part of the design on a coarse grid, with the pixels that are nearer to it than to any
+other. Its score is the loss of these pixels, averaged over the commanded and the executed path, plus the
+weighted time of its strokes, travels to them included. Regions hardly expose each other, so that the best
+curve of each region is nearly the best choice for the whole.
 """
 
 from __future__ import annotations
@@ -29,25 +29,30 @@ from laserpath.planning.rate import executable
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 
 _PIXELS_PER_FWHM = 3.0
+"""Of the trials' grid: finer is slower and ranks the candidates more accurately."""
+
 _SOME = 1e-6
-"""Coverage that is not rounding."""
+"""Coverage above which a pixel belongs to the design; less is rounding error."""
 
 _ITERATIONS = 40
+"""Of each trial: more rank the candidates more reliably, and take longer."""
+
 _WIDER = 1.125
-"""Pitch of the wider candidate, relative to the settings'. Lines of an Airy spot 1.35 FWHM apart have half of
-their dose between them; at 1.5 it is a third, and with an over-dose limit of 3 nothing is left."""
+"""Pitch of the wide candidate, relative to the settings': a wider one has fewer lines and less dose between
+them. Midway between lines of an Airy spot the dose is half of that on the lines at a pitch of 1.35 FWHM,
+and a third at 1.5 FWHM, which leaves no margin at an over-dose limit of 3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """toolpath: to begin with.  stopped: by the user during the trials; it is the best so far."""
+    """toolpath: the starting curve.  stopped: the user stopped the trials; it is the best so far."""
 
     toolpath: Toolpath
     stopped: bool = False
 
 
 class _Stopped(Exception):
-    """The user stopped a trial; its best path."""
+    """The user stopped a trial. toolpath: its best so far."""
 
     def __init__(self, toolpath: Toolpath) -> None:
         super().__init__()
@@ -60,7 +65,7 @@ def start_curve(
     settings: Settings,
     progress: Callable[[Progress], None] | None = None,
 ) -> Start:
-    """The curve that the settings name; for 'auto', of every region the candidate that promises most."""
+    """The curve that the settings name; for 'auto', the candidate of the best score in each region."""
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings))
     tried: list[_Trial] = []
@@ -81,7 +86,7 @@ def start_curve(
 
 
 def candidates(design: Design, settings: Settings) -> list[Settings]:
-    """Settings of the curves that are tried."""
+    """Settings of the candidates."""
     along = main_direction(design.area)
     return [
         replace(settings, initial="contour"),
@@ -92,13 +97,13 @@ def candidates(design: Design, settings: Settings) -> list[Settings]:
 
 
 def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
-    """Whether two curves are the same strokes, so that it is enough to try one."""
+    """Whether two candidates have the same strokes, so that one trial is enough."""
     return len(some) == len(others) and all(map(np.array_equal, some, others))
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One candidate's path, strokes, region (0, 1, …) of each, and score (regions,) of each region."""
+    """A candidate after its trial. region: (0, 1, …) of each stroke.  score: (regions,), lower is better."""
 
     toolpath: Toolpath
     settings: Settings
@@ -115,7 +120,7 @@ class _Trial:
         strokes: list[Floats],
         progress: Callable[[Progress], None] | None = None,
     ) -> _Trial:
-        """The score after a short optimisation."""
+        """Optimise one candidate briefly and score it."""
         grid = grid_for(design, process.spot, _PIXELS_PER_FWHM)
         target = rasterise(design, grid)
         regions = _Regions.of(target)
@@ -138,13 +143,13 @@ class _Trial:
         return cls(found.toolpath, settings, strokes, regions.at(middles), score)
 
     def strokes_of(self, wanted: Bools) -> list[Floats]:
-        """Strokes of the regions (regions,) that are wanted."""
+        """The strokes of some regions; wanted: (regions,) whether to take each."""
         return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if wanted[region]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Regions:
-    """nearest: (rows, columns) the region that each pixel is nearest to.  count: of regions."""
+    """nearest: (rows, columns) index of the region nearest to each pixel.  count: number of regions."""
 
     target: Target
     nearest: Indices
@@ -160,13 +165,13 @@ class _Regions:
         return cls(target, label[rows, columns] - 1, count)
 
     def at(self, xy: Floats) -> Indices:
-        """(K,) regions of points (K, 2) mm."""
+        """(K,) the region nearest to each point; xy: (K, 2) mm."""
         columns, rows = np.rint(self.target.grid.to_pixels(xy)).astype(np.int64).T
         found: Indices = self.nearest[rows, columns]
         return found
 
     def times(self, path: Toolpath, process: Process) -> Floats:
-        """(regions,) s that each region's strokes take, travels to them included, if the link keeps up."""
+        """(regions,) s, write time of each region's strokes and the travels to them, without link limits."""
         moves = convert.to_moves(path, process.machine)
         duration = gcode.motion.profile(moves, unhindered(process.machine)).duration
         middle = (path.xy[1:] + path.xy[:-1]) / 2

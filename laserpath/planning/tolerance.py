@@ -1,6 +1,7 @@
-"""The fastest plan that keeps a tolerance: write time gets more weight while it is kept, or less until it is.
+"""The fastest plan that meets an edge tolerance: the 95th percentile of |EPE|, as commanded and as executed.
 
-The tolerance is on the 95th percentile of |EPE|, both as commanded and as executed.
+A plan that meets it is followed by attempts with more weight on the write time, until one misses it; a plan
+that misses it, by attempts with less weight, until one meets it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Solution
 
 _FACTOR = 4.0
-"""From one weight to the next."""
+"""Ratio of one attempt's write-time weight to the next: a larger one covers a wider range, in coarser
+steps."""
 
 _TRIES = 3
-"""After the first."""
+"""Attempts after the first, at most; each takes as long as a plan without tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,11 @@ def solve_within(
     stopped: bool = False,
     ship: Callable[[Toolpath], Shipped] | None = None,
 ) -> Solution:
-    """The solution at the quality's weight, or the fastest found that keeps `max_epe_fwhm`.
+    """The solution at the quality's weight; with `max_epe_fwhm`, the fastest found that meets it.
 
-    Where none keeps it, the truest. A solution that the user stopped is the last one; `stopped`: the user
-    did so already, and the start is only made executable.  ship: the program of a path, in all its passes,
-    which is what has to keep the tolerance; None: the path itself.
+    If none meets it, the one of the lowest 95th percentile. No attempt follows one that the user stopped.
+    stopped: the user has stopped already; the start is made executable and not optimised.
+    ship: makes the program, with all passes, that is measured against the tolerance; None: the path is.
     """
     if stopped:
         solution = solve(start, design, process, replace(settings, iterations=0))

@@ -1,7 +1,7 @@
-"""The walk: Design → target → curve → optimise → smooth → G-code → parsed back → measured.
+"""A plan: design → target → starting curve → optimise → simplify → G-code → parse → measure.
 
-One direction; each step is a public function that can be called alone with arrays. What is reported
-is the G-code that was written, read back by the parser.
+Each step is a public function of its own. Reported figures are those of the G-code as written: it is parsed
+back, executed by the controller's motion model, and exposed.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Report, Solution
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
-"""Area, in FWHM², and pixels up to which the limit takes a few seconds."""
+"""Design area in FWHM², and pixels, up to which the unconstrained optimum is computed; it takes a few
+seconds there and longer for larger designs."""
 
 Listener = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that one run of the walk made. shipped: its program, read back and executed.
+    """The result of `plan`. shipped: the program as written, read back and executed.
 
-    settings: with the origin and the pixels per FWHM in effect.
-    notes: a sentence each about what was settled for the user.
+    settings: as given, with the origin and the pixels per FWHM in effect.
+    notes: one sentence for each choice made for the user, such as the work zero.
     """
 
     design: Design
@@ -64,12 +65,12 @@ class Plan:
 
     @property
     def toolpath(self) -> Toolpath:
-        """What the G-code says, parsed back."""
+        """The commanded toolpath, parsed back from the G-code."""
         return self.shipped.path
 
     @property
     def run(self) -> gcode.motion.Executed:
-        """What the controller does with it."""
+        """The program as the controller executes it."""
         return self.shipped.run
 
     @property
@@ -79,13 +80,13 @@ class Plan:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether 95 % of the edge keep the tolerance asked for, if any, as commanded and as executed."""
+        """Whether 95 % of the edge meet the given tolerance, if any, as commanded and as executed."""
         limit = self.settings.max_epe_fwhm
         return limit is None or self.report.epe_p95 <= limit
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """'good', 'fair' or 'poor', and a line that says why, as the report begins."""
+        """'good', 'fair' or 'poor', and the reason in one line: the head of the report."""
         return report.headline_of(
             self.report, design=self.design, toolpath=self.toolpath, process=self.process,
             settings=self.settings, loss=self.solution.loss,
@@ -93,7 +94,7 @@ class Plan:
 
     @property
     def project(self) -> str:
-        """The project file that plans the same again."""
+        """Text of a project file that repeats this plan."""
         return project_text(self.design, self.process, self.settings)
 
     def write(
@@ -101,7 +102,8 @@ class Plan:
     ) -> tuple[Path, ...]:
         """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
 
-        frame: NAME.frame.gcode too, a weak pass around the bounding box.  project: laserpath.toml too.
+        frame: also write NAME.frame.gcode, a low-power pass around the bounding box.  project: also write
+        laserpath.toml.
         """
         drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
         page = report.render(
@@ -126,10 +128,10 @@ def plan(
     settings: Settings | None = None,
     progress: Listener | None = None,
 ) -> Plan:
-    """Plan a design (a file, or a `Design` in mm) for a process; `progress` is told each iteration.
+    """Plan a design (a file, or a `Design` in mm) for a process; `progress` is called in each iteration.
 
-    Raises InputError for what cannot be used. A KeyboardInterrupt while optimising ends that with
-    the best so far, and the plan is finished with it.
+    Raises InputError for input that cannot be used. A KeyboardInterrupt while optimising stops the optimiser;
+    the plan is then finished with the best path so far.
     """
     process, settings = process or Process(), settings or Settings()
     spot, resin, machine = process.spot, process.resin, process.machine
@@ -179,19 +181,19 @@ def plan(
 def _shipped(
     path: Toolpath, design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
 ) -> Shipped:
-    """The program of a path in all its passes, with a header that says how it was made."""
+    """The program of a path with all its passes, and a header that records how it was made."""
     return Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
 
 
 def _measuring(progress: Listener | None, solution: Solution) -> None:
-    """Tell that what is left is to measure. Who stops the optimiser now is too late: it has ended."""
+    """Report the stage 'measure'. A KeyboardInterrupt is ignored here: the optimiser has ended already."""
     if progress:
         with contextlib.suppress(KeyboardInterrupt):
             progress(Progress("measure", 1, 1, float(solution.loss[-1]) if len(solution.loss) else 0.0))
 
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:
-    """What no path could do better with this spot and resin; None where to find out would take long."""
+    """The unconstrained optimum, a bound for every path with this spot; None if it would take long."""
     spot = process.spot
     pixels = target.grid.shape[0] * target.grid.shape[1]
     if design.area.area > _LIMIT_FWHM2 * optics.fwhm(spot) ** 2 or pixels > _LIMIT_PIXELS:

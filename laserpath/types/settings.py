@@ -14,21 +14,21 @@ from laserpath.types.drawing import Point
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to plan: numerics and choices, no physics. Lengths are in FWHM where named so.
+    """How to plan: numerics and choices, no physics. Names that end in `_fwhm` are lengths in FWHM.
 
-    quality: 'draft', 'standard' or 'fine': how much true edges count against write time.
-    initial: 'contour', 'spiral', 'hatch', 'rim', 'tracks', 'random', or 'auto': what a short trial finds best
-    for each region.
-    pitch_fwhm: between lines.
-    inset_fwhm: first ring inside the edge.  angle: of the hatch, degrees from +x.
-    segment_fwhm: longest move while optimising.  iterations: at most, in all stages.
-    pixels_per_fwhm: of the grid.  simplify_fwhm: how far a vertex may be from the simplified path.
-    max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none asked for.
-    blur: a relative width of the spot, out of focus, that the plan shall be good with too; 1: in focus only.
-    passes: how often the path is repeated, the power divided by it.
-    origin: work zero: lower-left corner of the 'page', of the 'design', or the design's 'centre'; 'auto': the
-    page's where the design then lies on the machine, else the design's.
-    offset: mm, from the work zero to where that corner, or the centre, goes.
+    quality: 'draft', 'standard' or 'fine': from the shortest write time to the most accurate edges.
+    initial: starting curve: 'contour', 'spiral', 'hatch', 'rim' (outline and hatch), 'tracks' (centrelines),
+    'random', or 'auto': the best in a short trial, for each region.
+    pitch_fwhm: hatch pitch, between neighbouring lines or rings.
+    inset_fwhm: distance of the first ring from the outline.  angle: of the hatch, degrees from +x.
+    segment_fwhm: longest move while optimising.  iterations: maximum over all stages.
+    pixels_per_fwhm: of the grid.  simplify_fwhm: largest distance of a vertex from the simplified path.
+    max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none.
+    blur: spot width out of focus, relative to that in focus, that is optimised for as well; 1: in focus only.
+    passes: repeats of the path, each at 1/passes of the power.
+    origin: work zero: lower left corner of the 'page' or of the 'design', or the design's 'centre'; 'auto':
+    the page's if the design then fits on the machine, else the design's.
+    offset: mm, position of that corner or centre relative to the work zero.
     """
 
     quality: str = "standard"

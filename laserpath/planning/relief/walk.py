@@ -77,7 +77,7 @@ class ReliefPlan:
 
     @property
     def toolpath(self) -> Toolpath:
-        """What the G-code says, parsed back."""
+        """The commanded toolpath, parsed back from the G-code."""
         return self.shipped.path
 
     @property
