@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from laserpath.base.errors import InputError
+    from laserpath.config import profiles, request
     from laserpath.design import load
     from laserpath.machine.framing import frame
     from laserpath.planning import Plan, Progress, plan
@@ -50,6 +51,8 @@ __all__ = [
     "frame",
     "load",
     "plan",
+    "profiles",
+    "request",
     "simulate",
 ]
 
@@ -66,11 +69,17 @@ _ELSEWHERE = {
 }
 """Where a public name is, if not in `types`."""
 
+_MODULES = {"profiles": "config.profiles", "request": "config.request"}
+"""Public names that are modules."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'types')}"), name)
+    if name in _MODULES:
+        value = import_module(f"{__name__}.{_MODULES[name]}")
+    else:
+        value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'types')}"), name)
     globals()[name] = value
     return value
 

@@ -62,7 +62,7 @@ Examples:
   laserpath calibrate --from 0.002 --to 2mJ/mm --powers 4
 
 \b
-Line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure.
+By default, line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure.
 Measure the chart, fill in NAME.csv, then run `laserpath fit NAME.csv`.
 
 \b

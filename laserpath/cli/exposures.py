@@ -30,7 +30,7 @@ PROGRAM: Options = {
         "--s-max": {
             "type": click.FloatRange(min=0, min_open=True),
             "metavar": "S",
-            "help": "S value of full power  [the machine's, or that of the --dialect given]",
+            "help": "S value of full power  [the machine's, or that of --dialect if it differs]",
         },
         "--z": {
             "metavar": "Z|all",

@@ -171,7 +171,7 @@ PLAN: Options = {
         "--passes": {
             "type": click.IntRange(1, 100),
             "metavar": "N",
-            "help": "Repeat the path N times, each at 1/N of the power  [1]",
+            "help": "Repeat the path N times, sharing the power among them  [1]",
         },
         "--max-epe": {
             "type": Said("max_epe"),

@@ -85,7 +85,7 @@ def new(kind: str, name: str, source: str | None, output: str | None) -> None:
 @click.option("--kind", type=click.Choice(_KINDS), help="Kind of the profile  [judged by its keys]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
 def check(file: str, kind: str | None, as_json: bool) -> None:
-    """Check the keys and values of the profile FILE."""
+    """Check the keys and values of the profile FILE, and print how they are read."""
     kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
     if as_json:

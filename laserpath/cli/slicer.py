@@ -62,7 +62,7 @@ _LAYERS: Options = {
             "type": click.FloatRange(0, 86400),
             "metavar": "SECONDS",
             "default": 0.0,
-            "help": "Wait at each height with the laser off, until the resin settles  [0]",
+            "help": "Seconds to wait at each height, laser off, for the resin to settle  [0]",
         },
         "--project": {"metavar": "FILE", "help": "Project file (laserpath.toml) with the settings  [none]"},
         "--json": {"is_flag": True, "help": "Print only JSON on stdout: layers and warnings"},

@@ -93,7 +93,7 @@ class Shipped:
     @cached_property
     def run(self) -> gcode.motion.Executed:
         """What the controller does, the way from the work zero included."""
-        run = self.execution or self._executed()
+        run = self._executed() if self.execution is None else self.execution
         return replace(run, xyz=run.xyz + (*self.shift, 0.0)) if any(self.shift) else run
 
     @cached_property
@@ -120,7 +120,8 @@ class Shipped:
     def moved(self, by: Point) -> Shipped:
         """The same program looked at elsewhere; how far the head comes from its zero stays as it is."""
         x, y = self.shift
-        return replace(self, shift=(x + by[0], y + by[1]), execution=self.execution or self._executed())
+        run = self._executed() if self.execution is None else self.execution
+        return replace(self, shift=(x + by[0], y + by[1]), execution=run)
 
     def _executed(self) -> gcode.motion.Executed:
         """The path's own run."""

@@ -5,7 +5,7 @@ behind it and the gap before it is measured along its normal, up to 2 FWHM, and 
 
 - *gap*: cured outside, and there is more of the design within 2 FWHM; *feature*: uncured inside, and the
   design ends within 2 FWHM; or the other way round, a gap too wide, a feature too wide;
-- *corner*: near a turn (`edges`), and the gap or feature is no narrower than 0.75 FWHM;
+- *corner*: near a turn (`design.contour`), and the gap or feature is no narrower than 0.75 FWHM;
 - *edge*: anything else.
 
 A gap closes and a feature is lost where the nearest edge is missing or beyond the other side of it. At one

@@ -38,7 +38,7 @@ def process_window(
     """The edge errors of an exposure at each relative dose and each relative width of the spot.
 
     path: as it is exposed; `program.Shipped.executed` is what the controller makes of a commanded one.
-    At dose 1 and width 1 they are those that `measure` finds.
+    At dose 1 and width 1 they are those of `measure.exposure`.
     """
     _check("doses", doses)
     _check("widths", widths)

@@ -38,7 +38,7 @@ def render(
 
     design: the area as exposed.  target_name: what to call it.  toolpath: as shipped, commanded.
     loss: (iterations,) history.  program_header: comment lines of the program, shown at the end.
-    run: what the controller does with the program; None: with lines of usual length (`program.Program`).
+    run: what the controller does with the program; None: with lines of usual length (`Shipped`).
     project: text of the laserpath.toml that plans it again.
     """
     from laserpath.machine.program import Shipped

@@ -25,7 +25,7 @@ class Settings:
     pixels_per_fwhm: of the grid.  simplify_fwhm: largest distance of a vertex from the simplified path.
     max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none.
     blur: spot width out of focus, relative to that in focus, that is optimised for as well; 1: in focus only.
-    passes: repeats of the path, each at 1/passes of the power.
+    passes: repeats of the path, which share its power.
     origin: work zero: lower left corner of the 'page' or of the 'design', or the design's 'centre'; 'auto':
     the page's if the design then fits on the machine, else the design's.
     offset: mm, position of that corner or centre relative to the work zero.
