@@ -19,7 +19,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.base.overlay import EMPTY, differing, tidy, union
+from laserpath.base.overlay import EMPTY, differing, tidy, union, valid
 from laserpath.design.fill import EVENODD, NONZERO, fill
 
 MOST_PAIRS = 2e7
@@ -79,7 +79,8 @@ def covered(pieces: Geometries) -> BaseGeometry:
     cuts = np.flatnonzero(np.diff(groups[~alone][order])) + 1
     crowds = np.split(pieces[~alone][order], cuts) if len(order) else []
     joined = [tidy(union(list(crowd))) for crowd in crowds]
-    return shapely.normalize(_together([pieces[alone], parts(*joined)]))
+    # Crowds that touch in a point may cross there by as much as tidying has moved them.
+    return shapely.normalize(valid(_together([pieces[alone], parts(*joined)])))
 
 
 def even_odd(rings: Sequence[Floats]) -> BaseGeometry:

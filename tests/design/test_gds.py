@@ -10,7 +10,7 @@ import gdstk
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pace_of_machine import within
 from same_shape import AREA, shape
@@ -171,6 +171,7 @@ placements = st.tuples(
 
 
 @given(outer=st.lists(placements, min_size=1, max_size=3), inner=st.lists(placements, min_size=1, max_size=2))
+@example([(0, 0, 3.0, 3.0, False, 1, 2)], [(0, 0, 0.0, 3.0, False, 2, 1)])  # invalid in the last bit
 @settings(max_examples=12, deadline=None)
 def test_any_hierarchy_is_what_gdstk_flattens_it_to(outer: list[Any], inner: list[Any]) -> None:
     made, top = library()
