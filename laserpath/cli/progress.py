@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 """Curves usually tried, for the share of one of them."""
 
-ATTEMPTS = 4
+_ATTEMPTS = 4
 """Most plans that a tolerance takes (`planning.tolerance`)."""
 
 _KNOWN = 0.03
@@ -260,8 +260,13 @@ def expect(design: Design, process: Process, settings: Settings, talk: Talk, met
     from laserpath.planning import forecast
 
     found = forecast(design, process, settings)
-    meter.expect(found, attempts=1 if settings.max_epe_fwhm is None else ATTEMPTS)
+    meter.expect(found, attempts=attempts(settings))
     tell_expected(found, talk)
+
+
+def attempts(settings: Settings) -> int:
+    """Most plans that are made: one, or those that a tolerance takes."""
+    return 1 if settings.max_epe_fwhm is None else _ATTEMPTS
 
 
 def tell_expected(found: Forecast, talk: Talk) -> None:

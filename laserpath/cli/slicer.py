@@ -151,7 +151,7 @@ def _relaid(
     alike = "" if len(each) == len(stack.layers) else f", of which {len(each)} differ"
     talk.tell(f"{_layers(len(stack.layers))}{alike}")
     progress.tell_expected(together(stack, each, settle), talk)
-    meter.expect(*each, attempts=1 if settings.max_epe_fwhm is None else progress.ATTEMPTS)
+    meter.expect(*each, attempts=progress.attempts(settings))
 
     interrupts.check()
 

@@ -23,7 +23,7 @@ from laserpath.machine import convert
 from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.results import MotionFigures
 
-EXECUTED_PIECE_FWHM = 0.5
+_PIECE_FWHM = 0.5
 """Longest piece of constant speed; longer ones blur the light of a ramp."""
 
 _LAG_STEP = 1e-3
@@ -45,6 +45,15 @@ class Transmitted:
 
     characters: Indices
     lines: int
+
+    @classmethod
+    def of(cls, characters: Indices, row: Indices, lines: int) -> Transmitted:
+        """What is sent for moves (N,) of which each comes from the given row of a program.
+
+        characters: of each row.  Of the chords of an arc the first one carries the line.
+        """
+        first = np.diff(row, prepend=-1) > 0
+        return cls(np.where(first, characters[row], 0), lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +81,7 @@ class Shipped:
         spoken = gcode.dialect(machine.dialect)
         said = gcode.read(text, spoken, machine.s_max, rapid_speed=min(machine.rapid_speed))
         commanded, row = convert.toolpath_of(said.moves, machine)
-        # Of the chords of an arc the first one carries the line.
-        first = np.diff(row, prepend=-1) > 0
-        sent = Transmitted(np.where(first, said.characters[row], 0), text.count("\n"))
-        return cls(commanded, process, sent, text)
+        return cls(commanded, process, Transmitted.of(said.characters, row, text.count("\n")), text)
 
     @property
     def power_follows(self) -> bool:
@@ -93,7 +99,7 @@ class Shipped:
     @cached_property
     def run(self) -> gcode.motion.Executed:
         """What the controller does, the way from the work zero included."""
-        run = self._executed() if self.execution is None else self.execution
+        run = self._unmoved
         return replace(run, xyz=run.xyz + (*self.shift, 0.0)) if any(self.shift) else run
 
     @cached_property
@@ -120,20 +126,31 @@ class Shipped:
     def moved(self, by: Point) -> Shipped:
         """The same program looked at elsewhere; how far the head comes from its zero stays as it is."""
         x, y = self.shift
-        run = self._executed() if self.execution is None else self.execution
-        return replace(self, shift=(x + by[0], y + by[1]), execution=run)
+        return replace(self, shift=(x + by[0], y + by[1]), execution=self._unmoved)
 
-    def _executed(self) -> gcode.motion.Executed:
-        """The path's own run."""
+    @cached_property
+    def _unmoved(self) -> gcode.motion.Executed:
+        """The run where the text has it."""
+        if self.execution is not None:
+            return self.execution
         machine, path, sent = self.process.machine, self.path, self.transmitted
         characters = np.full(len(path), gcode.motion.LINE_CHARACTERS) if sent is None else sent.characters
-        return gcode.motion.execute(
-            convert.to_moves(from_zero(path, machine), machine),
-            convert.controller(machine),
-            characters=np.concatenate([[0], characters]),
-            power_levels=machine.power_levels,
-            longest=EXECUTED_PIECE_FWHM * optics.fwhm(self.process.spot),
-        )
+        return execute(convert.to_moves(from_zero(path, machine), machine), characters, self.process)
+
+
+def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.motion.Executed:
+    """What the controller does with moves of which the first is the way from the work zero.
+
+    characters: sent for each of the others.
+    """
+    machine = process.machine
+    return gcode.motion.execute(
+        moves,
+        convert.controller(machine),
+        characters=np.concatenate([[0], characters]),
+        power_levels=machine.power_levels,
+        longest=_PIECE_FWHM * optics.fwhm(process.spot),
+    )
 
 
 def from_zero(path: Toolpath, machine: Machine) -> Toolpath:

@@ -6,7 +6,6 @@ back, executed by the controller's motion model, and exposed.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from laserpath.measure import Limit, inspect
 from laserpath.measure.exposure import Exposure, expose, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.headers import header
-from laserpath.planning.optimise.loop import Progress, tune
+from laserpath.planning.optimise.loop import Progress, report_measuring, tune
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.smooth import to_levels
 from laserpath.planning.stages import final_loss
@@ -150,7 +149,7 @@ def plan(
         start, design, target, process, settings, progress, stopped=curve.stopped,
         ship=lambda path: _shipped(path, design, process, settings),
     )  # fmt: skip
-    _measuring(progress, solution)
+    report_measuring(progress, solution.loss)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
     shipped = _shipped(solution.toolpath, design, process, settings, warnings)
@@ -183,13 +182,6 @@ def _shipped(
 ) -> Shipped:
     """The program of a path with all its passes, and a header that records how it was made."""
     return Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
-
-
-def _measuring(progress: Listener | None, solution: Solution) -> None:
-    """Report the stage 'measure'. A KeyboardInterrupt is ignored here: the optimiser has ended already."""
-    if progress:
-        with contextlib.suppress(KeyboardInterrupt):
-            progress(Progress("measure", 1, 1, float(solution.loss[-1]) if len(solution.loss) else 0.0))
 
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:

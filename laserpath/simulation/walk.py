@@ -15,7 +15,7 @@ from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.machine import convert
 from laserpath.machine.placement import Placed, placed
-from laserpath.machine.program import EXECUTED_PIECE_FWHM, Shipped, Transmitted
+from laserpath.machine.program import Shipped, Transmitted, execute
 from laserpath.simulation import source
 from laserpath.simulation.exposing import exposures, shift_onto, tuned
 from laserpath.simulation.plane import Height, Layer, darkened, flat, layer
@@ -120,15 +120,8 @@ def _shipped(read: Source, chosen: Layer, process: Process) -> Shipped:
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, at = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
     of = row[at]
-    first = np.diff(of, prepend=-1) > 0
-    sent = Transmitted(np.where(first, read.said.characters[of], 0), read.said.lines)
-    run = gcode.motion.execute(
-        _from_zero(moves, machine),
-        convert.controller(machine),
-        characters=np.concatenate([[0], read.said.characters]),
-        power_levels=machine.power_levels,
-        longest=EXECUTED_PIECE_FWHM * optics.fwhm(process.spot),
-    )
+    sent = Transmitted.of(read.said.characters, of, read.said.lines)
+    run = execute(_from_zero(moves, machine), read.said.characters, process)
     kept = np.concatenate([[False], chosen.rows])[run.row]
     return Shipped(path, process, sent, execution=replace(run, power=np.where(kept, run.power, 0.0)))
 

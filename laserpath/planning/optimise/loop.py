@@ -6,6 +6,7 @@ its steps fall on a half cosine. L-BFGS ends by itself where it gains no more.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,6 +44,13 @@ class Progress:
     iteration: int
     of: int
     loss: float
+
+
+def report_measuring(progress: Callable[[Progress], None] | None, loss: Floats) -> None:
+    """Report that only measuring is left. A stop by the user comes too late here: the optimiser has ended."""
+    if progress is not None:
+        with contextlib.suppress(KeyboardInterrupt):
+            progress(Progress("measure", 1, 1, float(loss[-1]) if len(loss) else 0.0))
 
 
 @dataclass(frozen=True, slots=True)

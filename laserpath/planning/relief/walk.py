@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from laserpath.machine import framing
 from laserpath.machine.attenuation import LEVELS, check_exposes
 from laserpath.machine.program import Shipped
 from laserpath.planning.headers import header
-from laserpath.planning.optimise.loop import Progress, outcome
+from laserpath.planning.optimise.loop import Progress, outcome, report_measuring
 from laserpath.planning.relief.layout import Layout, lay_out, strength_for
 from laserpath.planning.relief.solve import Residual, Solved, solve
 from laserpath.report import toolpath_svg
@@ -133,7 +132,7 @@ def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = No
         layout.xy, layout.lit, layout.start, highest, DoseModel(grid, spot), wanted, settings.iterations,
         _listener(progress, settings.iterations),
     )  # fmt: skip
-    _measuring(progress, found)
+    report_measuring(progress, found.loss)
     path, roomy = layout.toolpath(found.energy)
     warnings = (
         *_stopped(found, settings),
@@ -160,13 +159,6 @@ def _listener(progress: Callable[[Progress], None] | None, iterations: int) -> C
             progress(Progress("powers", k, iterations, loss))
 
     return listen
-
-
-def _measuring(progress: Callable[[Progress], None] | None, found: Solved) -> None:
-    """Tell that what is left is to measure. Who stops now is too late: the powers are found."""
-    if progress is not None:
-        with contextlib.suppress(KeyboardInterrupt):
-            progress(Progress("measure", 1, 1, float(found.loss[-1]) if len(found.loss) else 0.0))
 
 
 def _stopped(found: Solved, settings: Settings) -> tuple[str, ...]:
