@@ -8,7 +8,7 @@ from builders import SPOT, design
 
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import expose
 from laserpath.planning import tolerance
 from laserpath.planning.curve import initial_curve
@@ -89,12 +89,12 @@ def test_a_stop_in_a_later_try_is_said(weights):
 
 
 def test_what_is_shipped_is_what_has_to_keep_it():
-    """Shipped, nothing is as good as the path: the tolerance that it would keep is not kept."""
+    """MachineProgram, nothing is as good as the path: the tolerance that it would keep is not kept."""
     shipped = []
 
     def spoilt(path):
         shipped.append(path)
-        return Shipped(replace(path, power=0.7 * path.power), PROCESS)
+        return MachineProgram.of(replace(path, power=0.7 * path.power), PROCESS)
 
     tolerance.solve_within(START, BAR, TARGET, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25), ship=spoilt)
     assert len(shipped) == 4

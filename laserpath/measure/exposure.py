@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,12 +11,13 @@ import numpy as np
 import gcode
 from gcode.motion import peak_rate
 from laserpath import optics
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import place
 from laserpath.dose import accurate_model
-from laserpath.machine.program import Shipped, Transmitted
+from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
-from laserpath.types import Design, Process, Target, Toolpath
+from laserpath.types import Design, Grid, Process, Spot, Target, Toolpath
 from laserpath.types.results import Edges, Figures, Measurement
 
 _LISTED = 3
@@ -40,19 +42,19 @@ class Lost:
 class Exposure:
     """A program's light on a design. target: of that design, on the grid that the dose is computed on."""
 
-    program: Shipped
+    program: MachineProgram
     design: Design
     target: Target
 
     @cached_property
     def commanded(self) -> Measurement:
         """As the program says it."""
-        return self.of(self.program.commanded)
+        return self.of(*self.program.commanded_parts)
 
     @cached_property
     def executed(self) -> Measurement:
         """With the speeds and powers that the controller really gives."""
-        return self.of(self.program.executed)
+        return self.of(*self.program.executed_parts)
 
     @property
     def counted(self) -> tuple[Measurement, ...]:
@@ -64,17 +66,26 @@ class Exposure:
         """What 95 % of the edge keep, in FWHM, in all that counts: a tolerance's measure."""
         return max(one.figures.epe_p95 for one in self.counted)
 
-    def of(self, path: Toolpath) -> Measurement:
-        """What shines along a path, with the times and lengths of the program."""
+    def of(self, *paths: Toolpath) -> Measurement:
+        """The dose of all paths together, measured, with the times and lengths of the program."""
         spot, grid = self.program.process.spot, self.target.grid
         critical = self.program.process.resin.critical_dose
-        dose = accurate_model(grid, spot).dose(path)
-        blurred = accurate_model(grid, optics.widened(spot, DEFOCUS)).dose(path)
+        dose = _dose(paths, grid, spot)
+        blurred = _dose(paths, grid, optics.widened(spot, DEFOCUS))
         edges = edge_errors(dose, grid, self.design, spot, critical)
         if not np.isfinite(dose).all():
             raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
         figures = cure_figures(dose, blurred, edges, self.target, self.design, spot, critical)
         return Measurement(replace(figures, **self.program.motion.as_dict()), grid, dose, edges)
+
+
+def _dose(paths: Sequence[Toolpath], grid: Grid, spot: Spot) -> Floats:
+    """(rows, columns) mJ/mm², the sum over the paths."""
+    model = accurate_model(grid, spot)
+    total = model.dose(paths[0])
+    for path in paths[1:]:
+        total = total + model.dose(path)
+    return total
 
 
 def expose(
@@ -85,7 +96,7 @@ def expose(
     transmitted: Transmitted | None = None,
 ) -> Exposure:
     """The exposure of a toolpath of which no text is written."""
-    return Exposure(Shipped(path, process, transmitted), design, target)
+    return Exposure(MachineProgram.of(path, process, transmitted), design, target)
 
 
 def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def process_window(
 ) -> ProcessWindow:
     """The edge errors of an exposure at each relative dose and each relative width of the spot.
 
-    path: as it is exposed; `program.Shipped.executed` is what the controller makes of a commanded one.
+    path: as it is exposed; `program.MachineProgram.executed` is what the controller makes of a commanded one.
     At dose 1 and width 1 they are those of `measure.exposure`.
     """
     _check("doses", doses)

@@ -20,7 +20,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.program import Shipped, exported
+from laserpath.machine.program import MachineProgram, exported
 from laserpath.planning.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
 from laserpath.planning.optimise.loop import Progress, Schedule, optimise, reach, tune
 from laserpath.planning.optimise.objective import Objective
@@ -134,7 +134,7 @@ class _Trial:
         if found.stopped:
             raise _Stopped(found.toolpath)
         path = executable(found.toolpath, process.spot, process.machine, pace.weight)
-        both = (path, Shipped(exported(path, process), process).executed)
+        both = (path, MachineProgram.of(exported(path, process), process).executed)
         loss = np.mean([objective.per_pixel(model.dose(one)) for one in both], axis=0)
         times = pace.weight / pace.unit * regions.times(found.toolpath, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)

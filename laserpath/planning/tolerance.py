@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS
@@ -43,7 +43,7 @@ def solve_within(
     progress: Callable[[Progress], None] | None = None,
     *,
     stopped: bool = False,
-    ship: Callable[[Toolpath], Shipped] | None = None,
+    ship: Callable[[Toolpath], MachineProgram] | None = None,
 ) -> Solution:
     """The solution at the quality's weight; with `max_epe_fwhm`, the fastest found that meets it.
 
@@ -61,7 +61,7 @@ def solve_within(
     def attempt(weight: float) -> _Tried:
         solution = solve(start, design, process, settings, progress, weight)
         path = solution.toolpath
-        program = ship(path) if ship else Shipped(path, process)
+        program = ship(path) if ship else MachineProgram.of(path, process)
         return _Tried(solution, Exposure(program, design, target).epe_p95, program.run.write_time)
 
     tried = [attempt(weight)]

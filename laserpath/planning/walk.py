@@ -21,7 +21,7 @@ from laserpath.dose import DoseModel
 from laserpath.machine import framing
 from laserpath.machine.attenuation import check_exposes, check_power, too_strong
 from laserpath.machine.placement import placed, too_fine
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect
 from laserpath.measure.exposure import Exposure, expose, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
@@ -58,7 +58,7 @@ class Plan:
     target: Target
     start: Toolpath
     solution: Solution
-    shipped: Shipped
+    shipped: MachineProgram
     report: Report
     notes: tuple[str, ...] = ()
 
@@ -179,9 +179,9 @@ def plan(
 
 def _shipped(
     path: Toolpath, design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
-) -> Shipped:
+) -> MachineProgram:
     """The program of a path with all its passes, and a header that records how it was made."""
-    return Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
+    return MachineProgram.written(path, process, settings.passes, header(design, process, settings, warnings))
 
 
 def reachable(design: Design, target: Target, process: Process) -> Limit | None:

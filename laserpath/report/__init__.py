@@ -38,14 +38,14 @@ def render(
 
     design: the area as exposed.  target_name: what to call it.  toolpath: as shipped, commanded.
     loss: (iterations,) history.  program_header: comment lines of the program, shown at the end.
-    run: what the controller does with the program; None: with lines of usual length (`Shipped`).
+    run: what the controller does with the program; None: with lines of usual length (`MachineProgram`).
     project: text of the laserpath.toml that plans it again.
     """
-    from laserpath.machine.program import Shipped
+    from laserpath.machine.program import MachineProgram
     from laserpath.report.page import Told, facts_of, planned_page
     from laserpath.report.payload import Exposed
 
-    run = Shipped(toolpath, process).run if run is None else run
+    run = MachineProgram.of(toolpath, process).run if run is None else run
     executed = report.executed
     exposed = Exposed(toolpath, run, executed.grid, executed.dose, process, design, executed.edges)
     width, height = design.size

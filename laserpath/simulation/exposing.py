@@ -10,7 +10,7 @@ from laserpath import optics
 from laserpath.base.errors import InputError
 from laserpath.design.target import rasterise
 from laserpath.dose import accurate_model
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import best_exposure, edges_at
 from laserpath.measure.exposure import Exposure
 from laserpath.simulation.alignment import translation
@@ -32,7 +32,7 @@ class Found:
     overflow: bool
 
 
-def shift_onto(design: Design, program: Shipped, settings: Settings, name: str) -> Point:
+def shift_onto(design: Design, program: MachineProgram, settings: Settings, name: str) -> Point:
     """How far a program must move to lie on its design, mm."""
     spot = program.process.spot
     grid = grid_around(lit_box(program.executed), spot, settings.pixels_per_fwhm, 0.0, repr(name))
@@ -41,7 +41,7 @@ def shift_onto(design: Design, program: Shipped, settings: Settings, name: str) 
     return -x, -y
 
 
-def exposures(program: Shipped, design: Design | None, settings: Settings, name: str) -> Found:
+def exposures(program: MachineProgram, design: Design | None, settings: Settings, name: str) -> Found:
     """Both doses, on a grid that holds what cures if there can be one."""
     critical, spot = program.process.resin.critical_dose, program.process.spot
     box = seen(lit_box(program.commanded, program.executed), design, spot)
@@ -60,7 +60,7 @@ def exposures(program: Shipped, design: Design | None, settings: Settings, name:
     return Found(commanded, executed, rim(executed.dose) >= critical)
 
 
-def _outcome(program: Shipped, path: Toolpath, design: Design | None, grid: Grid) -> Outcome:
+def _outcome(program: MachineProgram, path: Toolpath, design: Design | None, grid: Grid) -> Outcome:
     """What shines along one of its paths, measured as far as there is something to measure it by."""
     resin = program.process.resin
     if design is not None:

@@ -13,7 +13,7 @@ import shapely
 import gcode
 from laserpath import optics
 from laserpath.base import files
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import Outcome, outline
 from laserpath.types import Design, Point, Process, Toolpath
 from laserpath.types.results import Edges, Figures
@@ -42,7 +42,7 @@ class Simulation:
     name: str
     process: Process
     design: Design | None
-    shipped: Shipped
+    shipped: MachineProgram
     commanded: Outcome
     executed: Outcome
     best: Tuned | None = None

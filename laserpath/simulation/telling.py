@@ -9,7 +9,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.quantities import place
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
 from laserpath.report.rows import area, number
@@ -54,7 +54,7 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
 
 
 def of_place(
-    found: Found, shipped: Shipped, design: Design | None, process: Process, aligned: bool
+    found: Found, shipped: MachineProgram, design: Design | None, process: Process, aligned: bool
 ) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
     fwhm, grid = optics.fwhm(process.spot), found.executed.grid

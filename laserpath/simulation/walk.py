@@ -15,7 +15,7 @@ from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.machine import convert
 from laserpath.machine.placement import Placed, placed
-from laserpath.machine.program import Shipped, Transmitted, execute
+from laserpath.machine.program import MachineProgram, Transmitted, execute
 from laserpath.simulation import source
 from laserpath.simulation.exposing import exposures, shift_onto, tuned
 from laserpath.simulation.plane import Height, Layer, darkened, flat, layer
@@ -114,16 +114,17 @@ def _lit(chosen: Layer, moves: gcode.Moves) -> Floats:
     return np.concatenate([moves.xy[:-1][on], moves.xy[1:][on]])
 
 
-def _shipped(read: Source, chosen: Layer, process: Process) -> Shipped:
+def _shipped(read: Source, chosen: Layer, process: Process) -> MachineProgram:
     """The moves of the chosen layer as commanded, and as the controller executes the whole file."""
     machine, moves = process.machine, read.moves
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, at = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
     of = row[at]
     sent = Transmitted.of(read.said.characters, of, read.said.lines)
-    run = execute(_from_zero(moves, machine), read.said.characters, process)
+    run = execute(_from_zero(moves, machine), np.append(0, read.said.characters), process)
     kept = np.concatenate([[False], chosen.rows])[run.row]
-    return Shipped(path, process, sent, execution=replace(run, power=np.where(kept, run.power, 0.0)))
+    run = replace(run, power=np.where(kept, run.power, 0.0))
+    return MachineProgram.of(path, process, sent, execution=run)
 
 
 def _from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:

@@ -10,7 +10,7 @@ import pytest
 import shapely
 from exposures import exposure, rings
 
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.report import render_exposure
 from laserpath.report.payload import Exposed
 from laserpath.types import Design, Process
@@ -23,7 +23,7 @@ DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40
 def shown(made: Measurement, design: Design | None = DISC) -> Exposed:
     path = rings(DISC, PROCESS.machine)
     edges = made.edges if design else None
-    return Exposed(path, Shipped(path, PROCESS).run, made.grid, made.dose, PROCESS, design, edges)
+    return Exposed(path, MachineProgram.of(path, PROCESS).run, made.grid, made.dose, PROCESS, design, edges)
 
 
 @pytest.mark.usefixtures("unillustrated")

@@ -15,7 +15,7 @@ from laserpath.config import project
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import framing
 from laserpath.machine.attenuation import LEVELS, check_exposes
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, outcome, report_measuring
 from laserpath.planning.relief.layout import Layout, lay_out, strength_for
@@ -55,7 +55,7 @@ class ReliefPlan:
     settings: Settings
     grid: Grid
     wanted: Residual
-    shipped: Shipped
+    shipped: MachineProgram
     dose: Floats
     commanded: ReliefFigures
     executed: ReliefFigures
@@ -141,7 +141,8 @@ def plan_layout(layout: Layout, progress: Callable[[Progress], None] | None = No
         *_no_room(layout.ramp, roomy),
         *_too_coarse(wanted, layout.speed, process),
     )
-    shipped = Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
+    lines = header(design, process, settings, warnings)
+    shipped = MachineProgram.written(path, process, settings.passes, lines)
     check_exposes(shipped.executed, shipped.path, path, design, process, settings)
     model, seconds = accurate_model(grid, spot), shipped.run.write_time
     dose, inside = model.dose(shipped.executed), _within(grid, design)
