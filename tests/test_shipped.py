@@ -13,7 +13,9 @@ import shapely
 import gcode
 import laserpath
 from laserpath.base.errors import InputError
-from laserpath.design.target import grid_for, rasterise
+from laserpath.design import contour, scene
+from laserpath.design.scene import Scene
+from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
@@ -51,13 +53,13 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[float] = []
-    real = tolerance._Tried
+    real = tolerance._Attempt
 
     def note(solution: object, epe_p95: float, write_time: float) -> object:
         tried.append(epe_p95)
         return real(solution, epe_p95, write_time)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tolerance, "_Tried", note)
+    monkeypatch.setattr(tolerance, "_Attempt", note)
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
     assert len(executed) == len(tried) + 2
@@ -96,7 +98,7 @@ def test_what_is_written_is_read_back_with_the_lines_that_carry_it() -> None:
 @pytest.mark.parametrize(("dialect", "counted"), [("grbl", 2), ("klipper", 1)])
 def test_which_exposure_counts(dialect: str, counted: int) -> None:
     process = Process(machine=Machine(dialect=dialect, baud=None))
-    exposure = Exposure(MachineProgram.of(PATH, process), BAR, rasterise(BAR, grid_for(BAR, process.spot, 3)))
+    exposure = Exposure(MachineProgram.of(PATH, process), Scene.around(BAR, process.spot, process.resin, 3))
     assert len(exposure.counted) == counted
     assert exposure.executed in exposure.counted
     assert exposure.epe_p95 == max(one.figures.epe_p95 for one in exposure.counted)
@@ -133,12 +135,12 @@ def test_a_program_in_parts_from_rest_to_rest_has_the_figures_and_the_dose_of_th
     n = len(STOPS) + 1
     np.testing.assert_allclose(parts.run.durations(n), whole.run.durations(n), atol=1e-9)
     np.testing.assert_allclose(parts.run.energies(n), whole.run.energies(n), atol=1e-9)
-    target = rasterise(BAR, grid_for(BAR, process.spot, 4))
-    one, several = (Exposure(program, BAR, target) for program in (whole, parts))
+    seen = Scene.around(BAR, process.spot, process.resin, 4)
+    one, several = (Exposure(program, seen) for program in (whole, parts))
     for which in ("commanded", "executed"):
         dose = getattr(one, which).dose
         np.testing.assert_allclose(getattr(several, which).dose, dose, atol=1e-4 * dose.max())
-    joined = Exposure(MachineProgram.of(parts.executed, process), BAR, target).commanded.dose
+    joined = Exposure(MachineProgram.of(parts.executed, process), seen).commanded.dose
     np.testing.assert_allclose(joined, several.executed.dose, atol=1e-4 * joined.max())
 
 
@@ -155,3 +157,32 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
         MachineProgram.of(PATH, Process(), execution=whole.run).split([1])
     with pytest.raises(InputError, match="no parts"):
         MachineProgram(())
+
+
+@pytest.mark.parametrize("initial", ["auto", "random"])
+def test_a_plan_samples_its_outline_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str
+) -> None:
+    """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples."""
+    widths: list[float] = []
+    real = scene.contour_samples
+
+    def note(design: Design, fwhm: float) -> contour.Samples:
+        widths.append(fwhm)
+        return real(design, fwhm)
+
+    monkeypatch.setattr(scene, "contour_samples", note)
+    process = Process()
+    laserpath.plan(BAR, process, replace(QUICK, initial=initial)).write(tmp_path)
+    assert widths == [process.spot.fwhm]
+
+
+def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
+    process = Process()
+    fine = Scene.around(BAR, process.spot, process.resin, 6)
+    coarse = replace(fine, grid=grid_for(BAR, process.spot, 3))
+    assert coarse.samples is fine.samples
+    assert coarse.target.grid is coarse.grid, "the target is that of the new grid"
+    wide = replace(fine, spot=replace(process.spot, fwhm=0.2))
+    assert len(wide.samples.xy) < len(fine.samples.xy)
+    assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target

@@ -14,10 +14,11 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import place
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
-from laserpath.machine.program import MachineProgram, Transmitted
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
-from laserpath.types import Design, Grid, Process, Spot, Target, Toolpath
+from laserpath.types import Design, Grid, Process, Spot, Toolpath
 from laserpath.types.results import Edges, Figures, Measurement
 
 _LISTED = 3
@@ -40,11 +41,10 @@ class Lost:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """A program's light on a design. target: of that design, on the grid that the dose is computed on."""
+    """The dose of a program in a scene, whose spot and resin are those of the program's process."""
 
     program: MachineProgram
-    design: Design
-    target: Target
+    scene: Scene
 
     @cached_property
     def commanded(self) -> Measurement:
@@ -68,14 +68,13 @@ class Exposure:
 
     def of(self, *paths: Toolpath) -> Measurement:
         """The dose of all paths together, measured, with the times and lengths of the program."""
-        spot, grid = self.program.process.spot, self.target.grid
-        critical = self.program.process.resin.critical_dose
+        scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         dose = _dose(paths, grid, spot)
-        blurred = _dose(paths, grid, optics.widened(spot, DEFOCUS))
-        edges = edge_errors(dose, grid, self.design, spot, critical)
+        defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
+        edges = edge_errors(dose, scene)
         if not np.isfinite(dose).all():
             raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
-        figures = cure_figures(dose, blurred, edges, self.target, self.design, spot, critical)
+        figures = cure_figures(dose, defocused, edges, scene)
         return Measurement(replace(figures, **self.program.motion.as_dict()), grid, dose, edges)
 
 
@@ -86,17 +85,6 @@ def _dose(paths: Sequence[Toolpath], grid: Grid, spot: Spot) -> Floats:
     for path in paths[1:]:
         total = total + model.dose(path)
     return total
-
-
-def expose(
-    path: Toolpath,
-    design: Design,
-    target: Target,
-    process: Process,
-    transmitted: Transmitted | None = None,
-) -> Exposure:
-    """The exposure of a toolpath of which no text is written."""
-    return Exposure(MachineProgram.of(path, process, transmitted), design, target)
 
 
 def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import minus
+from laserpath.design.scene import Scene
 from laserpath.measure.corners import HAIR_FWHM, along_hairs, rounded_off
 from laserpath.measure.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.types import Design, Grid
@@ -56,10 +57,11 @@ _COARSEST, _FINE, _MANY = 6, 12, 4_000_000
 """Pixels per FWHM at least, and where there are not more than so many of them."""
 
 
-def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: float) -> Inspection:
-    """The faults of what an exposure prints. fwhm: mm.  critical_dose: mJ/mm², as `exposure.dose`."""
+def inspect(exposure: Measurement, scene: Scene) -> Inspection:
+    """The faults of what an exposure prints in a scene."""
+    design, fwhm = scene.design, scene.fwhm
     grid, dose = _finer(exposure.grid, exposure.dose, fwhm)
-    seen = _Seen.of(dose >= critical_dose, grid, design, fwhm)
+    seen = _Seen.of(dose >= scene.critical_dose, grid, design, fwhm)
     lost, closed = _gone(seen.solid, seen.printed, grid), _gone(seen.gaps, ~seen.printed, grid)
     faults = [
         *(_whole("lost", seen.solid, k, fwhm) for k in lost),
@@ -74,7 +76,7 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    drawn, edges = exposure.edges, rounded_off(exposure, design, fwhm, critical_dose)
+    drawn, edges = exposure.edges, rounded_off(exposure, scene)
     wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),

@@ -3,12 +3,11 @@
 A controller fed over a serial link starves where moves are short and fast: it brakes, and powers chosen for
 full speed no longer fit. It buffers `look_ahead` moves, so that the rate counts over runs of as many moves.
 
-1. `thin` decimates: it drops the least important vertices where moves are too fast for the link.
+1. `decimate` decimates: it drops the least important vertices where moves are too fast for the link.
 2. `share_of_speed` slows the rest down to the link's rate, which takes no longer than a starved controller.
 
 No constant power fits a stroke that only accelerates and brakes: the controller updates the power every few
-milliseconds, in levels, and late. `steady` limits the peak speed of such a stroke, so that most of it runs at
-one speed.
+milliseconds, in levels, and late. `limit_peak_speed` lets most of such a stroke run at one speed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from laserpath.base.arrays import Floats
 from laserpath.machine import convert
 from laserpath.machine.program import from_zero
 from laserpath.planning.optimise.variables import runs
-from laserpath.planning.optimise.write_time import steadiness
+from laserpath.planning.optimise.write_time import share_of_peak
 from laserpath.planning.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 
@@ -30,7 +29,7 @@ _BLURRED_FWHM = 1.2
 deviate by the full tolerance."""
 
 _ROUNDS = 9
-"""Steps of tolerance in `thin` and rounds in `share_of_speed`: more of them meet the link's rate more
+"""Steps of tolerance in `decimate` and rounds in `share_of_speed`: more of them meet the link's rate more
 closely."""
 
 _SLOWINGS = 4
@@ -51,7 +50,7 @@ _REACHED = 0.99
 """Peak speed, relative to the commanded one, from which a stroke is not limited."""
 
 _ROOM = 0.9
-"""Share of the link's rate to which `thin` decimates: a smaller one drops more vertices, as a margin for
+"""Share of the link's rate to which `decimate` decimates: a smaller one drops more vertices, as a margin for
 refining, which may raise the rate again."""
 
 
@@ -63,7 +62,7 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
     return rates[1:] / machine.segment_rate
 
 
-def thin(
+def decimate(
     path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float, room: Floats | float = 1.0
 ) -> Toolpath:
     """The path decimated where the link is too slow, within about the tolerance.
@@ -91,7 +90,7 @@ def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float)
     time_weight: of the write time; the larger, the less peak speeds are limited.
     """
     path = to_levels(path, machine, spot)
-    path = to_levels(path, machine, spot, steady(path, machine, steadiness(time_weight)))
+    path = to_levels(path, machine, spot, limit_peak_speed(path, machine, share_of_peak(time_weight)))
     for _ in range(_SLOWINGS):
         share = share_of_speed(path, machine)
         if (share == 1).all():
@@ -116,7 +115,7 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
     return share
 
 
-def steady(path: Toolpath, machine: Machine, share: float) -> Floats:
+def limit_peak_speed(path: Toolpath, machine: Machine, share: float) -> Floats:
     """(N,) speed limit ÷ full speed: `share` of the peak in strokes far below the commanded speed."""
     moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
     peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:]

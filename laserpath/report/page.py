@@ -19,6 +19,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.quantities import decimals
+from laserpath.design.scene import Scene
 from laserpath.measure import inspect
 from laserpath.report import album, faults, reach
 from laserpath.report.payload import Exposed, payload
@@ -96,7 +97,7 @@ def facts_of(
 ) -> Facts:
     """What the sentences are made of. settings: None where nothing was planned."""
     executed, fwhm = report.executed, optics.fwhm(process.spot)
-    found = report.inspection or inspect(executed, design, fwhm, process.resin.critical_dose)
+    found = report.inspection or inspect(executed, Scene(design, executed.grid, process.spot, process.resin))
     places = worst_places(found.edges or executed.edges, design, fwhm, report.planned.edges)
     return Facts(report, design, toolpath, process, settings, loss, places, found)
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.errors import InputError
-from laserpath.design.target import rasterise
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import best_exposure, edges_at
@@ -64,7 +63,8 @@ def _outcome(program: MachineProgram, path: Toolpath, design: Design | None, gri
     """What shines along one of its paths, measured as far as there is something to measure it by."""
     resin = program.process.resin
     if design is not None:
-        found = Exposure(program, design, rasterise(design, grid)).of(path)
+        scene = Scene(design, grid, program.process.spot, resin)
+        found = Exposure(program, scene).of(path)
         return Outcome(grid, found.dose, light(found.dose, grid, resin, program.motion), found)
     dose = accurate_model(grid, program.process.spot).dose(path)
     if not np.isfinite(dose).all():
@@ -74,11 +74,11 @@ def _outcome(program: MachineProgram, path: Toolpath, design: Design | None, gri
 
 def tuned(executed: Outcome, design: Design, process: Process) -> Tuned | None:
     """The power at which the same path would be truest; None without light along the outline."""
-    spot, critical = process.spot, process.resin.critical_dose
+    scene = Scene(design, executed.grid, process.spot, process.resin)
     try:
-        factor = best_exposure(executed.dose, executed.grid, design, spot, critical)
+        factor = best_exposure(executed.dose, scene)
     except InputError:
         return None
-    (edges,) = edges_at(executed.dose, executed.grid, design, spot, critical, (factor,))
-    error = np.abs(edges.epe) / optics.fwhm(spot)
+    (edges,) = edges_at(executed.dose, scene, (factor,))
+    error = np.abs(edges.epe) / scene.fwhm
     return Tuned(factor, edges, float(error.mean()), float(np.percentile(error, 95)))

@@ -9,6 +9,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.quantities import place
+from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
@@ -72,7 +73,7 @@ def of_place(
             f"what is exposed lies elsewhere than the design: its middle would have to move by "
             f"{place((x, y), fwhm)} mm; if the program has another work zero: --align"
         )
-    edges = rounded_off(measured, design, fwhm, process.resin.critical_dose)
+    edges = rounded_off(measured, Scene(design, measured.grid, process.spot, process.resin))
     yield from missing(edges, fwhm)
 
 

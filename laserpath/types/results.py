@@ -307,8 +307,8 @@ class Report:
     start: the initial curve at its best single power.  window: of what is executed, if it was computed.
     limit: what no path could do better, if it was looked for.
     inspection: the faults of what is executed; None: not looked for yet.
-    wanted: where the controller's power does not follow its speed, the plan before what is commanded was bent
-    so that what is executed is right: then only what is executed is scored. None: the power follows.
+    uncorrected: where the controller's power does not follow its speed, the plan before its powers were
+    corrected for that; then only what is executed is scored. None: the power follows.
     unfinished: how the optimiser ended before it had converged (`Solution.result`), or ''.
     stopped: by the user.
     """
@@ -319,7 +319,7 @@ class Report:
     warnings: tuple[str, ...] = ()
     window: ProcessWindow | None = None
     limit: Limit | None = None
-    wanted: Measurement | None = None
+    uncorrected: Measurement | None = None
     inspection: Inspection | None = None
     unfinished: str = ""
     stopped: bool = False
@@ -327,17 +327,17 @@ class Report:
     @property
     def scored(self) -> Measurement:
         """What the plan is judged by and compared with its limit."""
-        return self.commanded if self.wanted is None else self.executed
+        return self.commanded if self.uncorrected is None else self.executed
 
     @property
     def planned(self) -> Measurement:
         """What it would be if the controller lost nothing."""
-        return self.commanded if self.wanted is None else self.wanted
+        return self.commanded if self.uncorrected is None else self.uncorrected
 
     @property
     def scored_as(self) -> str:
         """'commanded' or 'executed'."""
-        return "commanded" if self.wanted is None else "executed"
+        return "commanded" if self.uncorrected is None else "executed"
 
     @property
     def epe_p95(self) -> float:

@@ -21,7 +21,7 @@ BLUR_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Blur:
+class DefocusTerm:
     """B and its slopes. model: of the wider spot.  objective: L.  strength: r."""
 
     model: DoseModel
@@ -30,7 +30,7 @@ class Blur:
     weight: float
 
     @classmethod
-    def of(cls, width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> Blur:
+    def of(cls, width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> DefocusTerm:
         """The term for a spot `width` times as wide as `spot`, the objective's; its edge term is left out."""
         wide = optics.widened(spot, width)
         return cls(
