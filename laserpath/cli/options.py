@@ -13,7 +13,7 @@ from laserpath.config import profiles
 from laserpath.config.project import NAME
 from laserpath.config.request import MIRRORS, ORIGINS, TONES
 
-_CURVES = {"contour": "rings", "rim": "outline and hatch", "tracks": "centrelines"}
+_CURVES = {"contour": "rings", "outline": "outline and hatch", "centreline": "centrelines"}
 """Starting curves whose names need a word of explanation."""
 
 

@@ -91,8 +91,8 @@ def candidates(design: Design, settings: Settings) -> list[Settings]:
     return [
         replace(settings, initial="contour"),
         replace(settings, initial="contour", pitch_fwhm=_WIDER * settings.pitch_fwhm),
-        replace(settings, initial="tracks"),
-        replace(settings, initial="rim", angle=along),
+        replace(settings, initial="centreline"),
+        replace(settings, initial="outline", angle=along),
     ]
 
 
