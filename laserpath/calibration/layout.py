@@ -9,10 +9,10 @@ import numpy as np
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.items import Item
-from laserpath.calibration.labels import LETTERS, WIDTH, strokes
 from laserpath.calibration.matrix import Matrix, run_in, shortest, shortest_time, slowest_told, speed_of
-from laserpath.calibration.model import line_of, shape_of, strokes_of
+from laserpath.calibration.model import line_profile, shape_of, stroke_profile
 from laserpath.calibration.program import Stroke
+from laserpath.calibration.stroke_font import LETTERS, WIDTH, strokes
 from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process
 
@@ -26,7 +26,7 @@ _TICK_FWHM = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Dimensions:
     """Sizes in mm, most of them multiples of the spot's FWHM f.
 
     pitch: between rows.  length: of lines.  space: between groups.  letter: height.  wedge: length, gap: how
@@ -43,7 +43,7 @@ class Layout:
     dot: float
 
     @classmethod
-    def of(cls, fwhm: float, machine: Machine) -> Layout:
+    def of(cls, fwhm: float, machine: Machine) -> Dimensions:
         """For a spot and a machine, whose motor steps a dot must not be lost between."""
         return cls(
             f=fwhm, pitch=16 * fwhm, length=25 * fwhm, space=12 * fwhm, letter=8 * fwhm, wedge=60 * fwhm,
@@ -51,10 +51,10 @@ class Layout:
         )  # fmt: skip
 
 
-class Plan:
+class ChartBuilder:
     """What has been laid out so far. y: of the row to come, mm."""
 
-    def __init__(self, process: Process, table: Matrix, layout: Layout) -> None:
+    def __init__(self, process: Process, table: Matrix, layout: Dimensions) -> None:
         self.process, self.table, self.layout = process, table, layout
         self.items: list[tuple[Item, list[Stroke]]] = []
         self.marks: list[Stroke] = []
@@ -64,7 +64,7 @@ class Plan:
         self.letters = iter(LETTERS)
         self.y = 0.0
 
-    def laid_out(self) -> tuple[tuple[Item, ...], tuple[Stroke, ...], tuple[float, float]]:
+    def build(self) -> tuple[tuple[Item, ...], tuple[Stroke, ...], tuple[float, float]]:
         """Items, strokes in order, and the size of the chart with its head starts."""
         self._lines()
         self._upright()
@@ -135,10 +135,10 @@ class Plan:
     def _dot_energies(self) -> Floats:
         """Line energies of the strokes whose middles have the peak doses of the lines."""
         spot, length = self.process.spot, self.layout.dot
-        light = strokes_of(shape_of(spot), spot.photons)
+        light = stroke_profile(shape_of(spot), spot.photons)
         share = min(length / spot.fwhm, 4.0)
         peak = share * float(light.peaks(np.array([share]))[0])
-        return self.table.energy * line_of(shape_of(spot), spot.photons).peak / peak
+        return self.table.energy * line_profile(shape_of(spot), spot.photons).peak / peak
 
     def _power(self, energy: float, speed: float) -> float:
         """The highest power of the matrix that writes a line energy no faster than `speed`."""
