@@ -100,7 +100,8 @@ class ChartBuilder:
 
     def _line(self, name: str, power: float, energy: float, middle: tuple[float, float], along: str) -> None:
         half = self.layout.length / 2 * np.array([along == "x", along == "y"])
-        item = self._item(name, "line", power, energy, self.layout.length, middle, along=along)
+        speed = self._speed(power, energy)
+        item = Item(name, "line", float(power), speed, self.layout.length, *middle, along=along)
         self._add(item, np.array([middle - half, middle + half]))
 
     def _upright(self) -> None:
@@ -127,8 +128,8 @@ class ChartBuilder:
                     continue
                 middle = (self.layout.f / 2 + k * self.layout.space, self.y)
                 half = np.array([self.layout.dot / 2, 0.0])
-                name = f"{row}{k + 1}"
-                item = self._item(name, "dot", power, energy, self.layout.dot, middle)
+                speed = self._speed(power, energy)
+                item = Item(f"{row}{k + 1}", "dot", float(power), speed, self.layout.dot, *middle)
                 self._add(item, np.array([middle - half, middle + half]))
             self.y -= self.layout.pitch
 
@@ -160,9 +161,8 @@ class ChartBuilder:
             x = (k % across) * (lay.wedge + lay.space)
             tip = np.array([x + lay.wedge, self.y])
             middle = (x + lay.wedge / 2, self.y)
-            item = self._item(
-                f"{row}{k + 1}", "wedge", power, table.energy[diagonal], lay.wedge, middle, gap=lay.gap
-            )
+            speed = self._speed(power, table.energy[diagonal])
+            item = Item(f"{row}{k + 1}", "wedge", power, speed, lay.wedge, *middle, gap=lay.gap)
             starts = [np.array([x, self.y + side * lay.gap / 2]) for side in (1, -1)]
             self._add(item, *(np.array([start, tip]) for start in starts))
             self._ticks(tip, lay.wedge)
@@ -201,12 +201,9 @@ class ChartBuilder:
         power, speed = label_light(self.label_energy, self.layout.letter / 3, self.process)
         self.marks.append(Stroke(xy, power, speed))
 
-    def _item(
-        self, name: str, kind: str, power: float, energy: float, length: float, middle: tuple[float, float],
-        *, along: str = "x", gap: float = 0.0,
-    ) -> Item:  # fmt: skip
-        speed = speed_of(float(power), float(energy), self.process)
-        return Item(name, kind, float(power), speed, length, *middle, along=along, gap=gap)
+    def _speed(self, power: float, energy: float) -> float:
+        """mm/s at which a power, mW, has a line energy."""
+        return speed_of(float(power), float(energy), self.process)
 
     def _add(self, item: Item, *lines: Floats) -> None:
         self.items.append((item, [Stroke(xy, item.power, item.speed, item.id) for xy in lines]))
