@@ -1,4 +1,4 @@
-"""The walk over the entities, and what INSERT places: curves in the coordinates of the model space.
+"""The entities of a drawing, and what INSERT places: curves in the coordinates of the model space.
 
 A block is drawn once for every scale that it is used at (in powers of 2, which the tolerance of strokes and
 splines depends on), and then placed wherever INSERT says, arrays at once.  places: (K, 2, 3), x' = A x + t.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.dxf import fills, shapes
-from laserpath.design.dxf.document import Document
+from laserpath.design.dxf.drawing import DrawingFile
 from laserpath.design.dxf.repair import DAMAGE, reason
 
 OPEN, CLOSED, FILLED = 0, 1, 2
@@ -47,7 +47,7 @@ The first is unread, damaged, missing, pattern, reference or clipped.
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class Curves:
     """Curves. cubics: (n, 4, 2).  size: (m,) cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
 
     layer: (m,) numbers.  group: (m,) rings with the same number are filled together, by the even-odd rule.
@@ -63,8 +63,8 @@ class Ink:
 
 
 @dataclass(slots=True)
-class _Pot:
-    """Ink being gathered."""
+class _Builder:
+    """Curves being gathered."""
 
     cubics: list[Floats] = field(default_factory=lambda: [np.zeros((0, 4, 2))])
     columns: list[Ints] = field(default_factory=lambda: [np.zeros((4, 0), dtype=np.int64)])
@@ -83,72 +83,72 @@ class _Pot:
             self.add(ring, FILLED, layer)
         self.groups += 1
 
-    def pour(self, ink: Ink) -> None:
+    def extend(self, curves: Curves) -> None:
         """All of another."""
-        self.cubics.append(ink.cubics)
-        self.columns.append(np.stack([ink.size, ink.role, ink.layer, ink.group + self.groups]))
-        self.groups += int(ink.group.max(initial=-1)) + 1
-        self.other.update(ink.other)
+        self.cubics.append(curves.cubics)
+        self.columns.append(np.stack([curves.size, curves.role, curves.layer, curves.group + self.groups]))
+        self.groups += int(curves.group.max(initial=-1)) + 1
+        self.other.update(curves.other)
 
-    def ink(self) -> Ink:
+    def curves(self) -> Curves:
         """What was gathered."""
         size, role, layer, group = np.concatenate(self.columns, axis=1)
-        return Ink(np.concatenate(self.cubics), size, role, layer, group, self.other)
+        return Curves(np.concatenate(self.cubics), size, role, layer, group, self.other)
 
 
-class Walk:
-    """The walk over a drawing. tolerance: mm."""
+class EntityReader:
+    """Reads the entities of a drawing, and the blocks that they place. tolerance: mm."""
 
-    def __init__(self, document: Document, tolerance: float) -> None:
-        self._layers, self._blocks = document.layers, document.drawing.blocks
-        self._model, self._unit = document.space, document.unit
-        self._tolerance = tolerance / document.unit
-        self._drawn: dict[tuple[str, int], Ink] = {}
+    def __init__(self, drawing: DrawingFile, tolerance: float) -> None:
+        self._layers, self._blocks = drawing.layers, drawing.ezdxf.blocks
+        self._model, self._unit = drawing.space, drawing.unit
+        self._tolerance = tolerance / drawing.unit
+        self._drawn: dict[tuple[str, int], Curves] = {}
 
-    def ink(self) -> Ink:
+    def curves(self) -> Curves:
         """All that the drawing shows."""
-        return self._ink(self._model, 0, ())
+        return self._read(self._model, 0, ())
 
-    def _ink(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Ink:
+    def _read(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Curves:
         """What the entities of one block draw, which is enlarged by up to 2^scale."""
-        pot = _Pot()
+        builder = _Builder()
         for entity in entities:
             try:
-                self._draw(entity, scale, within, pot)
+                self._draw(entity, scale, within, builder)
             except InputError:
                 raise
             except DAMAGE as error:
                 what = f"{_name(entity)} is damaged: {reason(error)}"
-                pot.other["damaged", what, self._layers.number(_layer(entity))] += 1
-        return pot.ink()
+                builder.other["damaged", what, self._layers.number(_layer(entity))] += 1
+        return builder.curves()
 
-    def _draw(self, entity: Any, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
+    def _draw(self, entity: Any, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
         if entity.dxf.get("invisible", 0):
             return
         kind, layer = entity.dxftype(), self._layers.number(entity.dxf.get("layer", "0"))
         tolerance = self._tolerance / 2.0**scale
         if kind == "INSERT":
-            self._place(entity, layer, scale, within, pot)
+            self._place(entity, layer, scale, within, builder)
         elif kind in _CURVES:
-            self._pen(_CURVES[kind](entity), layer, pot)
+            self._pen(_CURVES[kind](entity), layer, builder)
         elif kind == "SPLINE":
-            self._pen(shapes.spline(entity, tolerance), layer, pot)
+            self._pen(shapes.spline(entity, tolerance), layer, builder)
         elif kind == "LWPOLYLINE" or (kind == "POLYLINE" and not _is_mesh(entity)):
             drawn = shapes.polyline(entity)
             if isinstance(drawn, shapes.Wide):
                 self._check_reach(drawn, scale, entity)
                 for piece in fills.wide(drawn, entity, tolerance):
-                    pot.fill(_finite(piece, entity), layer)
+                    builder.fill(_finite(piece, entity), layer)
             else:
-                self._pen(drawn, layer, pot)
+                self._pen(drawn, layer, builder)
         elif kind in ("SOLID", "TRACE", "3DFACE"):
-            pot.fill(_finite(fills.solid(entity), entity), layer)
+            builder.fill(_finite(fills.solid(entity), entity), layer)
         elif kind == "HATCH":
-            pot.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
+            builder.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
             if not entity.dxf.solid_fill and not entity.has_gradient_data:
-                pot.other["pattern", entity.dxf.pattern_name, layer] += 1
+                builder.other["pattern", entity.dxf.pattern_name, layer] += 1
         elif kind not in SILENT and not (kind == "ATTDEF" and within):  # in a block a template of text
-            pot.other["unread", kind, layer] += 1
+            builder.other["unread", kind, layer] += 1
 
     def _check_reach(self, line: shapes.Wide, scale: int, entity: Any) -> None:
         """Before it is made polygons. What is off by less is refused when it is in its place."""
@@ -156,21 +156,21 @@ class Walk:
         if not max(size, line.width.max()) * 2.0**scale <= 8 * LARGEST / self._unit:
             raise InputError(f"{_name(entity)} is longer than {LARGEST / 1000:g} m")
 
-    def _pen(self, curve: shapes.Curve, layer: int, pot: _Pot) -> None:
-        pot.add(curve.cubics, CLOSED if curve.closed else OPEN, layer)
+    def _pen(self, curve: shapes.Curve, layer: int, builder: _Builder) -> None:
+        builder.add(curve.cubics, CLOSED if curve.closed else OPEN, layer)
 
-    def _place(self, insert: Any, layer: int, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
+    def _place(self, insert: Any, layer: int, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
         """What a block draws where INSERT puts it."""
         for attribute in insert.attribs:
             if not attribute.is_invisible:
-                pot.other["unread", "ATTRIB", self._own(attribute, layer)] += 1
+                builder.other["unread", "ATTRIB", self._own(attribute, layer)] += 1
         name = insert.dxf.get("name", "")
         block = self._blocks.get(name)
         if block is None:
-            pot.other["missing", name, layer] += 1
+            builder.other["missing", name, layer] += 1
             return
         if block.block.is_xref or block.block.is_xref_overlay:
-            pot.other["reference", str(block.block.dxf.get("xref_path", name)), layer] += 1
+            builder.other["reference", str(block.block.dxf.get("xref_path", name)), layer] += 1
             return
         key = name.lower()
         if key in within:
@@ -180,12 +180,12 @@ class Walk:
         if self._layers.hides_blocks(layer):
             return
         if insert.has_extension_dict and _is_clipped(insert):
-            pot.other["clipped", name, layer] += 1
+            builder.other["clipped", name, layer] += 1
         places = _places(insert)
         deeper = scale + _octave(places[0])
         if (key, deeper) not in self._drawn:
-            self._drawn[key, deeper] = self._ink(block, deeper, (*within, key))
-        pot.pour(_placed(self._drawn[key, deeper], places, layer))
+            self._drawn[key, deeper] = self._read(block, deeper, (*within, key))
+        builder.extend(_placed(self._drawn[key, deeper], places, layer))
 
     def _own(self, entity: Any, host: int) -> int:
         return self._layers.number(entity.dxf.get("layer", "0")) or host
@@ -237,26 +237,26 @@ def _octave(place: Floats) -> int:
     return int(np.ceil(np.log2(max(min(largest, 1e12), 1e-12)) - 1e-9))
 
 
-def _placed(ink: Ink, places: Floats, layer: int) -> Ink:
-    """Copies of a block's ink."""
+def _placed(curves: Curves, places: Floats, layer: int) -> Curves:
+    """Copies of a block's curves."""
     k = len(places)
-    for one, most, what in ((ink.size, MOST, "curves"), (ink.cubics, MOST_CUBICS, "pieces of curves")):
+    for one, most, what in ((curves.size, MOST, "curves"), (curves.cubics, MOST_CUBICS, "pieces of curves")):
         if k * len(one) > most:
             raise InputError(
                 f"blocks are repeated too often: there would be {k * len(one)} {what}, above {most}"
             )
-    cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], ink.cubics) + places[:, None, None, :, 2]
-    groups = int(ink.group.max(initial=-1)) + 1
-    own = np.where(ink.layer == 0, layer, ink.layer)
+    cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], curves.cubics) + places[:, None, None, :, 2]
+    groups = int(curves.group.max(initial=-1)) + 1
+    own = np.where(curves.layer == 0, layer, curves.layer)
     other: Counter[Other] = Counter()
-    for (what, name, at), n in ink.other.items():
+    for (what, name, at), n in curves.other.items():
         other[what, name, at or layer] += n * k
-    return Ink(
+    return Curves(
         cubics.reshape(-1, 4, 2),
-        np.tile(ink.size, k),
-        np.tile(ink.role, k),
+        np.tile(curves.size, k),
+        np.tile(curves.role, k),
         np.tile(own, k),
-        (ink.group + groups * np.arange(k)[:, None]).ravel(),
+        (curves.group + groups * np.arange(k)[:, None]).ravel(),
         other,
     )
 

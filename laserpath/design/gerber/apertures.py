@@ -23,7 +23,7 @@ from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber import macros
 from laserpath.design.gerber.shapes import disc, obround, rectangle, regular
 from laserpath.design.joined import reached
-from laserpath.design.svg.paint import Layer
+from laserpath.design.svg.paint import PaintLayer
 
 _DEFINITION = re.compile(r"ADD0*(\d{1,9})([A-Za-z_.$][^,]*)(?:,(.*))?", re.S)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
@@ -43,7 +43,7 @@ class Aperture:
     round: float | None
     pen: BaseGeometry | None
     holed: bool = False
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[PaintLayer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,9 @@ class Turn:
             None if aperture.round is None else aperture.round * self.scale,
             None if aperture.pen is None else self(aperture.pen),
             aperture.holed,
-            tuple(Layer(layer.solid, None, [self(p) for p in layer.pieces]) for layer in aperture.layers),
+            tuple(
+                PaintLayer(layer.solid, None, [self(p) for p in layer.pieces]) for layer in aperture.layers
+            ),
         )
 
 

@@ -24,7 +24,7 @@ from laserpath.design.gerber.apertures import Aperture
 from laserpath.design.gerber.shapes import Point, stadiums
 from laserpath.design.joined import Polygons, joined, reached
 from laserpath.design.stroke import Pen, stroke
-from laserpath.design.svg.paint import Layer, compose
+from laserpath.design.svg.paint import PaintLayer, compose
 
 MOST = 3_000_000  # polygons
 
@@ -70,10 +70,10 @@ class Painting:
         """Polygons as they are."""
         self._coat(solid, len(pieces)).pieces.append(pieces)
 
-    def layers(self) -> list[Layer]:
+    def layers(self) -> list[PaintLayer]:
         """All of it."""
         areas = ((coat.solid, joined(_pieces(coat, self.tolerance))) for coat in self.coats)
-        return [Layer(solid, None, [area]) for solid, area in areas if not area.is_empty]
+        return [PaintLayer(solid, None, [area]) for solid, area in areas if not area.is_empty]
 
     def _coat(self, solid: bool, objects: int = 1) -> _Coat:
         """The coat that takes the next objects."""
@@ -85,12 +85,12 @@ class Painting:
         return self.coats[-1]
 
 
-def area(layers: Sequence[Layer]) -> BaseGeometry:
+def area(layers: Sequence[PaintLayer]) -> BaseGeometry:
     """What is solid in the end."""
     return compose(layers)
 
 
-def repeat(layers: Sequence[Layer], shifts: Floats, into: Painting) -> None:
+def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None:
     """Copies of a block, (n, 2) mm apart from it, each over those before."""
     if not layers:
         return
@@ -108,7 +108,7 @@ def repeat(layers: Sequence[Layer], shifts: Floats, into: Painting) -> None:
             into.add(layer.solid, _moved(pieces, shift[None]))
 
 
-def _apart(layers: Sequence[Layer], shifts: Floats) -> bool:
+def _apart(layers: Sequence[PaintLayer], shifts: Floats) -> bool:
     """Whether no copy's box meets another's."""
     bounds = np.array([piece.bounds for layer in layers for piece in layer.pieces])
     low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)

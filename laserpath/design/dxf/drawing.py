@@ -53,7 +53,7 @@ _SECTION_ENDS = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*ENDSEC\s*\Z")
 logging.getLogger("ezdxf").addHandler(logging.NullHandler())  # it talks to stderr if nobody listens
 
 
-class Document:
+class DrawingFile:
     """One DXF file. warnings: sentences about it.  source: phrases about how it was read."""
 
     def __init__(self, data: bytes, reading: Reading) -> None:
@@ -63,10 +63,10 @@ class Document:
             self.warnings.append("the DXF does not finish with EOF, but its last section is whole")
             data = data.rstrip() + b"\n  0\nEOF\n"
         self.source: list[str] = []
-        self.drawing = self._loaded(data)
-        imperial = b"$MEASUREMENT" in data and self.drawing.header.get("$MEASUREMENT", 1) == 0
+        self.ezdxf = self._loaded(data)
+        imperial = b"$MEASUREMENT" in data and self.ezdxf.header.get("$MEASUREMENT", 1) == 0
         self.unit = self._unit(b"$INSUNITS" in data, reading.unit, imperial)
-        self.layers = Layers(self.drawing, reading.layers)
+        self.layers = Layers(self.ezdxf, reading.layers)
         self.space = self._space()
 
     def _loaded(self, data: bytes) -> Any:
@@ -78,8 +78,8 @@ class Document:
                 try:
                     return readfile(path)
                 except DAMAGE as error:
-                    drawing, said = recovered(path, error)
-                    self.warnings.append(said)
+                    drawing, warning = recovered(path, error)
+                    self.warnings.append(warning)
                     return drawing
         except OSError as error:
             reason = error.strerror or plain(error)
@@ -90,10 +90,10 @@ class Document:
 
         Paper space holds frames and views, at a scale of its own.
         """
-        model = self.drawing.modelspace()
+        model = self.ezdxf.modelspace()
         drawn = {
             layout: n
-            for layout in self.drawing.layouts
+            for layout in self.ezdxf.layouts
             if not layout.is_modelspace and (n := sum(one.dxftype() != "VIEWPORT" for one in layout))
         }
         if drawn and len(model) == 0:
@@ -102,7 +102,7 @@ class Document:
                 f"the model space is empty: paper space {fullest.name!r} is read in its place"
             )
             return fullest
-        blocks = sum(not (one.is_any_layout or one.name.startswith("*")) for one in self.drawing.blocks)
+        blocks = sum(not (one.is_any_layout or one.name.startswith("*")) for one in self.ezdxf.blocks)
         if blocks and len(model) == 0:
             self.warnings.append(
                 f"the model space is empty, and nothing places the {blocks} blocks that the file holds"
@@ -119,7 +119,7 @@ class Document:
     def _unit(self, stated: bool, wanted: str | None, imperial: bool) -> float:
         """A unit of the drawing, mm. imperial: whether the header says so, if it says no more."""
         # Where the file has no header, ezdxf's own says metres.
-        number = self.drawing.header.get("$INSUNITS", 0) if stated else 0
+        number = self.ezdxf.header.get("$INSUNITS", 0) if stated else 0
         if number:
             if number not in _UNITS:
                 raise InputError(f"the header's unit ($INSUNITS) is {number}, which is no unit of drawings")

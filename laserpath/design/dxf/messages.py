@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats
-from laserpath.design.dxf.blocks import Ink
-from laserpath.design.dxf.document import Layers, listed
+from laserpath.design.dxf.blocks import Curves
+from laserpath.design.dxf.drawing import Layers, listed
 from laserpath.design.dxf.repair import NAMED
 
 Met = Counter[tuple[str, str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class OpenLines:
     """Lines that enclose nothing. curves, layers: numbers.  gap: mm, between their nearest loose ends.
 
     gap is inf where there is only one loose end, and None where the lines branch.
@@ -66,10 +66,10 @@ def _damaged(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:NAMED])}{more}: what is damaged {be} left out"
 
 
-def hidden(ink: Ink, counts: Bools, layers: Layers) -> list[str]:
+def hidden(curves: Curves, counts: Bools, layers: Layers) -> list[str]:
     """A sentence for layers with curves on them that do not show."""
     out = []
-    for layer, n in sorted(Counter(ink.layer[~counts[ink.layer]].tolist()).items()):
+    for layer, n in sorted(Counter(curves.layer[~counts[curves.layer]].tolist()).items()):
         if why := layers.why_not(layer):
             out.append(f"{n} curve{'s' * (n > 1)} left out, because layer {layers.names[layer]!r} is {why}")
     return out
@@ -88,7 +88,7 @@ def closed(gaps: Floats) -> list[str]:
     return [many] if len(gaps) else []
 
 
-def not_drawn(lines: Lines, layers: Layers) -> str:
+def not_drawn(lines: OpenLines, layers: Layers) -> str:
     """Of lines that enclose nothing and are left out."""
     n, where = len(lines.curves), listed(layers.names[k] for k in lines.layers)
     some, be = ("1 line", "is") if n == 1 else (f"{n} lines", "are")
@@ -104,9 +104,9 @@ def not_drawn(lines: Lines, layers: Layers) -> str:
     )
 
 
-def of(ink: Ink, counts: Bools, layers: Layers) -> str:
+def summary(curves: Curves, counts: Bools, layers: Layers) -> str:
     """Which layers, and how many curves there were."""
-    used = ink.layer[counts[ink.layer]]
+    used = curves.layer[counts[curves.layer]]
     names = listed(layers.names[k] for k in np.unique(used))
     return f"{len(used)} curve{'s' * (len(used) > 1)} on layer {names}"
 
