@@ -90,7 +90,7 @@ def _read(
     design, grown = read(reading), 1.0
     if arrangement is None:
         return design
-    has_lines = "line_width" in _HEEDED.get(formats.MODULES.get(format_, ""), ())
+    has_lines = _heeds(format_, "line_width")
     for _ in range(_AGAIN):
         larger = enlargement(design, arrangement)
         if abs(larger / grown - 1) <= _SAME or (grown == 1 and _FINE < larger <= 1 and not has_lines):
@@ -101,36 +101,33 @@ def _read(
     return design
 
 
-_HEEDED = {
-    "svg": {"layers", "unit"},
-    "dxf": {"layers", "unit", "line_width"},
-    "gds": {"layers", "cell"},
-    "gerber": {"unit"},
-    "image": {"pixel", "threshold", "grey"},
-    "vector": {"layers", "unit", "line_width"},
-}
-"""Module → what of a `Reading` it heeds."""
-
-
 def check_heeded(format_: str, reading: Reading) -> None:
-    """Refuse what says nothing about a file of that format: it would be dropped without a word."""
-    heeded = _HEEDED.get(formats.MODULES.get(format_, ""))
-    said = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
-    idle = [name for name in said if heeded is not None and name not in heeded and name != "tolerance"]
+    """Refuse an option that means nothing in a file of that format; it would be ignored in silence.
+
+    A plugin's formats heed what they like.
+    """
+    known = formats.FORMATS.get(format_)
+    given = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
+    idle = [name for name in given if known and name not in known.heeds and name != "tolerance"]
     if idle:
         option = idle[0].removesuffix("s").replace("_", "-")
         raise InputError(f"--{option} says nothing about {format_} files")
 
 
+def _heeds(format_: str, name: str) -> bool:
+    """Whether a format that is read here heeds that field of `Reading`."""
+    return format_ in formats.FORMATS and name in formats.FORMATS[format_].heeds
+
+
 def is_image(format_: str) -> bool:
     """Whether files of that format are made of pixels."""
-    return formats.MODULES.get(format_) == "image"
+    return _heeds(format_, "pixel")
 
 
 def opened(raw: bytes, suffix: str) -> tuple[bytes, str]:
     """(content as its reader takes it, format) of a file's bytes."""
     data = unpacked(raw)
-    format_ = formats.found(data, suffix)
+    format_ = formats.detect(data, suffix)
     return formats.readable(data, format_), format_
 
 
@@ -141,7 +138,7 @@ def _opened(raw: bytes, suffix: str) -> tuple[bytes, str, Reader]:
     if plugin:
         return raw, suffix, lambda data, name, reading: plugin.make(Design, data, name, reading)
     data, format_ = opened(raw, suffix)
-    read: Reader = import_module(f"{__name__}.{formats.MODULES[format_]}").read
+    read: Reader = import_module(f"{__name__}.{formats.FORMATS[format_].module}").read
     return data, format_, read
 
 
@@ -158,7 +155,7 @@ def _name(path: Path, format_: str) -> str:
 def _which(path: Path, format_: str) -> str:
     """What a file is, where its suffix promises something else."""
     promised = formats.SUFFIXES.get(path.suffix.lower())
-    return f", which is {format_}" if format_ in formats.MODULES and format_ != promised else ""
+    return f", which is {format_}" if format_ in formats.FORMATS and format_ != promised else ""
 
 
 def content(path: Path) -> bytes:
