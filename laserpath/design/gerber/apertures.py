@@ -22,7 +22,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber import macros
 from laserpath.design.gerber.shapes import disc, obround, rectangle, regular
-from laserpath.design.joined import reached
+from laserpath.design.joined import check_reach
 from laserpath.design.svg.paint import PaintLayer
 
 _DEFINITION = re.compile(r"ADD0*(\d{1,9})([A-Za-z_.$][^,]*)(?:,(.*))?", re.S)
@@ -90,7 +90,7 @@ def define(
     if name not in known:
         raise InputError(f"aperture D{number} uses the macro {name[:40]!r}, which is not defined")
     area = macros.shape(known[name], given, scale, tolerance)
-    reached(f"aperture D{number}", shapely.get_coordinates(area))
+    check_reach(f"aperture D{number}", shapely.get_coordinates(area))
     return number, of_area(area)
 
 
@@ -117,7 +117,7 @@ def _standard(name: str, given: Sequence[float], text: str, scale: float, tolera
     lengths = [
         value if k in (*counts, 2 if name == "P" else -1) else value * scale for k, value in enumerate(given)
     ]
-    reached(f"aperture {text[:40]!r}", np.array(given) * scale)
+    check_reach(f"aperture {text[:40]!r}", np.array(given) * scale)
     if any(value < 0 for k, value in enumerate(given) if not (name == "P" and k == 2)):
         raise InputError(f"{text[:40]!r} has a size below 0")
     solid = _solid(name, lengths, text, tolerance)

@@ -23,7 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber.shapes import disc, rectangle, regular
-from laserpath.design.joined import joined, reached
+from laserpath.design.joined import check_reach, joined
 
 _TOKEN = re.compile(r"\$\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[-+xX/()]")
 _COMMENT = re.compile(r"0(?![\d.])")
@@ -139,7 +139,7 @@ def _outline(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
         raise IndexError
     if count < 3:
         return
-    reached("an outline", xy)
+    check_reach("an outline", xy)
     yield bool(n[0]), _turned(joined([shapely.polygons(xy)]), n, 4 + 2 * count, scale)
 
 

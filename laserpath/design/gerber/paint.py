@@ -22,7 +22,7 @@ from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.gerber.apertures import Aperture
 from laserpath.design.gerber.shapes import Point, stadiums
-from laserpath.design.joined import Polygons, joined, reached
+from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import PaintLayer, compose
 
@@ -140,13 +140,13 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
     out = list(coat.pieces)
     for aperture, points in coat.flashes.items():
         at = np.array(points)
-        reached("a flash", at)
+        check_reach("a flash", at)
         out.append(_moved(np.array([aperture.area], dtype=object), at))
     for aperture, paths in coat.paths.items():
         out.append(_strokes(aperture, paths, tolerance))
     if coat.contours:
         xy = np.array([point for contour in coat.contours for point in contour])
-        reached("a region", xy)
+        check_reach("a region", xy)
         sizes = [len(contour) for contour in coat.contours]
         out.append(shapely.polygons(shapely.linearrings(xy, indices=np.repeat(np.arange(len(sizes)), sizes))))
     return np.concatenate(out) if out else np.empty(0, dtype=object)
@@ -154,7 +154,7 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
 
 def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygons:
     """Polygons that cover the strokes."""
-    reached("a line", np.array([point for path in paths for point in path]))
+    check_reach("a line", np.array([point for path in paths for point in path]))
     if aperture.round is None:
         return _hulls(aperture.pen, paths)
     single = np.array([path for path in paths if len(path) == 2]).reshape(-1, 2, 2)
