@@ -1,4 +1,4 @@
-"""DXF → `Design`: hatches and solids as they are, outlines filled by the even-odd rule, seen from above.
+"""DXF → `Design`: hatches and solids, and outlines filled by the even-odd rule, seen from above.
 
 `read(data, name, reading)`. The way through: `drawing` (ezdxf's drawing, unit, layers) → `blocks` (entities,
 and what INSERT places) → `shapes` and `fills` (each entity's curves) → `loops` (open curves joined at their

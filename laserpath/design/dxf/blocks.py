@@ -1,8 +1,8 @@
 """The entities of a drawing, and what INSERT places: curves in the coordinates of the model space.
 
-A block is drawn once for every scale that it is used at (in powers of 2, which the tolerance of strokes and
-splines depends on), and then placed wherever INSERT says, arrays at once.  places: (K, 2, 3), x' = A x + t.
-What is on layer 0 of a block is on the layer of its INSERT.
+A block is drawn once for each power of 2 that it is scaled by, since the tolerance of its strokes and splines
+depends on the scale, and is then placed by each INSERT, whole arrays at once.  places: (K, 2, 3), x' = A x +
+t. Entities on layer 0 of a block take the layer of its INSERT.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from laserpath.design.dxf.repair import DAMAGE, reason
 
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
-DEPTH = 100  # blocks in each other
-MOST = 1_000_000  # curves, all copies counted
-MOST_CUBICS = 6_000_000  # pieces of them: a circle has 16
+DEPTH = 100  # nested blocks
+MOST = 1_000_000  # curves, with all copies
+MOST_CUBICS = 6_000_000  # pieces of curves, with all copies: a circle has 16
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
-"""What nothing is drawn of."""
+"""Entities that draw nothing and need no warning."""
 
 _CURVES = {
     "LINE": shapes.line,
@@ -40,18 +40,18 @@ _CURVES = {
 
 Ints = NDArray[np.int64]
 Other = tuple[str, str, int]
-"""What was met that is no curve, its name, its layer.
+"""(problem, name, layer) of something that is not read as drawn, for a warning.
 
-The first is unread, damaged, missing, pattern, reference or clipped.
+problem: unread, damaged, missing, pattern, reference or clipped.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves. cubics: (n, 4, 2).  size: (m,) cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
+    """cubics: (n, 4, 2).  size: (m,) number of cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
 
-    layer: (m,) numbers.  group: (m,) rings with the same number are filled together, by the even-odd rule.
-    other: what was met that is no curve, and how often.
+    layer: (m,) numbers.  group: (m,) rings of the same number are filled together, by the even-odd rule.
+    other: how often each problem was met.
     """
 
     cubics: Floats
@@ -72,26 +72,26 @@ class _Builder:
     groups: int = 0
 
     def add(self, cubics: Floats, role: int, layer: int) -> None:
-        """One curve; it is filled with the others of the present group."""
+        """Add one curve to the current group."""
         if len(cubics):
             self.cubics.append(cubics)
             self.columns.append(np.array([[len(cubics)], [role], [layer], [self.groups]], dtype=np.int64))
 
     def fill(self, rings: Iterable[Floats], layer: int) -> None:
-        """Rings that are filled together."""
+        """Add rings that are filled together."""
         for ring in rings:
             self.add(ring, FILLED, layer)
         self.groups += 1
 
     def extend(self, curves: Curves) -> None:
-        """All of another."""
+        """Add all of other curves."""
         self.cubics.append(curves.cubics)
         self.columns.append(np.stack([curves.size, curves.role, curves.layer, curves.group + self.groups]))
         self.groups += int(curves.group.max(initial=-1)) + 1
         self.other.update(curves.other)
 
     def curves(self) -> Curves:
-        """What was gathered."""
+        """The curves so far."""
         size, role, layer, group = np.concatenate(self.columns, axis=1)
         return Curves(np.concatenate(self.cubics), size, role, layer, group, self.other)
 
@@ -106,11 +106,11 @@ class EntityReader:
         self._drawn: dict[tuple[str, int], Curves] = {}
 
     def curves(self) -> Curves:
-        """All that the drawing shows."""
+        """All curves of the drawing."""
         return self._read(self._model, 0, ())
 
     def _read(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Curves:
-        """What the entities of one block draw, which is enlarged by up to 2^scale."""
+        """The curves of one block's entities. scale: it is enlarged by up to 2^scale."""
         builder = _Builder()
         for entity in entities:
             try:
@@ -147,11 +147,11 @@ class EntityReader:
             builder.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
             if not entity.dxf.solid_fill and not entity.has_gradient_data:
                 builder.other["pattern", entity.dxf.pattern_name, layer] += 1
-        elif kind not in SILENT and not (kind == "ATTDEF" and within):  # in a block a template of text
+        elif kind not in SILENT and not (kind == "ATTDEF" and within):  # ATTDEF in a block is only a template
             builder.other["unread", kind, layer] += 1
 
     def _check_reach(self, line: shapes.Wide, scale: int, entity: Any) -> None:
-        """Before it is made polygons. What is off by less is refused when it is in its place."""
+        """Refuse a gigantic line before it becomes polygons; what is off by less is refused once placed."""
         size = np.ptp(line.cubics, axis=(0, 1)).max() if len(line.cubics) else 0.0
         if not max(size, line.width.max()) * 2.0**scale <= 8 * LARGEST / self._unit:
             raise InputError(f"{_name(entity)} is longer than {LARGEST / 1000:g} m")
@@ -160,7 +160,7 @@ class EntityReader:
         builder.add(curve.cubics, CLOSED if curve.closed else OPEN, layer)
 
     def _place(self, insert: Any, layer: int, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
-        """What a block draws where INSERT puts it."""
+        """Add a block's curves where INSERT places them."""
         for attribute in insert.attribs:
             if not attribute.is_invisible:
                 builder.other["unread", "ATTRIB", self._own(attribute, layer)] += 1
@@ -208,7 +208,7 @@ def _finite(rings: list[Floats], entity: Any) -> list[Floats]:
 
 
 def _places(insert: Any) -> Floats:
-    """(K, 2, 3), one for each row and column of an INSERT."""
+    """(K, 2, 3) maps, one for each row and column of an INSERT."""
     m, dxf = insert.matrix44(), insert.dxf
     x, y, t = (np.array(v.xyz[:2]) for v in (*(m.transform_direction(a) for a in _AXES), m.origin))
     columns, rows = (max(int(dxf.column_count), 1), max(int(dxf.row_count), 1))
@@ -232,7 +232,7 @@ _AXES = ((1, 0, 0), (0, 1, 0))
 
 
 def _octave(place: Floats) -> int:
-    """How many times a block is doubled there at most."""
+    """log₂ of the largest scale of a map, rounded up."""
     largest = float(np.linalg.norm(place[:, :2], 2))
     return int(np.ceil(np.log2(max(min(largest, 1e12), 1e-12)) - 1e-9))
 
@@ -262,7 +262,7 @@ def _placed(curves: Curves, places: Floats, layer: int) -> Curves:
 
 
 def _layer(entity: Any) -> str:
-    """The layer of an entity that may lack what every entity has."""
+    """The layer of an entity, even of a damaged one."""
     try:
         return str(entity.dxf.get("layer", "0"))
     except DAMAGE:
@@ -270,6 +270,6 @@ def _layer(entity: Any) -> str:
 
 
 def _name(entity: Any) -> str:
-    """How to call an entity in a sentence: what it is, and its handle."""
+    """The name of an entity in messages: its type and its handle."""
     handle = entity.dxf.handle
     return f"{entity.dxftype()} #{handle}" if handle else str(entity.dxftype())

@@ -1,9 +1,9 @@
-"""The way from the bytes of a DXF file to a `Design`.
+"""The bytes of a DXF file → `Design`.
 
-Solid is what DXF fills (hatches, solids, lines with a width), and what the outlines enclose by the even-odd
-rule, all layers that count together: an outline in another is a hole, one in that an island. An outline that
-is drawn twice counts once. Lines that enclose nothing are drawn in the width that is asked for; without one
-they are left out, unless there is nothing else: then they are as wide as the spot.
+Solid is what DXF fills (hatches, solids, lines with a width), and what outlines enclose by the even-odd rule
+over all layers that count: an outline in another is a hole, and one in a hole is an island. An outline that
+is drawn twice counts once. Lines that enclose nothing are drawn in the width of the reading; without one they
+are left out, unless there is nothing else: then they are as wide as the spot.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from laserpath.design.shapes import hairlines
 from laserpath.design.stroke import Pen, stroke
 from laserpath.types import Design
 
-SAME = 1e-6  # mm: outlines closer than this are drawn twice
-METRE = 1000.0  # mm: units from here on are taken for mm where they make a drawing too large
-FARTHEST = 1e10  # mm from the origin: within it the coordinates are good to 2 nm
+SAME = 1e-6  # mm: outlines that agree within this are one outline drawn twice
+METRE = 1000.0  # mm: units of at least this are taken for mm if they make the drawing too large
+FARTHEST = 1e10  # mm from the origin: up to here the coordinates are good to 2 nm
 GAP, GAPS = 1e-4, 10.0
-"""What may be between two loose ends that are meant to meet: of the drawing's size, and of the tolerance.
+"""Largest gap between loose ends that is closed: share of the drawing's size, and multiple of the tolerance.
 
-When they grow, more outlines close that a program left open, and so do slits that are meant.
+Larger values close more outlines that a program left open, but also slits that are intended.
 """
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a DXF. name: of the design."""
-    with np.errstate(all="ignore"):  # what overflows is refused by name
+    with np.errstate(all="ignore"):  # overflows are refused later, by name
         return _design(DrawingFile(data, reading), name, reading)
 
 
@@ -81,7 +81,7 @@ class _AreaBuilder:
         self._tolerance = tolerance
 
     def _filled(self) -> scattered.Geometries:
-        """Polygons of what DXF fills."""
+        """The polygons that DXF fills."""
         at = np.flatnonzero(self._role == FILLED)
         rings = self._flattened([self._cubics[k] for k in at])
         groups = self._group[at]
@@ -99,7 +99,7 @@ class _AreaBuilder:
         )
 
     def area(self, layers: Layers, reading: Reading) -> tuple[scattered.Geometry, list[str]]:
-        """All that is solid, and sentences about it."""
+        """The solid area, and warnings about it."""
         outlined, lines, notes = self._outlined(layers)
         pieces = np.concatenate([self._filled(), scattered.parts(outlined)])
         width = reading.line_width
@@ -114,7 +114,7 @@ class _AreaBuilder:
         return scattered.covered(pieces), notes
 
     def _outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[messages.OpenLines], list[str]]:
-        """The area that outlines enclose, the lines that enclose none, and sentences about both."""
+        """The area that outlines enclose, the lines that enclose nothing, and warnings about both."""
         whole = [self._cubics[k] for k in np.flatnonzero(self._role == CLOSED)]
         pen = np.flatnonzero(self._role == OPEN)
         pen, twice = self._once(pen)
@@ -133,7 +133,7 @@ class _AreaBuilder:
         return scattered.even_odd(rings), lines, notes
 
     def _gap(self) -> float:
-        """What may be between two ends that are meant to meet, mm."""
+        """Largest gap between loose ends that is closed, mm."""
         if not self._cubics:
             return 0.0
         points = np.concatenate(self._cubics).reshape(-1, 2)
@@ -143,7 +143,7 @@ class _AreaBuilder:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
 
     def _once(self, pen: scattered.Indices) -> tuple[scattered.Indices, int]:
-        """Without lines that lie on others, from either end; and how many those are."""
+        """The curves without those that lie on others, in either direction; and how many are dropped."""
         seen: set[bytes] = set()
         keep = []
         for k in pen.tolist():
@@ -157,7 +157,7 @@ class _AreaBuilder:
 
 
 def _size(curves: Curves) -> float:
-    """The larger side of what is drawn, in its unit; inf if it is not finite."""
+    """The larger side of the drawing, in its unit; inf if it is not finite."""
     if not len(curves.cubics):
         return 0.0
     size = float(np.ptp(curves.cubics, axis=(0, 1)).max())
@@ -165,7 +165,7 @@ def _size(curves: Curves) -> float:
 
 
 def _near(cubics: Floats) -> tuple[Floats, list[str]]:
-    """Curves near the origin: what is drawn far off it, as in coordinates of a map, is moved there."""
+    """The curves, moved to the origin if they are far from it, as map coordinates are; and a note of it."""
     if not len(cubics) or not LARGEST < np.abs(cubics).max() < FARTHEST:
         return cubics, []
     low = np.floor(cubics.min(axis=(0, 1)))
@@ -174,7 +174,7 @@ def _near(cubics: Floats) -> tuple[Floats, list[str]]:
 
 
 def _bridged(parts: Sequence[Floats]) -> Floats:
-    """Curves one after the other, with a straight line where one does not begin where the last ended."""
+    """Consecutive curves, with a straight line across each gap."""
     out: list[Floats] = []
     for before, after in zip([parts[-1], *parts], parts, strict=False):
         p, q = before[-1, 3], after[0, 0]
@@ -185,14 +185,14 @@ def _bridged(parts: Sequence[Floats]) -> Floats:
 
 
 def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> scattered.Geometries:
-    """The area of lines with round ends and corners, as pieces. width: mm."""
+    """The pieces whose union is the area of lines with round ends and corners. width: mm."""
     pen = Pen(width, "round", "round", 4.0, tolerance)
     drawn = polylines([Chain(one, tolerance / 2, pen.turn) for one in cubics])
     return scattered.parts(*(piece for line in drawn for piece in stroke(line, False, pen)))
 
 
 def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
-    """Without rings that lie on others, wherever they begin and whichever way they go; how many those are."""
+    """The rings without those that lie on others, from any start, in any direction; how many are dropped."""
     if not rings:
         return [], 0
     points, ends = scattered.flat(rings)
