@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.cli.grouped import Options, Said
-from laserpath.cli.options import DESIGN
+from laserpath.cli.grouped import Options
+from laserpath.cli.options import DESIGN, PLAN
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ WANTED: Options = {
     "Design": {
         "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
         "--max-epe": {
-            "type": Said("max_epe"),
-            "metavar": "LENGTH",
+            **PLAN["Plan"]["--max-epe"],
             "help": "Edge tolerance for 95 % of the edge: 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
         },
     },
@@ -87,7 +86,7 @@ def asked(said: Mapping[str, Any]) -> Asked:
         _only_with_a_design(said)
     given = {name: value for name, value in said.items() if value is not None and value != ()}
     found = project.load(said["project"]) if said["project"] else project.beside(said["design"])
-    every = request.over(found.said, given) if found else given
+    every = request.over(found.values, given) if found else given
     if found and not said["quiet"]:
         click.echo(f"laserpath: with the settings of {found.path}", err=True)
     process = request.process_of(every)

@@ -11,15 +11,15 @@ import click
 
 from laserpath.cli import progress
 from laserpath.cli.job import Job, Made
-from laserpath.config import request
+from laserpath.config import options, request
 
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
     from laserpath.planning import Progress
     from laserpath.planning.relief import ReliefFigures, ReliefPlan
 
-_NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
-_OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe", "tone")
+_NO = [option.name for option in options.setting("Arrangement")]
+_OF_DRAWINGS = [option.name for option in options.all_options() if option.drawings_only]
 """Options without effect on a grey image: refused on the command line, ignored in a project file, where they
 may be meant for other designs."""
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from laserpath.base.errors import InputError
-from laserpath.config import request
 
 if TYPE_CHECKING:
     Type = click.ParamType[Any]
@@ -22,18 +21,18 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Heading → names, such as `-o --output` → arguments of `click.option`."""
 
 
-class Said(Type):
-    """Type of an option whose value `laserpath.config.request` parses. name: its key in `request.KEYS`."""
+class Parsed(Type):
+    """Type of an option with a parser that raises `InputError`. name: of what is parsed."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, parse: Callable[[str], Any], name: str) -> None:
+        self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The parsed value; fails with a sentence that quotes the text."""
         if not isinstance(value, str):
             return value
         try:
-            return request.KEYS[self.name](value)
+            return self._parse(value)
         except InputError as error:
             self.fail(str(error), param, ctx)
 

@@ -135,4 +135,4 @@ def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any
         return file, given
     if not said["quiet"]:
         click.echo(f"laserpath: with the settings of {found.path}", err=True)
-    return file, request.over(found.said, given)
+    return file, request.over(found.values, given)

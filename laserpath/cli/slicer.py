@@ -19,6 +19,7 @@ from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.options import DESIGN, PLAN, PROCESS
 from laserpath.config import project, request
+from laserpath.config.options import setting
 
 if TYPE_CHECKING:
     from laserpath import Progress
@@ -29,21 +30,7 @@ if TYPE_CHECKING:
 ARGUMENTS = "LASERPATH_ARGS"
 """Environment variable with options of `laserpath-slicer`; options on its command line come after them."""
 
-_IDLE = (
-    "layer",
-    "cell",
-    "unit",
-    "line_width",
-    "pixel",
-    "threshold",
-    "grey",
-    "mirror",
-    "rotate",
-    "scale",
-    "size",
-    "negative",
-    "repeat",
-)
+_IDLE = {option.name for option in setting("Reading", "Arrangement")}
 """Options of drawings, without effect on a sliced file; a project may hold them for its drawings."""
 
 _PLACE: Options = {
@@ -125,7 +112,7 @@ def _asked(said: Mapping[str, Any]) -> tuple[Process, Settings]:
     from laserpath import optics
 
     given = {name: value for name, value in said.items() if value is not None}
-    asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
+    asked = request.over(project.load(said["project"]).values, given) if said["project"] else given
     process = request.process_of(asked)
     for name in (name for name in asked if name in _IDLE and asked[name]):
         click.echo(f"laserpath: warning: {name} of the project is ignored here", err=True)

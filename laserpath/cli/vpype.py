@@ -15,9 +15,9 @@ import vpype_cli
 
 from laserpath.base.errors import InputError
 from laserpath.cli import progress, show
-from laserpath.cli.grouped import GroupedCommand, Options, Said, options
+from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
-from laserpath.config import request
+from laserpath.config import request, values
 
 if TYPE_CHECKING:
     from laserpath.types import Design
@@ -30,7 +30,7 @@ _LINES: Options = {
             "help": "Layers to plan  [all]",
         },
         "--stroke": {
-            "type": Said("spot_fwhm"),
+            "type": Parsed(values.spot_fwhm, "spot_fwhm"),
             "metavar": "LENGTH",
             "help": "Line width: 0.2mm, 150um  [the layer's pen width, or the spot's FWHM]",
         },
