@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 
 if TYPE_CHECKING:
     Type = click.ParamType[Any]
@@ -96,11 +97,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command to run; an unknown name fails with the nearest known one."""
-        from laserpath.config.profiles import hint
-
         if args and not args[0].startswith("-") and args[0] not in self._modules:
             known = ", ".join(self._modules)
-            ctx.fail(f"no command {args[0]!r}; known: {known}{hint(args[0], self._modules)}")
+            ctx.fail(f"no command {args[0]!r}; known: {known}{did_you_mean(args[0], self._modules)}")
         return super().resolve_command(ctx, args)
 
 

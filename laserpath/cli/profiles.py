@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 from laserpath.config import profiles as library
 
 _KINDS = tuple(library.FOLDERS)
@@ -115,5 +116,5 @@ def _kind_of(name: str) -> str:
         raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; say which by --kind")
     if not kinds:
         known = [name for kind in _KINDS for name in library.names(kind)]
-        raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{library.hint(name, known)}")
+        raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{did_you_mean(name, known)}")
     return kinds[0]

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import quoted
 from laserpath.config import options, values
-from laserpath.config.profiles import hint
 
 if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
@@ -59,7 +59,7 @@ def load(path: str | Path) -> Project:
         option = known.get(key.replace("-", "_"))
         if option is None:
             every = ("design", *known)
-            near = hint(key.replace("-", "_"), every) or f"; known: {', '.join(every)}"
+            near = did_you_mean(key.replace("-", "_"), every) or f"; known: {', '.join(every)}"
             raise InputError(f"{owner}: key {key!r} is unknown{near}")
         try:
             parsed = option.parse(value)
