@@ -23,13 +23,13 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 class Parsed(Type):
-    """Type of an option with a parser that raises `InputError`. name: of what is parsed."""
+    """Type of an option whose parser raises `InputError`. name: of the quantity."""
 
     def __init__(self, parse: Callable[[str], Any], name: str) -> None:
         self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The parsed value; fails with a sentence that quotes the text."""
+        """The parsed value; fails with the parser's sentence."""
         if not isinstance(value, str):
             return value
         try:
