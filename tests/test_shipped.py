@@ -186,3 +186,17 @@ def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
     wide = replace(fine, spot=replace(process.spot, fwhm=0.2))
     assert len(wide.samples.xy) < len(fine.samples.xy)
     assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
+
+
+@pytest.mark.parametrize("dialect", ["grbl", "klipper"])
+def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dialect: str) -> None:
+    converted: list[tuple[bytes, bytes, bytes, int]] = []
+    real = convert.to_moves
+
+    def note(path: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
+        converted.append((path.xy.tobytes(), path.power.tobytes(), path.speed.tobytes(), passes))
+        return real(path, machine, passes)
+
+    monkeypatch.setattr(convert, "to_moves", note)
+    laserpath.plan(BAR, Process(machine=Machine(dialect=dialect)), QUICK).write(tmp_path)
+    assert len(converted) == len(set(converted))

@@ -58,8 +58,12 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
     """(N,) highest rate in any run of `look_ahead` moves around each, relative to the link's rate."""
     if not len(path):
         return np.zeros(0)
-    rates = gcode.motion.move_rates(_durations(path, machine), machine.look_ahead)
-    return rates[1:] / machine.segment_rate
+    return _crowding(_durations(path, machine), machine)
+
+
+def _crowding(durations: Floats, machine: Machine) -> Floats:
+    """(N,) `crowding` of moves of the given durations, (N+1,) s, the travel from the work zero first."""
+    return gcode.motion.move_rates(durations, machine.look_ahead)[1:] / machine.segment_rate
 
 
 def decimate(
@@ -73,14 +77,18 @@ def decimate(
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
     for first, last in runs(path.on):
         long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * optics.fwhm(spot)
+    rate = crowding(path, machine)
     for tolerance in tolerance_fwhm * np.geomspace(1 / 16, 1, _ROUNDS):
-        crowded = path.on & (crowding(thinned, machine) > _ROOM)[np.cumsum(keep)[:-1] - 1]
+        crowded = path.on & (rate > _ROOM)[np.cumsum(keep)[:-1] - 1]
         if not crowded.any():
             break
         crowded &= long
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
-        keep &= ~inner | (matters > tolerance)
-        thinned = merged(path, keep, spot)
+        dropped = keep & inner & (matters <= tolerance)
+        keep &= ~dropped
+        if dropped.any() or thinned is path:
+            thinned = merged(path, keep, spot)
+            rate = crowding(thinned, machine)
     return thinned
 
 
@@ -107,10 +115,11 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
         slower = Toolpath(
             path.xy, path.power, np.where(path.on, np.minimum(path.speed, share * full), path.speed)
         )
-        crowded = crowding(slower, machine)
+        durations = _durations(slower, machine)
+        crowded = _crowding(durations, machine)
         if crowded[path.on].max(initial=0) <= _BUSY:
             break
-        reached = path.length / np.maximum(_durations(slower, machine)[1:], 1e-12) / full
+        reached = path.length / np.maximum(durations[1:], 1e-12) / full
         share = np.where(crowded > _BUSY, np.minimum(share, reached / (1.03 * crowded)), share)
     return share
 
