@@ -165,7 +165,7 @@ def test_a_plan_samples_its_outline_once(
 ) -> None:
     """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples."""
     widths: list[float] = []
-    real = scene.contour_samples
+    real = contour.contour_samples
 
     def note(design: Design, fwhm: float) -> contour.Samples:
         widths.append(fwhm)
@@ -188,8 +188,7 @@ def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
     assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
 
 
-@pytest.mark.parametrize("dialect", ["grbl", "klipper"])
-def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dialect: str) -> None:
+def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     converted: list[tuple[bytes, bytes, bytes, int]] = []
     real = convert.to_moves
 
@@ -198,5 +197,5 @@ def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path
         return real(path, machine, passes)
 
     monkeypatch.setattr(convert, "to_moves", note)
-    laserpath.plan(BAR, Process(machine=Machine(dialect=dialect)), QUICK).write(tmp_path)
+    laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
     assert len(converted) == len(set(converted))

@@ -26,7 +26,7 @@ from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.results import MotionFigures
 
 _PIECE_FWHM = 0.5
-"""Longest piece of constant speed; longer ones blur the light of a ramp."""
+"""Longest piece of constant speed, in FWHM: a larger one blurs the dose along a ramp."""
 
 _LAG_STEP = 1e-3
 """s; a lag is followed in steps of a quarter of its time constant, or of this."""
@@ -38,7 +38,7 @@ EYE_SAFETY = (
 
 
 _PART_FWHM = 0.5
-"""The spot blurs what is shorter."""
+"""Shortest part of a corrected move, in FWHM: the spot blurs what is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +319,9 @@ def write_program(path: Toolpath, process: Process, passes: int = 1, header: Seq
 
 
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
-    """The moves that the machine is told, so that it exposes `path`, in as many passes as wanted.
+    """The moves to command so that the machine exposes `path`, in as many passes as given.
 
-    Where its power does not follow the speed, ours does; where head or laser come late, they are told early.
+    Where its power does not follow the speed, ours does; where head or laser lag, they are commanded early.
     """
     machine = process.machine
     moves = convert.to_moves(path, machine, passes)
@@ -337,5 +337,5 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
 
 
 def exported(path: Toolpath, process: Process) -> Toolpath:
-    """The toolpath that the machine is told, one pass of it."""
+    """The toolpath that the machine is commanded, one pass of it."""
     return convert.from_moves(export(path, process), process.machine)

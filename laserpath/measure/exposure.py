@@ -23,7 +23,7 @@ from laserpath.types.results import Edges, Figures, Measurement
 
 _LISTED = 3
 _LOST = 0.05
-"""Of the outline or of the area, lost between command and execution: more is warned of."""
+"""Share of the outline or of the area lost in execution above which a warning says so."""
 _WAY_FWHM = 1 / 4
 """A way to full speed, v²/(2a), so short that braking does not matter: docs/resin.md."""
 

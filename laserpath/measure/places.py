@@ -34,13 +34,13 @@ from laserpath.types import Design
 from laserpath.types.results import Edges, Unprintable, at_exposure
 
 THRESHOLD_FWHM = 0.1
-"""Edges that are misplaced by more are named, unless another threshold is asked for."""
+"""Edge error in FWHM above which a place is named, unless another threshold is given."""
 
 _REACH_FWHM = 2.0
 _SLACK_FWHM = 0.01
 _LINK_FWHM = 0.75
 _NARROW_FWHM = 0.75
-"""What is narrower is told of as a feature or a gap, even at its corners."""
+"""Width in FWHM below which a place is a feature or a gap even at its corners; above it is a corner."""
 
 _KINDS = ("gap", "feature", "corner", "edge")
 

@@ -128,15 +128,15 @@ def limit_peak_speed(path: Toolpath, machine: Machine, share: float) -> Floats:
     """(N,) speed limit ÷ full speed: `share` of the peak in strokes far below the commanded speed."""
     moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
     peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:]
-    wanted = path.speed / min(machine.speed_max)
+    relative = path.speed / min(machine.speed_max)
     for first, last in runs(path.on):
         stroke = slice(first, last)
         reached = float((peak[stroke] / path.speed[stroke]).max())
         if reached < _REACHED:
             highest = peak[stroke].max() / min(machine.speed_max)
             cut = float(np.interp(reached, (_SHORT, _REACHED), (share, 1.0)))
-            wanted[stroke] = np.minimum(wanted[stroke], cut * highest)
-    return np.minimum(wanted, 1.0)
+            relative[stroke] = np.minimum(relative[stroke], cut * highest)
+    return np.minimum(relative, 1.0)
 
 
 def _durations(path: Toolpath, machine: Machine) -> Floats:

@@ -140,9 +140,9 @@ class _Trial:
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
         return cls(best.toolpath, settings, strokes, regions.at(middles), score)
 
-    def strokes_of(self, wanted: Bools) -> list[Floats]:
-        """The strokes of some regions; wanted: (regions,) whether to take each."""
-        return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if wanted[region]]
+    def strokes_of(self, chosen: Bools) -> list[Floats]:
+        """The strokes of some regions; chosen: (regions,) whether to take each."""
+        return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if chosen[region]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ class _Regions:
     def at(self, xy: Floats) -> Indices:
         """(K,) the region nearest to each point; xy: (K, 2) mm."""
         columns, rows = np.rint(self.target.grid.to_pixels(xy)).astype(np.int64).T
-        found: Indices = self.nearest[rows, columns]
-        return found
+        regions: Indices = self.nearest[rows, columns]
+        return regions
 
     def times(self, path: Toolpath, process: Process) -> Floats:
         """(regions,) s, write time of each region's strokes and the travels to them, without link limits."""

@@ -183,8 +183,8 @@ class Unprintable:
     width: of the gap or feature at its narrowest, mm; None of corners and edges.
     error: the largest |EPE| with its sign, mm, + is outside; of what is lost as far as it is known, 2 FWHM.
     samples: (n,) indices into the edges.  exposure: at which relative dose.
-    capped: whether no edge was found as far as it was looked for: the error is at least what it says.
-    decimals: of mm, that its spot is told with.
+    capped: whether no edge was found within the search distance, so that the error is at least the given one.
+    decimals: of mm, that its place is printed with.
     """
 
     kind: str

@@ -45,6 +45,6 @@ class DefocusTerm:
         energy = self.strength * line_energy
         points = self.model.points(xy, energy)
         loss, slope = self.objective.at_contrast(contrast)(self.model.spread(points))
-        found = self.model.pull(points, slope, xy, energy)
-        per_line = self.weight * self.strength * found.line_energy
-        return self.weight * loss, PathGradient(self.weight * found.xy, per_line)
+        gradient = self.model.pull(points, slope, xy, energy)
+        per_line = self.weight * self.strength * gradient.line_energy
+        return self.weight * loss, PathGradient(self.weight * gradient.xy, per_line)

@@ -127,7 +127,7 @@ class Objective:
     def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
         """The sum of some rows, its slope written to `slope`."""
         number = u.dtype.type
-        wanted = self.target.coverage[rows].astype(u.dtype)
+        coverage = self.target.coverage[rows].astype(u.dtype)
         e = np.exp(u * number(-self.contrast / 10))
         e4 = np.square(np.square(e))
         power = number(np.exp(self.contrast)) * np.square(e4) * e
@@ -136,7 +136,7 @@ class Objective:
         np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
         for d, weight in DOSE_WINDOW:
             cured = 1 / (1 + power)
-            error = cured - wanted
+            error = cured - coverage
             loss += weight * float(np.vdot(error, error))
             error *= number(2 * self.scale * weight * self.contrast * d)
             error *= cured

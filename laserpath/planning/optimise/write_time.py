@@ -51,9 +51,9 @@ class WriteTimeTerm:
             speed=np.concatenate([[min(self.machine.rapid_speed)], self.speed]),
             rapid=rapid,
         )
-        found = gcode.motion.time_gradient(moves, unhindered(self.machine))
+        gradient = gcode.motion.time_gradient(moves, unhindered(self.machine))
         scale = self.weight / self.unit
-        return scale * found.time, scale * found.xy[1:]
+        return scale * gradient.time, scale * gradient.xy[1:]
 
 
 def share_of_peak(time_weight: float) -> float:
