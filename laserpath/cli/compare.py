@@ -102,7 +102,7 @@ def _cell(line: Line, k: int, fwhm: float) -> str:
     """`✓ 2.9 µm (0.029) × 0.1`"""
     import math
 
-    from laserpath.report.rows import number
+    from laserpath.report.numbers import number
     from laserpath.simulation.words import cell
 
     ratio = line.ratios[k]

@@ -185,7 +185,9 @@ def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
 def tolerance_missed(found: Simulation) -> str:
     """By how much the tolerance is missed."""
     from laserpath import optics
-    from laserpath.report import rows
+    from laserpath.report import figure_table
 
-    missed = rows.tolerance_missed(found.epe_p95, found.within or 0.0, optics.fwhm(found.process.spot))
+    missed = figure_table.tolerance_missed(
+        found.epe_p95, found.within or 0.0, optics.fwhm(found.process.spot)
+    )
     return f"tolerance missed by {found.name}: {missed}"

@@ -65,7 +65,7 @@ class Talk:
 
 def expected(forecast: Forecast) -> str:
     """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: within a factor of 3."""
-    from laserpath.report.rows import number
+    from laserpath.report.numbers import number
 
     return (
         f"about {rough(forecast.plan_seconds)} to plan, with "
@@ -127,7 +127,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
 
     from laserpath import optics
     from laserpath.report.faults import rounded
-    from laserpath.report.rows import means_explained
+    from laserpath.report.figure_table import means_explained
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
@@ -160,7 +160,8 @@ def _columns(plan: Plan) -> tuple[Figures, Figures, Figures]:
 
 def _cell(key: str, figures: Figures, fwhm: float) -> str:
     """A figure with its unit; lengths in µm and FWHM."""
-    from laserpath.report.rows import ROWS, at_least, duration, number
+    from laserpath.report.figure_table import ROWS, at_least
+    from laserpath.report.numbers import duration, number
 
     row = ROWS[key]
     if key == "write_time":
@@ -175,7 +176,7 @@ def _cell(key: str, figures: Figures, fwhm: float) -> str:
 
 def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
-    from laserpath.report.rows import area, percent
+    from laserpath.report.numbers import area, percent
 
     figures, wanted = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
@@ -188,8 +189,8 @@ def what_cures(plan: Plan) -> str:
 def at_best(plan: Plan, limit: Limit) -> str:
     """`Limit of this spot: 4.1 µm (0.041) on average, 20 of 1816 edges missing; plan: 1.3 ×`."""
     from laserpath import optics
-    from laserpath.report.reach import times_the_limit
-    from laserpath.report.rows import number
+    from laserpath.report.numbers import number
+    from laserpath.report.optimum import times_the_limit
 
     fwhm = optics.fwhm(plan.process.spot)
     return (
@@ -223,10 +224,10 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 def tolerance_missed(plan: Plan) -> str:
     """By how much the tolerance is missed."""
     from laserpath import optics
-    from laserpath.report import rows
+    from laserpath.report import figure_table
 
     limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
-    return f"tolerance missed: {rows.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
+    return f"tolerance missed: {figure_table.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
@@ -266,7 +267,7 @@ def _dose_key(order: int) -> str:
 def _limit(limit: Limit) -> dict[str, Any]:
     """Figures of the unconstrained optimum, and sentences on what cannot be printed."""
     from laserpath.measure import summary
-    from laserpath.report.reach import ROWS_OF_LIMIT
+    from laserpath.report.optimum import ROWS_OF_LIMIT
 
     figures = _plain(limit.figures)
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}

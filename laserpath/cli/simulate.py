@@ -80,7 +80,7 @@ def summary(found: Simulation, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.rows import means_explained
+    from laserpath.report.figure_table import means_explained
     from laserpath.simulation.page import another_power, what_it_is
     from laserpath.simulation.words import LABELS, cell
 

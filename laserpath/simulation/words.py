@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from laserpath.report.rows import area, at_least, duration, number
+from laserpath.report.figure_table import at_least
+from laserpath.report.numbers import area, duration, number
 
 LABELS = {
     "epe_mean": "Edge error, mean",

@@ -9,28 +9,29 @@ from matplotlib.colors import Normalize
 from laserpath.base.arrays import Floats
 from laserpath.planning.relief.walk import ReliefPlan
 from laserpath.planning.relief.words import in_words
-from laserpath.report import render_exposure
+from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
-from laserpath.report.payload import Exposed
 
 _TITLES = ("wanted", "as executed", "error")
 
 
 def page(plan: ReliefPlan) -> str:
     """The report as the text of one HTML file."""
-    exposed = Exposed(plan.toolpath, plan.run, plan.grid, plan.dose, plan.process, plan.design)
-    return render_exposure(
-        exposed,
+    exposed = ExposedProgram(plan.toolpath, plan.run, plan.grid, plan.dose, plan.process, plan.design)
+    text = PageText(
         name=plan.relief.name,
         warnings=plan.warnings,
         answers=[("How near it comes to what is wanted", in_words(plan))],
-        extra=[
-            ("Wanted, and as executed", maps(plan), "Maps of what is wanted and of what comes.", unit(plan))
+        pictures=[
+            Picture.from_png(
+                "Wanted, and as executed", maps(plan), "Maps of what is wanted and of what comes.", unit(plan)
+            )
         ],
-        program_header=plan.program_header,
+        header=plan.program_header,
         project=plan.project,
         headline=in_words(plan).split(";")[0] + ".",
     )
+    return render_exposure(exposed, text)
 
 
 def unit(plan: ReliefPlan) -> str:

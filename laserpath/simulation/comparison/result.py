@@ -13,7 +13,7 @@ from laserpath import optics
 from laserpath.base import files
 from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
-from laserpath.report.rows import ROWS
+from laserpath.report.figure_table import ROWS
 from laserpath.simulation import Choices, Simulation, simulate
 from laserpath.types import Design, Process, Settings
 
