@@ -232,20 +232,20 @@ def _in_profile(setting: str) -> str:
 
 def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
     """What the controller makes of the plan: steps, braking, and the number of moves."""
-    executed, machine = data.report.executed.figures, data.process.machine
+    motion, machine = data.report.executed.motion, data.process.machine
     yield from _on_braking(data, level)
-    if not data.planned and executed.segment_rate > 1.001 * machine.segment_rate:
+    if not data.planned and motion.segment_rate > 1.001 * machine.segment_rate:
         yield Advice(
             "link",
-            f"The program has up to {executed.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
+            f"The program has up to {motion.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
             "that the link keeps up with",
             "a lower feed, with less power, needs fewer",
             (Change("feed", -1),),
         )
-    if executed.write_time > 2 * executed.ideal_time and executed.write_time > _LONG:
+    if motion.write_time > 2 * motion.ideal_time and motion.write_time > _LONG:
         yield Advice(
             "bends",
-            f"The controller needs {executed.write_time / max(executed.ideal_time, 1e-9):.1f} times the "
+            f"The controller needs {motion.write_time / max(motion.ideal_time, 1e-9):.1f} times the "
             "ideal time, because of bends and short moves",
             "if the machine can, a larger acceleration_mm_per_s2 in its profile saves much of it",
             (Change("acceleration_mm_per_s2", 1),),
@@ -303,7 +303,8 @@ def _on_quality(data: PageData, level: str) -> Iterator[Advice]:
     """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
     if data.settings is None or data.settings.max_epe_fwhm is not None:
         return
-    at, figures = QUALITIES.index(data.settings.quality), data.report.executed.figures
+    at, executed = QUALITIES.index(data.settings.quality), data.report.executed
+    figures, motion = executed.figures, executed.motion
     worth = figures.epe_mean > _WORTH_FWHM and not optimum.reached(data.report)
     if level == "fair" and at + 1 < len(QUALITIES) and worth:
         better = QUALITIES[at + 1]
@@ -315,10 +316,10 @@ def _on_quality(data: PageData, level: str) -> Iterator[Advice]:
             f"--quality {better} takes more of it for edges truer on average{worst}",
             (Change("--quality", 1),),
         )
-    elif level == "good" and at > 0 and figures.write_time > _VERY_LONG:
+    elif level == "good" and at > 0 and motion.write_time > _VERY_LONG:
         yield Advice(
             "faster",
-            f"If {duration(figures.write_time)} is too long",
+            f"If {duration(motion.write_time)} is too long",
             f"--quality {QUALITIES[at - 1]} writes faster at the cost of the edge; --max-epe LENGTH takes as "
             "little as keeps that tolerance",
             (Change("--quality", -1),),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
 from laserpath.report.worst_places import Place, worst_places
 from laserpath.types import Design, Grid, Process, Settings, Toolpath
-from laserpath.types.results import Edges, Figures, Inspection, Report
+from laserpath.types.results import Edges, Inspection, Report
 
 _GOOD_FWHM = 0.15
 """Tolerance of the edge, in FWHM, where the user gave none. A larger one lets more plans pass as good."""
@@ -39,11 +39,11 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the table of figures. note: under the title."""
+    """One column of the table of figures. note: under the title.  figures: as `Measurement.as_dict` names them."""
 
     title: str
     note: str
-    figures: Figures
+    figures: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +172,7 @@ class PageData:
     def lost(self) -> Lost | None:
         """What the controller loses of the plan, if that is much."""
         report = self.report
-        return lost_in_motion(
-            report.planned.figures, report.executed.figures, self.toolpath, self.design, self.process
-        )
+        return lost_in_motion(report.planned, report.executed, self.toolpath, self.design, self.process)
 
     def micrometres(self, fwhms: float) -> str:
         """A length given in FWHM, as text in µm."""

@@ -8,7 +8,7 @@ the viewer's numbers are JSON without a '<'.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -25,7 +25,7 @@ from laserpath.report.provenance import records, versions
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst_places import Place, marked
-from laserpath.types.results import Figures, Limit, Report
+from laserpath.types.results import Limit, PrintFigures, Report
 
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
 """The viewer's scripts, in the order in which the page holds them."""
@@ -76,7 +76,7 @@ def page(exposed: ExposedProgram, data: PageData | None, verdict: Verdict, text:
         decimals=decimals(optics.fwhm(exposed.process.spot)),
         faults=faults.listed(data.inspection, data.fwhm) if data else ((), 0),
         rounded=faults.rounded(data.inspection, data.fwhm) if data else "",
-        means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in text.columns),
+        means_explained=means_explained((c.note.capitalize(), c.figures) for c in text.columns),
         payload=numbers.text, notes=numbers.notes,
         rates=RATES,
         styles=templates.text("page.css") + templates.text("viewer.css"),
@@ -88,9 +88,9 @@ def planned_page(exposed: ExposedProgram, data: PageData, text: PageText) -> str
     """The page of a plan, compared with the curve that it started from."""
     report = data.report
     columns = (
-        Column("starting curve", "best single power", report.start.figures),
-        Column("planned", "as commanded", report.commanded.figures),
-        Column("planned", "as executed", report.executed.figures),
+        Column("starting curve", "best single power", report.start.as_dict()),
+        Column("planned", "as commanded", report.commanded.as_dict()),
+        Column("planned", "as executed", report.executed.as_dict()),
     )
     return page(exposed, data, judge(data), replace(text, columns=columns))
 
@@ -115,14 +115,14 @@ def _cells(row: Row, columns: Sequence[Column], data: PageData) -> dict[str, Any
     return {"row": row, "cells": _texts(row, figures, data.fwhm), "trend": trend}
 
 
-def _texts(row: Row, columns: Sequence[Figures], fwhm: float) -> list[tuple[str, str]]:
+def _texts(row: Row, columns: Sequence[Mapping[str, float]], fwhm: float) -> list[tuple[str, str]]:
     """(number, the same in µm if it is a length) for each column."""
     return [(row.text(f), row.micrometres(f, fwhm)) for f in columns]
 
 
 def _limit(data: PageData, limit: Limit) -> dict[str, Any]:
     """The section on what no path could print: sentences, figures, and a picture if there is such a place."""
-    columns = [limit.figures, data.report.scored.figures]
+    columns = [limit.figures.as_dict(), data.report.scored.as_dict()]
     return {
         "sentences": optimum.unprintable_in_words(limit),
         "rows": [(ROWS[key], _texts(ROWS[key], columns, data.fwhm)) for key in optimum.ROWS_OF_LIMIT],
@@ -132,7 +132,7 @@ def _limit(data: PageData, limit: Limit) -> dict[str, Any]:
 
 def _trend(row: Row, report: Report) -> str:
     """'better' or 'worse' if the figure differs from the starting curve's by more than 1 %, else ''."""
-    before, after = row.value(report.start.figures), row.value(report.scored.figures)
+    before, after = row.value(report.start.as_dict()), row.value(report.scored.as_dict())
     if not row.better or abs(after - before) <= 0.01 * max(abs(before), abs(after)):
         return ""
     return "better" if (after < before) == (row.better == "low") else "worse"
@@ -151,5 +151,5 @@ def _tolerance(data: PageData) -> str:
     )
 
 
-def _p95(figures: Figures) -> str:
+def _p95(figures: PrintFigures) -> str:
     return f"{at_least('epe_p95', figures.epe_p95)}{figures.epe_p95:.3g}"

@@ -46,12 +46,11 @@ def judge(data: PageData) -> Verdict:
     """The verdict on a plan."""
     level = _level(data)
     advice = tuple(one.sentence for one in advise(data, level))
-    executed = data.report.executed.figures
     word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
     first = [_edge_in_short(data), _misses_in_short(data)]
     if data.inspection.faults:
         first.reverse()
-    parts = [*first, _burnt_in_short(data), f"{duration(executed.write_time)} to write"]
+    parts = [*first, _burnt_in_short(data), f"{duration(data.report.executed.motion.write_time)} to write"]
     headline = f"{word}: " + ", ".join(p for p in parts if p) + "."
     answers = [
         (f"What will {data.done}", _what(data)),
@@ -182,17 +181,17 @@ def _where(data: PageData) -> str:
 
 
 def _how_long(data: PageData) -> str:
-    figures, start = data.report.executed.figures, data.report.start.figures
-    text = f"{duration(figures.write_time)}"
+    motion, start = data.report.executed.motion, data.report.start.motion
+    text = f"{duration(motion.write_time)}"
     if data.settings:
         passes = data.settings.passes
         text += f" for {passes} passes" if passes > 1 else ""
         text += f" at {data.settings.quality} quality"
     text += (
-        f": {number(figures.write_length)} mm with the laser on, {number(figures.travel_length)} mm of travel"
+        f": {number(motion.write_length)} mm with the laser on, {number(motion.travel_length)} mm of travel"
     )
     if start.write_time > 0:
-        change = figures.write_time / start.write_time - 1
+        change = motion.write_time / start.write_time - 1
         than = "less" if change < 0 else "more"
         text += f"; {abs(100 * change):.0f} % {than} than the starting curve" if abs(change) >= 0.01 else ""
     return text + "."
