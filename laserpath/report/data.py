@@ -39,7 +39,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the table of figures. note: under the title.  figures: as `Measurement.as_dict` names them."""
+    """One column of the table of figures. note: under its title.  figures: as in `Measurement.as_dict`."""
 
     title: str
     note: str

@@ -9,8 +9,14 @@ import shapely
 from exposures import Job, make_job
 
 from laserpath.report import PageText, render
-from laserpath.report.figure_table import ROWS, at_least, mean_explained, means_explained, tolerance_missed
-from laserpath.simulation.words import cell
+from laserpath.report.figure_table import (
+    ROWS,
+    at_least,
+    cell,
+    mean_explained,
+    means_explained,
+    tolerance_missed,
+)
 from laserpath.types import Design
 from laserpath.types.results import EPE_CAP_FWHM
 

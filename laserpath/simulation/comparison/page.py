@@ -11,7 +11,7 @@ from jinja2 import Template
 
 from laserpath import optics
 from laserpath.report import Picture, pictures, templates
-from laserpath.report.figure_table import ROWS, means_explained
+from laserpath.report.figure_table import ROWS, cell, means_explained
 from laserpath.report.numbers import duration, number
 from laserpath.report.provenance import records, versions
 from laserpath.report.toolpath_svg import printable
@@ -20,7 +20,6 @@ from laserpath.simulation.comparison.pictures import difference, errors
 from laserpath.simulation.comparison.result import Comparison, Line
 from laserpath.simulation.page import another_power, exposed, what_it_is
 from laserpath.simulation.view import Box, joined
-from laserpath.simulation.words import LABELS, MEANINGS, cell
 
 
 @cache
@@ -98,8 +97,8 @@ def _rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
             (cell(line.key, {line.key: value}, fwhm), _times(ratio) if k else "", k in line.best)
             for k, (value, ratio) in enumerate(zip(line.values, line.ratios, strict=True))
         ]
-        meaning = MEANINGS[line.key] if line.key in MEANINGS else ROWS[line.key].meaning
-        yield {"label": LABELS[line.key], "meaning": meaning, "cells": cells}
+        row = ROWS[line.key]
+        yield {"label": row.name, "meaning": row.meaning, "cells": cells}
 
 
 def _times(ratio: float) -> str:
