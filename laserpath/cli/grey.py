@@ -50,7 +50,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     plan = plan_layout(layout, listen)
     frame, save_project = job.given["frame"], job.given["save_project"]
     job.check()
-    written = plan.write(job.folder, frame=frame, save_project=save_project)
+    written = plan.write(job.folder, frame=frame, project=save_project)
     return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from laserpath import Figures, Plan
+    from laserpath import Measurement, Plan
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
     from laserpath.types.results import Limit
@@ -137,12 +137,12 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     for heading in columns:
         table.add_column(heading, justify="right")
     for key, label in _ROWS.items():
-        table.add_row(label, *(_cell(key, figures, fwhm) for figures in columns.values()))
+        table.add_row(label, *(_cell(key, one.as_dict(), fwhm) for one in columns.values()))
     console = Console(highlight=False, markup=False)
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
     console.print(plan.verdict[1], soft_wrap=True)
     console.print(table)
-    for name, why in means_explained((name, figures.as_dict()) for name, figures in columns.items()):
+    for name, why in means_explained((name, one.as_dict()) for name, one in columns.items()):
         console.print(f"{name.capitalize()}: {why}", soft_wrap=True)
     if why := rounded(plan.report.inspection, fwhm):
         console.print(f"As executed: {why}", soft_wrap=True)
@@ -153,20 +153,19 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
 
 
-def _columns(plan: Plan) -> tuple[Figures, Figures, Figures]:
-    report = plan.report
-    return report.start.figures, report.commanded.figures, report.executed.figures
+def _columns(plan: Plan) -> tuple[Measurement, Measurement, Measurement]:
+    return plan.report.start, plan.report.commanded, plan.report.executed
 
 
-def _cell(key: str, figures: Figures, fwhm: float) -> str:
+def _cell(key: str, figures: Mapping[str, Any], fwhm: float) -> str:
     """A figure with its unit; lengths in µm and FWHM."""
     from laserpath.report.rows import ROWS, at_least, duration, number
 
     row = ROWS[key]
     if key == "write_time":
-        return duration(figures.write_time)
+        return duration(figures["write_time"])
     if key == "missing_edges":
-        return f"{figures.missing_edges} of {figures.samples}"
+        return f"{figures['missing_edges']} of {figures['samples']}"
     if row.lengths:
         value = row.value(figures)
         return f"{at_least(key, value)}{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
@@ -191,10 +190,10 @@ def at_best(plan: Plan, limit: Limit) -> str:
     from laserpath.report.reach import times_the_limit
     from laserpath.report.rows import number
 
-    fwhm = optics.fwhm(plan.process.spot)
+    figures, fwhm = limit.figures.as_dict(), optics.fwhm(plan.process.spot)
     return (
-        f"Limit of this spot: {_cell('epe_mean', limit.figures, fwhm)} on average, "
-        f"{_cell('missing_edges', limit.figures, fwhm)} edges missing; "
+        f"Limit of this spot: {_cell('epe_mean', figures, fwhm)} on average, "
+        f"{_cell('missing_edges', figures, fwhm)} edges missing; "
         f"plan: {number(times_the_limit(plan.report), 2)} × as {plan.report.scored_as}"
     )
 
@@ -230,10 +229,10 @@ def tolerance_missed(plan: Plan) -> str:
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
-    """Figures and files as JSON. Lengths are in FWHM where `Figures` says so; NaN becomes null."""
+    """Figures and files as JSON. Lengths are in FWHM where `PrintFigures` says so; NaN becomes null."""
     from laserpath import optics
 
-    start, commanded, executed = (_plain(figures) for figures in _columns(plan))
+    start, commanded, executed = (_plain(one.as_dict()) for one in _columns(plan))
     process = plan.process
     content = {
         "design": plan.design.name,
@@ -268,14 +267,16 @@ def _limit(limit: Limit) -> dict[str, Any]:
     from laserpath.measure import summary
     from laserpath.report.reach import ROWS_OF_LIMIT
 
-    figures = _plain(limit.figures)
+    figures = _plain(limit.figures.as_dict())
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}
 
 
-def _plain(figures: Figures) -> dict[str, float | int | list[str] | None]:
+def _plain(figures: Mapping[str, Any]) -> dict[str, float | int | list[str] | None]:
     """Plain Python numbers, None if not finite; `epe_capped` names the figures that are lower bounds."""
+    from laserpath.types.results import is_capped
+
     numbers = {
         name: (int(value) if isinstance(value, int) else float(value)) if math.isfinite(value) else None
-        for name, value in figures.as_dict().items()
+        for name, value in figures.items()
     }
-    return {**numbers, "epe_capped": list(figures.epe_capped)}
+    return {**numbers, "epe_capped": [name for name, value in figures.items() if is_capped(name, value)]}

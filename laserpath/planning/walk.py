@@ -161,7 +161,7 @@ def plan(
     wanted = None if shipped.power_follows else expose(solution.toolpath, design, target, process).commanded
     found = inspect(executed, design, optics.fwhm(spot), resin.critical_dose)
     edgeless = missing(found.edges or executed.edges, optics.fwhm(spot))
-    lost = lost_in_motion((wanted or commanded).figures, executed.figures, shipped.path, design, process)
+    lost = lost_in_motion(wanted or commanded, executed, shipped.path, design, process)
     result = Report(
         commanded=commanded,
         executed=executed,

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.types import Design, Process, Settings, Toolpath
-from laserpath.types.results import Figures, Measurement, Report
+from laserpath.types.results import Measurement, Report
 
 if TYPE_CHECKING:
     from laserpath.report.payload import Exposed
@@ -85,7 +85,7 @@ def render_exposure(
     executed: Measurement | None = None,
     warnings: Sequence[str] = (),
     answers: Sequence[tuple[str, str]] = (),
-    columns: Sequence[tuple[str, str, Figures]] = (),
+    columns: Sequence[tuple[str, str, Mapping[str, float]]] = (),
     extra: Sequence[tuple[str, bytes, str, str]] = (),
     program_header: Sequence[str] = (),
     project: str = "",

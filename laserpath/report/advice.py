@@ -236,7 +236,7 @@ def _in_profile(setting: str) -> str:
 def _on_motion(facts: Facts, level: str) -> Iterator[Advice]:
     """What the controller makes of the plan: steps, braking, and how many moves it is sent."""
     commanded, executed = facts.report.planned.figures, facts.report.executed.figures
-    machine, over = facts.process.machine, facts.process.resin.over_dose
+    machine, over, motion = facts.process.machine, facts.process.resin.over_dose, facts.report.executed.motion
     now, told = (facts.micrometres(figures.epe_mean) for figures in (executed, commanded))
     error = f"{now} on average instead of {told}"
     coarse = machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * facts.fwhm
@@ -258,18 +258,18 @@ def _on_motion(facts: Facts, level: str) -> Iterator[Advice]:
             f"the resin's limit of {over:g} ×",
             *_calmer(facts),
         )
-    if not facts.planned and executed.segment_rate > 1.001 * machine.segment_rate:
+    if not facts.planned and motion.segment_rate > 1.001 * machine.segment_rate:
         yield Advice(
             "link",
-            f"The program has up to {executed.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
+            f"The program has up to {motion.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
             "that the link keeps up with",
             "a lower feed, with less power, needs fewer",
             (Change("feed", -1),),
         )
-    if executed.write_time > 2 * executed.ideal_time and executed.write_time > _LONG:
+    if motion.write_time > 2 * motion.ideal_time and motion.write_time > _LONG:
         yield Advice(
             "bends",
-            f"The controller needs {executed.write_time / max(executed.ideal_time, 1e-9):.1f} times the "
+            f"The controller needs {motion.write_time / max(motion.ideal_time, 1e-9):.1f} times the "
             "ideal time, because of bends and short moves",
             "if the machine can, a larger acceleration_mm_per_s2 in its profile saves much of it",
             (Change("acceleration_mm_per_s2", 1),),
@@ -314,10 +314,10 @@ def _on_quality(facts: Facts, level: str) -> Iterator[Advice]:
             f"--quality {better} takes more of it for edges truer on average{worst}",
             (Change("--quality", 1),),
         )
-    elif level == "good" and at > 0 and figures.write_time > _VERY_LONG:
+    elif level == "good" and at > 0 and facts.report.executed.motion.write_time > _VERY_LONG:
         yield Advice(
             "faster",
-            f"If {duration(figures.write_time)} is too long",
+            f"If {duration(facts.report.executed.motion.write_time)} is too long",
             f"--quality {QUALITIES[at - 1]} writes faster at the cost of the edge; --max-epe LENGTH takes as "
             "little as keeps that tolerance",
             (Change("--quality", -1),),

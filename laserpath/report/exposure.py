@@ -35,8 +35,8 @@ def exposure_page(
     if design is None or commanded is None or executed is None:
         return page(replace(exposed, design=None, edges=None), None, _plain(exposed, told), told)
     columns = (
-        Column("this program", "as commanded", commanded.figures),
-        Column("this program", "as executed", executed.figures),
+        Column("this program", "as commanded", commanded.as_dict()),
+        Column("this program", "as executed", executed.as_dict()),
         *told.columns,
     )
     report = Report(commanded, executed, start=executed, warnings=tuple(told.warnings))

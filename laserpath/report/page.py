@@ -8,7 +8,7 @@ user's files is escaped by the template engine, or is JSON without a '<'.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -28,7 +28,7 @@ from laserpath.report.toolpath_svg import printable
 from laserpath.report.verdict import Facts, Verdict, judge
 from laserpath.report.worst import Place, marked, worst_places
 from laserpath.types import Design, Process, Settings, Toolpath
-from laserpath.types.results import Figures, Limit, Report
+from laserpath.types.results import Limit, PrintFigures, Report
 
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
 """Of the viewer, in this order."""
@@ -39,11 +39,11 @@ RATES = tuple(f"{one * 10.0**ten:g}" for ten in range(-2, 4) for one in (1, 2, 5
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the table of figures."""
+    """One column of the table of figures. figures: by name, as `Measurement.as_dict` has them."""
 
     title: str
     note: str
-    figures: Figures
+    figures: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def page(exposed: Exposed, facts: Facts | None, verdict: Verdict, told: Told) ->
         decimals=decimals(optics.fwhm(exposed.process.spot)),
         faults=faults.listed(facts.inspection, facts.fwhm) if facts else ((), 0),
         rounded=faults.rounded(facts.inspection, facts.fwhm) if facts else "",
-        means_explained=means_explained((c.note.capitalize(), c.figures.as_dict()) for c in told.columns),
+        means_explained=means_explained((c.note.capitalize(), c.figures) for c in told.columns),
         payload=numbers.text, notes=numbers.notes,
         rates=RATES,
         styles=_file("page.css") + _file("viewer.css"),
@@ -141,9 +141,9 @@ def planned_page(exposed: Exposed, facts: Facts, told: Told) -> str:
     """The page of a plan, next to the curve that it started from."""
     report = facts.report
     columns = (
-        Column("starting curve", "best single power", report.start.figures),
-        Column("planned", "as commanded", report.commanded.figures),
-        Column("planned", "as executed", report.executed.figures),
+        Column("starting curve", "best single power", report.start.as_dict()),
+        Column("planned", "as commanded", report.commanded.as_dict()),
+        Column("planned", "as executed", report.executed.as_dict()),
     )
     return page(exposed, facts, judge(facts), replace(told, columns=columns))
 
@@ -166,14 +166,14 @@ def _cells(row: Row, columns: Sequence[Column], facts: Facts) -> dict[str, Any]:
     return {"row": row, "cells": _texts(row, figures, facts.fwhm), "trend": trend}
 
 
-def _texts(row: Row, columns: Sequence[Figures], fwhm: float) -> list[tuple[str, str]]:
+def _texts(row: Row, columns: Sequence[Mapping[str, float]], fwhm: float) -> list[tuple[str, str]]:
     """(number, the same in µm or nothing) of each column."""
     return [(row.text(f), row.micrometres(f, fwhm)) for f in columns]
 
 
 def _limit(facts: Facts, limit: Limit) -> dict[str, Any]:
     """The section about what no path could print: sentences, figures, and a picture if there is a place."""
-    columns = [limit.figures, facts.report.scored.figures]
+    columns = [limit.figures.as_dict(), facts.report.scored.as_dict()]
     return {
         "sentences": reach.unprintable_in_words(limit),
         "rows": [(ROWS[key], _texts(ROWS[key], columns, facts.fwhm)) for key in reach.ROWS_OF_LIMIT],
@@ -183,7 +183,7 @@ def _limit(facts: Facts, limit: Limit) -> dict[str, Any]:
 
 def _trend(row: Row, report: Report) -> str:
     """'better' or 'worse' than the starting curve, by more than 1 %; else nothing."""
-    before, after = row.value(report.start.figures), row.value(report.scored.figures)
+    before, after = row.value(report.start.as_dict()), row.value(report.scored.as_dict())
     if not row.better or abs(after - before) <= 0.01 * max(abs(before), abs(after)):
         return ""
     return "better" if (after < before) == (row.better == "low") else "worse"
@@ -201,5 +201,5 @@ def _tolerance(facts: Facts) -> str:
     )
 
 
-def _p95(figures: Figures) -> str:
+def _p95(figures: PrintFigures) -> str:
     return f"{at_least('epe_p95', figures.epe_p95)}{figures.epe_p95:.3g}"

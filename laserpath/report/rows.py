@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from laserpath.types.results import EPE_CAP_FWHM, Figures, is_capped
+from laserpath.types.results import EPE_CAP_FWHM, is_capped
 
 _TINY = 1e-4
 _SMALL = 0.01
@@ -94,16 +94,16 @@ class Row:
     lengths: bool = False
     write: Callable[[float], str] = number
 
-    def value(self, figures: Figures) -> float:
+    def value(self, figures: Mapping[str, float]) -> float:
         """The bare number."""
-        return float(getattr(figures, self.key))
+        return float(figures[self.key])
 
-    def text(self, figures: Figures) -> str:
+    def text(self, figures: Mapping[str, float]) -> str:
         """The number as the table has it."""
         value = self.value(figures)
         return at_least(self.key, value) + self.write(value)
 
-    def micrometres(self, figures: Figures, fwhm: float) -> str:
+    def micrometres(self, figures: Mapping[str, float], fwhm: float) -> str:
         """The same length in µm, or nothing for what is no length."""
         value = self.value(figures)
         return (

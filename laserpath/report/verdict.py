@@ -81,9 +81,7 @@ class Facts:
     def lost(self) -> Lost | None:
         """What the controller loses of the plan, if that is much."""
         report = self.report
-        return lost_in_motion(
-            report.planned.figures, report.executed.figures, self.toolpath, self.design, self.process
-        )
+        return lost_in_motion(report.planned, report.executed, self.toolpath, self.design, self.process)
 
     def micrometres(self, fwhms: float) -> str:
         """A length in FWHM, in words."""
@@ -104,12 +102,11 @@ def judge(facts: Facts) -> Verdict:
     """The verdict on a plan."""
     level = _level(facts)
     advice = tuple(one.sentence for one in advise(facts, level))
-    executed = facts.report.executed.figures
     word = {"good": "Good", "fair": "Usable, with flaws", "poor": "This will not print as drawn"}[level]
     first = [_edge_in_short(facts), _misses_in_short(facts)]
     if facts.inspection.faults:
         first.reverse()
-    parts = [*first, _burnt_in_short(facts), f"{duration(executed.write_time)} to write"]
+    parts = [*first, _burnt_in_short(facts), f"{duration(facts.report.executed.motion.write_time)} to write"]
     headline = f"{word}: " + ", ".join(p for p in parts if p) + "."
     answers = [
         (f"What will {facts.done}", _what(facts)),
@@ -242,17 +239,17 @@ def _where(facts: Facts) -> str:
 
 
 def _how_long(facts: Facts) -> str:
-    figures, start = facts.report.executed.figures, facts.report.start.figures
-    text = f"{duration(figures.write_time)}"
+    motion, start = facts.report.executed.motion, facts.report.start.motion
+    text = f"{duration(motion.write_time)}"
     if facts.settings:
         passes = facts.settings.passes
         text += f" for {passes} passes" if passes > 1 else ""
         text += f" at {facts.settings.quality} quality"
     text += (
-        f": {number(figures.write_length)} mm with the laser on, {number(figures.travel_length)} mm of travel"
+        f": {number(motion.write_length)} mm with the laser on, {number(motion.travel_length)} mm of travel"
     )
     if start.write_time > 0:
-        change = figures.write_time / start.write_time - 1
+        change = motion.write_time / start.write_time - 1
         than = "less" if change < 0 else "more"
         text += f"; {abs(100 * change):.0f} % {than} than the starting curve" if abs(change) >= 0.01 else ""
     return text + "."

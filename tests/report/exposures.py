@@ -31,6 +31,10 @@ class Job:
     loss: Floats
 
 
+STILL = MotionFigures(0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
+"""Of an exposure without a program."""
+
+
 def exposure(design: Design, process: Process, level: float = 2.0, lost: Design | None = None) -> Measurement:
     """The measurement of a blurred exposure; `level`: dose inside in critical doses; `lost`: not exposed."""
     grid = grid_for(design, process.spot, 6)
@@ -40,7 +44,18 @@ def exposure(design: Design, process: Process, level: float = 2.0, lost: Design 
     dose, wide = (gaussian_filter(lit, k * width) * level * critical for k in (1, 1.15))
     edges = edge_errors(dose, grid, design, process.spot, critical)
     figures = cure_figures(dose, wide, edges, target, design, process.spot, critical)
-    return Measurement(figures, grid, dose, edges)
+    return Measurement(figures, STILL, grid, dose, edges)
+
+
+def with_figures(measured: Measurement, **figures: float) -> Measurement:
+    """The measurement with other figures, of print or motion."""
+    of_motion = {name: value for name, value in figures.items() if hasattr(measured.motion, name)}
+    of_print = {name: value for name, value in figures.items() if name not in of_motion}
+    return replace(
+        measured,
+        figures=replace(measured.figures, **of_print),
+        motion=replace(measured.motion, **of_motion),
+    )
 
 
 def blurred_limit(design: Design, process: Process, level: float = 2.0) -> Limit:
@@ -101,8 +116,7 @@ def with_times(exposed: Measurement, toolpath: Toolpath, slower: float) -> Measu
     motion = MotionFigures.along(
         toolpath, write_time=slower * ideal, lines=len(toolpath) + 12, segment_rate=123.0
     )
-    figures = replace(exposed.figures, **motion.as_dict())
-    return replace(exposed, figures=figures)
+    return replace(exposed, motion=motion)
 
 
 def make_job(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from exposures import Job, make_job
+from exposures import Job, make_job, with_figures
 
 import laserpath
 from laserpath import Plan, Process, Settings, Spot
@@ -67,7 +67,7 @@ def at_lowest_power(plan: Plan) -> float:
 
 
 def executed(name: str) -> Callable[[Plan], float]:
-    return lambda plan: float(getattr(plan.report.executed.figures, name))
+    return lambda plan: float(plan.report.executed.as_dict()[name])
 
 
 @dataclass(frozen=True)
@@ -198,14 +198,14 @@ def test_lines_further_apart_leave_less() -> None:
 def test_more_acceleration_saves_the_time_of_bends() -> None:
     (slow, _), (quick, _) = foreign(0.12, 50, acceleration=20), foreign(0.12, 50, acceleration=80)
     assert "bends" in kinds(slow)
-    assert quick.report.executed.figures.write_time < 0.6 * slow.report.executed.figures.write_time
+    assert quick.report.executed.motion.write_time < 0.6 * slow.report.executed.motion.write_time
 
 
 def test_a_lower_feed_needs_fewer_moves_a_second() -> None:
     (quick, _), (calm, _) = foreign(0.12, 50, 0.03), foreign(0.12, 5, 0.03)
     assert "link" in kinds(quick)
     assert "link" not in kinds(calm)
-    assert calm.report.executed.figures.segment_rate < quick.report.executed.figures.segment_rate
+    assert calm.report.executed.motion.segment_rate < quick.report.executed.motion.segment_rate
 
 
 def variations() -> list[tuple[Facts, str]]:
@@ -220,7 +220,7 @@ def variations() -> list[tuple[Facts, str]]:
         bad = {"dose_max": dose, "epe_mean": 0.2 if braked else 0.01, "write_time": 400.0, "ideal_time": 90.0}
         report = replace(
             job.report,
-            executed=replace(executed, figures=replace(executed.figures, **bad)),
+            executed=with_figures(executed, **bad),
             commanded=replace(job.report.commanded, figures=replace(executed.figures, dose_max=dose)),
         )
         level_of = limits.power_max if power else limits.power_min
@@ -262,6 +262,6 @@ def test_what_advice_names_exists(all_advice: list[tuple[Advice, ...]]) -> None:
 def lost_sentence() -> str:
     """What is said of a plan that the controller loses."""
     job = make_job(SQUARE)
-    before = job.report.commanded.figures
-    after = replace(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
+    before = job.report.commanded
+    after = with_figures(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
     return str(lost_in_motion(before, after, job.toolpath, SQUARE, job.process))

@@ -582,7 +582,7 @@ def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path)
     )
     html = report.render_exposure(
         shown, name="plate.gcode", commanded=job.report.commanded, executed=made,
-        answers=(("Who wrote it", "Another tool."),), columns=(("other", "as executed", made.figures),),
+        answers=(("Who wrote it", "Another tool."),), columns=(("other", "as executed", made.as_dict()),),
     )  # fmt: skip
     seen = opened(browser, saved(html, folder, "judged"))
     assert seen.page.locator("#figures thead th").count() == 4
@@ -626,5 +626,5 @@ def test_the_report_of_a_real_plan(browser: Any, tmp_path: Path) -> None:
     seen = opened(browser, page.as_uri())
     assert seen.wrong == []
     # A line of unusual length on a slow link moves the clock a little, where the page was not told of it.
-    assert seen.state("total") == pytest.approx(plan.report.executed.figures.write_time, rel=0.02)
+    assert seen.state("total") == pytest.approx(plan.report.executed.motion.write_time, rel=0.02)
     seen.context.close()

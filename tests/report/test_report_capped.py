@@ -38,11 +38,11 @@ def test_only_what_is_at_the_cap_is_at_least_so_large(whole: Job, half_lost: Job
 
 
 def test_every_table_says_so(half_lost: Job) -> None:
-    figures = half_lost.report.executed.figures
+    figures = half_lost.report.executed.as_dict()
     row = ROWS["epe_max"]
     assert row.text(figures) == "≥ 2.00"
     assert row.micrometres(figures, 0.1) == "≥ 200 µm"
-    assert cell("epe_max", figures.as_dict(), 0.1) == "≥ 200 µm (2.0)"
+    assert cell("epe_max", figures, 0.1) == "≥ 200 µm (2.0)"
     assert not ROWS["epe_mean"].text(figures).startswith("≥")
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from exposures import STILL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
@@ -43,7 +44,7 @@ def measured(drawn: Design, lit: Design, level: float) -> Measurement:
     edges = edge_errors(dose, grid, drawn, PROCESS.spot, CRITICAL)
     at_corner = replace_first(edges, (AT, AT), (1.0, 0.0))
     figures = cure_figures(dose, dose, at_corner, rasterise(drawn, grid), drawn, PROCESS.spot, CRITICAL)
-    return Measurement(replace(figures, write_time=1.0, ideal_time=1.0), grid, dose, at_corner)
+    return Measurement(figures, replace(STILL, write_time=1.0, ideal_time=1.0), grid, dose, at_corner)
 
 
 def replace_first(edges: Edges, xy: tuple[float, float], normal: tuple[float, float]) -> Edges:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from exposures import make_job, rings
+from exposures import STILL, make_job, rings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
@@ -56,7 +56,7 @@ def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     edges = edge_errors(dose, grid, wanted, PROCESS.spot, CRITICAL)
     target = rasterise(wanted, grid)
     figures = cure_figures(dose, wide, edges, target, wanted, PROCESS.spot, CRITICAL)
-    return Measurement(replace(figures, write_time=10.0, ideal_time=9.0), grid, dose, edges)
+    return Measurement(figures, replace(STILL, write_time=10.0, ideal_time=9.0), grid, dose, edges)
 
 
 def inspected(drawn: Area, lit: Area, level: float = 2.0) -> Inspection:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from laserpath.report import pictures, reach, render
 from laserpath.types import Design, Process, Settings
-from laserpath.types.results import Figures, Limit, Report
+from laserpath.types.results import Limit, PrintFigures, Report
 
 FWHM = Process().spot.fwhm
 GAP = 0.15 * FWHM
@@ -142,7 +142,7 @@ def test_times_the_limit(close: Job, plan: float, best: float, times: float) -> 
 
 @pytest.mark.usefixtures("unillustrated")
 def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> None:
-    fair: Figures = exposure(bars(3 * FWHM), Process()).figures
+    fair: PrintFigures = exposure(bars(3 * FWHM), Process()).figures
     fair = replace(fair, epe_mean=0.1, epe_p95=0.2, missing_edges=0)
 
     def advised(best: float) -> bool:

@@ -16,7 +16,7 @@ from exposures import Job, make_job
 from laserpath.report import render
 from laserpath.report.rows import ROWS, area, duration, number
 from laserpath.types import Design, Process, Resin, Settings, Toolpath
-from laserpath.types.results import Figures
+from laserpath.types.results import MotionFigures, PrintFigures
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
@@ -120,11 +120,11 @@ def test_pictures_are_png_with_a_text_for_who_cannot_see_them(page: Reader) -> N
 
 
 def test_table_has_every_figure_of_each_column(job: Job, page: Reader) -> None:
-    assert set(ROWS) == {f.name for f in fields(Figures)}
+    assert set(ROWS) == {f.name for record in (PrintFigures, MotionFigures) for f in fields(record)}
     table = {row[0].split("\n")[0].strip(): row[1:] for row in page.rows["figures"] if len(row) == 4}
     columns = [job.report.start, job.report.commanded, job.report.executed]
     for row in ROWS.values():
-        texts = [row.text(c.figures) for c in columns]
+        texts = [row.text(c.as_dict()) for c in columns]
         words = [len(text.split()) for text in texts]  # areas have their units with them
         written = [" ".join(c.split()[:n]) for c, n in zip(table[row.label], words, strict=True)]
         assert written == texts
@@ -171,7 +171,7 @@ def test_worst_places_are_listed_worst_first_with_a_reason(page: Reader) -> None
 
 def test_verdict_says_time_and_what_to_change(job: Job, page: Reader) -> None:
     text = page.text.replace("\u00a0", " ")
-    assert duration(job.report.executed.figures.write_time) + " to write" in text
+    assert duration(job.report.executed.motion.write_time) + " to write" in text
     assert "widen them, or focus to a smaller spot" in text
     assert "This will not print as drawn" in text
 

@@ -129,7 +129,7 @@ def _groups(comparison: Comparison) -> Iterator[tuple[str, list[Picture]]]:
     yield "Dose", [
         _picture(
             s.name, pictures.dose_map(exposed(s)), f"The dose of {s.name}.",
-            f"Largest {number(s.executed.light.dose_max)} × critical. White: the critical dose.",
+            f"Largest {number(s.executed.figures.dose_max)} × critical. White: the critical dose.",
         )
         for s in some
     ]  # fmt: skip
@@ -167,7 +167,7 @@ def _cured(simulation: Simulation) -> str:
     fwhm = optics.fwhm(simulation.process.spot)
     return (
         f"As executed: mean edge error {cell('epe_mean', measured.figures.as_dict(), fwhm)}, "
-        f"{duration(simulation.executed.light.write_time)}. Vermilion is too much, blue is missing."
+        f"{duration(simulation.executed.motion.write_time)}. Vermilion is too much, blue is missing."
     )
 
 

@@ -25,8 +25,8 @@ FIGURES = (
     "overcure", "undercure", "cured", "dose_max", "over_dosed", "write_time", "write_length",
     "travel_length", "toggles", "lines", "segment_rate",
 )  # fmt: skip
-"""In the order of the table: `results.Figures`, `simulation.Light`, and `epe_mean_tuned`, the mean edge error
-that the same path would have at its best power."""
+"""In the order of the table: `PrintFigures`, `DoseFigures`, `MotionFigures`, and `epe_mean_tuned`, the mean
+edge error that the same path would have at its best power."""
 
 _BETTER = {"epe_mean_tuned": "low", "over_dosed": "low", "cured": ""}
 _SAME = 0.01
