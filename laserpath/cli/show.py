@@ -1,4 +1,4 @@
-"""What the user sees of a plan: the forecast, the table of figures, or JSON."""
+"""Output of a plan in the terminal: messages, forecast, table of figures, JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from laserpath.types.results import Limit
 
 _LONG = 300.0
-"""s, write time from which the user is asked to check the size: a larger one asks less often."""
+"""s, write or plan time from which a warning doubts the size: a larger one warns less often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def too_long(forecast: Forecast) -> str:
     write, plan = forecast.write_seconds, forecast.plan_seconds
     if max(write, plan) < _LONG:
         return ""
-    what = "the size, and what the line above says of the machine," if forecast.notes else "the size"
-    return f"about {rough(write)} to write and {rough(plan)} to plan: is {what} as meant?"
+    doubt = "the size, and what the line above says of the machine," if forecast.notes else "the size"
+    return f"about {rough(write)} to write and {rough(plan)} to plan: is {doubt} as meant?"
 
 
 def rough(seconds: float) -> str:
@@ -85,15 +85,15 @@ def in_short(design: Design) -> str:
     """`board: 42.1 × 30 mm, 120 shapes; from board.gbr`."""
     width, height = design.size
     shapes = len(design.area.geoms)
-    said = "; ".join(design.source)
+    source = "; ".join(design.source)
     return f"{design.name}: {width:.4g} × {height:.4g} mm, {shapes} shape{'s' * (shapes != 1)}" + (
-        f"; {said}" if said else ""
+        f"; {source}" if source else ""
     )
 
 
 @contextmanager
-def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
-    """A word and the time elapsed on stderr, during work of unknown length."""
+def busy(name: str, *, hidden: bool = False) -> Iterator[None]:
+    """Show the name of the work and the time elapsed on stderr, for work of unknown length."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -101,9 +101,9 @@ def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
     if hidden or not console.is_terminal:
         yield
         return
-    columns = (rich.SpinnerColumn(), rich.TextColumn(what), rich.TimeElapsedColumn())
+    columns = (rich.SpinnerColumn(), rich.TextColumn(name), rich.TimeElapsedColumn())
     with rich.Progress(*columns, console=console, transient=True) as bar:
-        bar.add_task(what, total=None)
+        bar.add_task(name, total=None)
         yield
 
 
@@ -148,10 +148,10 @@ def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
     from laserpath.report.numbers import area, percent
 
-    figures, wanted = plan.report.executed.figures, plan.design.area.area
+    figures, drawn = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
     return (
-        f"{verb} {percent(max(1 - figures.undercure / wanted, 0.0))} of the {area(wanted)} to expose; "
+        f"{verb} {percent(max(1 - figures.undercure / drawn, 0.0))} of the {area(drawn)} to expose; "
         f"{area(figures.undercure, 2)} missing, {area(figures.overcure, 2)} too much"
     )
 
@@ -175,8 +175,8 @@ def placing(design: Design, process: Process, settings: Settings) -> tuple[str, 
     """Notes on where the design is placed, if not where its file has it; raises if it does not fit."""
     from laserpath.machine.placement import placed
 
-    at = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
-    return at.notes
+    position = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
+    return position.notes
 
 
 def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
@@ -193,7 +193,7 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
 
 def tolerance_missed(plan: Plan) -> str:
-    """By how much the tolerance is missed."""
+    """A sentence with the edge error and the tolerance that it exceeds."""
     from laserpath import optics
     from laserpath.report import figure_table
 
