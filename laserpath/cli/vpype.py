@@ -108,14 +108,14 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
 def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Design:
     """The line work of the document as a design."""
     from laserpath.design import FLATTEN_FWHM
-    from laserpath.plugins.linework import PX, Layer, design
+    from laserpath.plugins.linework import PX, PenLayer, design
 
     layers = []
     for number in vpype_cli.multiple_to_layer_ids(given["layer"], document):
         collection = document.layers[number]
         own = collection.property(vpype.METADATA_FIELD_PEN_WIDTH)
         pen = given["stroke"] or (None if given["fill"] else PX * own if own else fwhm)
-        layers.append(Layer([line.copy() for line in collection], pen, given["fill"]))
+        layers.append(PenLayer([line.copy() for line in collection], pen, given["fill"]))
     size = document.page_size
     page = (float(size[0]), float(size[1])) if size and math.prod(size) > 0 else None
     source = document.property(vpype.METADATA_FIELD_SOURCE)

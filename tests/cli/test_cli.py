@@ -39,7 +39,7 @@ SQUARE = (
     '<rect x="1" y="1" width="1" height="1"/></svg>'
 )
 NAMES = ["square.gcode", "square.report.html", "square.toolpath.svg"]
-SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @pytest.fixture(scope="session")

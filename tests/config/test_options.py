@@ -25,7 +25,7 @@ from laserpath.design.reading import Black, Reading
 from laserpath.types import Design, Process, Resin, Settings, Spot
 
 RECORDS = (Process, Resin, Spot, Reading, Arrangement, Settings)
-PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 DESIGN = Design(shapely.box(0, 0, 1, 1))
 EVERY = list(options.all_options())
 
