@@ -240,7 +240,7 @@ def test_of_several_layers_one_is_read_and_all_are_told(oasis: bool) -> None:
     assert drawn(made, oasis, layers=("1",)).source == ("layer 1/0, 1/5 of cell 'TOP'",)
     for wrong, words in (
         ("2", "no layer 2 in cell 'TOP'; there are 1/0, 1/5, 7/0"),
-        ("metal", "'metal' is no number"),
+        ("metal", "'metal' is neither a number"),
     ):
         with pytest.raises(InputError, match=words):
             drawn(made, oasis, layers=(wrong,))
