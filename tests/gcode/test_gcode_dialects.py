@@ -156,7 +156,7 @@ def test_a_base_is_found_beside_its_file(toml: Write) -> None:
         ("units = 'feet'", "units is 'feet', but must be one of 'mm', 'inch'"),
         ("header = ['G21\\nG90']", "line 'G21.nG90' is not printable ASCII"),
         ("header = ['G21', 'µ']", "line 'µ' is not printable ASCII"),
-        ("base = 'grlb'", r"dialect 'grlb' is unknown; known: generic, grbl.*; did you mean grbl\?"),
+        ("base = 'grlb'", r"dialect 'grlb' is unknown; known: .*generic, grbl.*; did you mean grbl\?"),
         ("base = 1", "base is 1, but must be the name of a dialect"),
         ("base = 'mine.toml'", "mine.toml has itself as its base"),
         ("base = 'none.toml'", "none.toml: No such file"),
