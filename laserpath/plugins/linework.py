@@ -18,7 +18,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import within
 from laserpath.design.fill import EVENODD, fill
-from laserpath.design.joined import joined, reached
+from laserpath.design.joined import check_reach, joined
 from laserpath.design.shapes import Shapes
 from laserpath.types import Design, Point
 
@@ -61,7 +61,7 @@ def design(layers: Sequence[PenLayer], page: Point | None, name: str, tolerance:
 def _areas(layer: PenLayer, height: float, tolerance: float) -> list[shapely.Geometry]:
     lines = [_flipped(line, height) for line in layer.lines if len(line)]
     for line in lines:
-        reached("the line work", line)
+        check_reach("the line work", line)
     areas: list[shapely.Geometry] = []
     if layer.pen is not None:
         shapes = Shapes(1.0, tolerance)
