@@ -16,7 +16,7 @@ PROGRAMS := chromium:chromium inkscape:inkscape prusa-slicer:prusa-slicer gerbv:
 # What follows says nothing, unless it fails: then all it has to say.
 QUIETLY = quietly() { local said status=0; said="$$("$$@" 2>&1)" || status=$$?; \
 	[ $$status = 0 ] || printf '%s\n' "$$said" >&2; return $$status; }; quietly
-INSTALL = -m pip install --disable-pip-version-check
+INSTALL = -m pip install --disable-pip-version-check --no-compile
 # Taichi's Linux wheels are linked with libX11, which a container may lack.
 LINKED := import ctypes, sys; sys.platform == "linux" and ctypes.CDLL("libX11.so.6")
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
