@@ -76,9 +76,10 @@ def test_the_stage_writes_a_small_cell():
 def test_a_path_that_is_dark_is_measured_without_an_error():
     target = rasterise(CELL, grid_for(CELL, FINE.spot, 4))
     dark = Toolpath(np.array([[0.0, 0], [0.02, 0]]), np.zeros(1), np.full(1, 50.0))
-    figures = expose(dark, CELL, target, FINE).commanded.figures
-    wanted = replace(figures, undercure=0.0, missing_edges=0)
-    lost = lost_in_motion(wanted, replace(figures, segment_rate=600.0), dark, CELL, FINE)
+    executed = expose(dark, CELL, target, FINE).commanded
+    commanded = replace(executed, figures=replace(executed.figures, undercure=0.0, missing_edges=0))
+    executed = replace(executed, motion=replace(executed.motion, segment_rate=600.0))
+    lost = lost_in_motion(commanded, executed, dark, CELL, FINE)
     assert lost is not None
     assert str(lost).endswith("nothing of it is lit")
 

@@ -86,7 +86,7 @@ def test_more_pixels_than_there_may_be_are_refused_before_planning() -> None:
 @pytest.mark.parametrize("design", [field(2), TEE], ids=lambda design: design.name)
 def test_the_write_time_is_near_the_plan_s(design: Design) -> None:
     made = laserpath.plan(design, PROCESS, QUICK)
-    ratio = forecast(design, PROCESS, QUICK).write_seconds / made.report.executed.figures.write_time
+    ratio = forecast(design, PROCESS, QUICK).write_seconds / made.report.executed.motion.write_time
     assert 1 / 3 < ratio < 3
 
 

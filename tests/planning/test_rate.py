@@ -150,16 +150,16 @@ def test_planning_and_checking_ask_the_same_of_the_link():
     """What the report calls a plan's peak rate is what `check` says of its program."""
     process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
     drawn = circle(5, 0.05)
-    figures = measured(drawn, design, process)
+    motion = measured(drawn, design, process)
     program = write_program(drawn, process)
     grbl = gcode.dialect(process.machine.dialect)
     found = gcode.check(program, grbl, envelope(process.machine, grbl))
     (told,) = [f.message for f in found if "the moves come" in f.message]
-    assert figures.segment_rate > 1.5 * process.machine.segment_rate
-    assert float(told.split()[3]) == pytest.approx(figures.segment_rate, rel=0.01)
+    assert motion.segment_rate > 1.5 * process.machine.segment_rate
+    assert float(told.split()[3]) == pytest.approx(motion.segment_rate, rel=0.01)
 
 
 def measured(drawn, design, process):
-    """The figures as executed."""
+    """The figures of the motion."""
     target = rasterise(design, grid_for(design, process.spot, 4))
-    return expose(drawn, design, target, process).executed.figures
+    return expose(drawn, design, target, process).executed.motion

@@ -32,7 +32,7 @@ from laserpath.planning.relief import (
     plan_relief,
 )
 from laserpath.planning.relief.lines import PITCH_FWHM, raster, with_runs
-from laserpath.planning.relief.solve import Residual
+from laserpath.planning.relief.target import GreyTarget
 from laserpath.resin import cure_depth
 from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
@@ -108,11 +108,11 @@ def test_the_residual_has_the_slope_of_its_differences(grey: Black) -> None:
     rng = np.random.default_rng(3)
     shape = (20, 30)
     height = None if grey.height is None else np.where(rng.random(shape) < 0.3, 0, rng.random(shape) * 0.06)
-    residual = Residual(rng.random(shape), height, CURVE)
+    target = GreyTarget(rng.random(shape), height, CURVE)
     dose = rng.uniform(0.01, 0.3, shape)
     step = 1e-7
-    slope = (residual(dose + step)[0] - residual(dose - step)[0]) / (2 * step)
-    assert np.allclose(slope, residual(dose)[1], rtol=1e-5, atol=1e-6)
+    slope = (target.residual(dose + step)[0] - target.residual(dose - step)[0]) / (2 * step)
+    assert np.allclose(slope, target.residual(dose)[1], rtol=1e-5, atol=1e-6)
 
 
 def test_a_flat_area_gets_its_dose() -> None:
@@ -145,9 +145,8 @@ def test_what_is_told_is_what_the_file_says(grey: Black) -> None:
     moves = gcode.parse(plan.program, gcode.dialect("grbl"), process.machine.s_max)
     dose = accurate_model(plan.grid, process.spot).dose(convert.from_moves(moves, process.machine))
     (x0, y0, x1, y1), x, y = plan.design.bounds, plan.grid.x(), plan.grid.y()
-    wrong = plan.wanted(dose)[0][(y0 <= y) & (y <= y1)][:, (x0 <= x) & (x <= x1)]
-    black = plan.wanted.dose.max() if grey.height is None else plan.wanted.height.max()  # type: ignore[union-attr]
-    assert np.sqrt(np.mean(wrong**2)) / black == pytest.approx(plan.commanded.rmse)
+    wrong = plan.target.residual(dose)[0][(y0 <= y) & (y <= y1)][:, (x0 <= x) & (x <= x1)]
+    assert np.sqrt(np.mean(wrong**2)) / plan.target.black == pytest.approx(plan.commanded.rmse)
 
 
 def test_ends_of_lines_are_as_their_middles() -> None:
@@ -238,11 +237,11 @@ def test_a_slow_link_is_said() -> None:
     assert note.startswith("the link carries 50 moves/s, each of half a spot: lines are written at 2.5 mm/s")
 
 
-def test_fewer_pixels_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_pixels_than_requested_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("laserpath.design.target.PIXELS_MAX", 20_000)
     fine = replace(settings(5), pixels_per_fwhm=6.0)
     layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
-    assert layout.settings.pixels_per_fwhm < layout.asked
+    assert layout.settings.pixels_per_fwhm < layout.requested
     (warning,) = forecast_relief(layout).warnings
     assert "pixels per FWHM instead of" in warning
 
@@ -317,7 +316,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "root mean square" in text
     head = [line.lstrip("; ") for line in Path("lens.gcode").read_text().splitlines() if line[:1] == ";"]
     Path(project.NAME).write_text("\n".join(head[head.index(f"{project.NAME}, to plan this again:") + 1 :]))
-    again = project.load(project.NAME).said
+    again = project.load(project.NAME).values
     assert again["grey"] == Black(height=0.06)
     assert request.settings_of(again, 0.1).offset == (1, 1)
     assert run("plan", "-o", "again", "-q") == 0
@@ -344,15 +343,15 @@ def test_the_adjoint_is_that_of_the_loss() -> None:
     grid = Grid((0.0, 0.0), optics.fwhm(spot) / 6, (40, 60))
     model = DoseModel(grid, spot, precision="f64", tolerance=1e-6)
     xy = np.stack([np.linspace(0.3, 0.7, 9), np.full(9, 0.3)], axis=1)
-    residual = Residual(np.full(grid.shape, 0.05), np.full(grid.shape, 0.02), CURVE)
+    target = GreyTarget(np.full(grid.shape, 0.05), np.full(grid.shape, 0.02), CURVE)
     energy = np.full(8, 0.01)
 
     def loss(q: Floats) -> float:
-        return 0.5 * float(np.mean(residual(model.line_dose(xy, q))[0] ** 2))
+        return 0.5 * float(np.mean(target.residual(model.line_dose(xy, q))[0] ** 2))
 
-    wrong, slope = residual(model.line_dose(xy, energy))
-    found = model.line_gradient(xy, energy, wrong * slope / wrong.size).line_energy
+    error, slope = target.residual(model.line_dose(xy, energy))
+    gradient = model.line_gradient(xy, energy, error * slope / error.size).line_energy
     for k in (0, 4):
         step = np.zeros(8)
         step[k] = 1e-6
-        assert found[k] == pytest.approx((loss(energy + step) - loss(energy - step)) / 2e-6, rel=1e-4)
+        assert gradient[k] == pytest.approx((loss(energy + step) - loss(energy - step)) / 2e-6, rel=1e-4)

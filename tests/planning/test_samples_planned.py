@@ -73,7 +73,7 @@ def test_the_link_keeps_up_with_a_plan_as_the_check_counts_it(planned):
 
 
 def test_the_forecast_is_near(planned):
-    write_time = planned.plan.report.executed.figures.write_time
+    write_time = planned.plan.report.executed.motion.write_time
     assert 1 / 3 < planned.expected.write_seconds / write_time < 3
     # The first plan of a process compiles; another computer may be twice as quick or as slow.
     assert 1 / 6 < planned.expected.plan_seconds / (planned.took + 2) < 6

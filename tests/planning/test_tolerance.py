@@ -34,7 +34,7 @@ def p95(path):
 
 
 def time(path):
-    return expose(path, BAR, TARGET, PROCESS).commanded.figures.write_time
+    return expose(path, BAR, TARGET, PROCESS).commanded.motion.write_time
 
 
 def within(limit):

@@ -221,7 +221,7 @@ def test_what_braking_loses_is_warned_of_and_the_speed_said_prevents_it():
 
 def test_a_slow_link_is_planned_for():
     report = plan(TEE, quick(segment_rate=10.0, acceleration=(1e5, 1e5)), HASTE).report
-    assert report.executed.figures.segment_rate <= 10 * 1.02
+    assert report.executed.motion.segment_rate <= 10 * 1.02
     assert lost(report) == []
 
 
@@ -233,7 +233,7 @@ def test_what_a_slow_link_loses_of_a_path_that_does_not_mind_it_is_told():
     )
     target = rasterise(TEE, GRID)
     exposure = expose(path, TEE, target, process)
-    both = [exposure.commanded.figures, exposure.executed.figures]
+    both = [exposure.commanded, exposure.executed]
     sentence = str(lost_in_motion(*both, path, TEE, process))
     assert "the link keeps up with 10 of" in sentence and "or a faster link" in sentence
     assert advised(sentence) < 5

@@ -62,7 +62,7 @@ def test_the_width_of_a_straight_line_is_the_closed_form(s: int) -> None:
     q = POWER * s / 1000 / speed
     peak = q * math.sqrt(4 * math.log(2) / math.pi) / FWHM / GAUSS.resin.critical_dose
     width = FWHM * math.sqrt(math.log(peak) / math.log(2))
-    assert found.commanded.light.dose_max == pytest.approx(peak, rel=5e-3)
+    assert found.commanded.figures.dose_max == pytest.approx(peak, rel=5e-3)
     across = found.cured.intersection(shapely.LineString([(3, 0), (3, 2)]), grid_size=NODING)
     assert across.length == pytest.approx(width, rel=3e-3)
 
@@ -85,8 +85,8 @@ def test_constant_power_burns_where_the_head_brakes_and_dynamic_power_does_not()
     way = "G0 X1 Y1\nG1 X3 F3000 S20\nG1 Y3\nG1 X1\nG1 Y1\nM5\n"
     constant, dynamic = (simulate(f"G21 G90 G17\n{arm} S0\n{way}", GAUSS) for arm in ("M3", "M4"))
     np.testing.assert_allclose(constant.commanded.dose, dynamic.commanded.dose)
-    assert constant.executed.light.dose_max > 2 * constant.commanded.light.dose_max
-    assert dynamic.executed.light.dose_max < 1.6 * dynamic.commanded.light.dose_max
+    assert constant.executed.figures.dose_max > 2 * constant.commanded.figures.dose_max
+    assert dynamic.executed.figures.dose_max < 1.6 * dynamic.commanded.figures.dose_max
     assert energy(constant, "executed") > 1.2 * energy(dynamic, "executed")
 
 
@@ -95,8 +95,8 @@ def test_inches_and_relative_moves_are_the_same_light() -> None:
     other = simulate(
         "G20 G91 G17\nM4 S0\nG0 X0.0393700787 Y0.0393700787\nG1 X.1 F47.2440945 S100\nG1 Y.05\nM5\n"
     )
-    assert other.executed.light.cured == pytest.approx(plain.executed.light.cured, rel=1e-4)
-    assert other.executed.light.write_time == pytest.approx(plain.executed.light.write_time, rel=1e-3)
+    assert other.executed.figures.cured == pytest.approx(plain.executed.figures.cured, rel=1e-4)
+    assert other.executed.motion.write_time == pytest.approx(plain.executed.motion.write_time, rel=1e-3)
 
 
 def test_a_dwell_and_a_plunge_light_a_point_for_as_long_as_they_take() -> None:
@@ -123,18 +123,18 @@ def test_a_climb_is_as_bright_in_the_plane_as_it_is_slow_there() -> None:
 def test_the_cured_outline_has_the_area_that_is_told() -> None:
     for s in (60, 100, 900):
         found = simulate(f"{HEAD}G1 X4 F1200 S{s}\nG1 Y3\nM5\n")
-        assert found.cured.area == pytest.approx(found.executed.light.cured, rel=0.015)
+        assert found.cured.area == pytest.approx(found.executed.figures.cured, rel=0.015)
         assert found.cured.is_valid
 
 
 def test_over_dosed_is_what_gets_more_than_the_resin_s_limit() -> None:
     found = simulate(f"{HEAD}G1 X4 F1200 S200\nM5\n", GAUSS)
-    limit, peak = GAUSS.resin.over_dose, found.commanded.light.dose_max
+    limit, peak = GAUSS.resin.over_dose, found.commanded.figures.dose_max
     assert peak > limit
     wide, narrow = (3 * FWHM * math.sqrt(math.log(peak / d) / math.log(2)) for d in (1, limit))
     # A line of 3 mm with round ends.
-    assert found.commanded.light.cured == pytest.approx(wide, rel=0.05)
-    assert found.commanded.light.over_dosed == pytest.approx(narrow, rel=0.05)
+    assert found.commanded.figures.cured == pytest.approx(wide, rel=0.05)
+    assert found.commanded.figures.over_dosed == pytest.approx(narrow, rel=0.05)
     assert any("more than the resin's limit of 3" in w for w in found.warnings)
 
 
@@ -151,8 +151,8 @@ def test_a_plan_s_program_has_the_plan_s_figures(machine: str, passes: int) -> N
     plan = laserpath.plan(CROSS, process, asked)
     found = simulate(plan.program, process, CROSS, asked)
     for how in ("commanded", "executed"):
-        theirs = getattr(plan.report, how).figures.as_dict()
-        ours = getattr(found, how).measured.figures.as_dict()
+        theirs = getattr(plan.report, how).as_dict()
+        ours = getattr(found, how).measured.as_dict()
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12), how
     assert found.epe_p95 == pytest.approx(plan.report.epe_p95)
 
@@ -177,14 +177,14 @@ def test_a_program_of_another_tool_is_exposed(name: str) -> None:
     said = EXPECTED[name]
     process = Process(spot=Spot(fwhm=1.0))
     found = simulate(FOREIGN / name, process, choices=Choices(said["dialect"], said["s_max"], "all"))
-    light = found.commanded.light
-    assert light.write_length == pytest.approx(said["lit_length"], rel=2e-3)
-    assert light.dose_max > 0
+    commanded = found.commanded
+    assert commanded.motion.write_length == pytest.approx(said["lit_length"], rel=2e-3)
+    assert commanded.figures.dose_max > 0
     x0, y0, x1, y1 = said["box"]
-    x, y = light.brightest
+    x, y = commanded.figures.brightest
     assert x0 - 1 < x < x1 + 1
     assert y0 - 1 < y < y1 + 1
-    assert found.executed.light.write_time >= 0.99 * found.executed.light.ideal_time
+    assert found.executed.motion.write_time >= 0.99 * found.executed.motion.ideal_time
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -205,7 +205,7 @@ def test_a_command_that_no_move_depends_on_is_passed_over_and_told(
 ) -> None:
     found = simulate(FOREIGN / name, Process(spot=Spot(fwhm=1.0)), choices=Choices(dialect))
     assert any(remark in warning for warning in found.warnings)
-    assert found.executed.light.dose_max > 0
+    assert found.executed.figures.dose_max > 0
 
 
 def test_full_power_that_the_file_sets_itself_is_taken_and_told() -> None:
@@ -243,7 +243,7 @@ def test_dark_under_this_dialect_says_under_which_it_would_shine() -> None:
     with pytest.raises(InputError, match=r"as klipper it .*--dialect klipper"):
         simulate(klipper)
     marlin = "G21\nG90\nM3 I S0\nG0 X1 Y1\nG1 X5 F600 S100\nM5 I\n"
-    assert simulate(marlin, choices=Choices("marlin")).executed.light.dose_max > 0
+    assert simulate(marlin, choices=Choices("marlin")).executed.figures.dose_max > 0
     with pytest.raises(InputError, match=r"nothing as klipper: S is ignored.*; as grbl .*--dialect grbl"):
         simulate("G21\nG90\nM3 S0\nG0 X1 Y1\nG1 X5 F600 S100\nM5\n", choices=Choices("klipper"))
 
@@ -265,7 +265,7 @@ def test_all_heights_add_up() -> None:
     parts = [simulate(FULL, GAUSS, choices=Choices(height=z)) for z in (0.1, 0.2, 0.3)]
     whole = simulate(FULL, GAUSS, choices=Choices(height="all"))
     assert energy(whole, "executed") == pytest.approx(sum(energy(p, "executed") for p in parts), rel=2e-3)
-    assert {p.executed.light.write_time for p in parts} == {whole.executed.light.write_time}
+    assert {p.executed.motion.write_time for p in parts} == {whole.executed.motion.write_time}
     with pytest.raises(InputError, match=r"nothing is exposed at Z 0.25 mm; .* Z 0.1, 0.2, 0.3 mm"):
         simulate(FULL, choices=Choices(height=0.25))
 
@@ -306,8 +306,8 @@ def test_aligning_changes_the_place_and_nothing_else() -> None:
     assert apart.executed.measured.figures.iou == 0
     assert any("would have to move by (-3.0" in w and "--align" in w for w in apart.warnings)
     assert joined.executed.measured.figures.iou == pytest.approx(home.executed.measured.figures.iou, abs=0.01)
-    assert joined.executed.light.write_time == apart.executed.light.write_time
-    assert joined.executed.light.travel_length == pytest.approx(apart.executed.light.travel_length)
+    assert joined.executed.motion.write_time == apart.executed.motion.write_time
+    assert joined.executed.motion.travel_length == pytest.approx(apart.executed.motion.travel_length)
 
 
 def test_the_best_power_is_the_one_with_the_truest_edges() -> None:
@@ -325,7 +325,7 @@ def test_the_best_power_is_the_one_with_the_truest_edges() -> None:
 
 def test_what_cures_lies_on_the_grid_however_bright() -> None:
     found = simulate(f"{HEAD}G1 X1.5 F60 S1000\nM5\n")
-    assert found.executed.light.dose_max > 100
+    assert found.executed.figures.dose_max > 100
     x0, x1, y0, y1 = found.executed.grid.extent
     assert shapely.box(x0, y0, x1, y1).contains(found.cured)
     assert not any("beyond the area" in w for w in found.warnings)
@@ -341,7 +341,7 @@ def test_a_large_program_is_exposed_on_coarser_pixels_and_a_huge_one_is_refused(
     coarse = simulate(text, wide)
     assert coarse.executed.grid.pitch == pytest.approx(2 * fine.executed.grid.pitch, rel=0.05)
     assert any("pixels across one" in w for w in coarse.warnings)
-    assert coarse.executed.light.cured == pytest.approx(fine.executed.light.cured, rel=0.02)
+    assert coarse.executed.figures.cured == pytest.approx(fine.executed.figures.cured, rel=0.02)
     with pytest.raises(InputError, match=r"3999 × 3999 mm: 1.4e\+10 pixels"):
         simulate(f"{HEAD}G1 X4000 Y4000 F3000 S100\nM5\n", wide)
 
@@ -380,7 +380,7 @@ def test_bad_input_is_one_sentence(text: str | bytes, words: str) -> None:
 
 def test_a_dose_that_cures_nothing_is_told_first() -> None:
     found = simulate(f"{HEAD}G1 X4 F3000 S1\nM5\n")
-    assert found.executed.light.cured == 0
+    assert found.executed.figures.cured == 0
     assert found.cured.is_empty
     assert re.match(r"nothing cures: the largest dose .* times the dose", found.warnings[0])
     assert "M0,0" in found.drawing()

@@ -1,16 +1,16 @@
-"""An image → the dose that is wanted. With ink a, 0 for paper and 1 for black:
+"""An image → the target dose or height of each place. With ink a, 0 for paper and 1 for black:
 
     dose:    D = a D_black
     height:  h = a h_black,   D = E_c exp(h/D_p) where h > 0, else 0        (Jacobs' working curve, `resin`)
 
 Ink is proportional to the pixel's value, so a picture that was made for a screen (gamma 2.2) must be made
-linear before.
+linear first.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,46 @@ from laserpath.types import Grid, Relief, Resin
 
 _WRONG_UNIT = "black is a dose in mJ/cm2, but {name!r} absorbs {order} photons at once: it has another unit"
 _NOTHING = 1 / 512
-"""Ink that is paper: half a level of an image of 8 bits."""
+"""Ink below which a pixel counts as paper: half a level of an 8-bit image."""
+
+
+@dataclass(frozen=True, slots=True)
+class GreyTarget:
+    """The target on the dose's grid. dose: mJ/mm².  height: mm, or None where only the dose counts."""
+
+    dose: Floats
+    height: Floats | None
+    resin: Resin
+
+    @property
+    def black(self) -> float:
+        """The largest target: mm of height, or mJ/mm² where only the dose counts."""
+        return float((self.dose if self.height is None else self.height).max())
+
+    def residual(self, dose: Floats) -> tuple[Floats, Floats]:
+        """Dose or height less its target, and the slope with the dose, (rows, columns) each.
+
+        Where the target height is 0 nothing may cure: only a height above 0 counts.
+        """
+        if self.height is None:
+            return dose - self.dose, np.ones_like(dose)
+        height, slope = self.depth(dose)
+        bare = self.height <= 0
+        error = np.where(bare, np.maximum(height, 0.0), height - self.height)
+        return error, np.where(bare & (height <= 0), 0.0, slope)
+
+    def depth(self, dose: Floats) -> tuple[Floats, Floats]:
+        """h(D), mm, continued below E_c by its tangent, and its slope."""
+        e_c, d_p = self.resin.e_c or 1.0, self.resin.penetration_depth or 1.0
+        above = np.maximum(dose, e_c)
+        return d_p * (np.log(above / e_c) + np.minimum(dose / e_c - 1, 0.0)), d_p / above
 
 
 def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
-    """The relief in a PNG or TIFF file; `reading.grey` says what black stands for."""
+    """The relief in a PNG or TIFF file; `reading.grey` is the dose or height of black.
+
+    Raises InputError, with the file's name, for a file that is no such image or does not suit the resin.
+    """
     path = Path(path)
     raw = content(path)
     try:
@@ -47,9 +82,9 @@ def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) ->
 
 
 def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str = "") -> Relief:
-    """The relief in the bytes of an image; `reading.pixel` stands above what that says.
+    """The relief in the bytes of an image; `reading.pixel` overrides the image's own pixel size.
 
-    name: of the relief.  file: that it is from, for who plans it again.
+    name: of the relief.  file: its source, for the project file that plans it again.
     """
     black = reading.grey or Black(dose=resin.over_dose * resin.critical_dose)
     pixels = decode(data)
