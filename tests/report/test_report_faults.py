@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from scipy.ndimage import gaussian_filter
 from shapely.affinity import rotate, translate
 from shapes import minus, plus
 
-from laserpath import plan
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect
 from laserpath.measure.regions import numbered
@@ -29,7 +27,7 @@ from laserpath.report.faults import kind_of, listed, sentences
 from laserpath.report.numbers import number
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst_places import marked, worst_places
-from laserpath.types import Design, Grid, Point, Process, Settings
+from laserpath.types import Design, Grid, Point, Process
 from laserpath.types.results import Fault, Inspection, Measurement, Report
 
 PROCESS = Process()
@@ -273,15 +271,6 @@ def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
     lost = inspect(exposed := printed(DOTTED, SQUARE), design(DOTTED), FWHM, CRITICAL)
     places = worst_places(exposed.edges, design(DOTTED), FWHM)
     assert marked(places, lost, FWHM) == places, "the dot's own outline shows it"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["holes", "grating"])
-def test_a_planned_sample_has_all_its_parts_and_gaps(name: str) -> None:
-    folder = Path(__file__).parents[2] / "samples"
-    made = plan(folder / f"{name}.svg", settings=Settings(iterations=8))
-    assert made.report.inspection is not None
-    assert made.report.inspection.faults == (), made.verdict
 
 
 @pytest.mark.slow
