@@ -25,7 +25,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.contour import Samples, contour_samples
 from laserpath.types import Design, Grid, Spot, Target
-from laserpath.types.results import EPE_CAP_FWHM, Edges, Figures
+from laserpath.types.results import EPE_CAP_FWHM, Edges, PrintFigures
 
 DEFOCUS = 1.15
 """The defocused spot's FWHM relative to the focused one's, at the same energy."""
@@ -130,8 +130,8 @@ def cure_figures(
     design: Design,
     spot: Spot,
     critical_dose: float,
-) -> Figures:
-    """The figures of a dose; those of the path (times, lengths, lines) are left at zero.
+) -> PrintFigures:
+    """The figures of a dose against its design.
 
     dose, defocused: (rows, columns) mJ/mm² on the target's grid, the second with FWHM · 1.15.
     """
@@ -141,7 +141,7 @@ def cure_figures(
     cured, wanted = cured_fraction(dose, critical_dose), target.coverage
     low, high = (cured_fraction(k * dose, critical_dose) for k in DOSE_BAND)
     blurred = cured_fraction(defocused, critical_dose)
-    return Figures(
+    return PrintFigures(
         epe_mean=float(error.mean()),
         epe_p95=float(np.percentile(error, 95)),
         epe_max=float(error.max()),
@@ -155,6 +155,4 @@ def cure_figures(
         overcure=float(np.maximum(cured - wanted, 0).sum() * area),
         undercure=float(np.maximum(wanted - cured, 0).sum() * area),
         dose_max=float(dose.max() / critical_dose),
-        write_time=0.0, ideal_time=0.0, write_length=0.0, travel_length=0.0,
-        toggles=0, lines=0, segment_rate=0.0,
-    )  # fmt: skip
+    )

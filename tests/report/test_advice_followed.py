@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from exposures import Job, make_job
+from exposures import Job, make_job, with_figures
 
 import laserpath
 from laserpath import Plan, Process, Settings, Spot
@@ -21,10 +21,9 @@ from laserpath.config import profiles
 from laserpath.config.profiles import fields
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure.exposure import expose, lost_in_motion
+from laserpath.report import PageData
 from laserpath.report.advice import KINDS, Advice, advise
-from laserpath.report.page import facts_of
-from laserpath.report.verdict import Facts
-from laserpath.report.worst import Place
+from laserpath.report.worst_places import Place
 from laserpath.types import Design, Toolpath
 from laserpath.types.results import Fault, Inspection
 
@@ -56,7 +55,7 @@ def worst(plan: Plan) -> float:
 
 
 def uncured(plan: Plan) -> float:
-    inside = facts(plan).inspection.missing
+    inside = data(plan).inspection.missing
     return inside.area if inside else 0.0
 
 
@@ -67,7 +66,7 @@ def at_lowest_power(plan: Plan) -> float:
 
 
 def executed(name: str) -> Callable[[Plan], float]:
-    return lambda plan: float(getattr(plan.report.executed.figures, name))
+    return lambda plan: float(plan.report.executed.as_dict()[name])
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,10 @@ ELSEWHERE = {
 }
 
 
-def facts(plan: Plan) -> Facts:
-    return facts_of(plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss)
+def data(plan: Plan) -> PageData:
+    return PageData.of(
+        plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss
+    )
 
 
 @cache
@@ -126,7 +127,7 @@ def test_every_kind_of_advice_is_followed() -> None:
 
 def given(kind: str, plan: Plan) -> Advice:
     """The advice of that kind that a plan gets."""
-    found = {one.kind: one for one in advise(facts(plan), CASES[kind].level)}
+    found = {one.kind: one for one in advise(data(plan), CASES[kind].level)}
     assert kind in found, f"{kind} is not among {sorted(found)}"
     return found[kind]
 
@@ -171,7 +172,7 @@ def test_who_follows_it_betters_the_figure(kind: str) -> None:
 
 def foreign(
     spacing: float, feed: float, step: float = 1.5, acceleration: float = 500.0
-) -> tuple[Facts, Toolpath]:
+) -> tuple[PageData, Toolpath]:
     """What is said of a program that hatches the square with these lines, not planned here, and its path."""
     process, y = machine(acceleration=(acceleration, acceleration)), np.arange(1.02, 2.5, spacing)
     xs = np.arange(1, 2.5 + step / 2, step)
@@ -182,10 +183,10 @@ def foreign(
     target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
     made = expose(drawn, SQUARE, target, process).executed
     report = laserpath.types.results.Report(made, made, start=made)
-    return facts_of(report, SQUARE, drawn, process, None, np.zeros(0)), drawn
+    return PageData.of(report, SQUARE, drawn, process), drawn
 
 
-def kinds(said: Facts) -> set[str]:
+def kinds(said: PageData) -> set[str]:
     return {one.kind for one in advise(said, "fair")}
 
 
@@ -198,18 +199,18 @@ def test_lines_further_apart_leave_less() -> None:
 def test_more_acceleration_saves_the_time_of_bends() -> None:
     (slow, _), (quick, _) = foreign(0.12, 50, acceleration=20), foreign(0.12, 50, acceleration=80)
     assert "bends" in kinds(slow)
-    assert quick.report.executed.figures.write_time < 0.6 * slow.report.executed.figures.write_time
+    assert quick.report.executed.motion.write_time < 0.6 * slow.report.executed.motion.write_time
 
 
 def test_a_lower_feed_needs_fewer_moves_a_second() -> None:
     (quick, _), (calm, _) = foreign(0.12, 50, 0.03), foreign(0.12, 5, 0.03)
     assert "link" in kinds(quick)
     assert "link" not in kinds(calm)
-    assert calm.report.executed.figures.segment_rate < quick.report.executed.figures.segment_rate
+    assert calm.report.executed.motion.segment_rate < quick.report.executed.motion.segment_rate
 
 
-def variations() -> list[tuple[Facts, str]]:
-    """Facts of every combination of what advice looks at."""
+def variations() -> list[tuple[PageData, str]]:
+    """PageData of every combination of what advice looks at."""
     job: Job = make_job(SQUARE)
     found = []
     for hollow, pitch, dose, braked, power, quality, level in product(
@@ -220,7 +221,7 @@ def variations() -> list[tuple[Facts, str]]:
         bad = {"dose_max": dose, "epe_mean": 0.2 if braked else 0.01, "write_time": 400.0, "ideal_time": 90.0}
         report = replace(
             job.report,
-            executed=replace(executed, figures=replace(executed.figures, **bad)),
+            executed=with_figures(executed, **bad),
             commanded=replace(job.report.commanded, figures=replace(executed.figures, dose_max=dose)),
         )
         level_of = limits.power_max if power else limits.power_min
@@ -228,7 +229,7 @@ def variations() -> list[tuple[Facts, str]]:
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
         for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
             inside = Inspection(missing=Fault("area", (1.2, 1.2), hollow, hollow) if hollow else None)
-            said = Facts(
+            said = PageData(
                 report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, inside
             )
             found.append((said, level))
@@ -262,6 +263,6 @@ def test_what_advice_names_exists(all_advice: list[tuple[Advice, ...]]) -> None:
 def lost_sentence() -> str:
     """What is said of a plan that the controller loses."""
     job = make_job(SQUARE)
-    before = job.report.commanded.figures
-    after = replace(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
+    before = job.report.commanded
+    after = with_figures(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
     return str(lost_in_motion(before, after, job.toolpath, SQUARE, job.process))

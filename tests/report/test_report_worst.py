@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from exposures import Job, exposure, make_job
+from exposures import Job, exposure, make_job, with_figures
 
 from laserpath.measure import inspect
-from laserpath.report.page import facts_of
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Verdict, judge
-from laserpath.report.worst import LISTED, worst_places
+from laserpath.report.worst_places import LISTED, worst_places
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Fault, Inspection, Measurement, Report
 
@@ -33,7 +32,7 @@ def patches(exposed: Measurement, design: Design) -> tuple[Fault | None, Fault |
 
 
 def verdict(job: Job) -> Verdict:
-    return judge(facts_of(job.report, job.design, job.toolpath, job.process, job.settings, job.loss))
+    return judge(job.page_data)
 
 
 def test_a_square_is_worst_at_its_four_corners() -> None:
@@ -176,7 +175,7 @@ def test_advice_names_what_limits_the_plan() -> None:
     assert "still falling" in advice(loss=np.linspace(1, 0.5, 100))
     assert "still falling" not in advice()
     executed = job.report.executed
-    hasty = replace(executed, figures=replace(executed.figures, segment_rate=900.0, epe_mean=0.2))
+    hasty = with_figures(executed, segment_rate=900.0, epe_mean=0.2)
     sentences = advice(report=replace(job.report, executed=hasty))
     assert "900 moves/s" not in sentences, "our own plans keep to the link"
     assert "brakes in bends" in sentences
@@ -214,7 +213,7 @@ def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
     executed = job.report.executed
 
     def advice(settings: Settings, **figures: float) -> str:
-        changed = replace(executed, figures=replace(executed.figures, **figures))
+        changed = with_figures(executed, **figures)
         told = verdict(replace(job, settings=settings, report=replace(job.report, executed=changed)))
         return " ".join(told.advice)
 

@@ -1,0 +1,238 @@
+"""The bytes of a DXF file → ezdxf's drawing, its unit, and which of its layers count.
+
+Nothing outside the file is opened: ezdxf loads neither external references nor images.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ezdxf.filemanagement import readfile
+
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import LENGTH
+from laserpath.design.dxf.repair import DAMAGE, plain, recovered
+from laserpath.design.reading import Reading
+
+MOST = 500_000  # entities; ezdxf takes about 0.1 ms and 4 kB for each
+LARGEST_FILE = 512 << 20  # bytes
+LISTED = 12  # names in a sentence
+FROZEN = "frozen"
+
+_INCH = Fraction(254, 10)
+_UNITS = {
+    1: ("inches", _INCH),
+    2: ("feet", 12 * _INCH),
+    3: ("miles", 63360 * _INCH),
+    4: ("millimetres", Fraction(1)),
+    5: ("centimetres", Fraction(10)),
+    6: ("metres", Fraction(1000)),
+    7: ("kilometres", Fraction(10**6)),
+    8: ("microinches", _INCH / 10**6),
+    9: ("mils", _INCH / 1000),
+    10: ("yards", 36 * _INCH),
+    11: ("ångströms", Fraction(1, 10**7)),
+    12: ("nanometres", Fraction(1, 10**6)),
+    13: ("microns", Fraction(1, 1000)),
+    14: ("decimetres", Fraction(100)),
+}
+"""$INSUNITS → (name, size in mm)."""
+
+_BINARY = b"AutoCAD Binary DXF\r\n\x1a\x00"
+_ENTITY = re.compile(rb"^[ \t]*0[ \t]*\r?\n[ \t]*[A-Z]", re.MULTILINE)
+_END = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*EOF\s*(\Z|\n)")
+_SECTION_ENDS = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*ENDSEC\s*\Z")
+
+logging.getLogger("ezdxf").addHandler(logging.NullHandler())  # without a handler it writes to stderr
+
+
+class DrawingFile:
+    """One DXF file. warnings: sentences about it.  source: phrases about how it was read."""
+
+    def __init__(self, data: bytes, reading: Reading) -> None:
+        _sniff(data)
+        self.warnings: list[str] = []
+        if not data.startswith(_BINARY) and not _END.search(data):
+            self.warnings.append("the DXF does not finish with EOF, but its last section is whole")
+            data = data.rstrip() + b"\n  0\nEOF\n"
+        self.source: list[str] = []
+        self.ezdxf = self._loaded(data)
+        imperial = b"$MEASUREMENT" in data and self.ezdxf.header.get("$MEASUREMENT", 1) == 0
+        self.unit = self._unit(b"$INSUNITS" in data, reading.unit, imperial)
+        self.layers = Layers(self.ezdxf, reading.layers)
+        self.space = self._space()
+
+    def _loaded(self, data: bytes) -> Any:
+        # ezdxf detects the encoding, and binary files, only when it is given a path.
+        try:
+            with TemporaryDirectory(prefix="laserpath-") as folder:
+                path = Path(folder, "drawing.dxf")
+                path.write_bytes(data)
+                try:
+                    return readfile(path)
+                except DAMAGE as error:
+                    drawing, warning = recovered(path, error)
+                    self.warnings.append(warning)
+                    return drawing
+        except OSError as error:
+            reason = error.strerror or plain(error)
+            raise InputError(f"no temporary folder can be used to read the file: {reason}") from None
+
+    def _space(self) -> Any:
+        """The model space, or, if it is empty, the paper space with the most entities.
+
+        Paper space usually holds frames and views, at a scale of its own.
+        """
+        model = self.ezdxf.modelspace()
+        drawn = {
+            layout: n
+            for layout in self.ezdxf.layouts
+            if not layout.is_modelspace and (n := sum(one.dxftype() != "VIEWPORT" for one in layout))
+        }
+        if drawn and len(model) == 0:
+            fullest = max(drawn, key=drawn.__getitem__)
+            self.warnings.append(
+                f"the model space is empty: paper space {fullest.name!r} is read in its place"
+            )
+            return fullest
+        blocks = sum(not (one.is_any_layout or one.name.startswith("*")) for one in self.ezdxf.blocks)
+        if blocks and len(model) == 0:
+            self.warnings.append(
+                f"the model space is empty, and nothing places the {blocks} blocks that the file holds"
+                if blocks > 1
+                else "the model space is empty, and nothing places the block that the file holds"
+            )
+        for layout, n in drawn.items():
+            self.warnings.append(
+                f"paper space {layout.name!r} holds {n} entit{'ies' if n > 1 else 'y'}: "
+                "only the model space is read"
+            )
+        return model
+
+    def _unit(self, stated: bool, given: str | None, imperial: bool) -> float:
+        """The unit of the drawing in mm. stated: whether the file has $INSUNITS.  given: by the user.
+
+        imperial: whether $MEASUREMENT says so.
+        """
+        # For a file without $INSUNITS, ezdxf's own header says metres.
+        number = self.ezdxf.header.get("$INSUNITS", 0) if stated else 0
+        if number:
+            if number not in _UNITS:
+                raise InputError(f"the header's unit ($INSUNITS) is {number}, which is no unit of drawings")
+            name, size = _UNITS[number]
+            self.source.append(f"drawn in {name}, as its header says")
+            if given is not None and LENGTH[given] != size:
+                self.warnings.append(
+                    f"the header says that the unit is {name}: {given} is for files that name none"
+                )
+            return float(size)
+        if given is not None:
+            self.source.append(f"drawn in {given}, as asked for")
+            return float(LENGTH[given])
+        if imperial:
+            self.warnings.append(
+                "the header names no unit but imperial measures, and inches are taken: --unit mm if it is mm"
+            )
+            self.source.append("taken to be drawn in inches")
+            return float(_INCH)
+        self.warnings.append("the header names no unit, and mm are taken: --unit in if it is inches")
+        self.source.append("taken to be drawn in mm")
+        return 1.0
+
+    def take_mm(self, size: float) -> None:
+        """Take mm as the unit, since the header's unit would make the drawing `size` mm large."""
+        name = self.source.pop()
+        self.unit = 1.0
+        self.warnings.append(
+            f"the drawing would be {size / 1000:.4g} m large, {name}: mm are taken instead, look at its size"
+        )
+        self.source.append("taken to be drawn in mm")
+
+
+class Layers:
+    """The layers by number, ignoring case, and which of them count.
+
+    chosen: names of those that count, hidden or not; none: all visible ones.
+    """
+
+    def __init__(self, drawing: Any, chosen: Iterable[str]) -> None:
+        self.names = ["0"]
+        self._number = {"0": 0}
+        self._chosen = {name.lower(): name for name in chosen}
+        self._hidden: dict[int, str] = {}
+        for layer in drawing.layers:
+            number = self.number(layer.dxf.name)
+            if layer.is_frozen():
+                self._hidden[number] = FROZEN
+            elif layer.is_off():
+                self._hidden[number] = "off"
+            elif layer.dxf.get("plot", 1) == 0:
+                self._hidden[number] = "not printed"
+
+    def number(self, name: str) -> int:
+        """The number of a layer, which need not be in the file's table of layers."""
+        key = name.lower()
+        if key not in self._number:
+            self._number[key] = len(self.names)
+            self.names.append(name)
+        return self._number[key]
+
+    def check(self) -> None:
+        """Raise if a chosen layer does not exist; to be called when all entities have been read."""
+        for key, name in self._chosen.items():
+            if key not in self._number:
+                near = difflib.get_close_matches(key, self._number, 1)
+                hint = f"; did you mean {self.names[self._number[near[0]]]!r}?" if near else ""
+                raise InputError(f"there is no layer {name!r}; there are {listed(self.names)}{hint}")
+
+    def counts(self, layer: int) -> bool:
+        """Whether entities on the layer belong to the design."""
+        if self._chosen:
+            return self.names[layer].lower() in self._chosen
+        return layer not in self._hidden
+
+    def hides_blocks(self, layer: int) -> bool:
+        """Whether blocks placed on the layer are hidden, whatever the layers of their entities."""
+        return self._hidden.get(layer) == FROZEN and self.names[layer].lower() not in self._chosen
+
+    def why_not(self, layer: int) -> str:
+        """Why a layer does not count; '' if it was not chosen."""
+        return "" if self._chosen else self._hidden.get(layer, "")
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names of a list, for a message."""
+    names = list(names)
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(repr(name) for name in names[:LISTED]) + more
+
+
+def _sniff(data: bytes) -> None:
+    """Refuse files of another format, files that are cut off, and files that are too large."""
+    if not data.strip():
+        raise InputError("the file is empty")
+    if re.match(rb"AC10\d\d", data) or data.startswith(b"AC1."):
+        raise InputError("the file is DWG, which only its maker documents: save it as DXF in the CAD program")
+    if len(data) > LARGEST_FILE:
+        raise InputError(
+            f"the DXF has {len(data) >> 20} MiB, above the {LARGEST_FILE >> 20} that can be read"
+        )
+    if data.startswith(_BINARY):
+        if not data.rstrip(b"\0\r\n").endswith(b"EOF"):
+            raise InputError("the DXF is cut off: it does not finish with EOF")
+        return
+    head = data[:4096].removeprefix(b"\xef\xbb\xbf")
+    if not re.match(rb"\s*(999\r?\n[^\n]*\n\s*)*0[ \t]*\r?\n[ \t]*SECTION", head):
+        raise InputError("the file is not DXF: it does not begin with a SECTION")
+    if not _END.search(data) and not _SECTION_ENDS.search(data[-4096:]):
+        raise InputError("the DXF is cut off: it does not finish with EOF")
+    entities = sum(1 for _ in _ENTITY.finditer(data))
+    if entities > MOST:
+        raise InputError(f"the DXF has {entities} entities, above the {MOST} that can be read")
