@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from laserpath.simulation import Simulation, simulate
     from laserpath.simulation.comparison import Comparison, compare
     from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
-    from laserpath.types.results import Edges, Figures, Measurement, ProcessWindow, Report, Solution
+    from laserpath.types.results import (
+        Edges,
+        Measurement,
+        MotionFigures,
+        PrintFigures,
+        ProcessWindow,
+        Report,
+        Solution,
+    )
 
 __version__ = "0.1.0"
 
@@ -30,12 +38,13 @@ __all__ = [
     "Comparison",
     "Design",
     "Edges",
-    "Figures",
     "Grid",
     "InputError",
     "Machine",
     "Measurement",
+    "MotionFigures",
     "Plan",
+    "PrintFigures",
     "Process",
     "ProcessWindow",
     "Progress",
@@ -60,17 +69,18 @@ _ELSEWHERE = {
     "InputError": "base.errors",
     **dict.fromkeys(("Plan", "Progress", "plan"), "planning"),
     **dict.fromkeys(
-        ("Edges", "Figures", "Measurement", "ProcessWindow", "Report", "Solution"), "types.results"
+        ("Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution"),
+        "types.results",
     ),
     **dict.fromkeys(("Comparison", "compare"), "simulation.comparison"),
     **dict.fromkeys(("Simulation", "simulate"), "simulation"),
     "frame": "machine.framing",
     "load": "design",
 }
-"""Where a public name is, if not in `types`."""
+"""Public name → its module, if that is not `types`."""
 
 _MODULES = {"profiles": "config.profiles", "request": "config.request"}
-"""Public names that are modules."""
+"""Public name → the module that it names."""
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ def shown() -> list[str]:
     """The dotted names of the page: of its `:::` lines, and of the members that their options list."""
     found = []
     for name, options in re.findall(r"^::: (\S+)\n((?: +.*\n)*)", PAGE.read_text(encoding="utf-8"), re.M):
-        _, _, members = options.partition("members:")
+        _, _, members = options.replace("inherited_members", "").partition("members:")
         listed = re.findall(r"\w+", members.replace("false", ""))  # false: nothing but its docstring
         found += [name, *(f"{name}.{member}" for member in listed)]
     return found

@@ -59,8 +59,8 @@ def by_sample(plans: dict[str, dict[str, Plan]]) -> list[str]:
     for name, of in plans.items():
         cells = []
         for plan in of.values():
-            figures, um = plan.report.executed.figures, 1000 * plan.process.spot.fwhm
-            cells.append(f"{um * figures.epe_mean:.1f} µm, {figures.write_time:.1f} s")
+            executed, um = plan.report.executed, 1000 * plan.process.spot.fwhm
+            cells.append(f"{um * executed.figures.epe_mean:.1f} µm, {executed.motion.write_time:.1f} s")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
@@ -70,10 +70,11 @@ def table(name: str, head: str, plans: dict[str, Plan]) -> None:
     titles = (head, "mean edge error, executed", "95 % of the edge", "edges missing", "write time")
     lines = [f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
     for title, plan in plans.items():
-        figures, um = plan.report.executed.figures, 1000 * plan.process.spot.fwhm
+        executed, um = plan.report.executed, 1000 * plan.process.spot.fwhm
+        figures = executed.figures
         lines.append(
             f"| {title} | {um * figures.epe_mean:.1f} µm | {um * figures.epe_p95:.1f} µm "
-            f"| {figures.missing_edges} of {figures.samples} | {figures.write_time:.1f} s |"
+            f"| {figures.missing_edges} of {figures.samples} | {executed.motion.write_time:.1f} s |"
         )
     page = DOCS / "settings.md"
     write(page, name, lines)

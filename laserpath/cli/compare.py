@@ -75,8 +75,8 @@ def summary(comparison: Comparison, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
+    from laserpath.report.figure_table import ROWS
     from laserpath.simulation.comparison.page import explained, headline
-    from laserpath.simulation.words import LABELS
 
     fwhm = optics.fwhm(comparison.process.spot)
     caption = f"(as executed; ✓ the best; × relative to {comparison.names[0]}"
@@ -86,7 +86,7 @@ def summary(comparison: Comparison, written: Iterable[Path]) -> None:
     for name in comparison.names:
         table.add_column(name, justify="right")
     for line in comparison.lines:
-        table.add_row(LABELS[line.key], *(_cell(line, k, fwhm) for k in range(len(comparison.names))))
+        table.add_row(ROWS[line.key].name, *(_cell(line, k, fwhm) for k in range(len(comparison.names))))
     console = Console(highlight=False, markup=False)
     for sentence in headline(comparison):
         console.print(sentence, soft_wrap=True)
@@ -102,8 +102,8 @@ def _cell(line: Line, k: int, fwhm: float) -> str:
     """`✓ 2.9 µm (0.029) × 0.1`"""
     import math
 
-    from laserpath.report.rows import number
-    from laserpath.simulation.words import cell
+    from laserpath.report.figure_table import cell
+    from laserpath.report.numbers import number
 
     ratio = line.ratios[k]
     times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""

@@ -184,8 +184,8 @@ def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
 def tolerance_missed(simulation: Simulation) -> str:
     """A sentence with the edge error and the tolerance that it exceeds."""
     from laserpath import optics
-    from laserpath.report import rows
+    from laserpath.report import figure_table
 
     fwhm = optics.fwhm(simulation.process.spot)
-    missed = rows.tolerance_missed(simulation.epe_p95, simulation.within or 0.0, fwhm)
+    missed = figure_table.tolerance_missed(simulation.epe_p95, simulation.within or 0.0, fwhm)
     return f"tolerance missed by {simulation.name}: {missed}"

@@ -50,14 +50,14 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     plan = plan_layout(layout, listen)
     frame, save_project = job.given["frame"], job.given["save_project"]
     job.check()
-    written = plan.write(job.folder, frame=frame, save_project=save_project)
+    written = plan.write(job.folder, frame=frame, project=save_project)
     return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))
 
 
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     """Print the result and the files written."""
     from laserpath.planning.relief import in_words
-    from laserpath.report.rows import duration
+    from laserpath.report.numbers import duration
 
     executed = plan.executed
     click.echo(in_words(plan))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,23 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from laserpath import Figures, Plan
+    from laserpath import Measurement, Plan
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
     from laserpath.types.results import Limit
-
-_ROWS = {
-    "epe_mean": "Edge error, mean",
-    "epe_p95": "Edge error, 95 %",
-    "epe_max": "Edge error, largest",
-    "missing_edges": "Edge missing",
-    "pv_band": "Dose ±10 % band",
-    "iou": "Overlap (IoU)",
-    "dose_max": "Largest dose",
-    "write_time": "Write time",
-}
-"""Figures of the table: short names, for 80 columns."""
-
 
 _LONG = 300.0
 """s, write or plan time from which a warning doubts the size: a larger one warns less often."""
@@ -65,7 +52,7 @@ class Talk:
 
 def expected(forecast: Forecast) -> str:
     """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: within a factor of 3."""
-    from laserpath.report.rows import number
+    from laserpath.report.numbers import number
 
     return (
         f"about {rough(forecast.plan_seconds)} to plan, with "
@@ -127,7 +114,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
 
     from laserpath import optics
     from laserpath.report.faults import rounded
-    from laserpath.report.rows import means_explained
+    from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
@@ -136,13 +123,13 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     columns = dict(zip(("starting curve", "as commanded", "as executed"), _columns(plan), strict=True))
     for heading in columns:
         table.add_column(heading, justify="right")
-    for key, label in _ROWS.items():
-        table.add_row(label, *(_cell(key, figures, fwhm) for figures in columns.values()))
+    for key in keys_of(Shown.TERMINAL):
+        table.add_row(ROWS[key].name, *(cell(key, one.as_dict(), fwhm) for one in columns.values()))
     console = Console(highlight=False, markup=False)
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
     console.print(plan.verdict[1], soft_wrap=True)
     console.print(table)
-    for name, why in means_explained((name, figures.as_dict()) for name, figures in columns.items()):
+    for name, why in means_explained((name, one.as_dict()) for name, one in columns.items()):
         console.print(f"{name.capitalize()}: {why}", soft_wrap=True)
     if why := rounded(plan.report.inspection, fwhm):
         console.print(f"As executed: {why}", soft_wrap=True)
@@ -153,29 +140,13 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
 
 
-def _columns(plan: Plan) -> tuple[Figures, Figures, Figures]:
-    report = plan.report
-    return report.start.figures, report.commanded.figures, report.executed.figures
-
-
-def _cell(key: str, figures: Figures, fwhm: float) -> str:
-    """A figure with its unit; lengths in µm and FWHM."""
-    from laserpath.report.rows import ROWS, at_least, duration, number
-
-    row = ROWS[key]
-    if key == "write_time":
-        return duration(figures.write_time)
-    if key == "missing_edges":
-        return f"{figures.missing_edges} of {figures.samples}"
-    if row.lengths:
-        value = row.value(figures)
-        return f"{at_least(key, value)}{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
-    return f"{row.text(figures)} {row.unit}".strip()
+def _columns(plan: Plan) -> tuple[Measurement, Measurement, Measurement]:
+    return plan.report.start, plan.report.commanded, plan.report.executed
 
 
 def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
-    from laserpath.report.rows import area, percent
+    from laserpath.report.numbers import area, percent
 
     figures, drawn = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
@@ -188,13 +159,14 @@ def what_cures(plan: Plan) -> str:
 def at_best(plan: Plan, limit: Limit) -> str:
     """`Limit of this spot: 4.1 µm (0.041) on average, 20 of 1816 edges missing; plan: 1.3 ×`."""
     from laserpath import optics
-    from laserpath.report.reach import times_the_limit
-    from laserpath.report.rows import number
+    from laserpath.report.figure_table import cell
+    from laserpath.report.numbers import number
+    from laserpath.report.optimum import times_the_limit
 
-    fwhm = optics.fwhm(plan.process.spot)
+    figures, fwhm = limit.figures.as_dict(), optics.fwhm(plan.process.spot)
     return (
-        f"Limit of this spot: {_cell('epe_mean', limit.figures, fwhm)} on average, "
-        f"{_cell('missing_edges', limit.figures, fwhm)} edges missing; "
+        f"Limit of this spot: {cell('epe_mean', figures, fwhm)} on average, "
+        f"{cell('missing_edges', figures, fwhm)} edges missing; "
         f"plan: {number(times_the_limit(plan.report), 2)} × as {plan.report.scored_as}"
     )
 
@@ -223,17 +195,17 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 def tolerance_missed(plan: Plan) -> str:
     """A sentence with the edge error and the tolerance that it exceeds."""
     from laserpath import optics
-    from laserpath.report import rows
+    from laserpath.report import figure_table
 
     limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
-    return f"tolerance missed: {rows.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
+    return f"tolerance missed: {figure_table.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
-    """Figures and files as JSON. Lengths are in FWHM where `Figures` says so; NaN becomes null."""
+    """Figures and files as JSON. Lengths are in FWHM where `PrintFigures` says so; NaN becomes null."""
     from laserpath import optics
 
-    start, commanded, executed = (_plain(figures) for figures in _columns(plan))
+    start, commanded, executed = (_plain(one.as_dict()) for one in _columns(plan))
     process = plan.process
     content = {
         "design": plan.design.name,
@@ -266,16 +238,18 @@ def _dose_key(order: int) -> str:
 def _limit(limit: Limit) -> dict[str, Any]:
     """Figures of the unconstrained optimum, and sentences on what cannot be printed."""
     from laserpath.measure import summary
-    from laserpath.report.reach import ROWS_OF_LIMIT
+    from laserpath.report.optimum import ROWS_OF_LIMIT
 
-    figures = _plain(limit.figures)
+    figures = _plain(limit.figures.as_dict())
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}
 
 
-def _plain(figures: Figures) -> dict[str, float | int | list[str] | None]:
+def _plain(figures: Mapping[str, Any]) -> dict[str, float | int | list[str] | None]:
     """Plain Python numbers, None if not finite; `epe_capped` names the figures that are lower bounds."""
+    from laserpath.types.results import is_capped
+
     numbers = {
         name: (int(value) if isinstance(value, int) else float(value)) if math.isfinite(value) else None
-        for name, value in figures.as_dict().items()
+        for name, value in figures.items()
     }
-    return {**numbers, "epe_capped": list(figures.epe_capped)}
+    return {**numbers, "epe_capped": [name for name, value in figures.items() if is_capped(name, value)]}

@@ -80,9 +80,8 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.rows import means_explained
+    from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
     from laserpath.simulation.page import another_power, what_it_is
-    from laserpath.simulation.words import LABELS, cell
 
     fwhm, content = optics.fwhm(simulation.process.spot), simulation.as_dict()
     caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if simulation.design else None
@@ -90,8 +89,8 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
     table.add_column()
     for heading in ("as commanded", "as executed"):
         table.add_column(heading, justify="right")
-    for key in (key for key in LABELS if key in content["executed"]):
-        table.add_row(LABELS[key], *(cell(key, content[how], fwhm) for how in ("commanded", "executed")))
+    for key in (key for key in keys_of(Shown.SIMULATION) if key in content["executed"]):
+        table.add_row(ROWS[key].name, *(cell(key, content[how], fwhm) for how in ("commanded", "executed")))
     console = Console(highlight=False, markup=False)
     console.print(f"{simulation.name}: {what_it_is(simulation)}", soft_wrap=True)
     console.print(table)

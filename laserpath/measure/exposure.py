@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,7 @@ from laserpath.dose import accurate_model
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
 from laserpath.types import Design, Grid, Process, Spot, Toolpath
-from laserpath.types.results import Edges, Figures, Measurement
+from laserpath.types.results import Edges, Measurement, MotionFigures
 
 _LISTED = 3
 _LOST = 0.05
@@ -75,7 +75,7 @@ class Exposure:
         if not np.isfinite(dose).all():
             raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
         figures = cure_figures(dose, defocused, edges, scene)
-        return Measurement(replace(figures, **self.program.motion.as_dict()), grid, dose, edges)
+        return Measurement(figures, self.program.motion, grid, dose, edges)
 
 
 def _dose(paths: Sequence[Toolpath], grid: Grid, spot: Spot) -> Floats:
@@ -101,23 +101,24 @@ def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:
 
 
 def lost_in_motion(
-    commanded: Figures, executed: Figures, path: Toolpath, design: Design, process: Process
+    commanded: Measurement, executed: Measurement, path: Toolpath, design: Design, process: Process
 ) -> Lost | None:
     """How much the controller loses of what is commanded, why, and what to do; None if it is not much."""
-    area, samples = design.area.area, max(executed.samples, 1)
-    gone = (executed.undercure - commanded.undercure) / area
-    if max(gone, (executed.missing_edges - commanded.missing_edges) / samples) <= _LOST:
+    before, after = commanded.figures, executed.figures
+    area, samples = design.area.area, max(after.samples, 1)
+    gone = (after.undercure - before.undercure) / area
+    if max(gone, (after.missing_edges - before.missing_edges) / samples) <= _LOST:
         return None
-    here, there = (f"{100 * figures.undercure / area:.1f} %" for figures in (executed, commanded))
-    why, mend = _why_slow(executed, path, process)
+    here, there = (f"{100 * figures.undercure / area:.1f} %" for figures in (after, before))
+    why, mend = _why_slow(executed.motion, path, process)
     return Lost(
-        f"as executed {here} of the area is missing and {executed.missing_edges} of {samples} points of the "
-        f"outline have no printed edge near, as commanded {there} and {commanded.missing_edges}: {why}",
+        f"as executed {here} of the area is missing and {after.missing_edges} of {samples} points of the "
+        f"outline have no printed edge near, as commanded {there} and {before.missing_edges}: {why}",
         mend,
     )
 
 
-def _why_slow(figures: Figures, path: Toolpath, process: Process) -> tuple[str, str]:
+def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[str, str]:
     """(what slows the head down and what that does to the dose, the speed at which it would not)."""
     machine, spot = process.machine, process.spot
     if not (path.on & (path.length > 0)).any():
@@ -125,8 +126,8 @@ def _why_slow(figures: Figures, path: Toolpath, process: Process) -> tuple[str, 
     order, fastest = process.resin.order, float(path.speed[path.on].max())
     calm = min(fastest, float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * optics.fwhm(spot))))
     why, instead = "it brakes at bends and ends", "more acceleration (acceleration_mm_per_s2 there)"
-    if figures.segment_rate > 1.001 * machine.segment_rate:
-        why = f"the link keeps up with {machine.segment_rate:g} of {figures.segment_rate:.0f} moves/s"
+    if motion.segment_rate > 1.001 * machine.segment_rate:
+        why = f"the link keeps up with {machine.segment_rate:g} of {motion.segment_rate:.0f} moves/s"
         instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
     dose = "where it is slow its power levels do not follow"

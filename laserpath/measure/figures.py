@@ -25,7 +25,7 @@ from laserpath.base.errors import InputError
 from laserpath.design.contour import Samples
 from laserpath.design.scene import Scene
 from laserpath.types import Grid
-from laserpath.types.results import EPE_CAP_FWHM, Edges, Figures
+from laserpath.types.results import EPE_CAP_FWHM, Edges, PrintFigures
 
 DEFOCUS = 1.15
 """The defocused spot's FWHM relative to the focused one's, at the same energy."""
@@ -122,8 +122,8 @@ def cured_fraction(dose: Floats, critical_dose: float) -> Floats:
     return np.where(t <= 0.5, part, 1 - part)
 
 
-def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) -> Figures:
-    """The figures of a dose; those of the path (times, lengths, lines) are left at zero.
+def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) -> PrintFigures:
+    """The figures of a dose against its design.
 
     dose, defocused: (rows, columns) mJ/mm² on the scene's grid, the second with FWHM · 1.15.
     """
@@ -134,7 +134,7 @@ def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) ->
     cured = cured_fraction(dose, critical_dose)
     low, high = (cured_fraction(k * dose, critical_dose) for k in DOSE_BAND)
     blurred = cured_fraction(defocused, critical_dose)
-    return Figures(
+    return PrintFigures(
         epe_mean=float(error.mean()),
         epe_p95=float(np.percentile(error, 95)),
         epe_max=float(error.max()),
@@ -148,6 +148,4 @@ def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) ->
         overcure=float(np.maximum(cured - coverage, 0).sum() * area),
         undercure=float(np.maximum(coverage - cured, 0).sum() * area),
         dose_max=float(dose.max() / critical_dose),
-        write_time=0.0, ideal_time=0.0, write_length=0.0, travel_length=0.0,
-        toggles=0, lines=0, segment_rate=0.0,
-    )  # fmt: skip
+    )

@@ -1,73 +1,73 @@
-"""What to change: for each figure of a plan that falls short, the option or profile key that mends it.
+"""Advice: for each figure of a plan that falls short, the option or profile key that improves it.
 
-Each piece of advice names what is wrong with a figure, what to change, and that as it is typed:
-`--pitch 1.2fwhm` on the command line, `speed_max_mm_per_min = 600` in a machine's profile. The gravest come
-first, and none is given that would turn what a graver one turns the other way.
+Each piece of advice names the fault and the change, the latter as it is typed: `--pitch 1.2fwhm` on the
+command line, `speed_max_mm_per_min = 600` in a machine's profile. The most important comes first, and advice
+that opposes a more important one is dropped.
 
-A program that was not planned here has no options: what is said there is about the program.
+A program of another tool has no options; advice on it is about the program itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.choices import QUALITIES
 from laserpath.machine.attenuation import filter_of, strength
 from laserpath.measure.exposure import speed_key
-from laserpath.report import faults, reach
-from laserpath.report.rows import duration, number
+from laserpath.report import faults, optimum
+from laserpath.report.data import PageData
+from laserpath.report.numbers import duration, number
 from laserpath.types import Machine, Settings
-
-if TYPE_CHECKING:
-    from laserpath.report.verdict import Facts
 
 KINDS = (
     "lost", "hollow", "over-dose", "feature", "gap", "corner", "too strong", "too weak", "loss", "steps",
     "brakes", "dose rises", "link", "bends", "finer", "faster",
 )  # fmt: skip
-"""What can be wrong, by name."""
+"""The kinds of advice."""
 
 _PITCH_FWHM = 1.2
-"""Lines that far apart fill an area."""
+"""Largest pitch at which lines fill an area."""
 _ITERATIONS = 500
-"""What a plan is mostly done with; it stops by itself where nothing is gained."""
+"""Iterations that suffice for most plans; the optimiser stops by itself when the loss is flat."""
 _SHORT = 100
-"""Iterations below which each stage of the optimiser is so short that a flat loss tells nothing."""
+"""Iterations below which a flat loss does not show convergence, because each stage is too short."""
 _FEW, _FALLING = 20, 0.02
-"""Iterations whose late fall tells nothing; the fall of the loss in the last tenth that tells of more."""
+"""Iterations from which the fall of the loss is judged; relative fall in the last tenth that promises more.
+A larger fall advises more iterations less often."""
 _COARSE_FWHM = 0.05
-"""A motor step that moves edges visibly."""
+"""Motor step that moves edges visibly."""
 _LONG, _VERY_LONG = 5.0, 60.0
-"""s. What takes less need not be faster; what takes more might well be."""
+"""Write times, s, above which braking is named, and above which a faster quality is. Larger ones advise
+less often."""
 _FILTER, _STRONGER, _CALMER = 1.0, 2.0, 0.5
-"""Optical density for a laser too strong, where a line does not ask for more; times the power, for one too
-weak; times the speed, where the controller brakes."""
+"""Optical density advised for a laser too strong, unless a single line needs more; factor on the power of one
+too weak; factor on the speed if the controller brakes."""
 _WORTH_FWHM = 0.02
-"""FWHM, of the mean edge error as executed. Below it `fine` gains nothing: power levels and braking make what
-is left (samples: 0.008 → 0.009 and 0.014 → 0.014, against 0.031 → 0.026, 0.033 → 0.023 and 0.059 → 0.050)."""
+"""Mean edge error as executed, in FWHM, below which `fine` gains nothing: power levels and braking cause the
+rest (samples: 0.008 → 0.009 and 0.014 → 0.014, against 0.031 → 0.026, 0.033 → 0.023 and 0.059 → 0.050)."""
 _WAY_FWHM = 1.0
-"""FWHM, a way to full speed so short that braking moves the edge little: v²/(2 a)."""
+"""Distance to full speed, v²/(2 a), in FWHM, in which braking moves the edge little. A larger one advises a
+higher speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """name: an option or a profile's key as it is typed, or what else it is.  way: +1 more of it, −1 less."""
+    """name: an option or profile key as it is typed, or another quantity.  way: +1 more of it, −1 less."""
 
     name: str
     way: int
 
     def opposes(self, other: Change) -> bool:
-        """Whether both cannot be done."""
+        """Whether the two changes exclude each other."""
         return self.name == other.name and self.way != other.way
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """kind: of `KINDS`.  wrong: what is wrong with a figure.  mend: what to change, by name in `changes`."""
+    """kind: of `KINDS`.  wrong: the fault.  mend: the remedy, in words; changes: the remedy, by name."""
 
     kind: str
     wrong: str
@@ -76,26 +76,26 @@ class Advice:
 
     @property
     def sentence(self) -> str:
-        """As the page has it."""
+        """The advice as the page shows it."""
         return f"{self.wrong}: {self.mend}."
 
     def opposes(self, other: Advice) -> bool:
-        """Whether who follows one undoes the other."""
+        """Whether following one undoes the other."""
         return any(one.opposes(two) for one in self.changes for two in other.changes)
 
 
-def advise(facts: Facts, level: str) -> tuple[Advice, ...]:
-    """What to change, the gravest first; level: of the verdict."""
-    early = tuple(_on_iterations(facts, level))
-    if lost := facts.lost:
-        # What is commanded would cure: its pitch and powers are no matter until it is executed.
+def advise(data: PageData, level: str) -> tuple[Advice, ...]:
+    """The advice on a plan, the most important first. level: of the verdict."""
+    early = tuple(_on_iterations(data, level))
+    if lost := data.lost:
+        # The commanded program would cure, so that pitch and power do not matter until it is executed.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
         return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
-    for one in (*early, *_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts, level),
-                *_on_quality(facts, level)):  # fmt: skip
-        told = early and one not in early and one.changes == early[0].changes
-        if not told and not any(one.opposes(graver) for graver in kept):
+    for one in (*early, *_on_area(data), *_on_design(data), *_on_power(data), *_on_motion(data, level),
+                *_on_quality(data, level)):  # fmt: skip
+        repeated = early and one not in early and one.changes == early[0].changes
+        if not repeated and not any(one.opposes(graver) for graver in kept):
             kept.append(one)
     return tuple(kept)
 
@@ -104,43 +104,43 @@ def _slower() -> Change:
     return Change("speed_max_mm_per_min", -1)
 
 
-def _on_iterations(facts: Facts, level: str) -> Iterator[Advice]:
-    """An optimiser that ended too early: what else is wrong may be right with more iterations."""
-    gain, settings = _late_gain(facts.loss), facts.settings
+def _on_iterations(data: PageData, level: str) -> Iterator[Advice]:
+    """An optimiser that ended too early, so that more iterations may mend other faults too."""
+    gain, settings = _late_gain(data.loss), data.settings
     if settings is None:
         return
     changes = (Change("--iterations", 1),)
-    if unfinished(facts) and level != "good":
-        mend = "let it run to its end" if facts.report.stopped else f"take {_more(settings)}"
-        yield Advice("loss", unfinished(facts), f"{mend} before anything else", changes)
-    elif gain > _FALLING and not facts.report.stopped:
+    if unfinished(data) and level != "good":
+        mend = "let it run to its end" if data.report.stopped else f"take {_more(settings)}"
+        yield Advice("loss", unfinished(data), f"{mend} before anything else", changes)
+    elif gain > _FALLING and not data.report.stopped:
         wrong = (
             f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth)"
         )
         yield Advice("loss", wrong, f"take {_more(settings)}", changes)
 
 
-def unfinished(facts: Facts) -> str:
-    """That the optimiser had few iterations or was stopped, which may be what is wrong; else nothing."""
-    report, settings = facts.report, facts.settings
+def unfinished(data: PageData) -> str:
+    """That the optimiser stopped or had too few iterations, which may be why the print is off; else ''."""
+    report, settings = data.report, data.settings
     if settings is None or not report.unfinished:
         return ""
     if report.stopped:
         return f"The optimiser was {report.unfinished}, which may be why it misses"
-    if settings.iterations >= _SHORT and _late_gain(facts.loss) <= _FALLING:
+    if settings.iterations >= _SHORT and _late_gain(data.loss) <= _FALLING:
         return ""
     return f"The optimiser did not converge ({report.unfinished}), which may be why it misses"
 
 
-def _on_area(facts: Facts) -> Iterator[Advice]:
-    """What stays unexposed inside, and what gets far too much."""
-    settings, resin = facts.settings, facts.process.resin
-    found = facts.inspection
-    holes = tuple(one for one in found.flaws if one.kind == "pinhole")
-    if found.missing or holes:
-        much = faults.too_much_wrong(found, facts.fwhm) or not holes
+def _on_area(data: PageData) -> Iterator[Advice]:
+    """Areas that stay unexposed inside, and areas that get far too much dose."""
+    settings, resin = data.settings, data.process.resin
+    inspection = data.inspection
+    holes = tuple(one for one in inspection.flaws if one.kind == "pinhole")
+    if inspection.missing or holes:
+        much = faults.too_much_wrong(inspection, data.fwhm) or not holes
         wrong = "Lines are too far apart or too weak inside the design" if much else (
-            f"Left inside the design: {', '.join(faults.kinds(holes, facts.fwhm))}"
+            f"Left inside the design: {', '.join(faults.kinds(holes, data.fwhm))}"
         )  # fmt: skip
         if settings is None:
             change, mend = Change("distance of lines", -1), "lines closer together, or more power, close it"
@@ -151,8 +151,8 @@ def _on_area(facts: Facts) -> Iterator[Advice]:
         else:
             change, mend = Change("--pitch", -1), f"take --pitch {0.8 * settings.pitch_fwhm:.3g}fwhm"
         yield Advice("hollow", wrong, mend, (change,))
-    dose = facts.report.scored.figures.dose_max
-    # The optimiser takes back the power of close lines; what is left is the laser's lowest, told below.
+    dose = data.report.scored.figures.dose_max
+    # The optimiser lowers the power of close lines as far as the laser can; `_on_power` handles the rest.
     if settings is None and dose > 1.05 * resin.over_dose:
         wrong = (
             f"The largest dose is {number(dose)} × critical, above the resin's limit of {resin.over_dose:g} "
@@ -166,12 +166,12 @@ def _more(settings: Settings) -> str:
     return f"--iterations {max(_ITERATIONS, 2 * settings.iterations)}"
 
 
-def _on_design(facts: Facts) -> Iterator[Advice]:
-    """What the spot is too large for."""
-    spot = f"{number(facts.fwhm * 1000)} µm"
+def _on_design(data: PageData) -> Iterator[Advice]:
+    """Details that the spot is too large for."""
+    spot = f"{number(data.fwhm * 1000)} µm"
     smaller = (Change("--spot-fwhm", -1),)
     for kind, plural in (("feature", "features"), ("gap", "gaps")):
-        width = [p.width for p in facts.places if p.kind == kind and p.width is not None and p.narrower]
+        width = [p.width for p in data.places if p.kind == kind and p.width is not None and p.narrower]
         if width:
             yield Advice(
                 kind,
@@ -180,8 +180,8 @@ def _on_design(facts: Facts) -> Iterator[Advice]:
                 "widen them, or focus to a smaller spot and say so with --spot-fwhm",
                 (*smaller, Change("the design", 1)),
             )
-    corners = sum(p.kind == "corner" for p in facts.places)
-    if corners > len(facts.places) / 2:
+    corners = sum(p.kind == "corner" for p in data.places)
+    if corners > len(data.places) / 2:
         yield Advice(
             "corner",
             f"The worst places are corners, which a spot of {spot} rounds",
@@ -190,20 +190,20 @@ def _on_design(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _on_power(facts: Facts) -> Iterator[Advice]:
-    """A laser too strong or too weak for the resin."""
-    machine = facts.process.machine
-    on = facts.toolpath.on
-    length, power = facts.toolpath.length[on], facts.toolpath.power[on]
+def _on_power(data: PageData) -> Iterator[Advice]:
+    """A laser that is too strong or too weak for the resin."""
+    machine = data.process.machine
+    on = data.toolpath.on
+    length, power = data.toolpath.length[on], data.toolpath.power[on]
     whole = max(float(length.sum()), 1e-12)
     weak = float(length[power <= 1.001 * machine.power_min].sum()) / whole
     strong = float(length[power >= 0.999 * machine.power_max].sum()) / whole
-    if weak > 0.25 and facts.report.executed.figures.dose_max > 1:
+    if weak > 0.25 and data.report.executed.figures.dose_max > 1:
         yield Advice(
             "too strong",
             f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
             f"({number(machine.power_min)} mW): the laser is too strong for this resin",
-            _in_profile(_filter(facts)),
+            _in_profile(_filter(data)),
             (Change("power_max_mW", -1),),
         )
     if strong > 0.5:
@@ -216,15 +216,15 @@ def _on_power(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _filter(facts: Facts) -> str:
-    """The filter for a laser too strong: that of the warning, if a line alone is told to need one."""
-    found = strength(facts.process, facts.settings or Settings(), facts.design)
-    density = found.density if found.ratio > 1 else max(found.density, _FILTER)
-    return filter_of(facts.process.machine, density)
+def _filter(data: PageData) -> str:
+    """The filter for a laser that is too strong: the one of the warning, if a single line needs one."""
+    needed = strength(data.process, data.settings or Settings(), data.design)
+    density = needed.density if needed.ratio > 1 else max(needed.density, _FILTER)
+    return filter_of(data.process.machine, density)
 
 
 def _late_gain(loss: Floats) -> float:
-    """The relative fall of the loss in the last tenth of the iterations; stages before it do not count."""
+    """The relative fall of the loss in the last tenth of the iterations, whatever earlier stages gained."""
     late = loss[-1 - len(loss) // 10 :]
     return float(1 - late.min() / late[0]) if len(loss) >= _FEW and late[0] > 0 else 0.0
 
@@ -233,92 +233,97 @@ def _in_profile(setting: str) -> str:
     return f"{setting} in the machine's profile"
 
 
-def _on_motion(facts: Facts, level: str) -> Iterator[Advice]:
-    """What the controller makes of the plan: steps, braking, and how many moves it is sent."""
-    commanded, executed = facts.report.planned.figures, facts.report.executed.figures
-    machine, over = facts.process.machine, facts.process.resin.over_dose
-    now, told = (facts.micrometres(figures.epe_mean) for figures in (executed, commanded))
-    error = f"{now} on average instead of {told}"
-    coarse = machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * facts.fwhm
-    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
-        yield (
-            _on_steps(machine, error)
-            if coarse
-            else Advice(
-                "brakes",
-                "The controller brakes in bends and its power does not follow exactly, which moves the edge "
-                f"by {error}",
-                *_calmer(facts),
-            )
-        )
-    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
-        yield Advice(
-            "dose rises",
-            f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
-            f"the resin's limit of {over:g} ×",
-            *_calmer(facts),
-        )
-    if not facts.planned and executed.segment_rate > 1.001 * machine.segment_rate:
+def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
+    """What the controller makes of the plan: steps, braking, and the number of moves."""
+    motion, machine = data.report.executed.motion, data.process.machine
+    yield from _on_braking(data, level)
+    if not data.planned and motion.segment_rate > 1.001 * machine.segment_rate:
         yield Advice(
             "link",
-            f"The program has up to {executed.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
+            f"The program has up to {motion.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
             "that the link keeps up with",
             "a lower feed, with less power, needs fewer",
             (Change("feed", -1),),
         )
-    if executed.write_time > 2 * executed.ideal_time and executed.write_time > _LONG:
+    if motion.write_time > 2 * motion.ideal_time and motion.write_time > _LONG:
         yield Advice(
             "bends",
-            f"The controller needs {executed.write_time / max(executed.ideal_time, 1e-9):.1f} times the "
+            f"The controller needs {motion.write_time / max(motion.ideal_time, 1e-9):.1f} times the "
             "ideal time, because of bends and short moves",
             "if the machine can, a larger acceleration_mm_per_s2 in its profile saves much of it",
             (Change("acceleration_mm_per_s2", 1),),
         )
 
 
-def _on_steps(machine: Machine, error: str) -> Advice:
-    assert machine.steps is not None
+def _on_braking(data: PageData, level: str) -> Iterator[Advice]:
+    """Edges or doses that are right as commanded, and are not as executed."""
+    planned, executed = data.report.planned.figures, data.report.executed.figures
+    machine, over = data.process.machine, data.process.resin.over_dose
+    if executed.epe_mean > 1.5 * planned.epe_mean + 0.01:
+        now, before = (data.micrometres(figures.epe_mean) for figures in (executed, planned))
+        error = f"{now} on average instead of {before}"
+        if machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * data.fwhm:
+            yield _on_steps(machine, min(machine.steps), error)
+            return
+        yield Advice(
+            "brakes",
+            "The controller brakes in bends and its power does not follow exactly, which moves the edge "
+            f"by {error}",
+            *_calmer(data),
+        )
+    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * planned.dose_max):
+        yield Advice(
+            "dose rises",
+            f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
+            f"the resin's limit of {over:g} ×",
+            *_calmer(data),
+        )
+
+
+def _on_steps(machine: Machine, steps: float, error: str) -> Advice:
+    """steps: per mm, of the coarser axis."""
     marlin = gcode.dialect(machine.dialect).controller == "marlin"
     joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
     return Advice(
         "steps",
-        f"The motors' steps of {1000 / min(machine.steps):.3g} µm round every place{joins}: much of {error}",
+        f"The motors' steps of {1000 / steps:.3g} µm round every place{joins}: much of {error}",
         "more of them to the millimetre (finer microsteps, steps_per_mm in the machine's profile) draw truer",
         (Change("steps_per_mm", 1),),
     )
 
 
-def _calmer(facts: Facts) -> tuple[str, tuple[Change, ...]]:
-    """A lower speed: of the machine where that is planned for, else of the program."""
-    if not facts.planned:
+def _calmer(data: PageData) -> tuple[str, tuple[Change, ...]]:
+    """Advice to go slower: in the machine's profile for a plan, in the program otherwise."""
+    if not data.planned:
         return "a lower feed, with less power, makes it brake less", (Change("feed", -1),)
-    machine = facts.process.machine
+    machine = data.process.machine
     fast = min(machine.speed_max)
-    calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * facts.fwhm) ** 0.5)
+    calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * data.fwhm) ** 0.5)
     return f"{_in_profile(speed_key(calm))} makes it brake less", (_slower(),)
 
 
-def _on_quality(facts: Facts, level: str) -> Iterator[Advice]:
-    """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
-    if facts.settings is None or facts.settings.max_epe_fwhm is not None:
+def _on_quality(data: PageData, level: str) -> Iterator[Advice]:
+    """The next finer or faster quality; a plan with a tolerance chooses it by itself."""
+    if data.settings is None or data.settings.max_epe_fwhm is not None:
         return
-    at, figures = QUALITIES.index(facts.settings.quality), facts.report.executed.figures
-    worth = figures.epe_mean > _WORTH_FWHM and not reach.reached(facts.report)
-    if level == "fair" and at + 1 < len(QUALITIES) and worth:
-        better = QUALITIES[at + 1]
+    quality, executed = QUALITIES.index(data.settings.quality), data.report.executed
+    figures, motion = executed.figures, executed.motion
+    worth = figures.epe_mean > _WORTH_FWHM and not optimum.reached(data.report)
+    if level == "fair" and quality + 1 < len(QUALITIES) and worth:
+        better = QUALITIES[quality + 1]
         # At `fine` 95 % of the edge is farther off as often as not, at `standard` nearer than at `draft`.
         worst = ", if not at the worst places" if better == "fine" else ""
         yield Advice(
             "finer",
-            f"The edge is {facts.micrometres(figures.epe_mean)} off on average, as write time counts too",
+            f"The edge is {data.micrometres(figures.epe_mean)} off on average, as write time counts too",
             f"--quality {better} takes more of it for edges truer on average{worst}",
             (Change("--quality", 1),),
         )
-    elif level == "good" and at > 0 and figures.write_time > _VERY_LONG:
+    elif level == "good" and quality > 0 and motion.write_time > _VERY_LONG:
         yield Advice(
             "faster",
-            f"If {duration(figures.write_time)} is too long",
-            f"--quality {QUALITIES[at - 1]} writes faster at the cost of the edge; --max-epe LENGTH takes as "
-            "little as keeps that tolerance",
+            f"If {duration(motion.write_time)} is too long",
+            f"--quality {QUALITIES[quality - 1]} writes faster at the cost of the edge; --max-epe LENGTH "
+            "takes as little as keeps that tolerance",
             (Change("--quality", -1),),
         )

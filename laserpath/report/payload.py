@@ -1,12 +1,12 @@
-"""What the page's viewer is given: an exposure in numbers, as JSON.
+"""The viewer's data: an exposed program as JSON.
 
 Lengths are whole multiples of `quantum` mm, a thousandth of the spot's FWHM, from `origin`; times of
 `tick` s. The dose goes as the coefficients c of its cubic B-spline in steps of `step` critical doses,
 
     D(x, y) = Σ_ij c_ij β³((x − x0)/p − j) β³((y − y0)/p − i),
 
-so that the viewer draws between the pixels what the page measures there. Lists are packed by `packing`.
-More than a page should carry is thinned, and `notes` say so: the figures are always of the whole.
+so that the viewer draws between the pixels the dose that the page measures there. Lists are packed by
+`packing`. Data too large for a page are thinned, and `notes` say so; the figures always use all data.
 """
 
 from __future__ import annotations
@@ -21,99 +21,66 @@ import numpy as np
 import shapely
 from scipy import ndimage
 
-import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.design.contour import SAMPLE_FWHM
+from laserpath.report.data import ExposedProgram
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.raster import OVER, PAPER, RIGHT, UNDER
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
 from laserpath.report.track import Track, thinned, track
-from laserpath.report.worst import Place
-from laserpath.types import Design, Grid, Process, Toolpath
+from laserpath.report.worst_places import Place
+from laserpath.types import Design, Process
 from laserpath.types.results import Edges
 
 PIXELS, PIECES, VERTICES, SAMPLES = 1_000_000, 60_000, 60_000, 40_000
-"""Of the dose, of the path as executed, of the design's outline and along it: what a page carries at most."""
+"""Limits of a page: pixels of dose, pieces of the executed path, vertices of the design and samples along it.
+Larger ones show finer detail, and make the file larger and the viewer slower."""
 
 _QUANTUM_FWHM = 1e-3
+"""Resolution of lengths, in FWHM."""
 _STEP = 1 / 512
-"""Critical doses."""
-_SEEN = 2.5
-"""Pixels per FWHM that a cubic spline needs."""
+"""Resolution of the dose, in critical doses."""
+_PIXELS_PER_FWHM = 2.5
+"""Pixels per FWHM that a cubic spline needs to show a dose truly."""
 _TICKS = 256
-"""In a piece of median length."""
+"""Ticks of the clock in a piece of median duration. More resolve short pieces better and pack less well."""
 _STOPS = 17
+"""Colour stops of the dose scale."""
 _TURN = 256
 """Directions that a normal is rounded to."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exposed:
-    """One exposure, with or without a design to compare it with.
-
-    toolpath: as commanded.  run: as the controller executes it, from the work zero.
-    dose: (rows, columns) mJ/mm² on `grid`, as executed.  edges: those of the design in this dose.
-    """
-
-    toolpath: Toolpath
-    run: gcode.motion.Executed
-    grid: Grid
-    dose: Floats
-    process: Process
-    design: Design | None = None
-    edges: Edges | None = None
-
-    @property
-    def fwhm(self) -> float:
-        """mm, of the spot that the dose is spread with."""
-        return optics.fwhm(self.process.spot)
-
-    @property
-    def box(self) -> tuple[float, float, float, float]:
-        """(x0, y0, x1, y1) mm of what is worth a look: the design, or else what is lit."""
-        if self.design is not None:
-            return self.design.bounds
-        on = self.toolpath.on
-        if not on.any():
-            x0, x1, y0, y1 = self.grid.extent
-            return x0, y0, x1, y1
-        lit = np.concatenate([self.toolpath.xy[:-1][on], self.toolpath.xy[1:][on]])
-        (x0, y0), (x1, y1) = lit.min(axis=0).tolist(), lit.max(axis=0).tolist()
-        return x0, y0, x1, y1
-
-
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """text: JSON that can stand in a script element.  notes: what is not shown in full, a sentence each."""
+    """text: JSON, safe in a script element.  notes: a sentence for each thing that is not shown in full."""
 
     text: str
     notes: tuple[str, ...]
 
 
-def payload(exposed: Exposed, places: Sequence[Place] = ()) -> Payload:
-    """The numbers of an exposure and of its worst places."""
-    process, fwhm, unit = exposed.process, exposed.fwhm, _Unit.of(exposed)
+def payload(exposed: ExposedProgram, places: Sequence[Place] = ()) -> Payload:
+    """The data of an exposed program and of its worst places."""
+    process, fwhm, units = exposed.process, exposed.fwhm, _Units.of(exposed)
     whole = track(exposed.run, process.machine)
     shown = thinned(whole, PIECES, fwhm, process.machine.power_max)
     dose, coarser = _dose(exposed)
     numbers = {
-        **_words(process, fwhm),
+        **_scales(process, fwhm),
         "box": list(exposed.box),
-        "origin": unit.origin,
-        "quantum": unit.quantum,
+        "origin": units.origin,
+        "quantum": units.quantum,
         "dose": dose,
-        "design": _design(exposed.design, unit) if exposed.design else None,
-        "edges": _edges(exposed.edges, unit, fwhm) if exposed.edges is not None else None,
-        "track": _track(shown, unit),
+        "design": _design(exposed.design, units) if exposed.design else None,
+        "edges": _edges(exposed.edges, units, fwhm) if exposed.edges is not None else None,
+        "track": _track(shown, units),
         "places": [[*p.xy, *p.normal, p.epe] for p in places],
     }
     text = json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return Payload(text, tuple(_notes(exposed, coarser, whole, shown)))
 
 
-def _words(process: Process, fwhm: float) -> dict[str, Any]:
-    """What the numbers are compared with, and their colours."""
+def _scales(process: Process, fwhm: float) -> dict[str, Any]:
+    """Spot, doses to compare with, and colours."""
     return {
         "fwhm": fwhm,
         "critical": process.resin.critical_dose,
@@ -126,42 +93,42 @@ def _words(process: Process, fwhm: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
-    """origin: mm.  quantum: mm."""
+class _Units:
+    """Of the viewer's lengths. origin, quantum: mm."""
 
     origin: list[float]
     quantum: float
 
     @classmethod
-    def of(cls, exposed: Exposed) -> _Unit:
+    def of(cls, exposed: ExposedProgram) -> _Units:
         x0, y0, x1, y1 = exposed.box
         return cls([(x0 + x1) / 2, (y0 + y1) / 2], exposed.fwhm * _QUANTUM_FWHM)
 
     def whole(self, xy: Floats) -> Indices:
-        """(N, 2) mm in quanta."""
+        """Points (N, 2), mm, in whole quanta."""
         return np.rint((xy - self.origin) / self.quantum).astype(np.int64)
 
     def curve(self, xy: Floats) -> dict[str, str]:
-        """Points (N, 2), mm."""
+        """Points (N, 2), mm, packed."""
         x, y = self.whole(xy).T
         return {"x": packed_curve(x), "y": packed_curve(y)}
 
 
 def _dose_stops() -> list[str]:
-    """The colours of the dose's picture, from dark to the limit."""
+    """The colours of the dose map, from dark to the resin's limit."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
     return [to_hex(c) for c in colormaps["cividis"](np.linspace(0, 1, _STOPS))]
 
 
-def _dose(exposed: Exposed) -> tuple[dict[str, Any], int]:
-    """The raster of the dose, and how many times coarser than it is known."""
+def _dose(exposed: ExposedProgram) -> tuple[dict[str, Any], int]:
+    """The raster of the dose, and the factor by which its pixels are wider than the computed ones."""
     grid, dose = exposed.grid, exposed.dose / exposed.process.resin.critical_dose
     times = math.ceil(math.sqrt(dose.size / PIXELS))
     (x0, y0), pitch = grid.origin, grid.pitch
-    if times > 1 and times * pitch <= exposed.fwhm / _SEEN:
-        # Nothing in a dose is finer than the spot: with pixels enough across it, some of them say it all.
+    if times > 1 and times * pitch <= exposed.fwhm / _PIXELS_PER_FWHM:
+        # A dose has no detail finer than the spot, so that a few pixels across it are enough.
         dose, pitch = dose[::times, ::times], times * pitch
     elif times > 1:
         rows, columns = (times * (n // times) for n in grid.shape)
@@ -182,33 +149,33 @@ def _dose(exposed: Exposed) -> tuple[dict[str, Any], int]:
     }, times
 
 
-def _design(design: Design, unit: _Unit) -> dict[str, Any]:
-    """The outlines: how many points each has, and all points; a ring's last point is its first."""
-    area, tolerance = design.area, unit.quantum
-    while shapely.get_num_coordinates(area) > VERTICES and tolerance < 1e6 * unit.quantum:
+def _design(design: Design, units: _Units) -> dict[str, Any]:
+    """The outlines: the number of points of each ring, and all points without the rings' closing points."""
+    area, tolerance = design.area, units.quantum
+    while shapely.get_num_coordinates(area) > VERTICES and tolerance < 1e6 * units.quantum:
         tolerance *= 2
         area = shapely.simplify(design.area, tolerance, preserve_topology=False)
     polygons = [p for p in shapely.get_parts(area) if not p.is_empty]
     rings = [shapely.get_coordinates(r) for p in polygons for r in (p.exterior, *p.interiors)]
     points = np.concatenate([r[:-1] for r in rings])
-    return {"counts": packed([len(r) - 1 for r in rings]), **unit.curve(points)}
+    return {"counts": packed([len(r) - 1 for r in rings]), **units.curve(points)}
 
 
-def _edges(edges: Edges, unit: _Unit, fwhm: float) -> dict[str, Any]:
-    """Points along the outline with their error; of many, the worst of each few."""
-    some = _worst_of_each(np.abs(edges.epe), math.ceil(len(edges.epe) / SAMPLES))
-    u, v = edges.normal[some].T
+def _edges(edges: Edges, units: _Units, fwhm: float) -> dict[str, Any]:
+    """Points along the outline with their error; of too many, the worst of each few neighbours."""
+    chosen = _worst_of_each(np.abs(edges.epe), math.ceil(len(edges.epe) / SAMPLES))
+    u, v = edges.normal[chosen].T
     angle = np.rint(np.arctan2(v, u) / (2 * np.pi) * _TURN).astype(np.int64)
-    there = np.abs(edges.epe[~edges.missing]) / fwhm
-    limit = max(0.05, float(np.percentile(there, 99))) if len(there) else 2.0
+    known = np.abs(edges.epe[~edges.missing]) / fwhm
+    limit = max(0.05, float(np.percentile(known, 99))) if len(known) else 2.0
     return {
-        **unit.curve(edges.xy[some]),
+        **units.curve(edges.xy[chosen]),
         "normal": packed_curve(angle),
         "turn": _TURN,
-        "error": packed_curve(np.rint(edges.epe[some] / unit.quantum).astype(np.int64)),
-        "missing": packed(edges.missing[some]),
+        "error": packed_curve(np.rint(edges.epe[chosen] / units.quantum).astype(np.int64)),
+        "missing": packed(edges.missing[chosen]),
         "limit": limit * fwhm,
-        "spacing": SAMPLE_FWHM * fwhm * len(edges.epe) / max(len(some), 1),
+        "spacing": SAMPLE_FWHM * fwhm * len(edges.epe) / max(len(chosen), 1),
     }
 
 
@@ -220,13 +187,13 @@ def _worst_of_each(error: Floats, times: int) -> Indices:
     return np.array([s + int(np.argmax(error[s : s + times])) for s in starts])
 
 
-def _track(shown: Track, unit: _Unit) -> dict[str, Any]:
+def _track(shown: Track, units: _Units) -> dict[str, Any]:
     total = float(shown.t[-1])
     steps = np.diff(shown.t)
     tick = max(min(1e-5, float(np.median(steps)) / _TICKS if len(steps) else 1.0), total / 2**40)
     level = max(float(shown.power.max(initial=0.0)) / 2**12, 1e-9)
     return {
-        **unit.curve(shown.xy),
+        **units.curve(shown.xy),
         "t": packed_curve(np.rint(shown.t / tick).astype(np.int64)),
         "tick": tick,
         "power": packed_curve(np.rint(shown.power / level).astype(np.int64)),
@@ -235,7 +202,7 @@ def _track(shown: Track, unit: _Unit) -> dict[str, Any]:
     }
 
 
-def _notes(exposed: Exposed, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
+def _notes(exposed: ExposedProgram, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
     if coarser > 1:
         yield (
             f"The dose is shown with pixels of {1000 * coarser * exposed.grid.pitch:.3g} µm, "

@@ -7,8 +7,8 @@ it, `exposing` exposes and measures it, `alignment` finds a design that lies els
 show it. A plan's own G-code gets the figures of the plan.
 """
 
-from laserpath.simulation.figures import Light, Outcome
+from laserpath.simulation.figures import DoseFigures, PathExposure
 from laserpath.simulation.result import Simulation, Tuned
 from laserpath.simulation.walk import Choices, simulate
 
-__all__ = ["Choices", "Light", "Outcome", "Simulation", "Tuned", "simulate"]
+__all__ = ["Choices", "DoseFigures", "PathExposure", "Simulation", "Tuned", "simulate"]

@@ -13,7 +13,7 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import best_exposure, edges_at
 from laserpath.measure.exposure import Exposure
 from laserpath.simulation.alignment import translation
-from laserpath.simulation.figures import Outcome, light
+from laserpath.simulation.figures import PathExposure, dose_figures
 from laserpath.simulation.result import Tuned
 from laserpath.simulation.view import grid_around, lit_box, rim, seen
 from laserpath.types import Design, Grid, Point, Process, Settings, Toolpath
@@ -26,8 +26,8 @@ _MARGINS = (6.0, 18.0)
 class Found:
     """commanded, executed: on one grid.  overflow: whether what cures reaches beyond it."""
 
-    commanded: Outcome
-    executed: Outcome
+    commanded: PathExposure
+    executed: PathExposure
     overflow: bool
 
 
@@ -46,7 +46,7 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
     box = seen(lit_box(program.commanded, program.executed), design, spot)
     what = f"{name!r} with its design (--align lays one on the other)" if design else repr(name)
     grid = grid_around(box, spot, settings.pixels_per_fwhm, 0.0, what)
-    executed = _outcome(program, program.executed, design, grid)
+    executed = _exposure(program, program.executed, design, grid)
     for extra in _MARGINS:
         if rim(executed.dose) < critical:
             break
@@ -54,25 +54,25 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
             grid = grid_around(box, spot, settings.pixels_per_fwhm, extra, what)
         except InputError:
             break  # what there is room for is better than nothing
-        executed = _outcome(program, program.executed, design, grid)
-    commanded = _outcome(program, program.commanded, design, grid)
+        executed = _exposure(program, program.executed, design, grid)
+    commanded = _exposure(program, program.commanded, design, grid)
     return Found(commanded, executed, rim(executed.dose) >= critical)
 
 
-def _outcome(program: MachineProgram, path: Toolpath, design: Design | None, grid: Grid) -> Outcome:
+def _exposure(program: MachineProgram, path: Toolpath, design: Design | None, grid: Grid) -> PathExposure:
     """What shines along one of its paths, measured as far as there is something to measure it by."""
     resin = program.process.resin
     if design is not None:
-        scene = Scene(design, grid, program.process.spot, resin)
-        found = Exposure(program, scene).of(path)
-        return Outcome(grid, found.dose, light(found.dose, grid, resin, program.motion), found)
+        measured = Exposure(program, Scene(design, grid, program.process.spot, resin)).of(path)
+        dose = measured.dose
+        return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose, measured)
     dose = accurate_model(grid, program.process.spot).dose(path)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the program holds values that cannot be exposed")
-    return Outcome(grid, dose, light(dose, grid, resin, program.motion))
+    return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose)
 
 
-def tuned(executed: Outcome, design: Design, process: Process) -> Tuned | None:
+def tuned(executed: PathExposure, design: Design, process: Process) -> Tuned | None:
     """The power at which the same path would be truest; None without light along the outline."""
     scene = Scene(design, executed.grid, process.spot, process.resin)
     try:

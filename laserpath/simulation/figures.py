@@ -1,4 +1,4 @@
-"""What an exposure does, as far as it can be said without a design: areas, doses, times, lengths.
+"""The figures of a dose that need no design: areas, and the largest dose.
 
 Areas are measured to sub-pixel, as in `measure`. Over-dosed is what gets more than the resin's `over_dose`
 critical doses.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import shapely
@@ -24,24 +25,16 @@ _FINER, _FINEST = 4, 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Light:
-    """The figures of one exposure without a design.
+class DoseFigures:
+    """The figures of one dose without a design.
 
-    dose_max: in critical doses, at (x, y) mm `brightest`.  cured, over_dosed: mm².  Times s, lengths mm.
-    toggles: how often the laser goes on or off.  lines: of the program.  segment_rate: densest moves/s.
+    dose_max: in critical doses, at (x, y) mm `brightest`.  cured, over_dosed: mm².
     """
 
     dose_max: float
     brightest: Point
     cured: float
     over_dosed: float
-    write_time: float
-    ideal_time: float
-    write_length: float
-    travel_length: float
-    toggles: int
-    lines: int
-    segment_rate: float
 
     def as_dict(self) -> dict[str, float | Point]:
         """Plain numbers by name, for JSON."""
@@ -49,20 +42,32 @@ class Light:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """One exposure. dose: (rows, columns) mJ/mm² on `grid`.  measured: against the design, if any."""
+class PathExposure:
+    """The exposure of one path, commanded or executed. dose: (rows, columns) mJ/mm² on `grid`.
 
+    motion: of the whole program.  measured: against the design, if there is one.
+    """
+
+    figures: DoseFigures
+    motion: MotionFigures
     grid: Grid
     dose: Floats
-    light: Light
     measured: Measurement | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name, for JSON; `epe_capped` names the edge errors that are lower bounds."""
+        plain = {**self.figures.as_dict(), **self.motion.as_dict()}
+        if self.measured is None:
+            return plain
+        figures = self.measured.figures
+        return {**plain, **figures.as_dict(), "epe_capped": list(figures.epe_capped)}
 
-def light(dose: Floats, grid: Grid, resin: Resin, motion: MotionFigures) -> Light:
-    """The figures of a dose; motion: those of the program that leads to it."""
+
+def dose_figures(dose: Floats, grid: Grid, resin: Resin) -> DoseFigures:
+    """The figures of a dose, (rows, columns) mJ/mm²."""
     row, column = np.unravel_index(int(np.argmax(dose)), dose.shape)
     area, critical = grid.pixel_area, resin.critical_dose
-    return Light(
+    return DoseFigures(
         dose_max=float(dose[row, column] / critical),
         brightest=(
             float(grid.origin[0] + column * grid.pitch),
@@ -70,7 +75,6 @@ def light(dose: Floats, grid: Grid, resin: Resin, motion: MotionFigures) -> Ligh
         ),
         cured=float(cured_fraction(dose, critical).sum() * area),
         over_dosed=float(cured_fraction(dose, resin.over_dose * critical).sum() * area),
-        **motion.as_dict(),
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import gcode
 from laserpath import optics, report
-from laserpath.report.payload import Exposed
-from laserpath.report.rows import number
+from laserpath.report import ExposedProgram
+from laserpath.report.numbers import number
 
 if TYPE_CHECKING:
     from laserpath.simulation.result import Simulation
@@ -22,22 +22,15 @@ _WORTH = 0.9
 def page(simulation: Simulation) -> str:
     """The HTML text."""
     s = simulation
-    return report.render_exposure(
-        exposed(s),
-        name=s.name,
-        commanded=s.commanded.measured,
-        executed=s.executed.measured,
-        warnings=s.warnings,
-        answers=tuple(answers(s)),
-        program_header=s.head,
-    )
+    text = report.PageText(s.name, warnings=s.warnings, answers=tuple(answers(s)), header=s.head)
+    return report.render_exposure(exposed(s), text, s.commanded.measured, s.executed.measured)
 
 
-def exposed(simulation: Simulation) -> Exposed:
+def exposed(simulation: Simulation) -> ExposedProgram:
     """The simulation as the report's pictures take it."""
     executed = simulation.executed
     edges = executed.measured.edges if executed.measured else None
-    return Exposed(
+    return ExposedProgram(
         simulation.toolpath, simulation.run, executed.grid, executed.dose, simulation.process,
         simulation.design, edges,
     )  # fmt: skip

@@ -14,9 +14,9 @@ import gcode
 from laserpath import optics
 from laserpath.base import files
 from laserpath.machine.program import MachineProgram
-from laserpath.simulation.figures import Outcome, outline
+from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
-from laserpath.types.results import Edges, Figures
+from laserpath.types.results import Edges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +43,8 @@ class Simulation:
     process: Process
     design: Design | None
     shipped: MachineProgram
-    commanded: Outcome
-    executed: Outcome
+    commanded: PathExposure
+    executed: PathExposure
     best: Tuned | None = None
     within: float | None = None
     warnings: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Simulation:
         return max(both, default=math.nan)
 
     @property
-    def _scored(self) -> tuple[Outcome, ...]:
+    def _scored(self) -> tuple[PathExposure, ...]:
         """Where the power does not follow the speed, what is commanded says nothing."""
         return (self.commanded, self.executed) if self.shipped.power_follows else (self.executed,)
 
@@ -106,10 +106,6 @@ class Simulation:
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, for JSON: plain numbers by name; edges are None without a design."""
-        measured = {
-            name: None if o.measured is None else _numbers(o.measured.figures)
-            for name, o in (("commanded", self.commanded), ("executed", self.executed))
-        }
         best = self.best
         return {
             "program": self.name,
@@ -119,12 +115,7 @@ class Simulation:
             "fwhm_mm": optics.fwhm(self.process.spot),
             "shift_mm": list(self.shift),
             "pixel_mm": self.executed.grid.pitch,
-            "commanded": {**self.commanded.light.as_dict(), **(measured["commanded"] or {})},
-            "executed": {**self.executed.light.as_dict(), **(measured["executed"] or {})},
+            "commanded": self.commanded.as_dict(),
+            "executed": self.executed.as_dict(),
             "best_dose": best and {"factor": best.factor, "epe_mean": best.epe_mean, "epe_p95": best.epe_p95},
         }
-
-
-def _numbers(figures: Figures) -> dict[str, Any]:
-    """By name, for JSON; `epe_capped` names the edge errors that are at least what they say."""
-    return {**figures.as_dict(), "epe_capped": list(figures.epe_capped)}

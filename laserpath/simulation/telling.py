@@ -13,7 +13,7 @@ from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
-from laserpath.report.rows import area, number
+from laserpath.report.numbers import area, number
 from laserpath.simulation.exposing import Found
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Design, Point, Process
@@ -27,14 +27,14 @@ _NEAR_FWHM, _APART = 1.0, 0.7
 
 def of_light(found: Found, process: Process) -> Iterator[str]:
     """Too little or too much of it."""
-    dose, resin = found.executed.light, process.resin
+    dose, resin = found.executed.figures, process.resin
     done = "cures" if resin.tone == "negative" else "is cleared"
     if dose.cured == 0:
         yield (
             f"nothing {done}: the largest dose executed is {number(dose.dose_max, 2)} of the critical one; "
             f"it would take more than {number(1 / max(dose.dose_max, 1e-12), 2)} times the dose"
         )
-    told = found.commanded.light.dose_max
+    told = found.commanded.figures.dose_max
     if told > _OVER * resin.over_dose or dose.dose_max > _FAR_OVER * resin.over_dose:
         yield (
             f"the largest dose as executed is {number(dose.dose_max)} critical doses, at "

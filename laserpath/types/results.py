@@ -39,10 +39,10 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class MotionFigures:
-    """The figures of a program that do not depend on its light. Times s, lengths mm.
+    """The figures of a program's motion, whatever its dose. Times s, lengths mm.
 
     toggles: how often the laser goes on or off.  lines: of the program.  segment_rate: moves/s that the
-    busiest `look_ahead` moves ask of the link (write_time counts its limit).
+    busiest `look_ahead` moves need from the link (write_time counts its limit).
     """
 
     write_time: float
@@ -55,7 +55,7 @@ class MotionFigures:
 
     @classmethod
     def along(cls, path: Toolpath, *, write_time: float, lines: int, segment_rate: float) -> MotionFigures:
-        """Those of a toolpath, completed by what only its controller and its link know."""
+        """The figures of a toolpath, with those that only the controller and its link determine."""
         on = path.on
         return cls(
             write_time=write_time,
@@ -68,19 +68,18 @@ class MotionFigures:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers by name."""
+        """Plain numbers by name, for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of one toolpath against one design.
+class PrintFigures:
+    """The figures of one dose against one design.
 
     epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: away from corners.
     missing_edges of `samples` contour points have no printed edge near.  pv_band: area cured at dose
     +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area that changes with FWHM·1.15, likewise.
-    iou: intersection ÷ union.  overcure, undercure: mm².  dose_max: in critical doses.  Times s, lengths mm.
-    segment_rate: moves/s that the busiest `look_ahead` moves ask of the link (write_time counts its limit).
+    iou: intersection ÷ union.  overcure, undercure: mm².  dose_max: in critical doses.
     """
 
     epe_mean: float
@@ -96,21 +95,14 @@ class Figures:
     overcure: float
     undercure: float
     dose_max: float
-    write_time: float
-    ideal_time: float
-    write_length: float
-    travel_length: float
-    toggles: int
-    lines: int
-    segment_rate: float
 
-    def as_dict(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain numbers by name, for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     def epe_capped(self) -> tuple[str, ...]:
-        """The names of the edge errors that are no less than they say: no edge was found within the cap."""
+        """The names of the edge errors that are lower bounds: no edge was found within the cap."""
         return tuple(name for name, value in self.as_dict().items() if is_capped(name, value))
 
 
@@ -136,12 +128,17 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One exposure, measured. dose: (rows, columns) mJ/mm² on `grid`."""
+    """One exposure, measured. dose: (rows, columns) mJ/mm² on `grid`.  motion: of the whole program."""
 
-    figures: Figures
+    figures: PrintFigures
+    motion: MotionFigures
     grid: Grid
     dose: Floats
     edges: Edges
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures of print and motion by name, for JSON."""
+        return {**self.figures.as_dict(), **self.motion.as_dict()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,7 +283,7 @@ class Limit:
 
     xy: (M, 2) mm.  energy: (M,) mJ ≥ 0 (with N photons in the dose's unit · mm²).
     dose: (rows, columns) mJ/mm² on `grid`, in double precision.  loss: (evaluations,) history.
-    figures: those of a path (times, lengths, lines) are 0.  unprintable: what even this source misses.
+    unprintable: what even this source misses.
     """
 
     xy: Floats
@@ -294,7 +291,7 @@ class Limit:
     grid: Grid
     dose: Floats
     edges: Edges
-    figures: Figures
+    figures: PrintFigures
     loss: Floats
     unprintable: tuple[Unprintable, ...]
 

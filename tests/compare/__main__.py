@@ -47,7 +47,7 @@ def _line(one: Compared) -> str:
     plan, best, limit = one.plan.figures, one.best.figures, one.limit.figures
     return (
         f"{one.design.name}: mean EPE {plan.epe_mean:.4f} (best, {one.best.name}: {best.epe_mean:.4f}, limit "
-        f"{limit.epe_mean:.4f}), {plan.write_time:.2f} s (best: {best.write_time:.2f} s), planned in "
+        f"{limit.epe_mean:.4f}), {one.plan.write_time:.2f} s (best: {one.best.write_time:.2f} s), planned in "
         f"{one.seconds:.1f} s"
     )
 

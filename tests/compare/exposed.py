@@ -10,7 +10,7 @@ import baselines
 import numpy as np
 
 import gcode
-from laserpath import Plan, Process, Settings, measure, optics, plan
+from laserpath import Measurement, Plan, Process, Settings, measure, optics, plan
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
@@ -20,15 +20,19 @@ from laserpath.measure.exposure import Exposure
 from laserpath.planning.stages import final_loss
 from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.types import Design, Target
-from laserpath.types.results import Edges, Figures
+from laserpath.types.results import Edges, PrintFigures
 
 
 @dataclass(frozen=True)
 class Print:
-    """name; what was measured; lines: of G-code that move the head.  dose: (rows, columns) mJ/mm²."""
+    """name; what was measured; lines: of G-code that move the head.  dose: (rows, columns) mJ/mm².
+
+    write_time: s; NaN of the limit, which has no path.
+    """
 
     name: str
-    figures: Figures
+    figures: PrintFigures
+    write_time: float
     lines: int
     dose: Floats
     edges: Edges
@@ -73,7 +77,7 @@ def compare(path: str, process: Process, settings: Settings) -> Compared:
             _baseline(name, lines, planned)
             for name, lines in baselines.candidates(planned.design, optics.fwhm(process.spot)).items()
         ),
-        limit=Print("limit", found.figures, 0, found.dose, found.edges),
+        limit=Print("limit", found.figures, float("nan"), 0, found.dose, found.edges),
         unprintable=measure.summary(found.unprintable),
         seconds=seconds,
     )
@@ -86,7 +90,7 @@ def moving(program: str) -> int:
 
 def _planned(planned: Plan) -> Print:
     commanded = planned.report.commanded
-    return Print("plan", commanded.figures, moving(planned.program), commanded.dose, commanded.edges)
+    return _print("plan", commanded, planned.program)
 
 
 def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
@@ -101,7 +105,13 @@ def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
     program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
     sent = Transmitted(np.full(len(path), 25), program.count("\n"))
     measured = Exposure(MachineProgram.of(path, process, sent), scene).commanded
-    return Print(name, measured.figures, moving(program), measured.dose, measured.edges)
+    return _print(name, measured, program)
+
+
+def _print(name: str, measured: Measurement, program: str) -> Print:
+    return Print(
+        name, measured.figures, measured.motion.write_time, moving(program), measured.dose, measured.edges
+    )
 
 
 def _limit(planned: Plan) -> measure.Limit:

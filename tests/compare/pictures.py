@@ -66,7 +66,7 @@ def _image(compared: Compared, dpi: int) -> Image.Image:
             for ring in (polygon.exterior, *polygon.interiors):
                 axes.plot(*shapely.get_coordinates(ring).T, "k-", lw=0.7)
         axes.set(xlim=(x0, x1), ylim=(y0, y1), aspect="equal", xticks=[], yticks=[])
-        axes.set_title(f"{one.name}: {one.figures.epe_mean:.3f} FWHM, {one.figures.write_time:.1f} s", size=9)
+        axes.set_title(f"{one.name}: {one.figures.epe_mean:.3f} FWHM, {one.write_time:.1f} s", size=9)
     figure.suptitle(compared.design.name, size=10)
     data = io.BytesIO()
     figure.savefig(data, dpi=dpi)

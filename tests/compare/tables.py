@@ -38,15 +38,15 @@ def _ratios(all_of: Sequence[Compared]) -> str:
         plan, best, limit = (p.figures for p in (c.plan, c.best, c.limit))
         row = [
             plan.epe_mean / best.epe_mean, limit.epe_mean / best.epe_mean, plan.epe_mean / limit.epe_mean,
-            plan.pv_band / best.pv_band, plan.write_time / best.write_time,
-            plan.write_time / c.common.figures.write_time if c.common else float("nan"),
+            plan.pv_band / best.pv_band, c.plan.write_time / c.best.write_time,
+            c.plan.write_time / c.common.write_time if c.common else float("nan"),
         ]  # fmt: skip
         ratios.append(row)
         epe, limit_epe, both, pv, pace, hatch = (f"{x:.2f}" for x in row)
         body.append((
             c.design.name, c.best.name,
             f"{plan.epe_mean:.4f}", f"{best.epe_mean:.4f}", f"{limit.epe_mean:.4f}",
-            epe, limit_epe, both, pv, f"{plan.write_time:.2f}", f"{best.write_time:.2f}", pace, hatch,
+            epe, limit_epe, both, pv, f"{c.plan.write_time:.2f}", f"{c.best.write_time:.2f}", pace, hatch,
             f"{plan.missing_edges} / {best.missing_edges} / {limit.missing_edges}",
             f"{plan.dose_max:.2f} / {best.dose_max:.2f} / {limit.dose_max:.2f}",
         ))  # fmt: skip
@@ -69,7 +69,7 @@ def _figures(all_of: Sequence[Compared]) -> str:
 
 def _row(one: Print) -> Cells:
     f = one.figures
-    path = (f"{f.write_time:.2f}", str(one.lines)) if one.lines else ("", "")
+    path = (f"{one.write_time:.2f}", str(one.lines)) if one.lines else ("", "")
     return (
         one.name, f"{f.epe_mean:.4f}", f"{f.epe_p95:.3f}", f"{f.epe_max:.2f}",
         f"{f.missing_edges} of {f.samples}", f"{f.pv_band:.3f}", f"{f.dose_max:.2f}", f"{f.iou:.4f}",

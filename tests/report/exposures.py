@@ -16,6 +16,7 @@ from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, edges_at, unprintable
+from laserpath.report import PageData
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Limit, Measurement, MotionFigures, ProcessWindow, Report
 
@@ -31,6 +32,14 @@ class Job:
     settings: Settings
     loss: Floats
 
+    @property
+    def page_data(self) -> PageData:
+        return PageData.of(self.report, self.design, self.toolpath, self.process, self.settings, self.loss)
+
+
+STILL = MotionFigures(0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
+"""Of an exposure without a program."""
+
 
 def exposure(design: Design, process: Process, level: float = 2.0, lost: Design | None = None) -> Measurement:
     """The measurement of a blurred exposure; `level`: dose inside in critical doses; `lost`: not exposed."""
@@ -42,7 +51,18 @@ def exposure(design: Design, process: Process, level: float = 2.0, lost: Design 
     scene = Scene.of(design, target, process.spot, process.resin)
     edges = edge_errors(dose, scene)
     figures = cure_figures(dose, wide, edges, scene)
-    return Measurement(figures, grid, dose, edges)
+    return Measurement(figures, STILL, grid, dose, edges)
+
+
+def with_figures(measured: Measurement, **figures: float) -> Measurement:
+    """The measurement with other figures, of print or motion."""
+    of_motion = {name: value for name, value in figures.items() if hasattr(measured.motion, name)}
+    of_print = {name: value for name, value in figures.items() if name not in of_motion}
+    return replace(
+        measured,
+        figures=replace(measured.figures, **of_print),
+        motion=replace(measured.motion, **of_motion),
+    )
 
 
 def blurred_limit(design: Design, process: Process, level: float = 2.0) -> Limit:
@@ -103,8 +123,7 @@ def with_times(exposed: Measurement, toolpath: Toolpath, slower: float) -> Measu
     motion = MotionFigures.along(
         toolpath, write_time=slower * ideal, lines=len(toolpath) + 12, segment_rate=123.0
     )
-    figures = replace(exposed.figures, **motion.as_dict())
-    return replace(exposed, figures=figures)
+    return replace(exposed, motion=motion)
 
 
 def make_job(

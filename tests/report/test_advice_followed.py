@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import expose
-from exposures import Job, make_job
+from exposures import Job, make_job, with_figures
 
 import laserpath
 from laserpath import Plan, Process, Settings, Spot
@@ -22,10 +22,9 @@ from laserpath.config import profiles
 from laserpath.config.profiles import fields
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure.exposure import lost_in_motion
+from laserpath.report import PageData
 from laserpath.report.advice import KINDS, Advice, advise
-from laserpath.report.page import facts_of
-from laserpath.report.verdict import Facts
-from laserpath.report.worst import Place
+from laserpath.report.worst_places import Place
 from laserpath.types import Design, Toolpath
 from laserpath.types.results import Fault, Inspection
 
@@ -57,7 +56,7 @@ def worst(plan: Plan) -> float:
 
 
 def uncured(plan: Plan) -> float:
-    inside = facts(plan).inspection.missing
+    inside = data(plan).inspection.missing
     return inside.area if inside else 0.0
 
 
@@ -68,7 +67,7 @@ def at_lowest_power(plan: Plan) -> float:
 
 
 def executed(name: str) -> Callable[[Plan], float]:
-    return lambda plan: float(getattr(plan.report.executed.figures, name))
+    return lambda plan: float(plan.report.executed.as_dict()[name])
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,10 @@ ELSEWHERE = {
 }
 
 
-def facts(plan: Plan) -> Facts:
-    return facts_of(plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss)
+def data(plan: Plan) -> PageData:
+    return PageData.of(
+        plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss
+    )
 
 
 @cache
@@ -127,7 +128,7 @@ def test_every_kind_of_advice_is_followed() -> None:
 
 def given(kind: str, plan: Plan) -> Advice:
     """The advice of that kind that a plan gets."""
-    found = {one.kind: one for one in advise(facts(plan), CASES[kind].level)}
+    found = {one.kind: one for one in advise(data(plan), CASES[kind].level)}
     assert kind in found, f"{kind} is not among {sorted(found)}"
     return found[kind]
 
@@ -172,8 +173,8 @@ def test_who_follows_it_betters_the_figure(kind: str) -> None:
 
 def foreign(
     spacing: float, feed: float, step: float = 1.5, acceleration: float = 500.0
-) -> tuple[Facts, Toolpath]:
-    """What is said of a program that hatches the square with these lines, not planned here, and its path."""
+) -> tuple[PageData, Toolpath]:
+    """Page data of another tool's program that hatches the square with these lines, and its path."""
     process, y = machine(acceleration=(acceleration, acceleration)), np.arange(1.02, 2.5, spacing)
     xs = np.arange(1, 2.5 + step / 2, step)
     rows = [np.column_stack([xs[:: 1 - 2 * (k % 2)], np.full(len(xs), v)]) for k, v in enumerate(y)]
@@ -183,11 +184,11 @@ def foreign(
     target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
     made = expose(drawn, SQUARE, target, process).executed
     report = laserpath.types.results.Report(made, made, start=made)
-    return facts_of(report, SQUARE, drawn, process, None, np.zeros(0)), drawn
+    return PageData.of(report, SQUARE, drawn, process), drawn
 
 
-def kinds(said: Facts) -> set[str]:
-    return {one.kind for one in advise(said, "fair")}
+def kinds(data: PageData) -> set[str]:
+    return {one.kind for one in advise(data, "fair")}
 
 
 def test_lines_further_apart_leave_less() -> None:
@@ -199,18 +200,18 @@ def test_lines_further_apart_leave_less() -> None:
 def test_more_acceleration_saves_the_time_of_bends() -> None:
     (slow, _), (quick, _) = foreign(0.12, 50, acceleration=20), foreign(0.12, 50, acceleration=80)
     assert "bends" in kinds(slow)
-    assert quick.report.executed.figures.write_time < 0.6 * slow.report.executed.figures.write_time
+    assert quick.report.executed.motion.write_time < 0.6 * slow.report.executed.motion.write_time
 
 
 def test_a_lower_feed_needs_fewer_moves_a_second() -> None:
     (quick, _), (calm, _) = foreign(0.12, 50, 0.03), foreign(0.12, 5, 0.03)
     assert "link" in kinds(quick)
     assert "link" not in kinds(calm)
-    assert calm.report.executed.figures.segment_rate < quick.report.executed.figures.segment_rate
+    assert calm.report.executed.motion.segment_rate < quick.report.executed.motion.segment_rate
 
 
-def variations() -> list[tuple[Facts, str]]:
-    """Facts of every combination of what advice looks at."""
+def variations() -> list[tuple[PageData, str]]:
+    """PageData of every combination of what advice looks at."""
     job: Job = make_job(SQUARE)
     found = []
     for hollow, pitch, dose, braked, power, quality, level in product(
@@ -221,7 +222,7 @@ def variations() -> list[tuple[Facts, str]]:
         bad = {"dose_max": dose, "epe_mean": 0.2 if braked else 0.01, "write_time": 400.0, "ideal_time": 90.0}
         report = replace(
             job.report,
-            executed=replace(executed, figures=replace(executed.figures, **bad)),
+            executed=with_figures(executed, **bad),
             commanded=replace(job.report.commanded, figures=replace(executed.figures, dose_max=dose)),
         )
         level_of = limits.power_max if power else limits.power_min
@@ -229,16 +230,16 @@ def variations() -> list[tuple[Facts, str]]:
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
         for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
             inside = Inspection(missing=Fault("area", (1.2, 1.2), hollow, hollow) if hollow else None)
-            said = Facts(
+            varied = PageData(
                 report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, inside
             )
-            found.append((said, level))
+            found.append((varied, level))
     return found
 
 
 @pytest.fixture(scope="module")
 def all_advice() -> list[tuple[Advice, ...]]:
-    return [advise(said, level) for said, level in variations()]
+    return [advise(data, level) for data, level in variations()]
 
 
 def test_no_two_pieces_of_advice_contradict(all_advice: list[tuple[Advice, ...]]) -> None:
@@ -253,16 +254,16 @@ def test_what_advice_names_exists(all_advice: list[tuple[Advice, ...]]) -> None:
     """Options of `laserpath plan` as they are typed, and keys of profiles with their units."""
     options = {name for parameter in command.plan.params for name in parameter.opts}
     keys = {key for noun in (fields.MACHINE, fields.RESIN, fields.SPOT) for one in noun for key in one.keys}
-    said = {one.sentence for given_together in all_advice for one in given_together}
-    for sentence in said | {lost_sentence()}:
+    sentences = {one.sentence for given_together in all_advice for one in given_together}
+    for sentence in sentences | {lost_sentence()}:
         assert set(re.findall(r"--[a-z-]+", sentence)) <= options, sentence
         assert set(re.findall(r"\b[a-z0-9]+_[a-z0-9_]+", sentence, re.I)) <= keys, sentence
     assert {one.kind for together in all_advice for one in together} > {"hollow", "brakes", "finer"}
 
 
 def lost_sentence() -> str:
-    """What is said of a plan that the controller loses."""
+    """The advice on a plan that the controller loses."""
     job = make_job(SQUARE)
-    before = job.report.commanded.figures
-    after = replace(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
+    before = job.report.commanded
+    after = with_figures(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
     return str(lost_in_motion(before, after, job.toolpath, SQUARE, job.process))

@@ -1,4 +1,4 @@
-"""Where no edge was found as far as it is looked for, an edge error is *at least* what is said."""
+"""Where no edge is found within the cap, the edge error is a lower bound, and is shown as one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import pytest
 import shapely
 from exposures import Job, make_job
 
-from laserpath.report import render
-from laserpath.report.rows import ROWS, at_least, mean_explained, means_explained, tolerance_missed
-from laserpath.simulation.words import cell
+from laserpath.report import PageText, render
+from laserpath.report.figure_table import (
+    ROWS,
+    at_least,
+    cell,
+    mean_explained,
+    means_explained,
+    tolerance_missed,
+)
 from laserpath.types import Design
 from laserpath.types.results import EPE_CAP_FWHM
 
@@ -38,11 +44,11 @@ def test_only_what_is_at_the_cap_is_at_least_so_large(whole: Job, half_lost: Job
 
 
 def test_every_table_says_so(half_lost: Job) -> None:
-    figures = half_lost.report.executed.figures
+    figures = half_lost.report.executed.as_dict()
     row = ROWS["epe_max"]
     assert row.text(figures) == "≥ 2.00"
     assert row.micrometres(figures, 0.1) == "≥ 200 µm"
-    assert cell("epe_max", figures.as_dict(), 0.1) == "≥ 200 µm (2.0)"
+    assert cell("epe_max", figures, 0.1) == "≥ 200 µm (2.0)"
     assert not ROWS["epe_mean"].text(figures).startswith("≥")
 
 
@@ -72,7 +78,4 @@ def test_the_page_explains_it(whole: Job) -> None:
 
 
 def page(job: Job) -> str:
-    return render(
-        job.report, design=job.design, target_name="squares", toolpath=job.toolpath, process=job.process,
-        settings=job.settings, loss=job.loss,
-    )  # fmt: skip
+    return render(job.page_data, PageText("squares"))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from exposures import STILL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
@@ -20,8 +21,8 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary
 from laserpath.measure.exposure import missing
+from laserpath.report import PageData
 from laserpath.report.faults import rounded
-from laserpath.report.page import facts_of
 from laserpath.report.verdict import judge
 from laserpath.types import Design, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Measurement, Report, Unprintable
@@ -50,7 +51,7 @@ def measured(drawn: Design, lit: Design, level: float) -> Measurement:
     edges = edge_errors(dose, seen)
     at_corner = replace_first(edges, (AT, AT), (1.0, 0.0))
     figures = cure_figures(dose, dose, at_corner, seen)
-    return Measurement(replace(figures, write_time=1.0, ideal_time=1.0), grid, dose, at_corner)
+    return Measurement(figures, replace(STILL, write_time=1.0, ideal_time=1.0), grid, dose, at_corner)
 
 
 def replace_first(edges: Edges, xy: tuple[float, float], normal: tuple[float, float]) -> Edges:
@@ -100,12 +101,12 @@ def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
     exposure = measured(SQUARE, SQUARE, 2.0)
     path = Toolpath(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0]), np.array([1.0]))
     report = Report(exposure, exposure, exposure)
-    facts = facts_of(report, SQUARE, path, PROCESS, Settings(), np.zeros(0))
-    told = judge(facts)
-    assert told.level == "good"
-    said = " ".join([told.headline, *(answer for _, answer in told.answers)])
-    assert "no printed edge" not in said and "without a printed edge" not in said
-    assert rounded(facts.inspection, FWHM).startswith(
+    data = PageData.of(report, SQUARE, path, PROCESS, Settings())
+    verdict = judge(data)
+    assert verdict.level == "good"
+    text = " ".join([verdict.headline, *(answer for _, answer in verdict.answers)])
+    assert "no printed edge" not in text and "without a printed edge" not in text
+    assert rounded(data.inspection, FWHM).startswith(
         "1 of the points without an edge is at a corner, which a spot of 100 µm rounds off"
     )
     assert rounded(Inspection(), FWHM) == ""

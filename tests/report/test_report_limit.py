@@ -12,9 +12,9 @@ import shapely
 from exposures import Job, blurred_limit, exposure, make_job
 from PIL import Image
 
-from laserpath.report import pictures, reach, render
+from laserpath.report import PageText, optimum, pictures, render
 from laserpath.types import Design, Process, Settings
-from laserpath.types.results import Figures, Limit, Report
+from laserpath.types.results import Limit, PrintFigures, Report
 
 FWHM = Process().spot.fwhm
 GAP = 0.15 * FWHM
@@ -34,11 +34,7 @@ def with_limit(design: Design, process: Process | None = None) -> Job:
 
 
 def html_of(job: Job) -> str:
-    html = render(
-        job.report, design=job.design, target_name="bars", toolpath=job.toolpath,
-        process=job.process, settings=job.settings, loss=job.loss,
-    )  # fmt: skip
-    return html.replace("\u00a0", " ")
+    return render(job.page_data, PageText("bars")).replace("\u00a0", " ")
 
 
 def section(html: str) -> str:
@@ -66,7 +62,7 @@ def changed(report: Report, plan: dict[str, float], best: dict[str, float]) -> t
 
 def words(job: Job, plan: dict[str, float], best: dict[str, float]) -> str:
     report, limit = changed(job.report, plan, best)
-    return reach.in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
+    return optimum.in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
 
 
 def test_a_gap_that_no_path_keeps_open_is_named_with_its_place(html: str) -> None:
@@ -108,26 +104,26 @@ def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) 
     shown = (close.report.limit.figures, close.report.commanded.figures)
     assert [[float(c) for c in row] for row in cells] == [
         pytest.approx([getattr(f, key) * (100 if key == "iou" else 1) for f in shown], rel=5e-3)
-        for key in reach.ROWS_OF_LIMIT
+        for key in optimum.ROWS_OF_LIMIT
     ]
 
 
 def test_the_verdict_says_how_many_times_the_limit_the_plan_is(close: Job, html: str) -> None:
     assert "What could be done at best" in html
-    said = words(close, {"epe_mean": 0.065, "missing_edges": 9}, {"epe_mean": 0.05, "missing_edges": 4})
-    assert "The best light found is 5.0 µm (0.050 FWHM) off on average with this spot" in said
-    assert "this plan is at 1.3 times that, 6.5 µm as commanded" in said
-    assert "4 cannot have an edge; in this plan 9 have none." in said
+    text = words(close, {"epe_mean": 0.065, "missing_edges": 9}, {"epe_mean": 0.05, "missing_edges": 4})
+    assert "The best light found is 5.0 µm (0.050 FWHM) off on average with this spot" in text
+    assert "this plan is at 1.3 times that, 6.5 µm as commanded" in text
+    assert "4 cannot have an edge; in this plan 9 have none." in text
 
 
 def test_a_plan_nearer_than_the_limit_is_not_told_that_it_is_impossible(close: Job) -> None:
-    said = words(close, {"epe_mean": 0.03, "missing_edges": 2}, {"epe_mean": 0.05, "missing_edges": 0})
-    assert "No path" not in said
-    assert "This plan is nearer: 3.0 µm as commanded." in said
-    assert "all could have an edge; in this plan 2 have none." in said
+    text = words(close, {"epe_mean": 0.03, "missing_edges": 2}, {"epe_mean": 0.05, "missing_edges": 0})
+    assert "No path" not in text
+    assert "This plan is nearer: 3.0 µm as commanded." in text
+    assert "all could have an edge; in this plan 2 have none." in text
 
 
-def test_nothing_is_said_of_missing_edges_where_there_are_none(close: Job) -> None:
+def test_missing_edges_are_not_mentioned_where_there_are_none(close: Job) -> None:
     none = {"missing_edges": 0}
     assert "points" not in words(close, {"epe_mean": 0.05, **none}, {"epe_mean": 0.05, **none})
 
@@ -137,12 +133,12 @@ def test_nothing_is_said_of_missing_edges_where_there_are_none(close: Job) -> No
 )
 def test_times_the_limit(close: Job, plan: float, best: float, times: float) -> None:
     report, _ = changed(close.report, {"epe_mean": plan}, {"epe_mean": best})
-    assert reach.times_the_limit(report) == times
+    assert optimum.times_the_limit(report) == times
 
 
 @pytest.mark.usefixtures("unillustrated")
 def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> None:
-    fair: Figures = exposure(bars(3 * FWHM), Process()).figures
+    fair: PrintFigures = exposure(bars(3 * FWHM), Process()).figures
     fair = replace(fair, epe_mean=0.1, epe_p95=0.2, missing_edges=0)
 
     def advised(best: float) -> bool:
@@ -159,15 +155,15 @@ def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     job = with_limit(bars(3 * FWHM))
     assert job.report.limit
     clean = replace(job, report=replace(job.report, limit=replace(job.report.limit, unprintable=())))
-    told = section(html_of(clean))
-    assert "Nothing: no edge has to be off" in told
-    assert "<img" not in told
+    html = section(html_of(clean))
+    assert "Nothing: no edge has to be off" in html
+    assert "<img" not in html
 
 
 @pytest.mark.usefixtures("unillustrated")
 def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job) -> None:
     html = html_of(replace(close, report=replace(close.report, limit=None)))
-    assert section(html).strip() == f"<p>{reach.NOT_COMPUTED}</p>"
+    assert section(html).strip() == f"<p>{optimum.NOT_COMPUTED}</p>"
     assert "What could be done at best" not in html
     assert PICTURE not in html
 

@@ -1,21 +1,21 @@
-"""Greyscale: a dose, or a height, that is wanted at every place, planned as raster lines of varying power.
+"""Greyscale: a target dose or height at every place, planned as raster lines of varying power.
 
-    wanted = load_relief("lens.png", Reading(0.002, grey=Black(height=0.06)), resin)
-    made = plan_relief(wanted, process, settings)
+    relief = load_relief("lens.png", Reading(0.002, grey=Black(height=0.06)), resin)
+    plan_relief(relief, process, settings).write("out/")
 
-`wanted` makes a `Relief` of an image; `layout` puts it on the machine, with `lines` over it, and says what it
-will take; `solve` finds the line energies; `walk` is the way from there to the G-code, which is read back and
-measured, as that of a design is.
+`target` makes a `Relief` of an image; `layout` places it on the machine, with `lines` over it, and forecasts
+the plan; `solve` optimises the line energies; `walk` has all the steps to the G-code, which is read back,
+executed and measured (`result`), as that of a design is; `page` shows it.
 """
 
-from laserpath.planning.relief.layout import Layout, forecast_relief, lay_out
-from laserpath.planning.relief.walk import ReliefFigures, ReliefPlan, plan_layout, plan_relief
-from laserpath.planning.relief.wanted import from_image, load_relief
-from laserpath.planning.relief.words import in_words
+from laserpath.planning.relief.layout import ReliefLayout, forecast_relief, lay_out
+from laserpath.planning.relief.result import ReliefFigures, in_words
+from laserpath.planning.relief.target import from_image, load_relief
+from laserpath.planning.relief.walk import ReliefPlan, plan_layout, plan_relief
 
 __all__ = [
-    "Layout",
     "ReliefFigures",
+    "ReliefLayout",
     "ReliefPlan",
     "forecast_relief",
     "from_image",

@@ -1,4 +1,4 @@
-"""The raster: level lines a pitch apart, to and fro, cut into pieces, where a dose is wanted.
+"""The raster: level lines a pitch apart, back and forth, cut into pieces, wherever there is a target dose.
 
 Lines a pitch p apart leave a ripple of the relative amplitude 2 H(1/p) between them, H being the spot's
 transfer function; an Airy spot has none for p ≤ 0.972 FWHM, its cut-off.
@@ -17,8 +17,8 @@ PITCH_FWHM = 0.9
 PIECE_FWHM = 0.5
 """Length of a piece of one power: the spot blurs what is shorter."""
 
-_WANTED = 1e-3
-"""Of the largest dose: less is left dark."""
+_DARK = 1e-3
+"""Share of the largest dose below which a place is left dark."""
 
 
 def resample(relief: Relief, values: Floats, grid: Grid) -> Floats:
@@ -27,19 +27,20 @@ def resample(relief: Relief, values: Floats, grid: Grid) -> Floats:
     smooth = ndimage.uniform_filter(values, max(1, round(share)), mode="constant") if share > 1 else values
     columns, rows = np.meshgrid(grid.x(), grid.y())
     x0, y0 = relief.grid.origin
-    at = [(rows - y0) / relief.grid.pitch, (columns - x0) / relief.grid.pitch]
-    return ndimage.map_coordinates(smooth, at, order=1, mode="constant", cval=0.0)
+    pixels = [(rows - y0) / relief.grid.pitch, (columns - x0) / relief.grid.pitch]
+    return ndimage.map_coordinates(smooth, pixels, order=1, mode="constant", cval=0.0)
 
 
 def raster(dose: Floats, grid: Grid, fwhm: float, piece: float) -> tuple[Floats, Bools]:
-    """The vertices (N+1, 2) mm of a way over all that is wanted, and whether each move (N,) may shine.
+    """The vertices (N+1, 2) mm of a path over all of the target, and whether each move (N,) may be on.
 
-    dose: (rows, columns) wanted, on `grid`.  piece: mm, of one power.
+    dose: (rows, columns), the target on `grid`.  piece: length of a piece of one power, mm.
+    Raises InputError if the target is 0 everywhere.
     """
-    near = ndimage.maximum_filter(dose, max(1, round(fwhm / 2 / grid.pitch))) > _WANTED * dose.max()
+    near = ndimage.maximum_filter(dose, max(1, round(fwhm / 2 / grid.pitch))) > _DARK * dose.max()
     rows, columns = np.flatnonzero(near.any(axis=1)), np.flatnonzero(near.any(axis=0))
     if not len(rows):
-        raise InputError("no dose is wanted anywhere")
+        raise InputError("the target dose is 0 everywhere")
     y0, y1 = grid.y()[rows[[0, -1]]]
     x0, x1 = grid.x()[columns[[0, -1]]]
     count = max(1, round((y1 - y0) / (PITCH_FWHM * fwhm)) + 1)
@@ -48,7 +49,7 @@ def raster(dose: Floats, grid: Grid, fwhm: float, piece: float) -> tuple[Floats,
     points, lit = [], []
     for n, y in enumerate(np.linspace(y0, y1, count) if count > 1 else [(y0 + y1) / 2]):
         xs = ends[::-1] if n % 2 else ends
-        on = _at(near, grid, (xs[1:] + xs[:-1]) / 2, float(y))
+        on = _lit_at(near, grid, (xs[1:] + xs[:-1]) / 2, float(y))
         if on.any():
             first, last = np.flatnonzero(on)[[0, -1]]
             points.append(np.stack([xs[first : last + 2], np.full(last - first + 2, y)], axis=1))
@@ -56,18 +57,18 @@ def raster(dose: Floats, grid: Grid, fwhm: float, piece: float) -> tuple[Floats,
     return np.concatenate(points), np.concatenate(lit)[:-1]
 
 
-def _at(near: Bools, grid: Grid, x: Floats, y: float) -> Bools:
+def _lit_at(near: Bools, grid: Grid, x: Floats, y: float) -> Bools:
     columns, row = grid.to_pixels(np.stack([x, np.full_like(x, y)], axis=1)).T
     inside = np.clip(np.rint(columns).astype(int), 0, grid.shape[1] - 1)
-    wanted: Bools = near[np.clip(np.rint(row).astype(int), 0, grid.shape[0] - 1), inside]
-    return wanted
+    lit: Bools = near[np.clip(np.rint(row).astype(int), 0, grid.shape[0] - 1), inside]
+    return lit
 
 
 def with_runs(path: Toolpath, length: float, low: float, high: float) -> tuple[Toolpath, bool]:
-    """The path with dark runs before and behind each level line, and whether all have room.
+    """The path with dark runs before and after each level line, and whether all of them have room.
 
-    At its ends a line has the speed that it is told, and not the one that the head starts with.
-    length: mm.  low, high: where the machine ends in x.
+    With the runs a line has its commanded speed at its ends too.
+    length: of a run, mm.  low, high: the machine's range in x, mm.
     """
     on, whole = path.on, True
     xy: list[Floats] = []
@@ -90,7 +91,7 @@ def with_runs(path: Toolpath, length: float, low: float, high: float) -> tuple[T
 
 
 def _rows(path: Toolpath) -> tuple[Indices, Indices]:
-    """First and last vertex of each level line that shines."""
+    """First and last lit vertex of each level line."""
     leaves = path.xy[1:, 1] != path.xy[:-1, 1]
     row = np.concatenate([[0], np.cumsum(leaves)])
     lit = np.unique(row[:-1][path.on])

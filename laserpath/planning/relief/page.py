@@ -1,68 +1,77 @@
-"""The report of a relief: the page of any exposure, with what is wanted and what comes of it."""
+"""The report of a relief: the page of any exposure, with maps of the target, the result and the error."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
 from laserpath.base.arrays import Floats
-from laserpath.planning.relief.walk import ReliefPlan
-from laserpath.planning.relief.words import in_words
-from laserpath.report import render_exposure
+from laserpath.planning.relief.result import ReliefResult, in_words
+from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
-from laserpath.report.payload import Exposed
 
 _TITLES = ("wanted", "as executed", "error")
 
 
-def page(plan: ReliefPlan) -> str:
-    """The report as the text of one HTML file."""
-    exposed = Exposed(plan.toolpath, plan.run, plan.grid, plan.dose, plan.process, plan.design)
-    return render_exposure(
-        exposed,
-        name=plan.relief.name,
-        warnings=plan.warnings,
-        answers=[("How near it comes to what is wanted", in_words(plan))],
-        extra=[
-            ("Wanted, and as executed", maps(plan), "Maps of what is wanted and of what comes.", unit(plan))
-        ],
-        program_header=plan.program_header,
-        project=plan.project,
-        headline=in_words(plan).split(";")[0] + ".",
+def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
+    """The report as the text of one HTML file. header: of the program.  project: text of a laserpath.toml."""
+    exposed = ExposedProgram(
+        result.toolpath, result.run, result.grid, result.dose, result.process, result.design
     )
+    text = PageText(
+        name=result.relief.name,
+        warnings=result.warnings,
+        answers=[("How near it comes to what is wanted", in_words(result))],
+        pictures=[
+            Picture.from_png(
+                "Wanted, and as executed",
+                maps(result),
+                "Maps of what is wanted and of what comes.",
+                unit(result),
+            )
+        ],
+        header=header,
+        project=project,
+        headline=in_words(result).split(";")[0] + ".",
+    )
+    return render_exposure(exposed, text)
 
 
-def unit(plan: ReliefPlan) -> str:
-    """What the maps show."""
-    if plan.relief.height is not None:
+def unit(result: ReliefResult) -> str:
+    """The quantity and unit of the maps, in a sentence."""
+    if result.relief.height is not None:
         return "Height in µm, by the resin's working curve."
     return "Surface dose in mJ/cm²."
 
 
-def maps(plan: ReliefPlan) -> bytes:
-    """What is wanted, what comes, and the difference, as one PNG."""
-    scale = 100.0 if plan.relief.height is None else 1000.0
-    wrong = scale * plan.wanted(plan.dose)[0]
-    want = scale * (plan.wanted.dose if plan.wanted.height is None else plan.wanted.height)
-    got = (
-        scale * plan.dose
-        if plan.wanted.height is None
-        else np.maximum(scale * plan.wanted.depth(plan.dose)[0], 0)
-    )
-    top, most = float(want.max()), float(np.percentile(np.abs(wrong), 99.5)) or 1.0
+def maps(result: ReliefResult) -> bytes:
+    """The target, the result and the error side by side, as one PNG."""
+    target, executed, error = _values(result)
+    top, most = float(target.max()), float(np.percentile(np.abs(error), 99.5)) or 1.0
     wide = WIDTH / 3
-    high = min(1.6 * wide, max(0.5 * wide, wide * plan.grid.shape[0] / plan.grid.shape[1]))
+    high = min(1.6 * wide, max(0.5 * wide, wide * result.grid.shape[0] / result.grid.shape[1]))
     figure = sheet(WIDTH, high + 0.9)
-    for k, (title, values) in enumerate(zip(_TITLES, (want, got, wrong), strict=True)):
+    for k, (title, values) in enumerate(zip(_TITLES, (target, executed, error), strict=True)):
         ax = labelled(axes(figure, k * wide + 0.5, 0.75, wide - 0.6, high - 0.25), "x, mm", "")
         ax.set_title(title, fontsize=10)
         norm = Normalize(-most, most) if title == "error" else Normalize(0, top)
-        image = ax.imshow(_small(values), origin="lower", extent=plan.grid.extent, norm=norm,
+        image = ax.imshow(_small(values), origin="lower", extent=result.grid.extent, norm=norm,
                           cmap=colormaps["RdBu_r" if title == "error" else "cividis"])  # fmt: skip
         key = axes(figure, k * wide + 0.5, 0.3, wide - 0.6, 0.1)
         figure.colorbar(image, cax=key, orientation="horizontal").ax.tick_params(labelsize=8)
     return png(figure)
+
+
+def _values(result: ReliefResult) -> tuple[Floats, Floats, Floats]:
+    """(target, executed, error), (rows, columns) each: µm of height, or mJ/cm²."""
+    target, dose = result.target, result.dose
+    if target.height is None:
+        return 100.0 * target.dose, 100.0 * dose, 100.0 * target.residual(dose)[0]
+    depth = np.maximum(1000.0 * target.depth(dose)[0], 0)
+    return 1000.0 * target.height, depth, 1000.0 * target.residual(dose)[0]
 
 
 def _small(values: Floats, most: int = 500) -> Floats:

@@ -1,8 +1,8 @@
-"""The line energies q ≥ 0 whose dose is what is wanted: least squares, by L-BFGS-B with bounds.
+"""The line energies q ≥ 0 whose dose meets the target best: least squares, by L-BFGS-B with bounds.
 
-    dose:    r = D − W
-    height:  r = h(D) − h_W,  h(D) = D_p ln(D/E_c) above E_c, D_p (D/E_c − 1) below, so that what is too
-             faint to cure has a slope as well; where no height is wanted r = max(h(D), 0)
+    dose:    r = D − D_target
+    height:  r = h(D) − h_target,  h(D) = D_p ln(D/E_c) above E_c, D_p (D/E_c − 1) below, so that a dose too
+             low to cure has a slope as well; where the target height is 0, r = max(h(D), 0)
 
     L = ½ mean r²,   ∂L/∂q by the adjoint of the dose (`dose.model`)
 
@@ -17,40 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Floats
 from laserpath.dose import DoseModel
-from laserpath.types import Resin
+from laserpath.planning.relief.layout import ReliefLayout
 
 _GAIN = 1e-7
+"""Relative gain of the loss in one iteration below which L-BFGS-B stops."""
+
 _FAINT = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Residual:
-    """What is wanted, on the dose's grid. dose: mJ/mm²; height: mm, or None where only the dose counts."""
-
-    dose: Floats
-    height: Floats | None
-    resin: Resin
-
-    def __call__(self, dose: Floats) -> tuple[Floats, Floats]:
-        """The residual of a dose, and its slope, (rows, columns) each."""
-        if self.height is None:
-            return dose - self.dose, np.ones_like(dose)
-        height, slope = self.depth(dose)
-        bare = self.height <= 0
-        wrong = np.where(bare, np.maximum(height, 0.0), height - self.height)
-        return wrong, np.where(bare & (height <= 0), 0.0, slope)
-
-    def depth(self, dose: Floats) -> tuple[Floats, Floats]:
-        """h(D), and its slope."""
-        e_c, d_p = self.resin.e_c or 1.0, self.resin.penetration_depth or 1.0
-        above = np.maximum(dose, e_c)
-        return d_p * (np.log(above / e_c) + np.minimum(dose / e_c - 1, 0.0)), d_p / above
+"""Least line energy, in units of the largest initial one: at 0 a move would have no gradient."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solved:
+class ReliefSolution:
     """energy: (N,) mJ/mm.  loss: of each iteration.  stopped: by the user, before it had converged."""
 
     energy: Floats
@@ -58,36 +37,16 @@ class Solved:
     stopped: bool
 
 
-def solve(
-    xy: Floats,
-    lit: Bools,
-    start: Floats,
-    highest: float,
-    model: DoseModel,
-    residual: Residual,
-    iterations: int,
-    progress: Callable[[int, float], None],
-) -> Solved:
-    """The line energies of a path whose dose is nearest to what is wanted.
+def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> ReliefSolution:
+    """The line energies of a relief's raster whose dose meets the target best.
 
-    xy: (N+1, 2) mm.  lit: (N,) which may shine.  start: (N,) to begin with.  highest: that the machine
-    can give. A KeyboardInterrupt ends it with the latest.
+    progress: called with the iteration's number and loss. A KeyboardInterrupt ends the search with the
+    latest energies.
     """
-    unit = max(float(start.max()), 1e-30)
-    # The loss is 1 where nothing is exposed: what L-BFGS-B stops by is meant for numbers of that size.
-    scale = max(float(np.sqrt(0.5 * np.mean(residual(np.zeros(model.grid.shape))[0] ** 2))), 1e-30)
+    problem = _Problem.of(layout)
     losses: list[float] = []
-    latest = start[lit] / unit
-
-    def loss(scaled: Floats) -> tuple[float, Floats]:
-        energy = np.zeros(len(lit))
-        energy[lit] = scaled * unit
-        wrong, slope = residual(model.line_dose(xy, energy))
-        wrong = wrong / scale
-        pull = model.line_gradient(
-            xy, np.maximum(energy, 1e-12 * unit * lit), wrong * slope / scale / wrong.size
-        )
-        return 0.5 * float(np.mean(wrong**2)), pull.line_energy[lit] * unit
+    latest = layout.start[layout.lit] / problem.unit
+    bounds = [(0.0, layout.energy_max / problem.unit)] * len(latest)
 
     def note(intermediate_result: object) -> None:
         nonlocal latest
@@ -98,11 +57,48 @@ def solve(
     stopped = False
     try:
         minimize(
-            loss, latest, jac=True, method="L-BFGS-B", bounds=[(0.0, highest / unit)] * int(lit.sum()),
-            callback=note, options={"maxiter": iterations, "ftol": _GAIN, "gtol": 0.0},
+            problem.loss, latest, jac=True, method="L-BFGS-B", bounds=bounds, callback=note,
+            options={"maxiter": layout.settings.iterations, "ftol": _GAIN, "gtol": 0.0},
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped = True
-    energy = np.zeros(len(lit))
-    energy[lit] = latest * unit
-    return Solved(energy, np.array(losses), stopped)
+    return ReliefSolution(problem.energy(latest), np.array(losses), stopped)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """L of the energies of the M lit moves, both scaled to about 1, for which L-BFGS-B's tolerances are made.
+
+    unit: mJ/mm, of the energies.  scale: root mean square of the residual with no light / √2.
+    """
+
+    layout: ReliefLayout
+    model: DoseModel
+    unit: float
+    scale: float
+
+    @classmethod
+    def of(cls, layout: ReliefLayout) -> _Problem:
+        dark, _ = layout.target.residual(np.zeros(layout.grid.shape))
+        return cls(
+            layout,
+            DoseModel(layout.grid, layout.process.spot),
+            unit=max(float(layout.start.max()), 1e-30),
+            scale=max(float(np.sqrt(0.5 * np.mean(dark**2))), 1e-30),
+        )
+
+    def energy(self, scaled: Floats) -> Floats:
+        """(N,) mJ/mm, of all moves, for (M,) scaled ones."""
+        energy = np.zeros(len(self.layout.lit))
+        energy[self.layout.lit] = scaled * self.unit
+        return energy
+
+    def loss(self, scaled: Floats) -> tuple[float, Floats]:
+        """L and its gradient (M,)."""
+        xy, lit, energy = self.layout.xy, self.layout.lit, self.energy(scaled)
+        error, slope = self.layout.target.residual(self.model.line_dose(xy, energy))
+        error = error / self.scale
+        gradient = self.model.line_gradient(
+            xy, np.maximum(energy, _FAINT * self.unit * lit), error * slope / self.scale / error.size
+        )
+        return 0.5 * float(np.mean(error**2)), gradient.line_energy[lit] * self.unit

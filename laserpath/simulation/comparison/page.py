@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Template
 
 from laserpath import optics
-from laserpath.report import pictures
-from laserpath.report.album import Picture
-from laserpath.report.records import records, versions
-from laserpath.report.rows import ROWS, duration, means_explained, number
+from laserpath.report import Picture, pictures, templates
+from laserpath.report.figure_table import ROWS, cell, means_explained
+from laserpath.report.numbers import duration, number
+from laserpath.report.provenance import records, versions
 from laserpath.report.toolpath_svg import printable
 from laserpath.simulation import Simulation
 from laserpath.simulation.comparison.pictures import difference, errors
 from laserpath.simulation.comparison.result import Comparison, Line
 from laserpath.simulation.page import another_power, exposed, what_it_is
 from laserpath.simulation.view import Box, joined
-from laserpath.simulation.words import LABELS, MEANINGS, cell
 
 
 @cache
 def _template() -> Template:
-    text = files("laserpath.simulation.comparison").joinpath("template.html").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(text)
+    return templates.template("template.html", "laserpath.simulation.comparison")
 
 
 def page(comparison: Comparison) -> str:
@@ -39,14 +32,14 @@ def page(comparison: Comparison) -> str:
     process, design = comparison.process, comparison.design
     names = [printable(name) for name in comparison.names]
     what = f"for {design.name}" if design else "without a design"
-    styles = files("laserpath.report").joinpath("page.css").read_text(encoding="utf-8")
     return str(_template().render(
-        title=printable(f"{' or '.join(comparison.names)}, {what}"),
+        name=printable(f"{' or '.join(comparison.names)}, {what}"),
         subtitle=printable(
             f"laserpath comparison · {process.machine.name} · {process.resin.name} · "
             f"spot {optics.fwhm(process.spot):g} mm"
         ),
-        styles=styles, names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
+        styles=templates.text("page.css"),
+        names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
         means=explained(comparison),
         warnings=[
             (name, [printable(w) for w in s.warnings])
@@ -104,8 +97,8 @@ def _rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
             (cell(line.key, {line.key: value}, fwhm), _times(ratio) if k else "", k in line.best)
             for k, (value, ratio) in enumerate(zip(line.values, line.ratios, strict=True))
         ]
-        meaning = MEANINGS[line.key] if line.key in MEANINGS else ROWS[line.key].meaning
-        yield {"label": LABELS[line.key], "meaning": meaning, "cells": cells}
+        row = ROWS[line.key]
+        yield {"label": row.name, "meaning": row.meaning, "cells": cells}
 
 
 def _times(ratio: float) -> str:
@@ -129,7 +122,7 @@ def _groups(comparison: Comparison) -> Iterator[tuple[str, list[Picture]]]:
     yield "Dose", [
         _picture(
             s.name, pictures.dose_map(exposed(s)), f"The dose of {s.name}.",
-            f"Largest {number(s.executed.light.dose_max)} × critical. White: the critical dose.",
+            f"Largest {number(s.executed.figures.dose_max)} × critical. White: the critical dose.",
         )
         for s in some
     ]  # fmt: skip
@@ -167,10 +160,9 @@ def _cured(simulation: Simulation) -> str:
     fwhm = optics.fwhm(simulation.process.spot)
     return (
         f"As executed: mean edge error {cell('epe_mean', measured.figures.as_dict(), fwhm)}, "
-        f"{duration(simulation.executed.light.write_time)}. Vermilion is too much, blue is missing."
+        f"{duration(simulation.executed.motion.write_time)}. Vermilion is too much, blue is missing."
     )
 
 
 def _picture(title: str, png: bytes, alt: str, text: str) -> Picture:
-    source = "data:image/png;base64," + base64.b64encode(png).decode("ascii")
-    return Picture(printable(title), source, printable(alt), printable(text))
+    return Picture.from_png(printable(title), png, printable(alt), printable(text))

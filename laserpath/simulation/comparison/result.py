@@ -13,22 +13,13 @@ from laserpath import optics
 from laserpath.base import files
 from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
-from laserpath.report.rows import ROWS
+from laserpath.report.figure_table import ROWS, Shown, keys_of
 from laserpath.simulation import Choices, Simulation, simulate
 from laserpath.types import Design, Process, Settings
 
 MOST = 8
 """Programs: more columns nobody can read."""
 
-FIGURES = (
-    "epe_mean", "epe_p95", "epe_max", "epe_mean_tuned", "missing_edges", "pv_band", "pv_defocus", "iou",
-    "overcure", "undercure", "cured", "dose_max", "over_dosed", "write_time", "write_length",
-    "travel_length", "toggles", "lines", "segment_rate",
-)  # fmt: skip
-"""In the order of the table: `results.Figures`, `simulation.Light`, and `epe_mean_tuned`, the mean edge error
-that the same path would have at its best power."""
-
-_BETTER = {"epe_mean_tuned": "low", "over_dosed": "low", "cured": ""}
 _SAME = 0.01
 """Relative difference that is none."""
 
@@ -74,7 +65,7 @@ class Comparison:
     def lines(self) -> tuple[Line, ...]:
         """All figures that every program has."""
         found = [_figures(s) for s in self.simulations]
-        keys = [key for key in FIGURES if all(key in values for values in found)]
+        keys = [key for key in keys_of(Shown.SIMULATION) if all(key in values for values in found)]
         return tuple(_line(key, tuple(float(values[key]) for values in found)) for key in keys)
 
     def page(self) -> str:
@@ -157,7 +148,7 @@ def _figures(simulation: Simulation) -> dict[str, Any]:
 
 
 def _line(key: str, values: tuple[float, ...]) -> Line:
-    better = _BETTER[key] if key in _BETTER else ROWS[key].better
+    better = ROWS[key].better
     best: tuple[int, ...] = ()
     if better and max(values) - min(values) > _SAME * max(map(abs, values)):
         top = min(values) if better == "low" else max(values)

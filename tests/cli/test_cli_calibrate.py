@@ -1,0 +1,175 @@
+"""`laserpath calibrate` and `laserpath fit`: files, words, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from laserpath import calibration
+from laserpath.cli import main
+from laserpath.config import profiles
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "calibration"))
+from synthetic import TRUE, filled_in
+from test_calibration_sheet import fill
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def sheet(folder: Path) -> Path:
+    """chart.csv, filled in."""
+    chart = calibration.chart()
+    measured = filled_in(np.random.default_rng(1), chart=chart.items)
+    (folder / "chart.csv").write_text(fill(chart.sheet(), measured))
+    return folder / "chart.csv"
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_chart_is_written_and_its_size_said_before(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("calibrate", "-o", "out", "--name", "first") == 0
+    assert files(folder / "out") == ["first.csv", "first.gcode", "first.svg"]
+    printed = capsys.readouterr()
+    assert "88 items" in printed.err and " mm" in printed.err and " s to write" in printed.err
+    assert run("check", "out/first.gcode", "--strict") == 0
+
+
+def test_a_chart_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("calibrate", "--json", "--around", "35mJ/cm2", "--spot-fwhm", "80um") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["items"] > 60 and content["write_time_s"] > 10 and len(content["files"]) == 3
+    low, high = content["line_energy_mJ_per_mm"]
+    assert low < 0.35 * 0.08 / 0.8734 < high
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--from", "0.1"), "--from needs --to"),
+        (("--from", "1", "--to", "0.1mJ/mm"), "no range"),
+        (("--from", "1e-9", "--to", "1e-8"), "even the weakest line"),
+        (("--around", "much"), "'much' is not a number"),
+        (("--name", "../chart"), "not a plain file name"),
+        (("--powers", "1"), "1"),
+        (("--machine", "no-such"), "no-such"),
+    ],
+)
+def test_a_chart_that_cannot_be(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    assert run("calibrate", *arguments) == 2
+    assert words in capsys.readouterr().err
+    assert files(folder) == []
+
+
+def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "chart.csv", "--name", "mine", "--speed", "4") == 0
+    assert files(sheet.parent) == ["chart.csv", "mine.fit.svg", "mine.resin.toml", "mine.spot.toml"]
+    printed = capsys.readouterr()
+    assert (
+        "spot's FWHM" in printed.out and "critical dose" in printed.out and "reciprocity fails" in printed.err
+    )
+    spot, resin = (
+        profiles.spot(sheet.parent / "mine.spot.toml"),
+        profiles.resin(sheet.parent / "mine.resin.toml"),
+    )
+    assert spot.fwhm == pytest.approx(TRUE.fwhm[0], rel=0.03)
+    assert resin.critical_dose == pytest.approx(TRUE.critical_dose, rel=0.05)
+    assert resin.penetration_depth == pytest.approx(TRUE.penetration_depth, rel=0.05)
+    assert "95 % from" in (sheet.parent / "mine.resin.toml").read_text(encoding="utf-8")
+
+
+def test_the_picture_is_an_svg_and_the_same_again(sheet: Path) -> None:
+    assert run("fit", "chart.csv", "-q") == 0
+    first = (sheet.parent / "chart.fit.svg").read_text(encoding="utf-8")
+    assert ET.fromstring(first).tag.endswith("svg")
+    assert run("fit", "chart.csv", "-q") == 0
+    assert (sheet.parent / "chart.fit.svg").read_text(encoding="utf-8") == first
+
+
+def test_a_layer_is_cured_through_by_the_working_curve(sheet: Path) -> None:
+    assert run("fit", "chart.csv", "--layer", "50um", "-q") == 0
+    resin = profiles.resin(sheet.parent / "chart.resin.toml")
+    assert resin.e_c is not None and resin.penetration_depth is not None
+    assert resin.critical_dose == pytest.approx(resin.e_c * np.exp(0.05 / resin.penetration_depth), rel=1e-3)
+
+
+def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--spot", "gaussian", "--width-error", "3um", "--depth-error", "5um", "--robust")
+    assert run("fit", "chart.csv", "--json", *arguments) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert {e["name"] for e in content["estimates"]} >= {
+        "fwhm",
+        "critical_dose",
+        "penetration_depth",
+        "reciprocity",
+    }
+    assert all(e["low"] <= e["value"] <= e["high"] for e in content["estimates"])
+    assert content["chi2"] > 0 and content["sizes"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "it is empty"),
+        ("power_mW,speed_mm_per_s,width_um\n1,1,a\n", "row 2, column 'width_um': 'a' is not a number"),
+        ("power_mW,speed_mm_per_s,width_um\n1,1,80\n2,2,81\n3,3,82\n", "all 3 widths are of one line energy"),
+        ("power_mW,speed_mm_per_s,width_um\n1,1,\n", "nothing is filled in"),
+        ("power_mW,speed_mm_per_s,depth_um\n1,1,5\n2,1,6\n3,1,7\n", "only depths are filled in"),
+    ],
+)
+def test_a_sheet_that_tells_nothing_leaves_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+) -> None:
+    (folder / "bad.csv").write_text(content)
+    assert run("fit", "bad.csv") == 2
+    printed = capsys.readouterr().err
+    assert words in printed and printed.count("\n") == 1
+    assert files(folder) == ["bad.csv"]
+
+
+def test_a_missing_sheet_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "no.csv") == 2
+    assert "'no.csv' are missing" in capsys.readouterr().err
+
+
+def test_layers_need_depths(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{1.4**k},10,{40 + 8 * k}\n" for k in range(6))
+    (folder / "a.csv").write_text("power_mW,speed_mm_per_s,width_um\n" + rows)
+    assert run("fit", "a.csv", "--layer", "50") == 2
+    assert "e_c was not found" in capsys.readouterr().err
+    assert files(folder) == ["a.csv"]
+
+
+@pytest.mark.parametrize("command", ["calibrate", "fit"])
+def test_help_comes_without_numerics(command: str) -> None:
+    code = (
+        "import sys; from laserpath.cli import main\n"
+        f"try: main(['{command}', '--help'])\n"
+        "except SystemExit: print(sorted({'numpy', 'scipy', 'taichi', 'shapely', 'matplotlib'} & "
+        "set(sys.modules)))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "Examples:" in printed
+    assert printed.rstrip().endswith("[]")

@@ -1,0 +1,146 @@
+"""`laserpath check`: what it says of a program, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from laserpath.cli import main
+from laserpath.config import profiles
+
+SOUND = """G21 G90 G17
+M5
+M4 S0
+G0 X1 Y1
+G1 X11 Y1 F1200 S500
+G0 X1 Y2
+G1 X11 Y2 S500
+M5
+M2
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """sound.gcode in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("sound.gcode")
+    path.write_text(SOUND)
+    return path
+
+
+def run(*arguments: str) -> int:
+    """The exit code."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def test_a_sound_file_is_one_sentence_and_exit_code_0(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("check", str(program)) == 0
+    printed = capsys.readouterr()
+    (line,) = printed.out.splitlines()
+    assert line.startswith("sound.gcode: no errors, no warnings; ")
+    assert "within X 1…11 and Y 1…2 mm" in line
+    assert printed.err == ""
+
+
+def test_an_error_is_a_line_to_click_on_and_exit_code_1(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(SOUND.replace("G1 X11 Y2 S500", "G1 X299 Y-1 F9000 S500"))
+    assert run("check", str(program)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[:2] for line in lines[:-1] if "error" in line] == [
+        ["sound.gcode:7", "error"]
+    ] * 2
+    assert lines[-1].startswith("sound.gcode: 2 errors, no warnings; ")
+
+
+def test_a_warning_counts_only_with_strict(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(SOUND.replace("M5\nM2\n", "M2\n"))
+    assert run("check", str(program)) == 0
+    first = capsys.readouterr().out
+    assert first.startswith("sound.gcode:8: warning: M5 is missing")
+    assert run("check", str(program), "--strict") == 1
+    assert capsys.readouterr().out == first
+    program.write_text(SOUND)
+    assert run("check", str(program), "--strict") == 0
+
+
+def test_quiet_says_only_findings(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", str(program), "--quiet") == 0
+    assert capsys.readouterr().out == ""
+    program.write_text(SOUND.replace("X999", "X11").replace("M4 S0", "M4 S0 ; no!"))
+    assert run("check", str(program), "-q") == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("sound.gcode:3: error: ")
+
+
+def test_json_is_all_there_is_on_stdout(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(SOUND.replace("X11 Y2", "X301 Y2"))
+    assert run("check", str(program), "--json") == 1
+    content = json.loads(capsys.readouterr().out)
+    assert (content["errors"], content["warnings"]) == (1, 0)
+    (finding,) = content["findings"]
+    assert finding.keys() == {"severity", "line", "column", "message"}
+    assert (finding["severity"], finding["line"]) == ("error", 7)
+    assert content["box_mm"] == [1, 1, 301, 2]
+    assert content["moves"] == 3
+    # 10 mm and 300 mm at 20 mm/s, the way back at 100 mm/s, and what the ramps cost.
+    assert 15.6 < content["write_time_s"] < 16.5
+
+
+def test_the_dialect_may_be_another_than_the_machine_s(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("check", str(program), "--dialect", "klipper") == 1
+    assert "nothing is exposed: S is ignored by klipper" in capsys.readouterr().out
+    Path("mine.toml").write_text('base = "grbl"\nunknown = ["G17"]\n')
+    assert run("check", str(program), "--dialect", "mine.toml") == 1
+    assert "sound.gcode:1: error: G17 is unknown to mine" in capsys.readouterr().out
+
+
+def test_the_machine_may_be_a_file(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = profiles.text("machine", profiles.DEFAULTS["machine"])
+    Path("small.toml").write_text(text.replace("size_mm = [300, 200]", "size_mm = [10, 10]"))
+    assert run("check", str(program), "--machine", "small.toml") == 1
+    assert "X 11 mm is above 10 mm" in capsys.readouterr().out
+
+
+def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_bytes(bytes(range(256)) * 3)
+    assert run("check", str(program)) == 1
+    printed = capsys.readouterr()
+    assert "error: " in printed.out
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.gcode"], "cannot be read: No such file"),
+        (["."], "cannot be read: Is a directory"),
+        ([], "Missing argument"),
+        (["sound.gcode", "--dialect", "grlb"], "did you mean grbl?"),
+        (["sound.gcode", "--machine", "nothing"], "is unknown"),
+        (["sound.gcode", "--strikt"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_a_sentence_and_exit_code_2(
+    program: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert run("check", *arguments) == 2
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
+
+
+def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", "--help") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "0 no errors; 1 the file has errors" in printed

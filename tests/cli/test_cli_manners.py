@@ -1,0 +1,87 @@
+"""Commands as a group: listed, with help and completion, and quiet without a terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from laserpath.cli import COMMANDS, cli, main
+from laserpath.cli.completion import SHELLS
+
+EVERY = cli.commands_by_name()
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def leaves() -> list[tuple[str, click.Command]]:
+    """All commands, those of groups too."""
+    commands = []
+    for name, command in EVERY.items():
+        inner = getattr(command, "commands", {})
+        commands += [(f"{name} {below}", c) for below, c in inner.items()] or [(name, command)]
+    return commands
+
+
+def test_the_list_names_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(EVERY) == set(COMMANDS)
+    assert run("--help") == 0
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in leaves()])
+def test_every_command_helps(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*name.split(), "--help") == 0
+    printed = capsys.readouterr().out
+    assert f"Usage: laserpath {name}" in printed
+    assert "\\b" not in printed
+
+
+@pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("doctor",)])
+def test_every_command_has_examples(name: str) -> None:
+    assert f"laserpath {name}" in (EVERY[name].epilog or "") + (EVERY[name].help or "")
+
+
+@pytest.mark.parametrize(("name", "command"), leaves(), ids=[name for name, _ in leaves()])
+def test_every_option_says_what_it_is(name: str, command: click.Command) -> None:
+    silent = [p.opts for p in command.params if isinstance(p, click.Option) and not p.help]
+    assert silent == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_for_each_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("completion", shell) == 0
+    printed = capsys.readouterr().out
+    assert "_LASERPATH_COMPLETE" in printed
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=printed, text=True, check=True)
+
+
+def test_commands_and_options_are_completed() -> None:
+    complete = ShellComplete(cli, {}, "laserpath", "_LASERPATH_COMPLETE")
+    assert [item.value for item in complete.get_completions([], "pl")] == ["plan", "plugins"]
+    assert "--quality" in [item.value for item in complete.get_completions(["plan"], "--qu")]
+    assert "fine" in [item.value for item in complete.get_completions(["plan", "--quality"], "")]
+    assert "check" in [item.value for item in complete.get_completions(["profiles"], "c")]
+
+
+@pytest.mark.parametrize("wrong", [("chekc", "x"), ("plna",), ("doktor",)])
+def test_a_slip_is_mended(wrong: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*wrong) == 2
+    assert "did you mean" in capsys.readouterr().err
+
+
+def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
+    doctor = [sys.executable, "-m", "laserpath", "doctor"]
+    result = subprocess.run(doctor, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "\x1b" not in result.stdout + result.stderr
+    assert "good" in result.stdout

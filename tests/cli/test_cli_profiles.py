@@ -1,0 +1,111 @@
+"""`laserpath profiles`: list, show, new, check, and the user's own folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from laserpath.cli import main
+from laserpath.config import profiles
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, empty."""
+    monkeypatch.setenv("LASERPATH_PROFILES", str(tmp_path / "mine"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "mine"
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(["profiles", *arguments])
+    return int(caught.value.code or 0)
+
+
+@pytest.mark.parametrize("arguments", [(), ("list",)])
+def test_lists_all_that_come_along(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for kind in profiles.FOLDERS for name in profiles.names(kind))
+    assert "(yours)" not in listed
+
+
+def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {(row["kind"], row["name"]) for row in rows} == {
+        (kind, name) for kind in profiles.FOLDERS for name in profiles.names(kind)
+    }
+
+
+def test_shows_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in profiles.FOLDERS:
+        for name in profiles.names(kind):
+            assert run("show", name) == 0
+            assert capsys.readouterr().out == profiles.text(kind, name)
+
+
+def test_a_new_one_is_there_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("new", "machine", "shed", "--from", "klipper-diode-405") == 0
+    assert str(folder / "machines" / "shed.toml") in capsys.readouterr().out
+    assert profiles.machine("shed") == profiles.machine("klipper-diode-405")
+    assert run("list") == 0
+    assert "shed" in (line := next(x for x in capsys.readouterr().out.splitlines() if "shed" in x))
+    assert "(yours)" in line
+    assert run("new", "machine", "shed") == 2, "it would be lost"
+    assert profiles.machine("shed").dialect == "klipper"
+
+
+def test_ones_own_comes_before_one_of_the_same_name(folder: Path) -> None:
+    assert run("new", "resin", "generic-405") == 0
+    file = folder / "resins" / "generic-405.toml"
+    file.write_text(file.read_text().replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 35"))
+    assert profiles.resin("generic-405").critical_dose == 0.35
+
+
+@pytest.mark.parametrize("kind", profiles.FOLDERS)
+def test_check_tells_the_kind(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in profiles.shipped(kind):
+        Path("some.toml").write_text(profiles.text(kind, name))
+        assert run("check", "some.toml") == 0
+        assert f"a {kind}, without errors" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("power_max_mV = 10\nsize_mm = 3", "key 'power_max_mV' is unknown; did you mean power_max_mW"),
+        ("colour = 3", "no key of a machine, a resin or a spot"),
+        ("", "no key of a machine, a resin or a spot"),
+        ("fwhm_mm = -3", "fwhm_mm is -3, but must be a finite number above 0"),
+        ("fwhm_mm = 'x'", "fwhm_mm is 'x', but must be a number"),
+        ("tone = 'grey'\ncritical_dose_mJ_per_cm2 = 20", "tone 'grey' is unknown; known: negative, positive"),
+        ("fwhm_mm = ", "not valid TOML"),
+    ],
+)
+def test_check_says_what_is_wrong(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("some.toml").write_text(text)
+    assert run("check", "some.toml") == 2
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "grbl"), "did you mean grbl-diode-405"),
+        (("new", "machine", "../shed"), "must be a plain name"),
+        (("new", "machine", "shed", "--from", "nowhere.toml"), "is missing"),
+        (("check", "nowhere.toml"), "is missing"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    folder: Path, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert words in capsys.readouterr().err
+    assert not folder.exists()

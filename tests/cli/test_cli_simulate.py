@@ -1,0 +1,221 @@
+"""`laserpath simulate`: what it writes and says of a program of any tool, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from laserpath.cli import main
+from laserpath.config import profiles
+from laserpath.simulation import Simulation
+
+SQUARE = """<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">
+<rect x="1" y="1" width="1" height="1"/></svg>"""
+
+
+def hatch(x0: float = 0.0, y0: float = 0.0, s: float = 60) -> str:
+    """Lines over the square, 0.08 mm apart."""
+    rows = "".join(
+        f"G0 X{1.04 + x0:.3f} Y{1.04 + y0 + k * 0.0767:.3f}\nG1 X{1.96 + x0:.3f} F1200 S{s}\n"
+        for k in range(13)
+    )
+    return f"; by hand\nG21 G90 G17\nM4 S0\n{rows}M5\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """job.nc and square.svg in the current folder; the page is drawn by a test of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Simulation, "page", lambda simulation: f"page of {simulation.name}")
+    Path("job.nc").write_text(hatch())
+    Path("square.svg").write_text(SQUARE)
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    """The exit code."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_without_a_design_it_says_what_cures_and_nothing_of_edges(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", "job.nc", "-o", "out") == 0
+    printed = capsys.readouterr()
+    assert "13 exposing moves, 12.0 mm with 0.600 mW at 20.0 mm/s" in printed.out
+    assert "Area exposed" in printed.out
+    assert "Edge" not in printed.out
+    assert names(folder / "out") == ["job.cured.svg", "job.simulation.html"]
+    assert "out/job.simulation.html" in printed.out
+
+
+def test_the_page_is_the_report_of_that_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert run("simulate", "job.nc", "--design", "square.svg", "-q") == 0
+    page = Path("job.simulation.html").read_text()
+    assert "<h1>job.nc</h1>" in page
+    assert "What this file is" in page
+    assert "Whether another power would do better" in page
+
+
+def test_with_a_design_it_measures_against_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "job.nc", "--design", "square.svg") == 0
+    printed = capsys.readouterr()
+    assert "square: 1 × 1 mm, 1 shape" in printed.err
+    assert "Edge error, mean" in printed.out
+    assert "Overlap (IoU)" in printed.out
+
+
+def test_json_is_all_there_is_on_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "job.nc", "--design", "square.svg", "--json") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["files"] == ["job.simulation.html", "job.cured.svg"]
+    assert content["program"] == "job.nc"
+    assert content["executed"]["write_length"] == pytest.approx(13 * 0.92)
+    assert content["executed"]["cured"] == pytest.approx(
+        1 - content["executed"]["undercure"] + content["executed"]["overcure"], rel=1e-6
+    )
+    assert content["commanded"]["dose_max"] > 1
+    assert content["best_dose"]["epe_mean"] <= content["executed"]["epe_mean"]
+    assert content["shift_mm"] == [0, 0]
+
+
+def test_without_a_design_json_has_no_edges(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "job.nc", "--json", "-q") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["design"] is None
+    assert content["best_dose"] is None
+    assert "epe_mean" not in content["executed"]
+
+
+def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "0.1um", "-q") == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "tolerance missed by job.nc: less than 95 % of the edge is within 200 µm" in printed.err
+    assert "job.simulation.html" in names(folder)
+    assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "2fwhm", "-q") == 0
+
+
+def test_a_shifted_program_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("far.nc").write_text(hatch(12.0, -0.5))
+    assert run("simulate", "far.nc", "--design", "square.svg", "--json") == 0
+    apart = capsys.readouterr()
+    assert json.loads(apart.out)["executed"]["iou"] == 0
+    assert "if the program has another work zero: --align" in apart.err
+    assert run("simulate", "far.nc", "--design", "square.svg", "--align", "--json") == 0
+    joined = json.loads(capsys.readouterr().out)
+    assert joined["shift_mm"] == pytest.approx([-12.0, 0.5], abs=0.02)
+    assert joined["executed"]["iou"] > 0.8
+
+
+def test_stdin_and_another_dialect(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marlin = b"G21\nG90\nM3 I S0\nG0 X1 Y1\nG1 X3 F1200 S128\nM5 I\n"
+    stream = type("Stdin", (), {"buffer": type("Buffer", (), {"read": staticmethod(lambda: marlin)})})
+    monkeypatch.setattr("sys.stdin", stream)
+    assert run("simulate", "-", "--dialect", "marlin") == 0
+    printed = capsys.readouterr()
+    assert "with 5.02 mW at 20.0 mm/s. Read as marlin writes it, with 10 mW at S255" in printed.out
+    assert "stdin.cured.svg" in names(folder)
+
+
+def test_a_layer_is_picked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("layers.nc").write_text(
+        "G21 G90 G17\nM4 S0\nG0 X1 Y1 Z0.1\nG1 X3 F1200 S100\nG0 Z0.2\nG1 Y2 S50\nM5\n"
+    )
+    lit = {}
+    for z in ("0.1", "0.2", "all"):
+        assert run("simulate", "layers.nc", "--z", z, "--json") == 0
+        lit[z] = json.loads(capsys.readouterr().out)["executed"]["write_length"]
+    assert lit == pytest.approx({"0.1": 2.0, "0.2": 1.0, "all": 3.0})
+    assert run("simulate", "layers.nc", "--z", "0.3") == 2
+    assert "nothing is exposed at Z 0.3 mm; the file exposes at Z 0.1, 0.2 mm" in capsys.readouterr().err
+
+
+def test_the_project_beside_the_design_says_which_machine(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("laserpath.toml").write_text('critical_dose = "10 mJ/cm2"\norigin = "design"\n')
+    assert run("simulate", "job.nc", "--design", "square.svg", "--align", "--json") == 0
+    with_project = json.loads(capsys.readouterr().out)
+    assert with_project["shift_mm"] == pytest.approx([-1, -1], abs=0.02)
+    assert run("simulate", "job.nc", "--critical-dose", "20", "--json") == 0
+    without = json.loads(capsys.readouterr().out)
+    assert with_project["executed"]["dose_max"] == pytest.approx(
+        2 * without["executed"]["dose_max"], rel=0.05
+    )
+
+
+def test_the_machine_s_full_power_scales_the_dose(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = profiles.text("machine", profiles.DEFAULTS["machine"])
+    Path("strong.toml").write_text(text.replace("power_max_mW = 10", "power_max_mW = 20"))
+    doses = []
+    for machine in (profiles.DEFAULTS["machine"], "strong.toml"):
+        assert run("simulate", "job.nc", "--machine", machine, "--json") == 0
+        doses.append(json.loads(capsys.readouterr().out)["executed"]["dose_max"])
+    assert doses[1] == pytest.approx(2 * doses[0])
+
+
+def test_a_file_that_is_doubtful_is_exposed_and_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("odd.nc").write_text(hatch().replace("M4 S0", "M100\nM4 S0").replace("X1.960", "X-1.960", 1))
+    assert run("simulate", "odd.nc", "-q") == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "laserpath: warning: line 3: M100 is passed over" in printed.err
+    assert "X -1.96 mm is below 0 mm" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.nc"], "cannot be read: No such file"),
+        (["."], "cannot be read: Is a directory"),
+        ([], "Missing argument"),
+        (["empty.nc"], "'empty.nc' is empty"),
+        (["binary.nc"], "'binary.nc' is no text"),
+        (["dark.nc"], "'dark.nc' exposes nothing as grbl"),
+        (["job.nc", "--design", "missing.svg"], "missing.svg does not exist"),
+        (["job.nc", "--align"], "--align needs a design"),
+        (["job.nc", "--max-epe", "5um"], "--max-epe needs a design"),
+        (["job.nc", "--scale", "2"], "--scale needs a design"),
+        (["job.nc", "--z", "low"], "--z 'low' is neither a number of mm nor 'all'"),
+        (["job.nc", "--s-max", "0"], "s-max"),
+        (["job.nc", "--dialect", "grlb"], "did you mean grbl?"),
+        (["job.nc", "--machine", "nothing"], "is unknown"),
+        (["job.nc", "-o", "job.nc"], "is a file"),
+    ],
+)
+def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    Path("empty.nc").write_bytes(b"")
+    Path("binary.nc").write_bytes(b"G1 X5\0\0\0")
+    Path("dark.nc").write_text(hatch(s=0))
+    before = names(folder)
+    assert run("simulate", *arguments) == 2
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
+    assert names(folder) == before
+
+
+def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "--help") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "laserpath simulate lightburn.gc --design board.svg --align" in printed
+    assert "3 files written, but --max-epe is not met" in printed

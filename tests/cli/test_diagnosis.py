@@ -1,0 +1,52 @@
+"""The self-test passes here, and fails where something is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import laserpath
+from laserpath.cli import diagnosis, main
+from laserpath.dose import DoseModel
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(["doctor", *arguments])
+    return int(caught.value.code or 0)
+
+
+def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    printed = capsys.readouterr().out
+    assert f"laserpath     {laserpath.__version__}" in printed
+    assert printed.count("good ") == len(diagnosis.diagnose().checks)
+    assert "taichi cache" in printed
+
+
+def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["good"] is True
+    assert {check["name"] for check in content["checks"]} == {"dose", "gradient", "cured width", "G-code"}
+    assert all(check["error"] <= check["limit"] for check in content["checks"])
+
+
+def test_a_dose_that_is_off_is_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    true_dose = DoseModel.dose
+    monkeypatch.setattr(DoseModel, "dose", lambda self, path: 1.01 * true_dose(self, path))
+    assert run() == 1
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("WRONG"))
+    assert "dose" in line
+
+
+def test_a_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no device\nat all")
+
+    monkeypatch.setattr(DoseModel, "line_gradient", fail)
+    assert run() == 1
+    assert "WRONG gradient: no device at all" in capsys.readouterr().out

@@ -1,0 +1,234 @@
+"""Profiles: TOML in people's units → laserpath's nouns, and clear sentences where that fails."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from laserpath import optics
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
+from laserpath.resin import line_energy
+from laserpath.types import Machine, Resin, Spot
+
+LOADERS = {"machine": profiles.machine, "resin": profiles.resin, "spot": profiles.spot}
+GOOD = {kind: profiles.text(kind, name) for kind, name in profiles.DEFAULTS.items()}
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def changed(kind: str, old: str, new: str) -> str:
+    """The default profile's text with its line that starts with `old` replaced."""
+    lines = GOOD[kind].splitlines()
+    (index,) = [i for i, line in enumerate(lines) if line.startswith(old)]
+    return "\n".join([*lines[:index], new, *lines[index + 1 :]])
+
+
+def test_the_default_profiles_are_the_defaults_of_the_types() -> None:
+    assert profiles.machine() == Machine()
+    assert profiles.resin() == Resin()
+    assert profiles.spot() == Spot()
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_every_profile_that_comes_along_loads(kind: str) -> None:
+    assert profiles.DEFAULTS[kind] in profiles.names(kind)
+    for name in profiles.names(kind):
+        LOADERS[kind](name)
+
+
+def test_the_positive_resist_is_positive() -> None:
+    resist = profiles.resin("positive-photoresist")
+    assert (resist.tone, resist.critical_dose) == ("positive", 1.0)
+
+
+def test_the_working_curve_gives_the_critical_dose_of_the_layer(tmp_path: Path) -> None:
+    example = profiles.resin("working-curve")
+    assert example.critical_dose == pytest.approx(0.085 * math.exp(50 / 110))
+    text = profiles.text("resin", "working-curve")
+    thick = profiles.resin(write(tmp_path, text.replace("layer_um = 50", "layer_mm = 0.16")))
+    assert thick.critical_dose == pytest.approx(math.e * example.critical_dose)
+
+
+@pytest.mark.parametrize(
+    ("order", "unit", "factor"),
+    [(2, "mW2_s_per_um4", 1e12), (2, "mW2_s_per_mm4", 1), (3, "mW3_s_per_um6", 1e18)],
+)
+def test_a_dose_of_several_photons_has_the_unit_of_its_order(
+    tmp_path: Path, order: int, unit: str, factor: float
+) -> None:
+    lines = f"critical_dose_{unit} = 0.25\nabsorption_order = {order}"
+    resist = profiles.resin(write(tmp_path, changed("resin", "critical", lines)))
+    assert (resist.order, resist.critical_dose) == (order, 0.25 * factor)
+
+
+def test_the_two_photon_example_says_how_to_measure_its_number() -> None:
+    """A lone line at the example's threshold has that dose, and the comment's constant is the right one."""
+    resist, spot = profiles.resin("two-photon-resist"), Spot(0.3e-3, "gaussian", photons=2)
+    x = np.linspace(-3, 3, 601) * spot.fwhm
+    middle = optics.profile(spot, x).sum() * (x[1] - x[0])
+    per_square = float(line_energy(1, 10, spot)) * middle
+    assert per_square == pytest.approx(0.59 / 10 / spot.fwhm**3, rel=0.01)
+    assert math.sqrt(resist.critical_dose / per_square) == pytest.approx(10, rel=0.05)  # mW
+
+
+def test_a_resist_may_be_given_by_its_gamma(tmp_path: Path) -> None:
+    resist = profiles.resin(write(tmp_path, changed("resin", "contrast", "gamma = 2.5")))
+    assert resist.contrast == pytest.approx(4 * 2.5 / math.log(10))
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_a_copy_of_a_profile_is_the_same(kind: str, tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD[kind])
+    assert LOADERS[kind](path) == LOADERS[kind](str(path)) == LOADERS[kind]()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "value"),
+    [
+        ("speed_max", "speed_max_mm_per_s = [40, 30.5]", "speed_max", (40.0, 30.5)),
+        ("speed_max", "speed_max_mm_per_min = 1500", "speed_max", (25.0, 25.0)),
+        ("power_max", "power_max_W = 0.5", "power_max", 500.0),
+        ("junction", "junction_deviation_um = 20", "junction_deviation", 0.02),
+        ("level_min", "", "level_min", 1),
+        ("power_levels", "power_levels = 1000.0", "power_levels", 1000),
+    ],
+)
+def test_units_are_converted_at_the_door(
+    tmp_path: Path, old: str, new: str, field: str, value: object
+) -> None:
+    machine = profiles.machine(write(tmp_path, changed("machine", old, new)))
+    assert getattr(machine, field) == value
+    assert type(getattr(machine, field)) is type(value)
+
+
+def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
+    assert profiles.spot(write(tmp_path, "na = 0.1\nwavelength_nm = 405")).fwhm == pytest.approx(
+        0.5145 * 405e-6 / 0.1, rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "words"),
+    [
+        ("machine", "s_max", "smax = 1000", "key 'smax' is unknown; did you mean s_max"),
+        (
+            "machine",
+            "speed_max",
+            "speed_max = 50",
+            "key 'speed_max' is unknown; did you mean speed_max_mm_per_",
+        ),
+        ("machine", "power_max", "power_max_mw = 10", "did you mean power_max_mW"),
+        ("machine", "power_max", "", "key 'power_max_mW' is missing"),
+        ("machine", "power_max", "power_max_mW = 10\npower_max_W = 1", "say the same"),
+        (
+            "machine",
+            "power_max",
+            "power_max_mW = nan",
+            "power_max_mW is nan, but must be a finite number above 0",
+        ),
+        (
+            "machine",
+            "power_max",
+            "power_max_mW = -inf",
+            "power_max_mW is -inf, but must be a finite number above 0",
+        ),
+        (
+            "machine",
+            "power_max",
+            "power_max_mW = 0",
+            "power_max_mW is 0, but must be a finite number above 0",
+        ),
+        ("machine", "power_max", "power_max_mW = '10'", "power_max_mW is '10', but must be a number"),
+        ("machine", "power_max", "power_max_mW = true", "power_max_mW is true, but must be a number"),
+        ("machine", "power_max", "power_max_mW = [1, 2]", "power_max_mW is .* but must be a number"),
+        ("machine", "size", "size_mm = [300, 200, 50]", "size_mm has 3 numbers"),
+        ("machine", "size", "size_mm = [300, -200]", "size_mm is -200"),
+        ("machine", "power_levels", "power_levels = 2.5", "power_levels is 2.5, but must be a whole number"),
+        ("machine", "level_min", "level_min = 300", "level_min 300 is above power_levels 255"),
+        ("machine", "dialect", "dialect = 'grlb'", "dialect 'grlb' is unknown.*did you mean grbl"),
+        ("machine", "dialect", "dialect = 7", "dialect is 7, but must be text"),
+        ("machine", "s_max", "s_max = 1000 mW", r"not valid TOML.*line \d+"),
+        ("machine", "s_max", "s_max = 1" + "0" * 400, "too large"),
+        ("resin", "tone", "tone = 'postive'", "tone 'postive' is unknown; known: negative, positive"),
+        ("resin", "over_dose", "over_dose = 0.5", "over_dose is 0.5, but must be above 1"),
+        ("resin", "critical", "critical_dose = 20", "did you mean critical_dose_mJ_per_"),
+        (
+            "resin",
+            "critical",
+            "",
+            "'critical_dose_mJ_per_cm2' is missing .or 'e_c_mJ_per_cm2', 'penetration_depth_um', 'layer_um'.",
+        ),
+        ("resin", "critical", "e_c_mJ_per_cm2 = 8\nlayer_um = 50", "key 'penetration_depth_um' is missing"),
+        (
+            "resin",
+            "tone",
+            "tone = 'negative'\nlayer_um = 50",
+            "gives the critical dose as well as layer; give one or the other",
+        ),
+        (
+            "resin",
+            "tone",
+            "tone = 'negative'\nabsorption_order = 2",
+            "critical_dose_mJ_per_cm2 is a dose of absorption_order 1, but that is 2; "
+            "give critical_dose_mW2_s_per_um4",
+        ),
+        (
+            "resin",
+            "critical",
+            "critical_dose_mW2_s_per_mm4 = 1",
+            "of absorption_order 2, but that is 1; give critical_dose_mJ_per_cm2",
+        ),
+        (
+            "resin",
+            "critical",
+            "e_c_mJ_per_cm2 = 8\nabsorption_order = 2",
+            "e_c is of a working curve, which has absorption_order 1, not 2",
+        ),
+        ("resin", "critical", "absorption_order = 2", "key 'critical_dose_mW2_s_per_um4' is missing$"),
+        ("resin", "tone", "absorption_order = 9", "absorption_order is 9, but must be between 1 and 8"),
+        ("resin", "tone", "absorption_order = 1.5", "absorption_order is 1.5, but must be a whole number"),
+        (
+            "resin",
+            "tone",
+            "absorption_order = 0",
+            "absorption_order is 0, but must be a finite number above 0",
+        ),
+        ("resin", "over", "gamma = 3", "gives contrast as well as gamma; give one or the other"),
+        ("spot", "fwhm", "na = 0.1", "key 'fwhm_mm' is missing"),
+        ("spot", "fwhm", "fwhm_mm = 0.1\nna = 0.1", "one or the other"),
+        ("spot", "profile", "profile = 'gauss'\n", "spot profile 'gauss' is unknown"),
+    ],
+)
+def test_a_bad_profile_is_refused_with_its_key_and_value(
+    tmp_path: Path, kind: str, old: str, new: str, words: str
+) -> None:
+    path = write(tmp_path, changed(kind, old, new))
+    with pytest.raises(InputError, match=words) as caught:
+        LOADERS[kind](path)
+    assert "mine.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_an_unknown_name_gets_the_nearest_known_one(kind: str) -> None:
+    known = profiles.DEFAULTS[kind]
+    with pytest.raises(InputError, match=f"{kind} profile .* is unknown; known: .*did you mean {known}"):
+        LOADERS[kind](known[:-1])
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.toml' is missing"):
+        profiles.machine("nowhere.toml")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        profiles.machine(tmp_path)
+    (tmp_path / "bin.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not UTF-8"):
+        profiles.machine(tmp_path / "bin.toml")

@@ -1,0 +1,77 @@
+"""A noun written as a profile is the same noun when it is read."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
+from laserpath.config.profiles import writing
+from laserpath.types import BeamTable, Machine, Resin, Spot
+
+LENGTHS = st.floats(1e-4, 10)
+RATES = st.tuples(st.floats(1, 500), st.floats(1, 500))
+
+
+def back(kind: str, noun: Machine | Resin | Spot) -> Machine | Resin | Spot:
+    table = tomllib.loads(writing.text(noun), parse_float=Decimal)
+    read: Machine | Resin | Spot = getattr(profiles, kind)(table)
+    return read
+
+
+def like(read: object, written: object) -> bool:
+    """Equal to the twelve digits that are written."""
+    for name in written.__slots__:  # type: ignore[attr-defined]
+        value = getattr(written, name)
+        same = getattr(read, name)
+        if isinstance(value, float | tuple) and not isinstance(value, bool):
+            assert same == pytest.approx(value, rel=1e-10), name
+        else:
+            assert same == value, name
+    return True
+
+
+@pytest.mark.parametrize("kind", profiles.FOLDERS)
+def test_those_that_come_along(kind: str) -> None:
+    for name in profiles.shipped(kind):
+        noun = getattr(profiles, kind)(name)
+        assert like(back(kind, noun), noun)
+
+
+@given(size=RATES, speed=RATES, power=st.floats(0.1, 1e4), name=st.text("a\"\\ µ'#\n", min_size=1))
+def test_any_machine(size: tuple[float, float], speed: tuple[float, float], power: float, name: str) -> None:
+    if name.strip():
+        machine = Machine(name=name, size=size, speed_max=speed, power_max=power)
+        assert like(back("machine", machine), machine)
+
+
+@given(fwhm=LENGTHS, aspect=st.floats(0.2, 5), angle=st.floats(-360, 360), defocus=st.floats(-1, 1))
+def test_any_spot(fwhm: float, aspect: float, angle: float, defocus: float) -> None:
+    spot = Spot(fwhm, "gaussian", aspect=aspect, angle=angle if aspect != 1 else 0.0, wavelength=405e-6)
+    assert like(back("spot", spot), spot)
+    away = Spot(fwhm, defocus=defocus, wavelength=405e-6)
+    assert like(back("spot", away), away)
+
+
+@given(dose=st.floats(1e-6, 1e6), order=st.integers(1, 8), tone=st.sampled_from(["negative", "positive"]))
+def test_any_resin(dose: float, order: int, tone: str) -> None:
+    resin = Resin(critical_dose=dose, order=order, tone=tone)
+    assert like(back("resin", resin), resin)
+
+
+def test_a_measured_spot_has_no_text() -> None:
+    spot = Spot(profile="measured", measured=BeamTable([0, 0.1], [1, 0]))
+    with pytest.raises(InputError, match="photograph or a table"):
+        writing.text(spot)
+
+
+def test_a_table_is_a_profile(tmp_path: Path) -> None:
+    assert profiles.resin({"critical_dose_mJ_per_cm2": 35, "tone": "negative"}).critical_dose == 0.35
+    with pytest.raises(InputError, match=r"resin in \[resin\]: key 'ton' is unknown; did you mean tone"):
+        profiles.resin({"critical_dose_mJ_per_cm2": 35, "ton": "negative"})

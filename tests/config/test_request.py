@@ -1,0 +1,86 @@
+"""What people write → values: units, pairs, sizes, and a sentence for what cannot be parsed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from laserpath.base.errors import InputError
+from laserpath.config import request
+from laserpath.design.arrange import Arrangement, Repeat
+from laserpath.types import Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "meant"),
+    [
+        ("critical_dose", "35", 0.35),
+        ("critical_dose", "0.35mJ/mm2", 0.35),
+        ("spot_fwhm", "80um", 0.08),
+        ("wavelength", "405", 405e-6),
+        ("rotate", "-90", -90.0),
+        ("size", "20", (20.0, None)),
+        ("size", "20mm", (20.0, None)),
+        ("size", "20x30mm", (20.0, 30.0)),
+        ("size", "2x3cm", (20.0, 30.0)),
+        ("size", "20x", (20.0, None)),
+        ("size", "x30mm", (None, 30.0)),
+        ("size", "1e1x", (10.0, None)),
+        ("offset", "5,3", (5.0, 3.0)),
+        ("offset", "5,-3mm", (5.0, -3.0)),
+        ("offset", "5cm,3mm", (50.0, 3.0)),
+        ("offset", "1,2cm", (10.0, 20.0)),
+        ("offset", [5, 3], (5.0, 3.0)),
+        ("repeat", "3x2@10mm", Repeat(3, 2, (10.0, 10.0))),
+        ("repeat", "3 x 2 @ 10x8", Repeat(3, 2, (10.0, 8.0))),
+        ("layer", "F.Cu", ("F.Cu",)),
+        ("layer", ["1/0", "2/0"], ("1/0", "2/0")),
+    ],
+)
+def test_what_is_written_is_parsed(name: str, written: Any, meant: Any) -> None:
+    assert request.KEYS[name](written) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "words"),
+    [
+        ("size", "x", "'x' is not a size such as 20mm"),
+        ("size", "20xx30", "is not a size"),
+        ("size", "-20", "'-20' must be above 0"),
+        ("size", "nan", "is not a size|is not a number"),
+        ("size", "20furlong", "unknown unit 'furlong'"),
+        ("offset", "5", "is not a pair of lengths"),
+        ("offset", "5,3,1", "is not a pair of lengths"),
+        ("offset", "a,b", "is not a number"),
+        ("repeat", "3x2", "is not a repetition such as 3x2@10mm"),
+        ("repeat", "0x2@10", "repeat is 0x2, but must be 1 to"),
+        ("repeat", "3x2@x10", "gives no pitch in x"),
+        ("repeat", "999999x2@1", "must be 1 to 10000 copies"),
+        ("negative", "yes", "must be true or false"),
+        ("iterations", 1.5, "must be a whole number of at least 0"),
+        ("passes", 101, "at least 1 and at most 100"),
+        ("unit", "furlong", "known: mm, um, nm, cm, in"),
+        ("spot_fwhm", "100", "a spot of 100 mm is above 10 mm; was 100um meant"),
+        ("mirror", "z", "known: x, y, xy"),
+        ("layer", [3], "must be text"),
+        ("critical_dose", True, "is not a number"),
+    ],
+)
+def test_what_cannot_be_parsed_is_refused(name: str, written: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        request.KEYS[name](written)
+
+
+def test_an_option_replaces_those_that_set_the_same() -> None:
+    usual = {"spot": "fibre-10um", "scale": 2.0, "quality": "fine"}
+    assert request.over(usual, {"spot_fwhm": 0.1}) == {"spot_fwhm": 0.1, "scale": 2.0, "quality": "fine"}
+    assert request.over(usual, {"size": (20.0, None)})["size"] == (20.0, None)
+    assert "scale" not in request.over(usual, {"size": (20.0, None)})
+    assert request.over(usual, {}) == usual
+
+
+def test_without_options_there_are_defaults() -> None:
+    assert request.settings_of({}, 0.1) == Settings()
+    assert request.arrangement_of({}) == Arrangement()
+    assert request.settings_of({"pitch": request.KEYS["pitch"]("0.2mm")}, 0.1).pitch_fwhm == 2

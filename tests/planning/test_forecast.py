@@ -1,0 +1,97 @@
+"""What a plan is expected to take, against what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapes import plus
+
+import laserpath
+from laserpath.base.errors import InputError
+from laserpath.planning.forecasts import forecast
+from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
+
+PROCESS = Process()
+QUICK = Settings(initial="contour", iterations=10, origin="design")
+TEE = Design(plus(shapely.box(0, 0, 3, 1), shapely.box(1, 0, 2, 4)), "tee")
+
+
+def field(count: int, gap: float = 2.0) -> Design:
+    """count × count squares of 1 mm."""
+    boxes = [
+        shapely.box(gap * i, gap * j, gap * i + 1, gap * j + 1) for i in range(count) for j in range(count)
+    ]
+    return Design(shapely.MultiPolygon(boxes), "field")
+
+
+def test_more_to_do_takes_longer() -> None:
+    few, many = (forecast(field(count), PROCESS, QUICK) for count in (2, 6))
+    assert many.plan_seconds > few.plan_seconds
+    assert 7 < many.write_seconds / few.write_seconds < 11
+    assert many.memory > few.memory
+    patient = forecast(field(2), PROCESS, replace(QUICK, iterations=1000))
+    assert patient.solving > 10 * few.solving and patient.write_seconds == few.write_seconds
+    twice = forecast(field(2), PROCESS, replace(QUICK, passes=2))
+    assert twice.write_seconds == pytest.approx(2 * few.write_seconds)
+
+
+@settings(max_examples=20)
+@given(power=st.floats(0.01, 10), dose=st.floats(0.1, 10), acceleration=st.floats(10, 1e5))
+def test_a_better_machine_is_never_slower(power: float, dose: float, acceleration: float) -> None:
+    machine = Machine(power_max=power, acceleration=(acceleration, acceleration))
+    process = Process(Spot(), Resin(critical_dose=dose), machine)
+    took = forecast(TEE, process, QUICK).write_seconds
+    stronger = replace(machine, power_max=2 * power)
+    quicker = replace(machine, acceleration=(2 * acceleration, 2 * acceleration))
+    for better in (stronger, quicker):
+        assert forecast(TEE, replace(process, machine=better), QUICK).write_seconds <= took * (1 + 1e-9)
+
+
+def test_where_the_dose_sets_the_speed_twice_the_dose_takes_twice_the_time() -> None:
+    weak = replace(PROCESS, machine=Machine(power_max=1e-3))
+    hard = replace(weak, resin=Resin(critical_dose=0.4))
+    took, found = (forecast(TEE, one, QUICK) for one in (weak, hard))
+    assert found.write_seconds == pytest.approx(2 * took.write_seconds, rel=0.05)
+    assert any("full power, 0.001 mW, writes this resin at" in note for note in took.notes)
+
+
+def test_what_the_machine_cannot_keep_is_said() -> None:
+    disc = Design(shapely.Point(5, 5).buffer(4, quad_segs=400), "disc")
+    slow = replace(PROCESS, machine=Machine(segment_rate=5.0))
+    (note,) = forecast(disc, slow, QUICK).notes
+    assert "the link carries 5 moves/s" in note
+    lazy = replace(PROCESS, machine=Machine(acceleration=(5.0, 5.0)))
+    (note,) = forecast(field(3), lazy, QUICK).notes
+    assert "acceleration of 5 mm/s²" in note
+    assert forecast(disc, PROCESS, QUICK).notes == ()
+
+
+def test_more_memory_than_there_is_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda name: 10_000)
+    (warning,) = forecast(TEE, PROCESS, QUICK).warnings
+    assert "0.1 GB of this computer" in warning
+    monkeypatch.undo()
+    assert forecast(TEE, PROCESS, QUICK).warnings == ()
+
+
+def test_more_pixels_than_there_may_be_are_refused_before_planning() -> None:
+    with pytest.raises(InputError, match="pixels"):
+        forecast(Design(shapely.box(0, 0, 2000, 2000)), PROCESS, QUICK)
+
+
+@pytest.mark.parametrize("design", [field(2), TEE], ids=lambda design: design.name)
+def test_the_write_time_is_near_the_plan_s(design: Design) -> None:
+    made = laserpath.plan(design, PROCESS, QUICK)
+    ratio = forecast(design, PROCESS, QUICK).write_seconds / made.report.executed.motion.write_time
+    assert 1 / 3 < ratio < 3
+
+
+def test_a_design_smaller_than_the_spot_is_asked_about() -> None:
+    cell = Design(shapely.box(0, 0, 0.01, 0.002), "cell")
+    (warning,) = forecast(cell, replace(PROCESS, machine=Machine(power_max=0.5)), QUICK).warnings
+    assert "10 times smaller than the spot of 100 µm" in warning
+    assert forecast(TEE, PROCESS, QUICK).warnings == ()

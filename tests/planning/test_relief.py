@@ -1,0 +1,357 @@
+"""Greyscale: the dose, or the height, comes out as the image wants it, in the G-code that is written."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gcode
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.cli import main
+from laserpath.config import project, request
+from laserpath.design.reading import Black, Reading
+from laserpath.dose import DoseModel, accurate_model
+from laserpath.machine import convert
+from laserpath.planning.forecasts import Forecast
+from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.relief import (
+    forecast_relief,
+    from_image,
+    lay_out,
+    load_relief,
+    plan_layout,
+    plan_relief,
+)
+from laserpath.planning.relief.lines import PITCH_FWHM, raster, with_runs
+from laserpath.planning.relief.target import GreyTarget
+from laserpath.resin import cure_depth
+from laserpath.simulation import simulate
+from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
+
+CURVE = Resin(critical_dose=0.134, e_c=0.085, penetration_depth=0.11)
+FINE = Machine(power_max=1.0)
+PIXEL = 0.02
+
+
+def png(ink: Floats) -> bytes:
+    """An image of 8 bits; ink: row 0 lowest y."""
+    buffer = io.BytesIO()
+    Image.fromarray(np.rint(255 * (1 - ink[::-1])).astype(np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def lens(pixels: int = 90) -> Floats:
+    """A paraboloid, 1 in the middle and 0 at three quarters of the half width."""
+    x, y = np.meshgrid(*[(np.arange(pixels) - (pixels - 1) / 2) / (0.375 * pixels)] * 2)
+    return np.clip(1 - x**2 - y**2, 0, 1)
+
+
+def reading(grey: Black) -> Reading:
+    return Reading(0.002, pixel=PIXEL, grey=grey)
+
+
+def settings(iterations: int) -> Settings:
+    """With room for the head to come up to speed."""
+    return Settings(iterations=iterations, offset=(1, 1))
+
+
+def wanted(ink: Floats, grey: Black, resin: Resin = CURVE) -> Relief:
+    return from_image(png(ink), "lens", reading(grey), resin)
+
+
+@pytest.fixture(params=[Black(dose=0.2), Black(height=0.06)], ids=["dose", "height"])
+def grey(request: pytest.FixtureRequest) -> Black:
+    black: Black = request.param
+    return black
+
+
+def test_black_is_what_is_said(grey: Black) -> None:
+    ink = lens()
+    relief = wanted(ink, grey)
+    top = float(np.rint(255 * ink.max()) / 255)
+    if grey.height is None:
+        assert relief.height is None
+        assert relief.dose.max() == pytest.approx(top * 0.2)
+        assert np.allclose(relief.dose, ink * 0.2, atol=0.2 / 500)
+    else:
+        assert relief.height is not None
+        assert relief.height.max() == pytest.approx(top * 0.06)
+        cured = cure_depth(relief.dose, 0.085, 0.11)
+        assert np.allclose(cured, relief.height, atol=1e-12), "the dose cures as deep as is wanted"
+
+
+def test_lines_lie_at_the_pitch_and_shine_where_something_is_wanted() -> None:
+    grid = Grid((0.0, 0.0), 0.01, (100, 150))
+    dose = np.zeros(grid.shape)
+    dose[20:80, 30:70] = 1
+    xy, lit = raster(dose, grid, 0.1, 0.05)
+    rows = np.unique(xy[:, 1])
+    assert np.diff(rows) == pytest.approx(PITCH_FWHM * 0.1, rel=0.15)
+    assert rows[0] == pytest.approx(0.2, abs=0.06)
+    assert rows[-1] == pytest.approx(0.79, abs=0.06)
+    middle = (xy[1:, 0] + xy[:-1, 0])[lit] / 2
+    assert middle.min() > 0.3 - 0.11
+    assert middle.max() < 0.69 + 0.11
+    assert np.abs(np.diff(xy, axis=0)[lit][:, 1]).max() == 0, "only level lines shine"
+
+
+def test_the_residual_has_the_slope_of_its_differences(grey: Black) -> None:
+    rng = np.random.default_rng(3)
+    shape = (20, 30)
+    height = None if grey.height is None else np.where(rng.random(shape) < 0.3, 0, rng.random(shape) * 0.06)
+    target = GreyTarget(rng.random(shape), height, CURVE)
+    dose = rng.uniform(0.01, 0.3, shape)
+    step = 1e-7
+    slope = (target.residual(dose + step)[0] - target.residual(dose - step)[0]) / (2 * step)
+    assert np.allclose(slope, target.residual(dose)[1], rtol=1e-5, atol=1e-6)
+
+
+def test_a_flat_area_gets_its_dose() -> None:
+    """Lines a pitch below the spot's cut-off leave no ripple, and the energy is the dose times the area."""
+    ink = np.zeros((100, 100))
+    ink[20:80, 20:80] = 1
+    process = Process(machine=replace(FINE, power_levels=100_000))
+    plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(60))
+    x, y = np.meshgrid(plan.grid.x(), plan.grid.y())
+    inside = (abs(x - 2) < 0.4) & (abs(y - 2) < 0.4)
+    assert plan.dose[inside] == pytest.approx(0.2, rel=0.03)
+    lit = plan.toolpath.on
+    energy = float((plan.toolpath.line_energy * plan.toolpath.length)[lit].sum())
+    # What the spot carries over the edge has to be made up for.
+    assert 1 < energy / (0.2 * 1.2**2) < 1.1, "mJ: dose times area"
+
+
+def test_it_comes_out_as_wanted(grey: Black) -> None:
+    plan = plan_relief(wanted(lens(), grey), Process(resin=CURVE, machine=FINE), settings(80))
+    limit = 0.02 if grey.height is None else 0.06
+    assert plan.commanded.rmse < limit
+    assert plan.executed.rmse < 1.5 * limit
+    assert plan.loss[-1] < 0.2 * plan.loss[0] or plan.loss[0] < 1e-3
+    assert not plan.warnings
+
+
+def test_what_is_told_is_what_the_file_says(grey: Black) -> None:
+    process = Process(resin=CURVE, machine=FINE)
+    plan = plan_relief(wanted(lens(50), grey), process, settings(30))
+    moves = gcode.parse(plan.program, gcode.dialect("grbl"), process.machine.s_max)
+    dose = accurate_model(plan.grid, process.spot).dose(convert.from_moves(moves, process.machine))
+    (x0, y0, x1, y1), x, y = plan.design.bounds, plan.grid.x(), plan.grid.y()
+    wrong = plan.target.residual(dose)[0][(y0 <= y) & (y <= y1)][:, (x0 <= x) & (x <= x1)]
+    assert np.sqrt(np.mean(wrong**2)) / plan.target.black == pytest.approx(plan.commanded.rmse)
+
+
+def test_ends_of_lines_are_as_their_middles() -> None:
+    """The head is at speed where the light begins: without the dark runs it would not be."""
+    ink = np.zeros((60, 100))
+    ink[20:40, 20:80] = 1
+    # The link is no matter here: powers of six digits would slow it down.
+    process = Process(machine=replace(FINE, power_levels=100_000, baud=None))
+    plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(40))
+    dose = accurate_model(plan.grid, process.spot).dose(plan.toolpath)
+    assert np.abs(plan.dose - dose).max() < 0.03 * dose.max()
+
+
+def test_runs_end_where_the_machine_ends() -> None:
+    path = Toolpath(np.array([[0.1, 1.0], [2.0, 1.0]]), np.ones(1), np.full(1, 10.0))
+    longer, roomy = with_runs(path, 0.5, 0.0, 10.0)
+    assert not roomy
+    assert longer.xy[:, 0].tolist() == pytest.approx([0.0, 0.1, 2.0, 2.5])
+    assert longer.power.tolist() == [0, 1, 0]
+    longer, roomy = with_runs(path, 0.05, 0.0, 10.0)
+    assert roomy
+    assert longer.xy[0, 0] == pytest.approx(0.05)
+
+
+def test_two_photons_too() -> None:
+    resin = Resin(critical_dose=1e9, order=2)
+    spot = Spot(0.0005)
+    relief = from_image(png(lens(40)), "lens", Reading(1e-5, pixel=1e-4, grey=Black(dose=2e9)), resin)
+    machine = Machine(power_max=0.6, speed_max=(0.05, 0.05), segment_rate=1000)
+    plan = plan_relief(relief, Process(spot, resin, machine), settings(40))
+    assert plan.commanded.rmse < 0.06
+
+
+def test_what_is_unwise_is_said() -> None:
+    plan = plan_relief(wanted(lens(40), Black(dose=2.0)), Process(), Settings(iterations=3))
+    said = " ".join(plan.warnings)
+    assert re.search(r"9\.9\d critical doses, above the resin's limit of 3 ", said)
+    assert "off the machine" in said
+    coarse = plan_relief(wanted(lens(40), Black(dose=0.05)), Process(), settings(3))
+    assert "power levels" in " ".join(coarse.warnings)
+
+
+def test_the_forecast_is_near_the_plan(grey: Black) -> None:
+    layout = lay_out(wanted(lens(), grey), Process(resin=CURVE, machine=FINE), settings(40))
+    expected = forecast_relief(layout)
+    assert expected.warnings == ()
+    took = plan_layout(layout).executed.write_time
+    assert expected.write_seconds == pytest.approx(took, rel=0.2)
+
+
+@pytest.mark.parametrize("baud", [9600, 115200])
+def test_a_slow_line_counts(baud: int) -> None:
+    """What is reported is what the same file takes and exposes when it is simulated, its lines sent."""
+    process = Process(machine=replace(FINE, baud=baud))
+    plan = plan_relief(wanted(lens(), Black(dose=0.2)), process, settings(10))
+    again = simulate(plan.program, process)
+    assert plan.executed.write_time == pytest.approx(again.run.write_time, rel=1e-9)
+    assert plan.executed.dose_max == pytest.approx(float(again.executed.dose.max()), rel=0.02)
+
+
+def test_more_to_do_takes_longer() -> None:
+    def found(pixels: int, **changed: object) -> Forecast:
+        relief = wanted(lens(pixels), Black(dose=0.2))
+        return forecast_relief(lay_out(relief, Process(machine=FINE), replace(settings(40), **changed)))
+
+    small, large = found(90), found(270)
+    assert 5 < large.write_seconds / small.write_seconds < 12, "nine times the area"
+    assert large.plan_seconds > small.plan_seconds and large.memory > small.memory
+    assert found(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
+
+
+def test_a_weak_laser_goes_slower_and_black_still_gets_its_dose() -> None:
+    """Power in levels fine enough that only the weakness counts."""
+    weak = Machine(power_max=0.2, power_levels=100_000)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=weak), settings(60))
+    assert layout.speed < min(weak.speed_max)
+    (note,) = forecast_relief(layout).notes
+    assert note.startswith("full power, 0.2 mW, writes black at about")
+    plan = plan_layout(layout)
+    assert plan.commanded.rmse < 0.02
+    assert plan.executed.write_time == pytest.approx(forecast_relief(layout).write_seconds, rel=0.2)
+
+
+def test_a_slow_link_is_said() -> None:
+    slow = replace(FINE, segment_rate=50.0)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=slow), settings(5))
+    (note,) = forecast_relief(layout).notes
+    assert note.startswith("the link carries 50 moves/s, each of half a spot: lines are written at 2.5 mm/s")
+
+
+def test_fewer_pixels_than_requested_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laserpath.design.target.PIXELS_MAX", 20_000)
+    fine = replace(settings(5), pixels_per_fwhm=6.0)
+    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
+    assert layout.settings.pixels_per_fwhm < layout.requested
+    (warning,) = forecast_relief(layout).warnings
+    assert "pixels per FWHM instead of" in warning
+
+
+def test_a_laser_too_strong_for_black_is_refused_before_planning() -> None:
+    process = Process(machine=replace(FINE, power_max=2000.0))
+    relief = wanted(lens(), Black(dose=0.01))
+    with pytest.raises(InputError, match=r"would expose nothing; attenuate .* power_max_mW = ") as said:
+        forecast_relief(lay_out(relief, process, settings(40)))
+    power = float(str(said.value).rsplit("power_max_mW = ", 1)[1])
+    advised = replace(process, machine=replace(FINE, power_max=power))
+    assert not plan_relief(relief, advised, settings(10)).warnings, "the filter is right at the first time"
+
+
+def test_a_search_that_is_stopped_says_so_first() -> None:
+    said: list[str] = []
+
+    def stop(now: Progress) -> None:
+        said.append(now.stage)
+        if now.iteration == 2:
+            raise KeyboardInterrupt
+
+    ink = np.random.default_rng(5).random((60, 60))
+    plan = plan_relief(wanted(ink, Black(dose=0.2)), Process(machine=FINE), settings(40), stop)
+    assert plan.warnings[0] == "the optimiser was stopped by the user after 2 of 40 iterations"
+    assert said == ["powers", "powers", "measure"]
+    assert plan.executed.write_time > 0, "what there is, is finished"
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no working curve"):
+        wanted(lens(40), Black(height=0.06), Resin())
+    with pytest.raises(InputError, match="is blank"):
+        wanted(np.zeros((9, 9)), Black(dose=0.1))
+    with pytest.raises(InputError, match="how large its pixels are"):
+        from_image(png(lens(40)), "lens", Reading(0.1, grey=Black(dose=0.1)), CURVE)
+    with pytest.raises(InputError, match="give one of them"):
+        Black()
+    with pytest.raises(InputError, match="above 0"):
+        Black(dose=-1.0)
+    (tmp_path / "a.svg").write_text("<svg/>")
+    with pytest.raises(InputError, match="is SVG, which has no greys"):
+        load_relief(tmp_path / "a.svg", reading(Black(dose=1.0)), CURVE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lens.png").write_bytes(png(lens(40)))
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--pixel 20um --grey 60um --resin working-curve --offset 1,1 --iterations 20"
+    assert run("plan", "lens.png", *options.split(), "--json") == 0
+    out, err = capsys.readouterr()
+    assert re.search(r"about .* to plan, with .* of memory; about .* to write", err)
+    said = json.loads(out)
+    assert said["wanted"] == "height"
+    assert sorted(Path(f).name for f in said["files"]) == [
+        "lens.gcode",
+        "lens.report.html",
+        "lens.toolpath.svg",
+    ]
+    text = (folder / "lens.report.html").read_text()
+    assert "root mean square" in text
+    head = [line.lstrip("; ") for line in Path("lens.gcode").read_text().splitlines() if line[:1] == ";"]
+    Path(project.NAME).write_text("\n".join(head[head.index(f"{project.NAME}, to plan this again:") + 1 :]))
+    again = project.load(project.NAME).values
+    assert again["grey"] == Black(height=0.06)
+    assert request.settings_of(again, 0.1).offset == (1, 1)
+    assert run("plan", "-o", "again", "-q") == 0
+    assert (folder / "again" / "lens.gcode").read_text() == (folder / "lens.gcode").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--grey 60", "has no unit; give a height"),
+        ("--grey 60um", "has no working curve"),
+        ("--grey 80mJ/cm2 --rotate 90", "rotate is for drawings"),
+    ],
+)
+def test_what_is_refused(folder: Path, options: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "lens.png", "--pixel", "20um", *options.split()) == 2
+    assert words in capsys.readouterr().err
+    assert [p.name for p in folder.iterdir()] == ["lens.png"]
+
+
+def test_the_adjoint_is_that_of_the_loss() -> None:
+    """The gradient that L-BFGS-B is given, against differences, through the whole dose."""
+    spot = Spot()
+    grid = Grid((0.0, 0.0), optics.fwhm(spot) / 6, (40, 60))
+    model = DoseModel(grid, spot, precision="f64", tolerance=1e-6)
+    xy = np.stack([np.linspace(0.3, 0.7, 9), np.full(9, 0.3)], axis=1)
+    target = GreyTarget(np.full(grid.shape, 0.05), np.full(grid.shape, 0.02), CURVE)
+    energy = np.full(8, 0.01)
+
+    def loss(q: Floats) -> float:
+        return 0.5 * float(np.mean(target.residual(model.line_dose(xy, q))[0] ** 2))
+
+    error, slope = target.residual(model.line_dose(xy, energy))
+    gradient = model.line_gradient(xy, energy, error * slope / error.size).line_energy
+    for k in (0, 4):
+        step = np.zeros(8)
+        step[k] = 1e-6
+        assert gradient[k] == pytest.approx((loss(energy + step) - loss(energy - step)) / 2e-6, rel=1e-4)

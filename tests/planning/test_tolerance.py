@@ -1,0 +1,102 @@
+"""A tolerance is kept by the fastest plan that keeps it, and is what decides."""
+
+from dataclasses import replace
+
+import pytest
+import shapely
+from builders import SPOT, design, expose
+
+from laserpath.design.scene import Scene
+from laserpath.design.target import grid_for, rasterise
+from laserpath.dose import DoseModel
+from laserpath.machine.program import MachineProgram
+from laserpath.planning import tolerance
+from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise.loop import dose_to_size
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS
+from laserpath.planning.stages import solve
+from laserpath.planning.task import Task
+from laserpath.types import Process, Settings
+
+PROCESS, SETTINGS = Process(), Settings(initial="contour", iterations=60)
+BAR = design(shapely.box(1, 1, 1.3, 2))
+TARGET = rasterise(BAR, grid_for(BAR, SPOT, SETTINGS.pixels_per_fwhm))
+START = dose_to_size(
+    initial_curve(BAR, PROCESS, SETTINGS),
+    DoseModel(TARGET.grid, SPOT),
+    Objective.of(Scene.of(BAR, TARGET, SPOT, PROCESS.resin)),
+    PROCESS.machine,
+)
+
+
+def p95(path):
+    return expose(path, BAR, TARGET, PROCESS).epe_p95
+
+
+def time(path):
+    return expose(path, BAR, TARGET, PROCESS).commanded.motion.write_time
+
+
+def within(limit):
+    task = Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=limit))
+    return tolerance.solve_within(START, task).toolpath
+
+
+@pytest.fixture
+def weights(monkeypatch):
+    """The weights that are tried."""
+    seen = []
+
+    def watched(*args):
+        seen.append(args[-1])
+        return solve(*args)
+
+    monkeypatch.setattr(tolerance, "solve", watched)
+    return seen
+
+
+def test_a_loose_tolerance_is_spent_on_speed(weights):
+    path = within(0.8)
+    assert weights[1:] and weights == sorted(weights)
+    assert weights[0] == TIME_WEIGHTS["standard"]
+    assert p95(path) <= 0.8
+    assert time(path) < time(solve(START, Task.of(BAR, PROCESS, SETTINGS)).toolpath)
+
+
+def test_a_tolerance_that_cannot_be_kept_gives_the_truest(weights):
+    path = within(1e-4)
+    assert weights == sorted(weights, reverse=True) and len(weights) == 4
+    assert p95(path) <= p95(solve(START, Task.of(BAR, PROCESS, SETTINGS)).toolpath) + 1e-9
+
+
+def test_without_a_tolerance_there_is_one_solution(weights):
+    tolerance.solve_within(START, Task.of(BAR, PROCESS, SETTINGS))
+    assert weights == [TIME_WEIGHTS["standard"]]
+
+
+def test_a_stop_in_a_later_try_is_said(weights):
+    count = 0
+
+    def progress(news):
+        nonlocal count
+        count += 1
+        if len(weights) == 1 and news.iteration > 5:
+            raise KeyboardInterrupt
+
+    solution = tolerance.solve_within(
+        START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.8)), progress
+    )
+    assert solution.stopped and "stopped by the user" in solution.result
+
+
+def test_what_is_shipped_is_what_has_to_keep_it():
+    """MachineProgram, nothing is as good as the path: the tolerance that it would keep is not kept."""
+    shipped = []
+
+    def spoilt(path):
+        shipped.append(path)
+        return MachineProgram.of(replace(path, power=0.7 * path.power), PROCESS)
+
+    tolerance.solve_within(START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25)), ship=spoilt)
+    assert len(shipped) == 4
