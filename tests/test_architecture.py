@@ -156,20 +156,28 @@ def test_the_judge_does_not_know_what_is_optimised() -> None:
     assert wrong == []
 
 
-def test_rooms_do_not_go_in_circles() -> None:
-    """Modules of one room, too, import each other in one direction (at import time)."""
+CIRCLES = {
+    "laserpath.config.profiles",
+    "laserpath.config.profiles.fields",
+    "laserpath.config.profiles.writing",
+}
+"""Modules of a circle that is known, to be mended."""
+
+
+def test_modules_do_not_go_in_circles() -> None:
+    """Imports inside functions count too; those for the type checker do not."""
     needs: dict[str, set[str]] = {module: set() for module in MODULES}
-    for module in MODULES:
-        for node in TREES[module].body:
-            for one in OURS:
-                if one.module == module and one.line == node.lineno and not one.typing_only:
-                    needs[module].add(one.needs)
+    for one in OURS:
+        if not one.typing_only and one.needs != one.module:
+            needs[one.module].add(one.needs)
     while True:
-        free = {module for module, below in needs.items() if not below - {module}}
+        # A module that needs no other, or that no other needs, is in no circle.
+        needed = set().union(*needs.values())
+        free = {module for module, below in needs.items() if not below or module not in needed}
         if not free:
             break
         needs = {module: below - free for module, below in needs.items() if module not in free}
-    assert needs == {}
+    assert set(needs) - CIRCLES == set()
 
 
 def test_planning_is_entered_by_its_front_door() -> None:

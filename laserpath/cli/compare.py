@@ -14,7 +14,7 @@ from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
 
 if TYPE_CHECKING:
-    from laserpath.simulation.comparison import Comparison, Line
+    from laserpath.simulation.comparison import Comparison, FigureRow
 
 _DRAWN = {"Design": {"--design": WANTED["Design"]["--design"]}}
 
@@ -76,7 +76,7 @@ def summary(found: Comparison, written: Iterable[Path]) -> None:
 
     from laserpath import optics
     from laserpath.simulation.comparison.page import explained, headline
-    from laserpath.simulation.words import LABELS
+    from laserpath.simulation.labels import LABELS
 
     fwhm = optics.fwhm(found.process.spot)
     caption = f"(as executed; ✓ the best; × relative to {found.names[0]}"
@@ -85,8 +85,8 @@ def summary(found: Comparison, written: Iterable[Path]) -> None:
     table.add_column()
     for name in found.names:
         table.add_column(name, justify="right")
-    for line in found.lines:
-        table.add_row(LABELS[line.key], *(_cell(line, k, fwhm) for k in range(len(found.names))))
+    for row in found.rows:
+        table.add_row(LABELS[row.key], *(_cell(row, k, fwhm) for k in range(len(found.names))))
     console = Console(highlight=False, markup=False)
     for sentence in headline(found):
         console.print(sentence, soft_wrap=True)
@@ -98,13 +98,13 @@ def summary(found: Comparison, written: Iterable[Path]) -> None:
         console.print(f"  {path}", soft_wrap=True)
 
 
-def _cell(line: Line, k: int, fwhm: float) -> str:
+def _cell(row: FigureRow, k: int, fwhm: float) -> str:
     """`✓ 2.9 µm (0.029) × 0.1`"""
     import math
 
     from laserpath.report.rows import number
-    from laserpath.simulation.words import cell
+    from laserpath.simulation.labels import cell
 
-    ratio = line.ratios[k]
+    ratio = row.ratios[k]
     times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""
-    return f"{'✓ ' if k in line.best else ''}{cell(line.key, {line.key: line.values[k]}, fwhm)}{times}"
+    return f"{'✓ ' if k in row.best else ''}{cell(row.key, {row.key: row.values[k]}, fwhm)}{times}"

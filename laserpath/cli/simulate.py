@@ -81,8 +81,8 @@ def summary(found: Simulation, written: Iterable[Path]) -> None:
 
     from laserpath import optics
     from laserpath.report.rows import means_explained
+    from laserpath.simulation.labels import LABELS, cell
     from laserpath.simulation.page import another_power, what_it_is
-    from laserpath.simulation.words import LABELS, cell
 
     fwhm, content = optics.fwhm(found.process.spot), found.as_dict()
     caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if found.design else None

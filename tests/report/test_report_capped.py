@@ -10,7 +10,7 @@ from exposures import Job, make_job
 
 from laserpath.report import render
 from laserpath.report.rows import ROWS, at_least, mean_explained, means_explained, tolerance_missed
-from laserpath.simulation.words import cell
+from laserpath.simulation.labels import cell
 from laserpath.types import Design
 from laserpath.types.results import EPE_CAP_FWHM
 

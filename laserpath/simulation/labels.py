@@ -1,4 +1,4 @@
-"""The figures of a program as people read them: labels, and values with their units."""
+"""Labels of a program's figures, and their values with units."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MEANINGS = {
     "cured": "What gets the critical dose or more.",
     "over_dosed": "What gets more than the resin's largest dose wanted.",
 }
-"""Of figures that `report.rows` does not know."""
+"""Explanations of figures that `report.rows` does not have."""
 
 _WRITTEN: dict[str, Callable[[Any], str]] = {
     "cured": area,
