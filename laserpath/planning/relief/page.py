@@ -14,7 +14,7 @@ from laserpath.report import render_exposure
 from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
 from laserpath.report.payload import Exposed
 
-_TITLES = ("wanted", "as executed", "error")
+_TITLES = ("target", "as executed", "error")
 
 
 def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
@@ -24,12 +24,12 @@ def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
         exposed,
         name=result.relief.name,
         warnings=result.warnings,
-        answers=[("How near it comes to what is wanted", in_words(result))],
+        answers=[("How near it comes to the target", in_words(result))],
         extra=[
             (
-                "Wanted, and as executed",
+                "Target, and as executed",
                 maps(result),
-                "Maps of what is wanted and of what comes.",
+                "Maps of the target, of the result as executed, and of the error.",
                 unit(result),
             )
         ],
