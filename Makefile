@@ -32,7 +32,7 @@ help:
 	@echo 'make test        the fast tests, for which Python is enough'
 	@echo 'make test-slow   the slow ones;  make test-all  both'
 	@echo 'make test-tools  those that drive programs beside Python: see make tools, make readers'
-	@echo 'make test-lower  the fast tests with the oldest dependencies that are allowed'
+	@echo 'make test-lower  with the oldest dependencies that are allowed, the tests nearest to them;  ALL=1  every fast test'
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
 	@echo 'make tools       install Chromium, Inkscape, PrusaSlicer and gerbv by apt, for make test-tools (as root)'
 	@echo 'make docs        the site, into build/site; warnings are errors'
@@ -69,7 +69,7 @@ test-lower: python
 	$(PYTHON) -m venv $(VENV)-lower
 	@$(QUIETLY) $(VENV)-lower/bin/python $(INSTALL) -c tests/lower-bounds.txt -e . 'pytest>=8.2' \
 		'pytest-xdist>=3.6' 'hypothesis>=6.100'
-	$(VENV)-lower/bin/python -m pytest -n $(JOBS) --dist worksteal
+	$(VENV)-lower/bin/python -m pytest -n $(JOBS) --dist worksteal $(if $(ALL),,$$($(VENV)-lower/bin/python tests/sets.py))
 
 # An environment of its own: torch and jax are large, and the rest must work without.
 test-parity: $(VENV)-parity/parity.stamp

@@ -4,15 +4,46 @@ no mark  `make test`         fast, with Python and what pip installs
 slow     `make test-slow`    more than a few seconds
 tools    `make test-tools`   with programs beside Python: tools.PACKAGES, and the readers of G-code
 parity   `make test-parity`  with PyTorch and JAX
+
+`make test-lower` runs the fast tests of some files once more, with the oldest dependencies: OLDEST. Run as a
+program, this file prints them.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 MARKS = ("slow", "tools", "parity")
+OLDEST = {
+    "click": ("cli/test_cli_manners.py", "cli/test_cli_progress.py"),
+    "contourpy": ("design/test_image.py", "cli/test_cli_simulate.py"),
+    "cssselect2": ("design/test_svg_structure.py",),
+    "defusedxml": ("design/test_svg_structure.py",),
+    "ezdxf": ("design/test_dxf.py", "design/test_dxf_lines.py", "design/test_dxf_bad.py"),
+    "gdstk": ("design/test_gds.py",),
+    "jinja2": ("report/test_report_page.py", "cli/test_cli_compare.py"),
+    "matplotlib": ("report/test_report_page.py", "cli/test_cli_compare.py"),
+    "numba": ("gcode/test_gcode_grbl.py", "gcode/test_gcode_klipper.py", "gcode/test_gcode_marlin.py"),
+    "numpy": ("dose/test_dose.py", "optics/test_optics_plane.py", "measure/test_figures.py"),
+    "pillow": ("design/test_image.py", "report/test_report_page.py"),
+    "platformdirs": ("cli/test_cli_profiles.py", "config/test_profiles.py"),
+    "rich": ("cli/test_cli_progress.py", "cli/test_cli_compare.py"),
+    "scipy": ("design/test_contour.py", "planning/test_relief.py", "calibration/test_calibration_model.py"),
+    "shapely": ("base/test_overlay.py", "design/test_vector.py", "planning/curve/test_curve_contour.py"),
+    "svgwrite": ("report/test_report_toolpath_svg.py", "cli/test_cli_simulate.py"),
+    "taichi": ("dose/test_dose.py", "dose/test_runtime.py"),
+    "threadpoolctl": ("planning/test_descent.py", "planning/test_plan.py"),
+    "tinycss2": ("design/test_svg_structure.py", "design/test_svg_shapes.py"),
+}
+"""Dependency → files of tests that reach most of what laserpath calls of it; test_plan.py makes whole plans.
+
+Chosen by the modules that import the dependency: the fast tests of those modules, about a minute in all.
+`make test-lower ALL=1` runs every fast test.
+"""
 
 
 def sort(item: pytest.Item) -> None:
@@ -27,3 +58,13 @@ def only_one(name: str, marks: Iterable[str]) -> None:
     found = [mark for mark in MARKS if mark in marks]
     if len(found) > 1:
         raise pytest.UsageError(f"{name} is marked {' and '.join(found)}: a test is in one set")
+
+
+def oldest() -> list[str]:
+    """The files of OLDEST, each once, from the project's folder."""
+    folder = Path("tests")
+    return sorted({str(folder / file) for files in OLDEST.values() for file in files})
+
+
+if __name__ == "__main__":
+    sys.stdout.write(" ".join(oldest()))

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import tools
-from sets import MARKS, only_one, sort
+from sets import MARKS, OLDEST, oldest, only_one, sort
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -39,6 +39,12 @@ def test_every_test_is_chosen_by_one_command(mark: str | None) -> None:
 
 def test_the_sets_are_the_marks() -> None:
     assert [mark.split(":")[0] for mark in SETTINGS["markers"]] == list(MARKS)
+
+
+def test_the_oldest_dependencies_are_all_tested() -> None:
+    names = {re.match(r"[\w-]+", line)[0] for line in PROJECT["project"]["dependencies"]}
+    assert set(OLDEST) == names
+    assert [file for file in oldest() if not (ROOT / file).is_file()] == []
 
 
 def test_no_test_is_in_two_sets() -> None:

@@ -11,15 +11,18 @@
 """
 
 from laserpath.calibration.charts import Chart, chart
-from laserpath.calibration.estimates import Estimate, Fit, Residual
+from laserpath.calibration.estimates import Estimate, Fit, SizeResidual
 from laserpath.calibration.fits import Options, fit
+from laserpath.calibration.formatting import PLURAL, in_words, shown
 from laserpath.calibration.heights import HeightModel, fit_heights
 from laserpath.calibration.items import Item, Measured, Measurements
-from laserpath.calibration.printed import print_profiles
 from laserpath.calibration.prints import PrintFit, fit_print
+from laserpath.calibration.profiles_from_chart import files_of
+from laserpath.calibration.profiles_from_print import print_profiles
 from laserpath.calibration.sheet import read_sheet
-from laserpath.calibration.words import PLURAL, in_words, shown
-from laserpath.calibration.written import files_of
+
+Residual = SizeResidual
+"""The name of `SizeResidual` in 0.1."""
 
 __all__ = [
     "PLURAL",
@@ -33,6 +36,7 @@ __all__ = [
     "Options",
     "PrintFit",
     "Residual",
+    "SizeResidual",
     "chart",
     "files_of",
     "fit",

@@ -23,9 +23,9 @@ from laserpath.base import files
 from laserpath.base.errors import InputError
 from laserpath.calibration import drawing
 from laserpath.calibration.items import Item
-from laserpath.calibration.layout import Layout, Plan
+from laserpath.calibration.layout import ChartBuilder, Dimensions
 from laserpath.calibration.matrix import matrix, threshold_energy
-from laserpath.calibration.model import Model, Physics, shape_of
+from laserpath.calibration.model import Physics, SizeModel, shape_of
 from laserpath.calibration.program import Stroke, write
 from laserpath.calibration.sheet import write_sheet
 from laserpath.machine import convert
@@ -63,7 +63,7 @@ class Chart:
 
     def _sizes(self, items: Sequence[Item]) -> dict[str, float]:
         spot, resin = self.process.spot, self.process.resin
-        model = Model(items, shape_of(spot), resin.order)
+        model = SizeModel(items, shape_of(spot), resin.order)
         sizes = model.sizes(Physics((spot.fwhm, spot.fwhm), resin.critical_dose))
         return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
 
@@ -112,8 +112,8 @@ def chart(
         middle = threshold_energy(around or process.resin.critical_dose, process.spot)
         energies = middle / below, middle * above
     table, notes = matrix(process, *energies, powers, speeds)
-    plan = Plan(process, table, Layout.of(optics.fwhm(process.spot), process.machine))
-    items, strokes, size = plan.laid_out()
+    dimensions = Dimensions.of(optics.fwhm(process.spot), process.machine)
+    items, strokes, size = ChartBuilder(process, table, dimensions).build()
     program, seconds = write(strokes, process, _header(process, size, len(items)))
     low, high = float(table.energy[0]), float(table.energy[-1])
     return Chart(items, strokes, process, program, size, seconds, (low, high), notes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.calibration.items import Measured, Measurements
-from laserpath.calibration.model import Model, Physics, Sizes
+from laserpath.calibration.model import Physics, SizeModel, Sizes
 
 GROUPS = ("width", "diameter", "merged", "depth")
 DEPTH = GROUPS.index("depth")
@@ -58,7 +58,7 @@ class Data:
     seen: (K,) items of which is known whether they are visible.  sign: (K,) +1 if they are, else −1.
     """
 
-    model: Model
+    model: SizeModel
     item: Indices
     group: Indices
     size: Floats
@@ -78,7 +78,7 @@ class Data:
         seen = [
             (k, 1.0 if _visible(row) else -1.0) for k, row in enumerate(rows) if _visible(row) is not None
         ]
-        model = Model([row.item for row in rows], profile, measurements.order)
+        model = SizeModel([row.item for row in rows], profile, measurements.order)
         item, group, size = (np.array(column) for column in zip(*found, strict=True)) if found else _none(3)
         which, sign = (np.array(column) for column in zip(*seen, strict=True)) if seen else _none(2)
         as_index = np.int64

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from laserpath.base.errors import InputError
 from laserpath.calibration.data import GROUPS, LINEAR, Data
-from laserpath.calibration.fitting import Solution
+from laserpath.calibration.fitting import FitSolution
 from laserpath.calibration.model import Physics
 from laserpath.resin import critical_dose
 from laserpath.types import Resin, Spot
@@ -30,7 +30,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Residual:
+class SizeResidual:
     """One size: measured, as the fit has it, and the standard deviation of a measurement; mm.
 
     what: width, diameter, merged (as the gap at which the lines of a wedge become one) or depth.  excess:
@@ -62,7 +62,7 @@ class Fit:
     physics: Physics
     profile: str
     order: int
-    residuals: tuple[Residual, ...]
+    residuals: tuple[SizeResidual, ...]
     noise: dict[str, float]
     chi2: float | None
     freedom: float
@@ -118,14 +118,14 @@ class Fit:
         )
 
 
-def estimates_of(solution: Solution) -> Iterator[Estimate]:
+def estimates_of(solution: FitSolution) -> Iterator[Estimate]:
     """Values and intervals; of logarithms, in ratio."""
     for name, x, half in zip(solution.unknowns.names, solution.theta, solution.half, strict=True):
         interval = np.array([x, x - half, x + half])
         yield Estimate(name, *(interval if name == LINEAR else np.exp(interval)).tolist())
 
 
-def residuals_of(data: Data, solution: Solution, ids: list[str], limit: float) -> Iterator[Residual]:
+def residuals_of(data: Data, solution: FitSolution, ids: list[str], limit: float) -> Iterator[SizeResidual]:
     """Of all sizes. limit: |residual|, in its own standard deviation, from which it is an outlier."""
     sizes = data.model.sizes(solution.physics)
     fitted = data.predicted(sizes)
@@ -133,7 +133,7 @@ def residuals_of(data: Data, solution: Solution, ids: list[str], limit: float) -
     off = np.abs(data.size - fitted) / own
     for k, item in enumerate(data.item):
         used = bool(solution.used[k])
-        yield Residual(
+        yield SizeResidual(
             ids[item], GROUPS[data.group[k]], float(data.size[k]), float(fitted[k]), float(solution.sigma[k]),
             float(np.exp(min(sizes.excess[item], 500))), used, bool(used and off[k] > limit),
         )  # fmt: skip

@@ -12,7 +12,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.data import DEPTH, LINEAR, Data, Unknowns
 from laserpath.calibration.estimates import Estimate, Fit, estimates_of, residuals_of
-from laserpath.calibration.fitting import Solution, first_guess, solve
+from laserpath.calibration.fitting import FitSolution, first_guess, solve
 from laserpath.calibration.items import Measurements
 from laserpath.calibration.model import TRUSTED, Physics
 
@@ -88,7 +88,7 @@ def fit(measurements: Measurements, options: Options | None = None) -> Fit:
     return _fit(data, measurements, solution, options, notes)
 
 
-def _solved(data: Data, unknowns: Unknowns, options: Options) -> Solution:
+def _solved(data: Data, unknowns: Unknowns, options: Options) -> FitSolution:
     return solve(data, unknowns, first_guess(data, unknowns), options.known, options.robust)
 
 
@@ -174,7 +174,7 @@ def _check_directions(data: Data) -> None:
         )
 
 
-def _check_vague(solution: Solution) -> None:
+def _check_vague(solution: FitSolution) -> None:
     """A sentence on what is hardly known."""
     for name, half in zip(solution.unknowns.names, solution.half, strict=True):
         if name != LINEAR and not half < _VAGUE:
@@ -228,7 +228,7 @@ def _peaks(data: Data, physics: Physics) -> Floats:
 
 
 def _fit(
-    data: Data, measurements: Measurements, solution: Solution, options: Options, notes: list[str]
+    data: Data, measurements: Measurements, solution: FitSolution, options: Options, notes: list[str]
 ) -> Fit:
     ids = [row.item.id for row in measurements.rows]
     limit = float(norm.isf(_FALSE_ALARM / (2 * max(int(solution.used.sum()), 1))))
@@ -251,7 +251,7 @@ def _fit(
     return replace(result, notes=(*notes, *_too_strong(result), *_layer(result)), warnings=tuple(strange))
 
 
-def _of(solution: Solution, data: Data, options: Options) -> float:
+def _of(solution: FitSolution, data: Data, options: Options) -> float:
     """Parameters that the sizes of known standard deviation took."""
     known = np.array([name in options.known for name in ("width", "diameter", "merged", "depth")])
     return float(solution.leverage[known[data.group]].sum())
@@ -279,7 +279,7 @@ def _outliers(result: Fit) -> Iterator[str]:
         )
 
 
-def _contradictions(data: Data, solution: Solution, ids: list[str]) -> Iterator[str]:
+def _contradictions(data: Data, solution: FitSolution, ids: list[str]) -> Iterator[str]:
     dose = _peaks(data, solution.physics)[data.seen]
     for sign, what, wrong in ((1, "visible", dose < 0.8), (-1, "not visible", dose > 1.25)):
         found = [ids[k] for k in data.seen[wrong & (data.sign == sign)]]
@@ -325,7 +325,7 @@ def _layer(result: Fit) -> Iterator[str]:
 
 
 def _other_shapes(
-    data: Data, measurements: Measurements, solution: Solution, options: Options
+    data: Data, measurements: Measurements, solution: FitSolution, options: Options
 ) -> Iterator[str]:
     """Whether another spot would fit better."""
     if not options.compare or "fwhm" not in solution.unknowns.names:
@@ -347,7 +347,7 @@ def _other_shapes(
             )
 
 
-def _misfit(data: Data, solution: Solution) -> float:
+def _misfit(data: Data, solution: FitSolution) -> float:
     """−2 ln of the likelihood of the sizes in the plane, but for a constant."""
     plane = solution.used & (data.group != DEPTH)
     off = (data.predicted(data.model.sizes(solution.physics)) - data.size)[plane]

@@ -48,7 +48,7 @@ from a few residuals make the intervals too narrow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class FitSolution:
     """Where the sum is least. theta, error: (P,) and freedom: (P,), of Student's t.
 
     used: (R,) sizes that were.  sigma: (R,) mm, of each.  leverage: (R,).  noise: σ_g in mm by group.
@@ -76,7 +76,7 @@ class Solution:
 
 def solve(
     data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float], robust: bool = False
-) -> Solution:
+) -> FitSolution:
     """Least squares in rounds. known: standard deviations in mm of groups that are known; the rest follow."""
     theta = start
     sigma = _first_sigma(data, unknowns, start, known)
@@ -99,7 +99,7 @@ def solve(
     whole = np.zeros(len(data.size))
     whole[used] = leverage
     error, degrees = _errors(kept, unknowns, theta, sigma[used], freedom, robust)
-    return Solution(unknowns, theta, error, degrees, used, sigma, whole, noise)
+    return FitSolution(unknowns, theta, error, degrees, used, sigma, whole, noise)
 
 
 def _least(data: Data, unknowns: Unknowns, theta: Floats, sigma: Floats, loss: str) -> Floats:

@@ -124,27 +124,27 @@ def fit_heights(pairs: Sequence[Pair], pixel: float, *, with_survival: bool = Tr
     relief = max(float(np.ptp(m)) for m, _ in pairs)
     scale = np.array([pixel, pixel, 1.0, relief / 12, 1.0])
 
-    def residual(theta: Floats) -> Floats:
-        dose = _dose(theta, scale)
-        terms, wanted = _centred(pairs, dose, pixel, centre)
-        return (wanted - terms @ _ridge(terms, wanted)) / pixel
+    def residual(theta: Floats, counts: Sequence[int] | None = None) -> Floats:
+        terms, target = _centred(pairs, _dose(theta, scale), pixel, centre, counts)
+        return (target - terms @ _ridge(terms, target)) / pixel
 
     def jacobian(theta: Floats) -> Floats:
-        here = residual(theta)
-        return np.stack(
-            [(residual(theta + step) - here) / STEP for step in STEP * np.eye(len(theta))], axis=1
-        )
+        # One more layer within the step would add to the difference what is none of the parameter's effect.
+        counts = [_dose(theta, scale).layer_count(m) for m, _ in pairs]
+        unchanged = residual(theta, counts)
+        steps = STEP * np.eye(len(theta))
+        return np.stack([(residual(theta + step, counts) - unchanged) / STEP for step in steps], axis=1)
 
-    found = least_squares(
+    solution = least_squares(
         residual, _theta(_START), jacobian, _BOUNDS, x_scale=0.3, ftol=3e-4, xtol=1e-3, max_nfev=12
     )
-    dose = _dose(found.x, scale)
-    terms, wanted = _centred(pairs, dose, pixel, centre)
-    weights = _ridge(terms, wanted)
+    dose = _dose(solution.x, scale)
+    terms, target = _centred(pairs, dose, pixel, centre)
+    weights = _ridge(terms, target)
     shape = HeightModel(dose, pixel, centre, *map(float, weights))
     model, level_rms = _levelled(shape, pairs, with_survival)
-    shape_rms = float(np.sqrt(np.mean((wanted - terms @ weights) ** 2)))
-    return HeightFit(model, shape_rms, level_rms, _errors(found, pairs))
+    shape_rms = float(np.sqrt(np.mean((target - terms @ weights) ** 2)))
+    return HeightFit(model, shape_rms, level_rms, _errors(solution, pairs))
 
 
 def _checked(pairs: Sequence[Pair], pixel: float) -> list[Pair]:
@@ -182,22 +182,29 @@ def _dose(theta: Floats, scale: Floats) -> IsoDose:
     return IsoDose(**dict(zip(_NAMES, map(float, values), strict=True)))
 
 
-def _centred(pairs: Sequence[Pair], dose: IsoDose, pixel: float, centre: float) -> tuple[Floats, Floats]:
-    """Features (N, 3) and measured heights (N,) of every fourth pixel, each print about its mean."""
-    terms, wanted = [], []
-    for commanded, measured in pairs:
-        some = features(dose.surface(commanded, pixel), centre)[:, ::STRIDE, ::STRIDE]
+def _centred(
+    pairs: Sequence[Pair], dose: IsoDose, pixel: float, centre: float, counts: Sequence[int] | None = None
+) -> tuple[Floats, Floats]:
+    """Features (N, 3) and measured heights (N,) of every fourth pixel, each print about its mean.
+
+    counts: layers of each print's surface, see `IsoDose.surface`.
+    """
+    terms, target = [], []
+    counts = counts or [dose.layer_count(commanded) for commanded, _ in pairs]
+    for (commanded, measured), count in zip(pairs, counts, strict=True):
+        some = features(dose.surface(commanded, pixel, count), centre)[:, ::STRIDE, ::STRIDE]
         some = some.reshape(len(some), -1).T
         terms.append(some - some.mean(axis=0))
-        wanted.append((measured[::STRIDE, ::STRIDE] - measured[::STRIDE, ::STRIDE].mean()).ravel())
-    return np.concatenate(terms), np.concatenate(wanted)
+        target.append((measured[::STRIDE, ::STRIDE] - measured[::STRIDE, ::STRIDE].mean()).ravel())
+    return np.concatenate(terms), np.concatenate(target)
 
 
-def _ridge(terms: Floats, wanted: Floats) -> Floats:
+def _ridge(terms: Floats, target: Floats) -> Floats:
+    """Least-squares weights (3,) of the terms, with the ridge `RIDGE`."""
     gram = terms.T @ terms
     size = np.sqrt(np.diag(gram))
     normal = gram / np.outer(size, size) + RIDGE * np.eye(len(size))
-    return np.linalg.solve(normal, terms.T @ wanted / size) / size
+    return np.linalg.solve(normal, terms.T @ target / size) / size
 
 
 def _levelled(shape: HeightModel, pairs: Sequence[Pair], with_survival: bool) -> tuple[HeightModel, float]:
@@ -212,9 +219,9 @@ def _levelled(shape: HeightModel, pairs: Sequence[Pair], with_survival: bool) ->
     return model, float(np.std(level - slope * about))
 
 
-def _errors(found: OptimizeResult, pairs: Sequence[Pair]) -> dict[str, float]:
+def _errors(solution: OptimizeResult, pairs: Sequence[Pair]) -> dict[str, float]:
     """Standard errors on the scale of `_theta`, prints independent."""
-    jacobian, residual = found.jac, found.fun
+    jacobian, residual = solution.jac, solution.fun
     bread = np.linalg.pinv(jacobian.T @ jacobian)
     counts = [m[::STRIDE, ::STRIDE].size for m, _ in pairs]
     ends = np.cumsum(counts)

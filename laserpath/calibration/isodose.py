@@ -65,9 +65,12 @@ class IsoDose:
         far = transfer(self.tail_width / pixel, shape)
         return ((1 - self.tail_share) * near + self.tail_share * far).astype(np.float32)
 
-    def surface(self, commanded: Floats, pixel: float) -> Floats:
-        """z* of m, both (H, W) mm. pixel: mm."""
-        layers = self._layers(commanded)
+    def surface(self, commanded: Floats, pixel: float, count: int | None = None) -> Floats:
+        """z* of m, both (H, W) mm. pixel: mm.  count: of the layers; None: `layer_count`.
+
+        `layer_count` jumps with the depth, and z* with it. Whoever takes differences of z* keeps the count.
+        """
+        layers = self._layers(commanded, count or self.layer_count(commanded))
         spread = self.transfer(commanded.shape, pixel)
         in_depths = (commanded / self.depth).astype(np.float32)
         found = np.full(commanded.shape, layers[0])
@@ -80,16 +83,24 @@ class IsoDose:
             above = dose
         return found
 
-    def _layers(self, commanded: Floats) -> Floats:
-        """Heights of the layers, (Z,) mm, at most d apart."""
-        low = float(commanded.min()) - BEYOND * self.depth
-        high = float(commanded.max()) + BEYOND * self.depth
+    def layer_count(self, commanded: Floats) -> int:
+        """Layers at most d apart, from `BEYOND` d below the relief (H, W), mm, to as far above it."""
+        low, high = self._range(commanded)
         count = int(np.ceil((high - low) / self.depth)) + 1
         if count > MOST_LAYERS:
             raise InputError(
                 f"depth {self.depth:g} mm is below 1/{MOST_LAYERS} of the relief of {high - low:g} mm"
             )
-        return np.linspace(low, high, count)
+        return count
+
+    def _layers(self, commanded: Floats, count: int) -> Floats:
+        """Heights of the layers, (Z,) mm."""
+        return np.linspace(*self._range(commanded), count)
+
+    def _range(self, commanded: Floats) -> tuple[float, float]:
+        """Heights of the lowest and the highest layer, mm."""
+        margin = BEYOND * self.depth
+        return float(commanded.min()) - margin, float(commanded.max()) + margin
 
 
 def _probit(dose: Floats) -> Floats:

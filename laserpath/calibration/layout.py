@@ -9,10 +9,10 @@ import numpy as np
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.items import Item
-from laserpath.calibration.labels import LETTERS, WIDTH, strokes
 from laserpath.calibration.matrix import Matrix, run_in, shortest, shortest_time, slowest_told, speed_of
-from laserpath.calibration.model import line_of, shape_of, strokes_of
+from laserpath.calibration.model import line_profile, shape_of, stroke_profile
 from laserpath.calibration.program import Stroke
+from laserpath.calibration.stroke_font import LETTERS, WIDTH, strokes
 from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process
 
@@ -26,7 +26,7 @@ _TICK_FWHM = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Dimensions:
     """Sizes in mm, most of them multiples of the spot's FWHM f.
 
     pitch: between rows.  length: of lines.  space: between groups.  letter: height.  wedge: length, gap: how
@@ -43,7 +43,7 @@ class Layout:
     dot: float
 
     @classmethod
-    def of(cls, fwhm: float, machine: Machine) -> Layout:
+    def of(cls, fwhm: float, machine: Machine) -> Dimensions:
         """For a spot and a machine, whose motor steps a dot must not be lost between."""
         return cls(
             f=fwhm, pitch=16 * fwhm, length=25 * fwhm, space=12 * fwhm, letter=8 * fwhm, wedge=60 * fwhm,
@@ -51,10 +51,10 @@ class Layout:
         )  # fmt: skip
 
 
-class Plan:
+class ChartBuilder:
     """What has been laid out so far. y: of the row to come, mm."""
 
-    def __init__(self, process: Process, table: Matrix, layout: Layout) -> None:
+    def __init__(self, process: Process, table: Matrix, layout: Dimensions) -> None:
         self.process, self.table, self.layout = process, table, layout
         self.items: list[tuple[Item, list[Stroke]]] = []
         self.marks: list[Stroke] = []
@@ -64,7 +64,7 @@ class Plan:
         self.letters = iter(LETTERS)
         self.y = 0.0
 
-    def laid_out(self) -> tuple[tuple[Item, ...], tuple[Stroke, ...], tuple[float, float]]:
+    def build(self) -> tuple[tuple[Item, ...], tuple[Stroke, ...], tuple[float, float]]:
         """Items, strokes in order, and the size of the chart with its head starts."""
         self._lines()
         self._upright()
@@ -100,7 +100,8 @@ class Plan:
 
     def _line(self, name: str, power: float, energy: float, middle: tuple[float, float], along: str) -> None:
         half = self.layout.length / 2 * np.array([along == "x", along == "y"])
-        item = self._item(name, "line", power, energy, self.layout.length, middle, along=along)
+        speed = self._speed(power, energy)
+        item = Item(name, "line", float(power), speed, self.layout.length, *middle, along=along)
         self._add(item, np.array([middle - half, middle + half]))
 
     def _upright(self) -> None:
@@ -127,18 +128,18 @@ class Plan:
                     continue
                 middle = (self.layout.f / 2 + k * self.layout.space, self.y)
                 half = np.array([self.layout.dot / 2, 0.0])
-                name = f"{row}{k + 1}"
-                item = self._item(name, "dot", power, energy, self.layout.dot, middle)
+                speed = self._speed(power, energy)
+                item = Item(f"{row}{k + 1}", "dot", float(power), speed, self.layout.dot, *middle)
                 self._add(item, np.array([middle - half, middle + half]))
             self.y -= self.layout.pitch
 
     def _dot_energies(self) -> Floats:
         """Line energies of the strokes whose middles have the peak doses of the lines."""
         spot, length = self.process.spot, self.layout.dot
-        light = strokes_of(shape_of(spot), spot.photons)
+        light = stroke_profile(shape_of(spot), spot.photons)
         share = min(length / spot.fwhm, 4.0)
         peak = share * float(light.peaks(np.array([share]))[0])
-        return self.table.energy * line_of(shape_of(spot), spot.photons).peak / peak
+        return self.table.energy * line_profile(shape_of(spot), spot.photons).peak / peak
 
     def _power(self, energy: float, speed: float) -> float:
         """The highest power of the matrix that writes a line energy no faster than `speed`."""
@@ -160,9 +161,8 @@ class Plan:
             x = (k % across) * (lay.wedge + lay.space)
             tip = np.array([x + lay.wedge, self.y])
             middle = (x + lay.wedge / 2, self.y)
-            item = self._item(
-                f"{row}{k + 1}", "wedge", power, table.energy[diagonal], lay.wedge, middle, gap=lay.gap
-            )
+            speed = self._speed(power, table.energy[diagonal])
+            item = Item(f"{row}{k + 1}", "wedge", power, speed, lay.wedge, *middle, gap=lay.gap)
             starts = [np.array([x, self.y + side * lay.gap / 2]) for side in (1, -1)]
             self._add(item, *(np.array([start, tip]) for start in starts))
             self._ticks(tip, lay.wedge)
@@ -201,12 +201,9 @@ class Plan:
         power, speed = label_light(self.label_energy, self.layout.letter / 3, self.process)
         self.marks.append(Stroke(xy, power, speed))
 
-    def _item(
-        self, name: str, kind: str, power: float, energy: float, length: float, middle: tuple[float, float],
-        *, along: str = "x", gap: float = 0.0,
-    ) -> Item:  # fmt: skip
-        speed = speed_of(float(power), float(energy), self.process)
-        return Item(name, kind, float(power), speed, length, *middle, along=along, gap=gap)
+    def _speed(self, power: float, energy: float) -> float:
+        """mm/s at which a power, mW, has a line energy."""
+        return speed_of(float(power), float(energy), self.process)
 
     def _add(self, item: Item, *lines: Floats) -> None:
         self.items.append((item, [Stroke(xy, item.power, item.speed, item.id) for xy in lines]))

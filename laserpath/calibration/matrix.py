@@ -16,7 +16,7 @@ import numpy as np
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.calibration.model import line_of, shape_of
+from laserpath.calibration.model import line_profile, shape_of
 from laserpath.machine import convert
 from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process, Spot
@@ -51,7 +51,7 @@ class Matrix:
 
 def threshold_energy(dose: float, spot: Spot) -> float:
     """The line energy whose line has `dose` along its middle."""
-    light = line_of(shape_of(spot), spot.photons)
+    light = line_profile(shape_of(spot), spot.photons)
     return dose * spot.fwhm / light.peak
 
 

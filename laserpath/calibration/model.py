@@ -51,7 +51,7 @@ _DROPS = np.linspace(0.0, 4.0, 81)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class LineProfile:
     """Across a line of a spot of FWHM 1: peak L(0), and u² over ln(L(0)/L(u)), both rising."""
 
     peak: float
@@ -65,7 +65,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Strokes:
+class StrokeProfile:
     """Across the middle of strokes of up to 4 FWHM: the same over their length, too."""
 
     peaks: Callable[[Floats], Floats]
@@ -78,7 +78,7 @@ class Strokes:
 
 
 @lru_cache(maxsize=8)
-def line_of(profile: str, photons: int) -> Line:
+def line_profile(profile: str, photons: int) -> LineProfile:
     """The table of a profile."""
     spot = Spot(1.0, profile, photons=photons)
     end = optics.cutoff(spot, _FAINT)
@@ -86,11 +86,11 @@ def line_of(profile: str, photons: int) -> Line:
     f = (node + 1) / 2 * end
     spectrum = optics.transfer(spot, f) * weight * end  # both halves of it
     u = np.linspace(0.0, _REACH, _POINTS)
-    return Line(*_inverted(u, np.cos(2 * np.pi * u[:, None] * f) @ spectrum))
+    return LineProfile(*_inverted(u, np.cos(2 * np.pi * u[:, None] * f) @ spectrum))
 
 
 @lru_cache(maxsize=8)
-def strokes_of(profile: str, photons: int) -> Strokes:
+def stroke_profile(profile: str, photons: int) -> StrokeProfile:
     """The table of a profile."""
     spot = Spot(1.0, profile, photons=photons)
     node, weight = np.polynomial.legendre.leggauss(_NODES)
@@ -100,11 +100,11 @@ def strokes_of(profile: str, photons: int) -> Strokes:
         radius = np.hypot(u[:, None], length / 4 * (node + 1))
         # The mean over the stroke: of a stroke of length 0 too.
         mean = optics.profile(spot, radius.ravel()).reshape(radius.shape) @ weight / 2
-        table = Line(*_inverted(u, mean))
+        table = LineProfile(*_inverted(u, mean))
         peaks.append(table.peak)
         squares.append(table.squared(_DROPS))
     squares = RectBivariateSpline(_LENGTHS, _DROPS, np.array(squares), kx=3, ky=1)
-    return Strokes(make_interp_spline(_LENGTHS, np.array(peaks), k=3), squares)
+    return StrokeProfile(make_interp_spline(_LENGTHS, np.array(peaks), k=3), squares)
 
 
 def shape_of(spot: Spot) -> str:
@@ -154,12 +154,12 @@ class Sizes:
     depth: Floats
 
 
-class Model:
+class SizeModel:
     """The sizes of some items, of an Airy or a Gaussian spot. order: photons that the resin takes at once."""
 
     def __init__(self, items: Sequence[Item], profile: str = "airy", order: int = 1) -> None:
         self.profile, self.order = profile, order
-        self._line, self._strokes = line_of(profile, order), strokes_of(profile, order)
+        self._line, self._strokes = line_profile(profile, order), stroke_profile(profile, order)
         self._h0 = float(self._strokes.peaks(np.zeros(1))[0])
         self.power, self.speed, self.length = (
             np.array([getattr(item, name) for item in items], dtype=np.float64)

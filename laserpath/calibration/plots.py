@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from laserpath.base.arrays import Floats
-from laserpath.calibration.estimates import Fit, Residual
+from laserpath.calibration.estimates import Fit, SizeResidual
+from laserpath.calibration.formatting import sentence
 from laserpath.calibration.items import Item
-from laserpath.calibration.model import TRUSTED, Model
-from laserpath.calibration.words import sentence
+from laserpath.calibration.model import TRUSTED, SizeModel
 
 _INK, _FAINT, _BAD = "#222222", "#8a949c", "#c23b4e"
 _MARKS = {
@@ -104,13 +104,13 @@ def _add_rest(ax: Axes, fit: Fit, names: Sequence[str]) -> None:
     _add_outliers(ax, [r for r in rows if r.outlier], lambda r: (r.measured - r.fitted) * 1000)
 
 
-def _add_outliers(ax: Axes, rows: Sequence[Residual], height: Any) -> None:
+def _add_outliers(ax: Axes, rows: Sequence[SizeResidual], height: Any) -> None:
     for r in rows:
         ax.plot(r.excess, height(r), "o", ms=11, mfc="none", color=_BAD)
         ax.annotate(r.id, (r.excess, height(r)), (8, 0), textcoords="offset points", fontsize=9, color=_BAD)
 
 
-def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[Residual]) -> tuple[Floats, Floats]:
+def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[SizeResidual]) -> tuple[Floats, Floats]:
     """Peak dose, in critical doses, and µm, of strokes of the dots' length or of lines."""
     doses = [r.excess for r in rows]
     # Beyond `TRUSTED` the model is not meant for widths.
@@ -118,7 +118,9 @@ def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[Residual])
     wanted = np.geomspace(min(*doses, 1.0) if name == "depth" else 1.0, 1.1 * last, 200)
     like = next((i for i in items if (i.kind == "dot") == (name == "diameter")), items[0])
     like = replace(like, kind="dot" if name == "diameter" else "line", power=1.0, speed=fit.physics.speed)
-    unit = np.exp(Model([like], fit.profile, fit.order).sizes(fit.physics).excess[0])
+    unit = np.exp(SizeModel([like], fit.profile, fit.order).sizes(fit.physics).excess[0])
     powers = (wanted / unit) ** (1 / fit.order)
-    sizes = Model([replace(like, power=float(p)) for p in powers], fit.profile, fit.order).sizes(fit.physics)
+    sizes = SizeModel([replace(like, power=float(p)) for p in powers], fit.profile, fit.order).sizes(
+        fit.physics
+    )
     return np.exp(sizes.excess), 1000 * (sizes.depth if name == "depth" else sizes.size)

@@ -121,7 +121,7 @@ def fit_print(
     ratio = 1.0 if printed_pixel is None else pixel / printed_pixel
     if not min(printed.shape) / SMALLEST >= ratio >= 1 / MOST_APART:
         raise InputError(f"a printed pixel of {printed_pixel} mm does not fit a commanded one of {pixel} mm")
-    model = _Model.of(printed, commanded, pose_of(printed, commanded, ratio, turned=turned), turned)
+    model = _ImageModel.of(printed, commanded, pose_of(printed, commanded, ratio, turned=turned), turned)
     start = min(map(model.start, _WIDTHS), key=lambda theta: float(np.sum(model.residual(theta) ** 2)))
     found = least_squares(
         model.residual,
@@ -146,7 +146,7 @@ def _checked(image: Floats, name: str) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Model:
+class _ImageModel:
     """The image as a function of θ = (ln s, ln β, ln D_c, row, column, turn, ln scale), lengths in pixels.
 
     spectrum: of the spline's coefficients of m.  points: (2, N) counted pixels.  values: (N,) there.
@@ -161,7 +161,7 @@ class _Model:
     turned: bool
 
     @classmethod
-    def of(cls, printed: Floats, commanded: Floats, pose: Pose, turned: bool) -> _Model:
+    def of(cls, printed: Floats, commanded: Floats, pose: Pose, turned: bool) -> _ImageModel:
         stride = int(np.ceil(np.sqrt(printed.size / MOST_PIXELS)))
         points = np.indices(printed.shape)[:, ::stride, ::stride].reshape(2, -1)
         at = pose.commanded(points.astype(float), printed.shape, commanded.shape)
@@ -228,7 +228,7 @@ class _Model:
         )
 
 
-def _covariance(model: _Model, found: OptimizeResult) -> Floats:
+def _covariance(model: _ImageModel, found: OptimizeResult) -> Floats:
     """Of θ, tiles of the image independent."""
     rows, columns = model.points
     edges = [np.linspace(x.min(), x.max() + 1, TILES + 1) for x in (rows, columns)]
@@ -241,7 +241,7 @@ def _covariance(model: _Model, found: OptimizeResult) -> Floats:
     return bread @ filling @ bread
 
 
-def _result(model: _Model, found: OptimizeResult, pixel: float, ratio: float) -> PrintFit:
+def _result(model: _ImageModel, found: OptimizeResult, pixel: float, ratio: float) -> PrintFit:
     theta = found.x
     error = np.sqrt(np.diag(_covariance(model, found))) * student.ppf((1 + CONFIDENCE) / 2, TILES**2 - 1)
     a, b = model.levels(theta)

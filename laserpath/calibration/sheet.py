@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import LENGTH, POWER, SPEED, Units, convert, parse
 from laserpath.calibration.items import SIZES, Item, Measured, Measurements
-from laserpath.config.profiles import hint
 
 ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}
@@ -173,9 +173,8 @@ def _check_columns(columns: Sequence[str], known: Mapping[str, tuple[str, str]])
     holds: dict[str, str] = {}
     for column in filter(None, columns):
         if column not in known:
-            raise InputError(
-                f"column {column!r} is unknown{hint(column, known) or '; known: ' + ', '.join(COLUMNS)}"
-            )
+            near = did_you_mean(column, known) or f"; known: {', '.join(COLUMNS)}"
+            raise InputError(f"column {column!r} is unknown{near}")
         what = {"height": "depth"}.get(known[column][0], known[column][0])
         if what in holds:
             raise InputError(f"columns {holds[what]!r} and {column!r} say the same; leave one of them out")

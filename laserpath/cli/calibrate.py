@@ -72,7 +72,7 @@ wear goggles rated for its wavelength; never leave the machine unattended."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @options(OUTPUT, _CHART, PROCESS)
-def calibrate(**said: Any) -> None:
+def calibrate(**given: Any) -> None:
     """Write a test chart that measures spot, critical dose, penetration depth and reciprocity.
 
     The chart has lines of many powers and speeds, dots and wedges. Writes NAME.gcode for the machine,
@@ -81,28 +81,28 @@ def calibrate(**said: Any) -> None:
     from laserpath import calibration
     from laserpath.base.files import check_folder
 
-    folder = Path(said["output"])
+    folder = Path(given["output"])
     check_folder(folder)
-    name = plain_name(said["name"])
-    low, high = said["from"], said["to"]
+    name = plain_name(given["name"])
+    low, high = given["from"], given["to"]
     if (low is None) != (high is None):
         raise click.UsageError(
             f"--{'from' if high is None else 'to'} needs --{'to' if high is None else 'from'}."
         )
-    with show.busy("laying out", hidden=said["quiet"]):
+    with show.busy("laying out", hidden=given["quiet"]):
         chart = calibration.chart(
-            request.process_of(said), around=said["around"], energies=None if low is None else (low, high),
-            powers=said["powers"], speeds=said["speeds"],
+            request.process_of(given), around=given["around"], energies=None if low is None else (low, high),
+            powers=given["powers"], speeds=given["speeds"],
         )  # fmt: skip
-    talk = show.Talk(quiet=said["quiet"] or said["json"], verbose=said["verbose"])
+    talk = show.Talk(quiet=given["quiet"] or given["json"], verbose=given["verbose"])
     talk.tell(_in_short(chart))
     warnings = (*chart.notes, *chart.findings())
     for sentence in warnings:
         talk.warn(sentence)
-    written = chart.write(folder, name=name, decimal=said["decimal"])
-    if said["json"]:
+    written = chart.write(folder, name=name, decimal=given["decimal"])
+    if given["json"]:
         click.echo(_as_json(chart, written, warnings))
-    elif not said["quiet"]:
+    elif not given["quiet"]:
         click.echo("wrote " + ", ".join(map(str, written)))
 
 

@@ -60,15 +60,15 @@ def check(
     from laserpath.machine.convert import envelope
 
     laser = profiles.machine(machine)
-    spoken = gcode.dialect(dialect or laser.dialect)
-    checked = gcode.examine(text, spoken, envelope(laser, spoken))
+    language = gcode.dialect(dialect or laser.dialect)
+    checked = gcode.examine(text, language, envelope(laser, language))
     if as_json:
-        _say(_as_json(file, checked))
+        _print(_as_json(file, checked))
     else:
         for finding in checked.findings:
-            _say(f"{file}:{finding.line}: {finding.severity}: {finding.message}")
+            _print(f"{file}:{finding.line}: {finding.severity}: {finding.message}")
         if not quiet:
-            _say(_summary(file, checked))
+            _print(_summary(file, checked))
     if checked.errors or (strict and checked.warnings):
         context.exit(HAS_ERRORS)
 
@@ -82,20 +82,20 @@ def _read(file: Path) -> str:
         raise InputError(f"program {str(file)!r} cannot be read: {error.strerror}") from error
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     """Print on stdout; characters that cannot be encoded are escaped."""
     click.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def _summary(file: Path, checked: Checked) -> str:
     """`design.gcode: no errors, 2 warnings; 1234 moves in 12.3 s, X 0…20 Y 0…10 mm`."""
-    said = f"{file}: {_count(checked.errors, 'error')}, {_count(checked.warnings, 'warning')}"
+    counts = f"{file}: {_count(checked.errors, 'error')}, {_count(checked.warnings, 'warning')}"
     if checked.box is None:
         unread = checked.unread_from
-        return f"{said}; {'no moves' if unread is None else f'not read beyond line {unread}'}"
+        return f"{counts}; {'no moves' if unread is None else f'not read beyond line {unread}'}"
     x0, y0, x1, y1 = (f"{value:.6g}" for value in checked.box)
     moves, seconds = _count(checked.moves, "move"), checked.write_time
-    return f"{said}; {moves} in {seconds:.4g} s, within X {x0}…{x1} and Y {y0}…{y1} mm"
+    return f"{counts}; {moves} in {seconds:.4g} s, within X {x0}…{x1} and Y {y0}…{y1} mm"
 
 
 def _count(number: int, noun: str) -> str:

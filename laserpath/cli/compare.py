@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.cli import exposures, show
-from laserpath.cli.exposures import PROGRAM, PROJECT, WANTED
+from laserpath.cli.exposures import PROGRAM, PROJECT, TARGET
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
 
 if TYPE_CHECKING:
     from laserpath.simulation.comparison import Comparison, FigureRow
 
-_DRAWN = {"Design": {"--design": WANTED["Design"]["--design"]}}
+_DESIGN_FILE = {"Design": {"--design": TARGET["Design"]["--design"]}}
 
 _EPILOG = """\b
 Examples:
@@ -30,8 +30,8 @@ Exit codes: 0 success; 2 bad input, nothing written."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("programs", metavar="FILE FILE …", type=click.Path(), nargs=-1, required=True)
-@options(OUTPUT, PROJECT, PROGRAM, _DRAWN, DESIGN, PROCESS)
-def compare(programs: tuple[str, ...], **said: Any) -> None:
+@options(OUTPUT, PROJECT, PROGRAM, _DESIGN_FILE, DESIGN, PROCESS)
+def compare(programs: tuple[str, ...], **given: Any) -> None:
     """Compare what two or more G-code programs cure on the same machine and resin.
 
     Writes DESIGN.comparison.html: figures side by side, cured outlines, doses, and where they differ.
@@ -40,58 +40,58 @@ def compare(programs: tuple[str, ...], **said: Any) -> None:
 
     if len(programs) < 2:
         raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
-    folder = Path(said["output"])
+    folder = Path(given["output"])
     check_folder(folder)
-    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
-    wanted = exposures.asked({"max_epe": None, **said})
-    if wanted.design is not None:
-        talk.tell(show.in_short(wanted.design))
+    talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    inputs = exposures.inputs_of({"max_epe": None, **given})
+    if inputs.design is not None:
+        talk.tell(show.in_short(inputs.design))
     count = len(programs) * (len(exposures.STAGES) - 1) + 1
-    with exposures.stages(count, hidden=said["quiet"]) as stage:
-        from laserpath.simulation import comparison
+    with exposures.stages(count, hidden=given["quiet"]) as stage:
+        from laserpath.simulation.comparison import compare as compare_programs
 
-        def tell(what: str) -> None:
-            stage(what)
-            talk.more(what)
+        def begin(name: str) -> None:
+            stage(name)
+            talk.more(name)
 
-        found = comparison.compare(
-            [Path(file) for file in programs], wanted.process, wanted.design, wanted.settings, wanted.choices,
-            names=programs, progress=tell,
+        comparison = compare_programs(
+            [Path(file) for file in programs], inputs.process, inputs.design, inputs.settings, inputs.choices,
+            names=programs, progress=begin,
         )  # fmt: skip
-        tell("drawing")
-        written = found.write(folder)
-    for simulation in found.simulations:
+        begin("drawing")
+        written = comparison.write(folder)
+    for simulation in comparison.simulations:
         for sentence in simulation.warnings:
             talk.warn(f"{simulation.name}: {sentence}")
-    if said["json"]:
-        click.echo(exposures.as_json(found.as_dict(), written))
-    elif not said["quiet"]:
-        summary(found, written)
+    if given["json"]:
+        click.echo(exposures.as_json(comparison.as_dict(), written))
+    elif not given["quiet"]:
+        summary(comparison, written)
 
 
-def summary(found: Comparison, written: Iterable[Path]) -> None:
+def summary(comparison: Comparison, written: Iterable[Path]) -> None:
     """Print the figures side by side, and the files written."""
     from rich.console import Console
     from rich.table import Table
 
     from laserpath import optics
+    from laserpath.report.figure_table import ROWS
     from laserpath.simulation.comparison.page import explained, headline
-    from laserpath.simulation.labels import LABELS
 
-    fwhm = optics.fwhm(found.process.spot)
-    caption = f"(as executed; ✓ the best; × relative to {found.names[0]}"
-    caption += f"; in brackets: in FWHM of the spot, {fwhm:g} mm)" if found.design else ")"
+    fwhm = optics.fwhm(comparison.process.spot)
+    caption = f"(as executed; ✓ the best; × relative to {comparison.names[0]}"
+    caption += f"; in brackets: in FWHM of the spot, {fwhm:g} mm)" if comparison.design else ")"
     table = Table(caption=caption, caption_justify="left")
     table.add_column()
-    for name in found.names:
+    for name in comparison.names:
         table.add_column(name, justify="right")
-    for row in found.rows:
-        table.add_row(LABELS[row.key], *(_cell(row, k, fwhm) for k in range(len(found.names))))
+    for row in comparison.rows:
+        table.add_row(ROWS[row.key].name, *(_cell(row, k, fwhm) for k in range(len(comparison.names))))
     console = Console(highlight=False, markup=False)
-    for sentence in headline(found):
+    for sentence in headline(comparison):
         console.print(sentence, soft_wrap=True)
     console.print(table)
-    for name, why in explained(found):
+    for name, why in explained(comparison):
         console.print(f"{name}: {why}", soft_wrap=True)
     console.print("Written:")
     for path in written:
@@ -102,8 +102,8 @@ def _cell(row: FigureRow, k: int, fwhm: float) -> str:
     """`✓ 2.9 µm (0.029) × 0.1`"""
     import math
 
-    from laserpath.report.rows import number
-    from laserpath.simulation.labels import cell
+    from laserpath.report.figure_table import cell
+    from laserpath.report.numbers import number
 
     ratio = row.ratios[k]
     times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""

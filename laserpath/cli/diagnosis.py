@@ -1,11 +1,11 @@
 """Diagnosis of this computer: versions, device, Taichi's cache, and a self-test with numbers.
 
-| check | what it does | right if |
+| check | what is compared | largest difference |
 | --- | --- | --- |
-| dose | a long line of the default spot, against q·8k/(3π²), k = 2·1.61634/FWHM (`framing`) | within 1e-3 |
-| gradient | ∂L/∂y of a vertex by the adjoint, against a central difference | within 1e-3 |
-| G-code | written and parsed back, in each dialect | the same moves |
-| cured width | the line where D = D_c, on the grid, against the profile's root | within 1 % of FWHM |
+| dose | a long line of the default spot, against q·8k/(3π²), k = 2·1.61634/FWHM (`framing`) | 1e-3 |
+| gradient | ∂L/∂y of a vertex by the adjoint, against a central difference | 1e-3 |
+| G-code | moves, written and parsed back in each dialect | none |
+| cured width | the line where D = D_c, on the grid, against the profile's root | 1 % of FWHM |
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from laserpath.types import Grid, Machine, Spot, Toolpath
 
 PACKAGES = ("laserpath", "taichi", "numpy", "scipy", "numba", "shapely", "matplotlib")
 _Q = 0.02
-"""mJ/mm of the line, 1 mW at 50 mm/s."""
+"""Line energy, mJ/mm: 1 mW at 50 mm/s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of the self-test. error: as measured.  limit: the largest allowed.  seconds: its duration."""
+    """A check of the self-test. result: a phrase.  limit: the largest error allowed.  seconds: duration."""
 
     name: str
-    what: str
+    result: str
     error: float
     limit: float
     seconds: float
@@ -102,10 +102,10 @@ def _cache() -> str:
 def _timed(name: str, test: Callable[[], tuple[str, float]], limit: float) -> Check:
     start = time.perf_counter()
     try:
-        what, error = test()
+        result, error = test()
     except (InputError, gcode.GcodeError, RuntimeError) as problem:
-        what, error = " ".join(str(problem).split()), float("inf")
-    return Check(name, what, error, limit, time.perf_counter() - start)
+        result, error = " ".join(str(problem).split()), float("inf")
+    return Check(name, result, error, limit, time.perf_counter() - start)
 
 
 def _line() -> tuple[Spot, Grid, Toolpath]:
@@ -120,10 +120,10 @@ def _dose() -> tuple[str, float]:
     spot, _, path = _line()
     pitch = spot.fwhm / 10
     grid = Grid((-250 * pitch, -8 * pitch), pitch, (17, 501))
-    found = float(DoseModel(grid, spot, precision="f64", tolerance=1e-5).dose(path)[8, 250])
+    computed = float(DoseModel(grid, spot, precision="f64", tolerance=1e-5).dose(path)[8, 250])
     k = 2 * 1.61634 / spot.fwhm
-    right = _Q * 8 * k / (3 * np.pi**2)
-    return f"{found:.6f} mJ/mm² on a line, {right:.6f} in closed form", abs(found / right - 1)
+    exact = _Q * 8 * k / (3 * np.pi**2)
+    return f"{computed:.6f} mJ/mm² on a line, {exact:.6f} in closed form", abs(computed / exact - 1)
 
 
 def _gradient() -> tuple[str, float]:
@@ -137,9 +137,9 @@ def _gradient() -> tuple[str, float]:
         return float((model.line_dose(xy + [[0, 0], [0, shift], [0, 0]], np.full(2, _Q)) * weight).sum())
 
     step = 1e-4
-    right = (loss(step) - loss(-step)) / (2 * step)
-    found = float(model.line_gradient(xy, np.full(2, _Q), weight).xy[1, 1])
-    return f"{found:.6g} per mm, {right:.6g} by differences", abs(found / right - 1)
+    exact = (loss(step) - loss(-step)) / (2 * step)
+    computed = float(model.line_gradient(xy, np.full(2, _Q), weight).xy[1, 1])
+    return f"{computed:.6g} per mm, {exact:.6g} by differences", abs(computed / exact - 1)
 
 
 def _width() -> tuple[str, float]:
@@ -151,8 +151,8 @@ def _width() -> tuple[str, float]:
     y, i, j = grid.y(), above[0], above[-1]
     low = np.interp(critical, profile[[i - 1, i]], y[[i - 1, i]])
     high = np.interp(critical, profile[[j + 1, j]], y[[j + 1, j]])
-    right = 2 * brentq(lambda at: _across(spot, at) / _across(spot, 0.0) - 0.5, 0.01, 0.09)
-    return f"{high - low:.5f} mm wide, {right:.5f} by quadrature", abs(high - low - right) / spot.fwhm
+    exact = 2 * brentq(lambda y: _across(spot, y) / _across(spot, 0.0) - 0.5, 0.01, 0.09)
+    return f"{high - low:.5f} mm wide, {exact:.5f} by quadrature", abs(high - low - exact) / spot.fwhm
 
 
 def _across(spot: Spot, y: float) -> float:
@@ -163,17 +163,17 @@ def _across(spot: Spot, y: float) -> float:
 
 
 def _gcode() -> tuple[str, float]:
-    """Number of moves changed by writing and parsing, over all dialects."""
+    """Number of dialects in which writing and parsing changes the moves."""
     square = np.array([[0, 0], [10, 0], [10, 5], [0, 5.0]])
     path = Toolpath(square, np.array([0, 5.0, 2.5]), np.full(3, 50.0))
-    wrong = 0
+    changed = 0
     for name in gcode.DIALECTS:
         dialect = gcode.dialect(name)
         moves = convert.to_moves(path, Machine(dialect=name))
         back = gcode.parse(gcode.write(moves, dialect, dialect.power_max), dialect, dialect.power_max)
         same = len(back) == len(moves) and np.allclose(back.xy, moves.xy, atol=1e-3)
-        wrong += not (same and np.allclose(back.power, moves.power, atol=1 / dialect.power_max))
-    return f"{len(gcode.DIALECTS)} dialects written and read", float(wrong)
+        changed += not (same and np.allclose(back.power, moves.power, atol=1 / dialect.power_max))
+    return f"{len(gcode.DIALECTS)} dialects written and read", float(changed)
 
 
 _TESTS: tuple[tuple[str, Callable[[], tuple[str, float]], float], ...] = (

@@ -21,18 +21,18 @@ def doctor(context: click.Context, as_json: bool) -> None:
     from laserpath.cli.show import busy
 
     with busy("testing", hidden=as_json):
-        found = diagnose()
+        diagnosis = diagnose()
     if as_json:
         checks = [
-            {"name": c.name, "good": c.good, "what": c.what, "error": c.error, "limit": c.limit}
-            for c in found.checks
+            {"name": c.name, "good": c.good, "what": c.result, "error": c.error, "limit": c.limit}
+            for c in diagnosis.checks
         ]
-        click.echo(json.dumps({"good": found.good, "facts": found.facts, "checks": checks}, indent=2))
+        click.echo(json.dumps({"good": diagnosis.good, "facts": diagnosis.facts, "checks": checks}, indent=2))
     else:
-        for name, fact in found.facts.items():
+        for name, fact in diagnosis.facts.items():
             click.echo(f"{name:14}{fact}")
-        for c in found.checks:
+        for c in diagnosis.checks:
             mark = click.style("good ", fg="green") if c.good else click.style("WRONG", fg="red")
-            click.echo(f"{mark} {c.name}: {c.what}; error {c.error:.1e} of {c.limit:g}; {c.seconds:.1f} s")
-    if not found.good:
+            click.echo(f"{mark} {c.name}: {c.result}; error {c.error:.1e} of {c.limit:g}; {c.seconds:.1f} s")
+    if not diagnosis.good:
         context.exit(HAS_ERRORS)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.cli.grouped import Options, Said
-from laserpath.cli.options import DESIGN
+from laserpath.cli.grouped import Options
+from laserpath.cli.options import DESIGN, PLAN
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
@@ -43,12 +43,11 @@ PROGRAM: Options = {
     },
 }
 
-WANTED: Options = {
+TARGET: Options = {
     "Design": {
         "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
         "--max-epe": {
-            "type": Said("max_epe"),
-            "metavar": "LENGTH",
+            **PLAN["Plan"]["--max-epe"],
             "help": "Edge tolerance for 95 % of the edge: 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
         },
     },
@@ -69,8 +68,8 @@ PROJECT: Options = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Values of the options: process, settings, design to compare with (or None), program's choices."""
+class Inputs:
+    """What the options give: process, settings, design to compare with (or None), choices of the program."""
 
     process: Process
     settings: Settings
@@ -78,38 +77,38 @@ class Asked:
     choices: Choices
 
 
-def asked(said: Mapping[str, Any]) -> Asked:
-    """Options, with those not given from the project file."""
+def inputs_of(given: Mapping[str, Any]) -> Inputs:
+    """The inputs that options give; the project file gives those that are missing."""
     from laserpath import optics
     from laserpath.simulation import Choices
 
-    if said["design"] is None:
-        _only_with_a_design(said)
-    given = {name: value for name, value in said.items() if value is not None and value != ()}
-    found = project.load(said["project"]) if said["project"] else project.beside(said["design"])
-    every = request.over(found.said, given) if found else given
-    if found and not said["quiet"]:
-        click.echo(f"laserpath: with the settings of {found.path}", err=True)
-    process = request.process_of(every)
-    settings = request.settings_of(every, optics.fwhm(process.spot))
+    if given["design"] is None:
+        _only_with_a_design(given)
+    chosen = {name: value for name, value in given.items() if value is not None and value != ()}
+    file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
+    values = request.over(file.values, chosen) if file else chosen
+    if file and not given["quiet"]:
+        click.echo(f"laserpath: with the settings of {file.path}", err=True)
+    process = request.process_of(values)
+    settings = request.settings_of(values, optics.fwhm(process.spot))
     design = None
-    if said["design"] is not None:
+    if given["design"] is not None:
         from laserpath.design import FLATTEN_FWHM, load
 
         tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
         design = load(
-            said["design"],
+            given["design"],
             tolerance=tolerance,
-            reading=request.reading_of(every, tolerance),
-            arrangement=request.arrangement_of(every),
+            reading=request.reading_of(values, tolerance),
+            arrangement=request.arrangement_of(values),
         )
-    return Asked(
-        process, settings, design, Choices(said["dialect"], said["s_max"], _height(said), said["align"])
+    return Inputs(
+        process, settings, design, Choices(given["dialect"], given["s_max"], _height(given), given["align"])
     )
 
 
-def _height(said: Mapping[str, Any]) -> float | str | None:
-    height = said["z"]
+def _height(given: Mapping[str, Any]) -> float | str | None:
+    height = given["z"]
     if height in (None, "all"):
         return height
     try:
@@ -118,11 +117,11 @@ def _height(said: Mapping[str, Any]) -> float | str | None:
         raise click.UsageError(f"--z {height!r} is neither a number of mm nor 'all'.") from None
 
 
-def _only_with_a_design(said: Mapping[str, Any]) -> None:
+def _only_with_a_design(given: Mapping[str, Any]) -> None:
     """Refuse options of a design if none is given."""
     for name in ("--align", "--max-epe", *(names.split()[0] for names in DESIGN["Design"])):
-        if said[name.removeprefix("--").replace("-", "_")]:
-            raise click.UsageError(f"{name} needs a design; say which with --design FILE.")
+        if given[name.removeprefix("--").replace("-", "_")]:
+            raise click.UsageError(f"{name} needs a design; give it with --design FILE.")
 
 
 def program(file: str) -> tuple[Path | bytes, str]:
@@ -151,14 +150,14 @@ def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
     )  # fmt: skip
     with rich.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=count)
-        begun = -1
+        done = -1
 
-        def tell(stage: str) -> None:
-            nonlocal begun
-            begun += 1
-            bar.update(task, description=stage, completed=begun)
+        def begin(stage: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, description=stage, completed=done)
 
-        yield tell
+        yield begin
 
 
 # Output
@@ -182,10 +181,11 @@ def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
     return json.dumps(plain(full), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def tolerance_missed(found: Simulation) -> str:
-    """By how much the tolerance is missed."""
+def tolerance_missed(simulation: Simulation) -> str:
+    """A sentence with the edge error and the tolerance that it exceeds."""
     from laserpath import optics
-    from laserpath.report import rows
+    from laserpath.report import figure_table
 
-    missed = rows.tolerance_missed(found.epe_p95, found.within or 0.0, optics.fwhm(found.process.spot))
-    return f"tolerance missed by {found.name}: {missed}"
+    fwhm = optics.fwhm(simulation.process.spot)
+    missed = figure_table.tolerance_missed(simulation.epe_p95, simulation.within or 0.0, fwhm)
+    return f"tolerance missed by {simulation.name}: {missed}"

@@ -107,62 +107,62 @@ power_mW, speed_mm_per_s and width_um."""
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
 @options(OUTPUT, _FIT, _PRINTED)
-def fit(file: Path | None, **said: Any) -> None:
+def fit(file: Path | None, **given: Any) -> None:
     """Fit spot and resin to FILE, the measurements of a chart; or blur and contrast to a photograph.
 
     Writes the profiles NAME.spot.toml and NAME.resin.toml for `laserpath plan`, and for a chart NAME.fit.svg,
     a plot of the fit and the data.
     """
-    if (file is None) == (said["printed"] is None):
+    if (file is None) == (given["printed"] is None):
         raise click.UsageError("Give the FILE of a chart, or a photograph by --printed.")
-    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     _refuse_others(click.get_current_context(), _CHART_ONLY if file is None else _PRINTED_ONLY)
     if file is None:
         from laserpath.base.files import check_folder
 
-        folder = Path(said["output"])
+        folder = Path(given["output"])
         check_folder(folder)
-        name = plain_name(Path(said["printed"]).stem if said["name"] is None else said["name"])
-        fit_printed(folder, name, said, talk)
+        name = plain_name(Path(given["printed"]).stem if given["name"] is None else given["name"])
+        fit_printed(folder, name, given, talk)
         return
-    _fit_chart(file, said, talk)
+    _fit_chart(file, given, talk)
 
 
 def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
-    """Refuse options of the other way to fit, which would be ignored silently."""
+    """Refuse options that would be ignored: those of a chart with a photograph, and the other way round."""
     for option in others:
         name = option.removeprefix("--").replace("-", "_")
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            what = "a photograph" if option in _PRINTED_ONLY else "a chart"
-            raise click.UsageError(f"{option} is for {what}.")
+            source = "a photograph" if option in _PRINTED_ONLY else "a chart"
+            raise click.UsageError(f"{option} is for {source}.")
 
 
-def _fit_chart(file: Path, said: dict[str, Any], talk: show.Talk) -> None:
+def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
     from laserpath import calibration
     from laserpath.base.files import check_folder, write_all
     from laserpath.config import profiles
 
-    folder = Path(said["output"])
+    folder = Path(given["output"])
     check_folder(folder)
     measured = calibration.read_sheet(_bytes(file), name=f"measurements {str(file)!r}")
-    name = plain_name(file.stem if said["name"] is None else said["name"])
-    base = profiles.resin(said["resin"] or profiles.DEFAULTS["resin"])
+    name = plain_name(file.stem if given["name"] is None else given["name"])
+    base = profiles.resin(given["resin"] or profiles.DEFAULTS["resin"])
     keys = ("spot", "elliptical", "robust", "speed", "width_error", "depth_error")
-    wanted = calibration.Options(fwhm=said["spot_fwhm"], **{key: said[key] for key in keys})
-    with show.busy("fitting", hidden=said["quiet"]):
-        found = calibration.fit(measured, wanted)
+    choices = calibration.Options(fwhm=given["spot_fwhm"], **{key: given[key] for key in keys})
+    with show.busy("fitting", hidden=given["quiet"]):
+        result = calibration.fit(measured, choices)
     texts = calibration.files_of(
-        found, measured, name=name, source=file.name, base=base, layer=said["layer"]
+        result, measured, name=name, source=file.name, base=base, layer=given["layer"]
     )  # fmt: skip
     written = write_all({folder / place: text for place, text in texts.items()})
-    if said["json"]:
-        click.echo(_as_json(found, written))
-    elif not said["quiet"]:
-        click.echo(_table(found))
-        for sentence in found.notes:
+    if given["json"]:
+        click.echo(_as_json(result, written))
+    elif not given["quiet"]:
+        click.echo(_table(result))
+        for sentence in result.notes:
             click.echo(f"- {sentence}")
         click.echo("wrote " + ", ".join(map(str, written)))
-    for sentence in found.warnings:
+    for sentence in result.warnings:
         talk.warn(sentence)
 
 
@@ -175,52 +175,52 @@ def _bytes(file: Path) -> bytes:
         raise InputError(f"measurements {str(file)!r} cannot be read: {error.strerror}") from error
 
 
-def _words(found: Fit) -> list[tuple[str, float, float, float, str]]:
+def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:
     from laserpath.calibration import in_words
 
-    return [in_words(estimate, found.order) for estimate in found.estimates]
+    return [in_words(estimate, result.order) for estimate in result.estimates]
 
 
-def _table(found: Fit) -> str:
+def _table(result: Fit) -> str:
     """One line for each estimate, and the scatter of the measured sizes."""
     from laserpath.calibration import PLURAL, shown
 
     rows = [["", "value", "95 % from", "to", ""]]
-    for name, value, low, high, unit in _words(found):
+    for name, value, low, high, unit in _rows(result):
         rows.append([name, *map(shown, (value, low, high)), unit])
     widths = [max(len(row[k]) for row in rows) for k in range(5)]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3)), row[4]]).rstrip()
         for row in rows
     ]
-    scatter = ", ".join(f"{s * 1000:.3g} µm of {PLURAL[name]}" for name, s in found.noise.items())
+    scatter = ", ".join(f"{s * 1000:.3g} µm of {PLURAL[name]}" for name, s in result.noise.items())
     if scatter:
         lines.append(f"one measurement scatters by {scatter}")
-    if found.chi2 is not None:
+    if result.chi2 is not None:
         lines.append(
-            f"chi² {found.chi2:.4g} with {found.freedom:.3g} degrees of freedom, p = {found.p_value:.2g}"
+            f"chi² {result.chi2:.4g} with {result.freedom:.3g} degrees of freedom, p = {result.p_value:.2g}"
         )
     return "\n".join(lines)
 
 
-def _as_json(found: Fit, written: tuple[Path, ...]) -> str:
+def _as_json(result: Fit, written: tuple[Path, ...]) -> str:
     content = {
         "files": [str(path) for path in written],
         "estimates": [
-            {"name": e.name, "unit": words[4], "value": words[1], "low": words[2], "high": words[3]}
-            for e, words in zip(found.estimates, _words(found), strict=True)
+            {"name": e.name, "unit": row[4], "value": row[1], "low": row[2], "high": row[3]}
+            for e, row in zip(result.estimates, _rows(result), strict=True)
         ],
-        "speed_mm_per_s": found.physics.speed,
-        "scatter_um": {name: sigma * 1000 for name, sigma in found.noise.items()},
-        "chi2": found.chi2,
-        "degrees_of_freedom": found.freedom if found.chi2 is not None else None,
-        "outliers": found.outliers,
+        "speed_mm_per_s": result.physics.speed,
+        "scatter_um": {name: sigma * 1000 for name, sigma in result.noise.items()},
+        "chi2": result.chi2,
+        "degrees_of_freedom": result.freedom if result.chi2 is not None else None,
+        "outliers": result.outliers,
         "sizes": [
             {"id": r.id, "what": r.what, "measured_um": r.measured * 1000, "fitted_um": r.fitted * 1000,
              "critical_doses": r.excess, "used": r.used}
-            for r in found.residuals
+            for r in result.residuals
         ],
-        "notes": found.notes,
-        "warnings": found.warnings,
+        "notes": result.notes,
+        "warnings": result.warnings,
     }  # fmt: skip
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

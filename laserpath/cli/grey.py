@@ -11,15 +11,15 @@ import click
 
 from laserpath.cli import progress
 from laserpath.cli.job import Job, Made
-from laserpath.config import request
+from laserpath.config import options, request
 
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
     from laserpath.planning import Progress
     from laserpath.planning.relief import ReliefFigures, ReliefPlan
 
-_NO = ("mirror", "rotate", "size", "scale", "repeat", "negative")
-_OF_DRAWINGS = ("quality", "initial", "pitch", "angle", "seed", "blur", "max_epe", "tone")
+_ARRANGING = [option.name for option in options.setting("Arrangement")]
+_DRAWINGS_ONLY = [option.name for option in options.all_options() if option.drawings_only]
 """Options without effect on a grey image: refused on the command line, ignored in a project file, where they
 may be meant for other designs."""
 
@@ -29,16 +29,16 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     from laserpath.base.errors import InputError
     from laserpath.planning.relief import forecast_relief, lay_out, load_relief, plan_layout
 
-    given = [name for name in _NO if job.asked.get(name)]
-    if given:
+    refused = [name for name in _ARRANGING if job.values.get(name)]
+    if refused:
         raise InputError(
-            f"--{given[0]} is for drawings; turn and size a grey image before, or give its --pixel 10um"
+            f"--{refused[0]} is for drawings; turn and size a grey image before, or give its --pixel 10um"
         )
-    idle = [name for name in _OF_DRAWINGS if job.given.get(name) is not None]
+    idle = [name for name in _DRAWINGS_ONLY if job.given.get(name) is not None]
     if idle:
-        raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys say what is wanted")
+        raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys are the target")
     with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
-        relief = load_relief(job.file, request.reading_of(job.asked, tolerance=1.0), job.process.resin)
+        relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
     width, height = relief.size
     job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
     layout = lay_out(relief, job.process, job.settings)
@@ -57,7 +57,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     """Print the result and the files written."""
     from laserpath.planning.relief import in_words
-    from laserpath.report.rows import duration
+    from laserpath.report.numbers import duration
 
     executed = plan.executed
     click.echo(in_words(plan))

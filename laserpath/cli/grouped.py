@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from laserpath.base.errors import InputError
-from laserpath.config import request
+from laserpath.base.hints import did_you_mean
 
 if TYPE_CHECKING:
     Type = click.ParamType[Any]
@@ -22,18 +22,18 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Heading → names, such as `-o --output` → arguments of `click.option`."""
 
 
-class Said(Type):
-    """Type of an option whose value `laserpath.config.request` parses. name: its key in `request.KEYS`."""
+class Parsed(Type):
+    """Type of an option whose parser raises `InputError`. name: of the quantity."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, parse: Callable[[str], Any], name: str) -> None:
+        self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The parsed value; fails with a sentence that quotes the text."""
+        """The parsed value; fails with the parser's sentence."""
         if not isinstance(value, str):
             return value
         try:
-            return request.KEYS[self.name](value)
+            return self._parse(value)
         except InputError as error:
             self.fail(str(error), param, ctx)
 
@@ -97,11 +97,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command to run; an unknown name fails with the nearest known one."""
-        from laserpath.config.profiles import hint
-
         if args and not args[0].startswith("-") and args[0] not in self._modules:
             known = ", ".join(self._modules)
-            ctx.fail(f"no command {args[0]!r}; known: {known}{hint(args[0], self._modules)}")
+            ctx.fail(f"no command {args[0]!r}; known: {known}{did_you_mean(args[0], self._modules)}")
         return super().resolve_command(ctx, args)
 
 

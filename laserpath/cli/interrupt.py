@@ -30,9 +30,9 @@ class Interrupts:
         self._left = "finishing"
         self._meter: Meter | None = None
         self._optimising = False
-        self._asked = False
+        self._interrupted = False
         self._stop = False
-        self._told = False
+        self._finishing = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
@@ -46,8 +46,8 @@ class Interrupts:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def told_by(self, meter: Meter) -> None:
-        """Set the meter, which knows how long finishing takes and shows when it begins."""
+    def show_on(self, meter: Meter) -> None:
+        """Set the meter that forecasts how long finishing takes, and shows when it begins."""
         self._left, self._meter = "measuring and writing it", meter
 
     def check(self) -> None:
@@ -59,17 +59,17 @@ class Interrupts:
         """For the optimiser to call in each iteration, where it can be made to finish."""
         self.check()
         self._optimising = True
-        if self._asked and not self._told:
-            self._told = True
+        if self._interrupted and not self._finishing:
+            self._finishing = True
             if self._meter is not None:
                 self._meter.finishing()
             raise KeyboardInterrupt
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._asked or not self._optimising:
+        if self._interrupted or not self._optimising:
             self._stop = True
             raise Stopped
-        self._asked = True
+        self._interrupted = True
         # Neither print nor click.echo: the signal may have come in the middle of one.
         time = "" if self._meter is None else f", about {rough(self._meter.ending)}"
         ended = self._meter is not None and self._meter.ended

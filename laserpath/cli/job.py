@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """file: the design.  asked: options over project, for `request`.  given: options.  folder: for output.
+    """file: the design.  given: options as given.  values: with those of the project, for `request`.
 
-    check: raises if the user has interrupted; call it before anything is written.
+    folder: for output.  check: raises if the user has interrupted; call it before anything is written.
     """
 
     file: str
-    asked: Mapping[str, Any]
     given: Mapping[str, Any]
+    values: Mapping[str, Any]
     process: Process
     settings: Settings
     folder: Path
@@ -31,13 +31,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The result of a job. missed: by how much the tolerance is missed, empty if it is met.
+    """The result of a job. missed: a sentence if the tolerance is missed, else empty.
 
-    told: warnings that were printed already, when the design was read.
+    reported: warnings that were printed already, when the design was read.
     """
 
     warnings: tuple[str, ...]
     as_json: Callable[[], str]
     summary: Callable[[], None]
     missed: str = ""
-    told: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ wear goggles rated for its wavelength; never leave the machine unattended."""
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
 @options(OUTPUT, FILES, PROCESS, DESIGN, PLAN)
 @click.pass_context
-def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
+def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
 
     Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
@@ -57,31 +57,31 @@ def plan(context: click.Context, /, design: str | None, **said: Any) -> None:
         from laserpath import optics
         from laserpath.base.files import check_folder
 
-        folder = Path(said["output"])
+        folder = Path(given["output"])
         check_folder(folder)
-        if said["save_project"] and (folder / project.NAME).exists():
+        if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
-        file, asked = _asked(design, said)
-        process = request.process_of(asked)
+        file, values = _inputs(design, given)
+        process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
-        settings = request.settings_of(asked, fwhm)
-        talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+        settings = request.settings_of(values, fwhm)
+        talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
-        job = Job(file, asked, said, process, settings, folder, talk, interrupts.check)
-        with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
-            interrupts.told_by(meter)
+        job = Job(file, given, values, process, settings, folder, talk, interrupts.check)
+        with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
+            interrupts.show_on(meter)
 
             def listen(now: Progress) -> None:
                 meter(now)
                 interrupts.on_progress()
 
-            made = plan_grey(job, listen, meter) if asked.get("grey") else _plan(job, listen, meter)
+            made = plan_grey(job, listen, meter) if values.get("grey") else _plan(job, listen, meter)
     for sentence in made.warnings:
-        if sentence not in made.told:
+        if sentence not in made.reported:
             talk.warn(sentence)
-    if said["json"]:
+    if given["json"]:
         click.echo(made.as_json())
-    elif not said["quiet"]:
+    elif not given["quiet"]:
         made.summary()
     if made.missed:
         click.echo(f"laserpath: {made.missed}", err=True)
@@ -100,8 +100,8 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         drawn = laserpath.load(
             job.file,
             tolerance=tolerance,
-            reading=request.reading_of(job.asked, tolerance),
-            arrangement=request.arrangement_of(job.asked),
+            reading=request.reading_of(job.values, tolerance),
+            arrangement=request.arrangement_of(job.values),
         )
     job.talk.tell(show.in_short(drawn))
     for sentence in drawn.warnings:
@@ -119,20 +119,20 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         as_json=lambda: show.as_json(planned, written, warnings),
         summary=lambda: show.summary(planned, written),
         missed="" if planned.within_tolerance else show.tolerance_missed(planned),
-        told=drawn.warnings,
+        reported=drawn.warnings,
     )
 
 
-def _asked(design: str | None, said: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The design's file, and the options, with those not given from the project file."""
-    given = {name: value for name, value in said.items() if value is not None and value != ()}
-    found = project.load(said["project"]) if said["project"] else project.beside(design)
-    file = design or (str(found.design) if found and found.design else None)
+def _inputs(design: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The design's file, and the options; the project file gives those that are missing."""
+    chosen = {name: value for name, value in given.items() if value is not None and value != ()}
+    saved = project.load(given["project"]) if given["project"] else project.beside(design)
+    file = design or (str(saved.design) if saved and saved.design else None)
     if file is None:
-        what = f"{found.path} names no design" if found else f"there is no {project.NAME} here"
-        raise click.UsageError(f"Which design? None is given, and {what}.")
-    if found is None:
-        return file, given
-    if not said["quiet"]:
-        click.echo(f"laserpath: with the settings of {found.path}", err=True)
-    return file, request.over(found.said, given)
+        reason = f"{saved.path} names no design" if saved else f"there is no {project.NAME} here"
+        raise click.UsageError(f"Which design? None is given, and {reason}.")
+    if saved is None:
+        return file, chosen
+    if not given["quiet"]:
+        click.echo(f"laserpath: with the settings of {saved.path}", err=True)
+    return file, request.over(saved.values, chosen)

@@ -22,27 +22,27 @@ _NAMES = {
 }
 
 
-def fit_printed(folder: Path, name: str, said: dict[str, Any], talk: show.Talk) -> None:
+def fit_printed(folder: Path, name: str, given: dict[str, Any], talk: show.Talk) -> None:
     """Read both images, fit, report, and write the profiles of spot and resin."""
     from laserpath import calibration
     from laserpath.base.files import write_all
     from laserpath.config import profiles
 
-    missing = [key for key in ("commanded", "pixel") if said[key] is None]
+    missing = [key for key in ("commanded", "pixel") if given[key] is None]
     if missing:
         raise InputError(f"--printed needs --{missing[0]} with it")
-    photo, mask = _image(said["printed"]), _image(said["commanded"])
-    with show.busy("registering", hidden=said["quiet"]):
-        found = calibration.fit_print(photo, mask, said["pixel"], printed_pixel=said["printed_pixel"])
-    base = profiles.resin(said["resin"] or profiles.DEFAULTS["resin"])
-    texts = calibration.print_profiles(found, Path(said["printed"]).name, base, name)
+    photo, mask = _image(given["printed"]), _image(given["commanded"])
+    with show.busy("registering", hidden=given["quiet"]):
+        result = calibration.fit_print(photo, mask, given["pixel"], printed_pixel=given["printed_pixel"])
+    base = profiles.resin(given["resin"] or profiles.DEFAULTS["resin"])
+    texts = calibration.print_profiles(result, Path(given["printed"]).name, base, name)
     written = write_all({folder / place: text for place, text in texts.items()})
-    for sentence in found.warnings:
+    for sentence in result.warnings:
         talk.warn(sentence)
-    if said["json"]:
-        click.echo(_as_json(found, written))
-    elif not said["quiet"]:
-        click.echo(_table(found))
+    if given["json"]:
+        click.echo(_as_json(result, written))
+    elif not given["quiet"]:
+        click.echo(_table(result))
         click.echo("wrote " + ", ".join(map(str, written)))
 
 
@@ -57,28 +57,28 @@ def _image(file: str) -> Any:
         raise InputError(f"{file}: {error}") from None
 
 
-def _table(found: PrintFit) -> str:
+def _table(result: PrintFit) -> str:
     lines = []
-    for estimate in found.estimates:
-        what, factor, unit = _NAMES[estimate.name]
+    for estimate in result.estimates:
+        label, factor, unit = _NAMES[estimate.name]
         value, low, high = (factor * v for v in (estimate.value, estimate.low, estimate.high))
-        lines.append(f"{what}: {value:.4g} {unit}".rstrip() + f", 95 % from {low:.4g} to {high:.4g}")
-    x, y = (1000 * v for v in found.shift)
-    lines.append(f"the print lies {x:.3g} µm right and {y:.3g} µm up, turned by {found.turn:.2g}°")
-    lines.append(f"{100 * found.explained:.3g} % of what the image shows is explained")
+        lines.append(f"{label}: {value:.4g} {unit}".rstrip() + f", 95 % from {low:.4g} to {high:.4g}")
+    x, y = (1000 * v for v in result.shift)
+    lines.append(f"the print lies {x:.3g} µm right and {y:.3g} µm up, turned by {result.turn:.2g}°")
+    lines.append(f"{100 * result.explained:.3g} % of what the image shows is explained")
     return "\n".join(lines)
 
 
-def _as_json(found: PrintFit, written: tuple[Path, ...]) -> str:
+def _as_json(result: PrintFit, written: tuple[Path, ...]) -> str:
     content = {
         "files": [str(path) for path in written],
         "estimates": [
-            {"name": e.name, "value": e.value, "low": e.low, "high": e.high} for e in found.estimates
+            {"name": e.name, "value": e.value, "low": e.low, "high": e.high} for e in result.estimates
         ],
-        "shift_mm": list(found.shift),
-        "turn_deg": found.turn,
-        "scale": found.scale,
-        "explained": found.explained,
-        "warnings": list(found.warnings),
+        "shift_mm": list(result.shift),
+        "turn_deg": result.turn,
+        "scale": result.scale,
+        "explained": result.explained,
+        "warnings": list(result.warnings),
     }
     return json.dumps(content, indent=2, ensure_ascii=False)

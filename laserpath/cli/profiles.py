@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 from laserpath.config import profiles as library
 
 _KINDS = tuple(library.FOLDERS)
@@ -89,8 +90,8 @@ def check(file: str, kind: str | None, as_json: bool) -> None:
     kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
     if as_json:
-        found = {"kind": kind, "valid": True, "profile": library.summary(noun)}
-        click.echo(json.dumps(found, ensure_ascii=False))
+        content = {"kind": kind, "valid": True, "profile": library.summary(noun)}
+        click.echo(json.dumps(content, ensure_ascii=False))
         return
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
 
@@ -112,8 +113,8 @@ def _kind_of(name: str) -> str:
     """The kind of the profile of this name."""
     kinds = [kind for kind in _KINDS if name in library.names(kind)]
     if len(kinds) > 1:
-        raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; say which by --kind")
+        raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; give one by --kind")
     if not kinds:
         known = [name for kind in _KINDS for name in library.names(kind)]
-        raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{library.hint(name, known)}")
+        raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{did_you_mean(name, known)}")
     return kinds[0]

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
 
 _TRIES = 3
-"""Curves usually tried, for the share of one of them."""
+"""Starting curves that are usually tried; with more, each counts as a smaller share of the trial."""
 
 _ATTEMPTS = 4
-"""Most plans that a tolerance takes (`planning.tolerance`)."""
+"""Most plans that a tolerance takes (`planning.tolerance`); with more, each is a smaller share of solving."""
 
 _KNOWN = 0.03
 """Share done from which the pace is measured and the time left shown: a larger one is later and surer."""
@@ -46,10 +46,10 @@ _JUMP = 8.0
 skips less."""
 
 _EVERY, _STEP = 30.0, 0.1
-"""s, and share of the whole, between two plain lines, whichever comes first."""
+"""s, and share of the whole, between two plain lines, whichever comes first; larger ones print fewer."""
 
 _SILENT = 5.0
-"""s of reading before the first plain line, and least time between two lines."""
+"""s of reading before the first plain line, and least time between two; a larger one prints fewer."""
 
 _ENDING = "measuring and writing"
 _NAMES = {"try": "trying curves", "find": "finding", "shape": "shaping", "refine": "refining"}
@@ -63,28 +63,28 @@ class Meter:
 
     def __init__(self, iterations: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._iterations, self._clock = max(iterations, 1), clock
-        self._start = self._told = self._heard = clock()
+        self._start = self._shown_at = self._advanced_at = clock()
         self._all: list[tuple[float, float, float]] = [(0.0, 0.9, 0.1)]
         self._layer, self._attempts = 0, 1
         self._begin()
         self._work = self._done = 0.0
         self._shown: float | None = None
         self.name, self.loss = "reading", ""
-        self.heard: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
 
     def expect(self, *forecasts: Forecast, attempts: int = 1) -> None:
-        """What is to be done, layer by layer; time begins here.
+        """Set the forecast of each layer, and start the clock.
 
-        attempts: at most, for each (a tolerance has several).
+        attempts: most plans of a layer; a tolerance takes several.
         """
         self._all = [(one.trying, one.solving, one.finishing) for one in forecasts]
         self._layer, self._attempts = 0, attempts
         self._iterations = max(forecasts[0].iterations or self._iterations, 1)
-        self._start = self._told = self._heard = self._clock()
+        self._start = self._shown_at = self._advanced_at = self._clock()
         self.name = "starting"
 
     def layer(self, number: int) -> None:
-        """The planner has reached this layer, counted from 0; those before are done."""
+        """Begin this layer, counted from 0; those before it are done."""
         if number != self._layer:
             self._layer = number
             self._begin()
@@ -99,8 +99,8 @@ class Meter:
         self._count(progress)
         trying, solving, _ = self._parts
         if progress.stage == "try":
-            of = max(_TRIES, self._tried)
-            done = trying * (self._tried - 1 + progress.iteration / max(progress.of, 1)) / of
+            tries = max(_TRIES, self._tried)
+            done = trying * (self._tried - 1 + progress.iteration / max(progress.of, 1)) / tries
         else:
             iterations = min((self._before + progress.iteration) / self._iterations, self._attempts)
             done = trying + solving * iterations / self._attempts
@@ -119,7 +119,7 @@ class Meter:
     @property
     def left(self) -> float | None:
         """S until the files are written; None until the pace is known."""
-        return None if self._shown is None else max(self._shown - (self._clock() - self._told), 0.0)
+        return None if self._shown is None else max(self._shown - (self._clock() - self._shown_at), 0.0)
 
     @property
     def ended(self) -> bool:
@@ -158,7 +158,7 @@ class Meter:
             elif self._stage != "try":
                 self._before += self._last
             if progress.stage in ("shape", "find") and self._stage == "refine":
-                # Another attempt; what the one before left out is done.
+                # Another attempt; the iterations that the last one did not need are done.
                 self._before = self._iterations * -(-self._before // self._iterations)
         self._stage, self._last = progress.stage, progress.iteration
 
@@ -166,20 +166,20 @@ class Meter:
         """Set the forecast seconds done of this layer; a jump over needless steps is not work."""
         gained = max(sum(map(sum, self._all[: self._layer])) + done - self._done, 0.0)
         self._done += gained
-        passed, self._heard = self._clock() - self._heard, self._clock()
-        # A jump is no work, but time has passed as in work.
-        usual = passed / self._pace() if passed > 0 else 0.0
+        elapsed, self._advanced_at = self._clock() - self._advanced_at, self._clock()
+        # A jump is not work, but time passed as if it were.
+        usual = elapsed / self._pace() if elapsed > 0 else 0.0
         self._work += gained if gained < _JUMP * usual else usual
         if self._work < _KNOWN * self._total and self.name != _ENDING:
-            self.heard()
+            self.on_change()
             return
         left = self._pace() * (self._total - self._done)
-        now = self.left
-        if now is None or left < now or left > _RISE * now + 1:
-            self._shown, self._told = left, self._clock()
+        shown = self.left
+        if shown is None or left < shown or left > _RISE * shown + 1:
+            self._shown, self._shown_at = left, self._clock()
         else:
-            self._shown, self._told = now, self._clock()
-        self.heard()
+            self._shown, self._shown_at = shown, self._clock()
+        self.on_change()
 
     def _pace(self) -> float:
         """Seconds per second of the forecast."""
@@ -201,22 +201,22 @@ def meter(iterations: int, *, hidden: bool = False) -> Iterator[Meter]:
         with _bar(made, console):
             yield made
     else:
-        made.heard = Lines(made)
+        made.on_change = Lines(made)
         yield made
 
 
 class Lines:
-    """The meter where there is no terminal: a line every 30 s or 10 %, none in the first 5 s."""
+    """Prints the meter without a terminal: a line every 30 s or 10 %, none in the first 5 s."""
 
     def __init__(self, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
         self._meter, self._clock = meter, clock
-        self._at, self._share = clock(), 0.0
+        self._printed_at, self._share = clock(), 0.0
 
     def __call__(self) -> None:
-        """Say a line, if it is time for one."""
-        passed, gained = self._clock() - self._at, self._meter.share - self._share
-        if passed >= _SILENT and (passed >= _EVERY or gained >= _STEP):
-            self._at, self._share = self._clock(), self._meter.share
+        """Print a line, if it is time for one."""
+        elapsed, gained = self._clock() - self._printed_at, self._meter.share - self._share
+        if elapsed >= _SILENT and (elapsed >= _EVERY or gained >= _STEP):
+            self._printed_at, self._share = self._clock(), self._meter.share
             click.echo(f"laserpath: {line(self._meter)}", err=True)
 
 
@@ -228,7 +228,7 @@ def line(meter: Meter) -> str:
 
 @contextmanager
 def _bar(meter: Meter, console: Console) -> Iterator[None]:
-    """The meter on a terminal; its clock runs on between reports of progress."""
+    """Show the meter on a terminal; its clock runs on between reports of progress."""
     from rich import progress as rich
     from rich.text import Text
 
@@ -251,7 +251,7 @@ def _bar(meter: Meter, console: Console) -> Iterator[None]:
         redirect_stdout=False, redirect_stderr=False,
     ) as bar:  # fmt: skip
         task = bar.add_task("", total=1.0)
-        meter.heard = lambda: bar.update(task, completed=meter.share)
+        meter.on_change = lambda: bar.update(task, completed=meter.share)
         yield
 
 
@@ -259,9 +259,9 @@ def expect(design: Design, process: Process, settings: Settings, talk: Talk, met
     """Print the forecast of a plan before it begins, with warnings about machine and computer."""
     from laserpath.planning import forecast
 
-    found = forecast(design, process, settings)
-    meter.expect(found, attempts=attempts(settings))
-    tell_expected(found, talk)
+    work = forecast(design, process, settings)
+    meter.expect(work, attempts=attempts(settings))
+    tell_expected(work, talk)
 
 
 def attempts(settings: Settings) -> int:
@@ -269,12 +269,12 @@ def attempts(settings: Settings) -> int:
     return 1 if settings.max_epe_fwhm is None else _ATTEMPTS
 
 
-def tell_expected(found: Forecast, talk: Talk) -> None:
+def tell_expected(forecast: Forecast, talk: Talk) -> None:
     """Print a forecast and its notes."""
-    talk.tell(expected(found))
-    for note in found.notes:
+    talk.tell(expected(forecast))
+    for note in forecast.notes:
         talk.tell(note)
-    for warning in (too_long(found), *found.warnings):
+    for warning in (too_long(forecast), *forecast.warnings):
         if warning:
             talk.warn(warning)
 
@@ -283,18 +283,17 @@ def tell_expected(found: Forecast, talk: Talk) -> None:
 def reading(name: str, meter: Meter, *, hidden: bool = False) -> Iterator[None]:
     """Show that a file is being read: on the bar at once, in lines after 5 s and then every 30 s."""
     meter.name = f"reading {name}"
-    if hidden or not isinstance(meter.heard, Lines):
+    if hidden or not isinstance(meter.on_change, Lines):
         yield
         return
     read = threading.Event()
-
-    teller = threading.Thread(target=_while_reading, args=(name, read), daemon=True)
-    teller.start()
+    printer = threading.Thread(target=_while_reading, args=(name, read), daemon=True)
+    printer.start()
     try:
         yield
     finally:
         read.set()
-        teller.join()
+        printer.join()
 
 
 def _while_reading(name: str, read: threading.Event) -> None:

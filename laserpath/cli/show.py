@@ -1,4 +1,4 @@
-"""What the user sees of a plan: the forecast, the table of figures, or JSON."""
+"""Output of a plan in the terminal: messages, forecast, table of figures, JSON."""
 
 from __future__ import annotations
 
@@ -19,21 +19,8 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
     from laserpath.types.results import Limit
 
-_ROWS = {
-    "epe_mean": "Edge error, mean",
-    "epe_p95": "Edge error, 95 %",
-    "epe_max": "Edge error, largest",
-    "missing_edges": "Edge missing",
-    "pv_band": "Dose ±10 % band",
-    "iou": "Overlap (IoU)",
-    "dose_max": "Largest dose",
-    "write_time": "Write time",
-}
-"""Figures of the table: short names, for 80 columns."""
-
-
 _LONG = 300.0
-"""s, write time from which the user is asked to check the size: a larger one asks less often."""
+"""s, write or plan time from which a warning doubts the size: a larger one warns less often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +52,7 @@ class Talk:
 
 def expected(forecast: Forecast) -> str:
     """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: within a factor of 3."""
-    from laserpath.report.rows import number
+    from laserpath.report.numbers import number
 
     return (
         f"about {rough(forecast.plan_seconds)} to plan, with "
@@ -78,8 +65,8 @@ def too_long(forecast: Forecast) -> str:
     write, plan = forecast.write_seconds, forecast.plan_seconds
     if max(write, plan) < _LONG:
         return ""
-    what = "the size, and what the line above says of the machine," if forecast.notes else "the size"
-    return f"about {rough(write)} to write and {rough(plan)} to plan: is {what} as meant?"
+    doubt = "the size, and what the line above says of the machine," if forecast.notes else "the size"
+    return f"about {rough(write)} to write and {rough(plan)} to plan: is {doubt} as meant?"
 
 
 def rough(seconds: float) -> str:
@@ -98,15 +85,15 @@ def in_short(design: Design) -> str:
     """`board: 42.1 × 30 mm, 120 shapes; from board.gbr`."""
     width, height = design.size
     shapes = len(design.area.geoms)
-    said = "; ".join(design.source)
+    source = "; ".join(design.source)
     return f"{design.name}: {width:.4g} × {height:.4g} mm, {shapes} shape{'s' * (shapes != 1)}" + (
-        f"; {said}" if said else ""
+        f"; {source}" if source else ""
     )
 
 
 @contextmanager
-def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
-    """A word and the time elapsed on stderr, during work of unknown length."""
+def busy(name: str, *, hidden: bool = False) -> Iterator[None]:
+    """Show the name of the work and the time elapsed on stderr, for work of unknown length."""
     from rich import progress as rich
     from rich.console import Console
 
@@ -114,9 +101,9 @@ def busy(what: str, *, hidden: bool = False) -> Iterator[None]:
     if hidden or not console.is_terminal:
         yield
         return
-    columns = (rich.SpinnerColumn(), rich.TextColumn(what), rich.TimeElapsedColumn())
+    columns = (rich.SpinnerColumn(), rich.TextColumn(name), rich.TimeElapsedColumn())
     with rich.Progress(*columns, console=console, transient=True) as bar:
-        bar.add_task(what, total=None)
+        bar.add_task(name, total=None)
         yield
 
 
@@ -127,7 +114,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
 
     from laserpath import optics
     from laserpath.report.faults import rounded
-    from laserpath.report.rows import means_explained
+    from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
@@ -136,8 +123,8 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     columns = dict(zip(("starting curve", "as commanded", "as executed"), _columns(plan), strict=True))
     for heading in columns:
         table.add_column(heading, justify="right")
-    for key, label in _ROWS.items():
-        table.add_row(label, *(_cell(key, one.as_dict(), fwhm) for one in columns.values()))
+    for key in keys_of(Shown.TERMINAL):
+        table.add_row(ROWS[key].name, *(cell(key, one.as_dict(), fwhm) for one in columns.values()))
     console = Console(highlight=False, markup=False)
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
     console.print(plan.verdict[1], soft_wrap=True)
@@ -157,29 +144,14 @@ def _columns(plan: Plan) -> tuple[Measurement, Measurement, Measurement]:
     return plan.report.start, plan.report.commanded, plan.report.executed
 
 
-def _cell(key: str, figures: Mapping[str, Any], fwhm: float) -> str:
-    """A figure with its unit; lengths in µm and FWHM."""
-    from laserpath.report.rows import ROWS, at_least, duration, number
-
-    row = ROWS[key]
-    if key == "write_time":
-        return duration(figures["write_time"])
-    if key == "missing_edges":
-        return f"{figures['missing_edges']} of {figures['samples']}"
-    if row.lengths:
-        value = row.value(figures)
-        return f"{at_least(key, value)}{number(1000 * fwhm * value, 2)} µm ({number(value, 2)})"
-    return f"{row.text(figures)} {row.unit}".strip()
-
-
 def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
-    from laserpath.report.rows import area, percent
+    from laserpath.report.numbers import area, percent
 
-    figures, wanted = plan.report.executed.figures, plan.design.area.area
+    figures, drawn = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
     return (
-        f"{verb} {percent(max(1 - figures.undercure / wanted, 0.0))} of the {area(wanted)} to expose; "
+        f"{verb} {percent(max(1 - figures.undercure / drawn, 0.0))} of the {area(drawn)} to expose; "
         f"{area(figures.undercure, 2)} missing, {area(figures.overcure, 2)} too much"
     )
 
@@ -187,13 +159,14 @@ def what_cures(plan: Plan) -> str:
 def at_best(plan: Plan, limit: Limit) -> str:
     """`Limit of this spot: 4.1 µm (0.041) on average, 20 of 1816 edges missing; plan: 1.3 ×`."""
     from laserpath import optics
-    from laserpath.report.reach import times_the_limit
-    from laserpath.report.rows import number
+    from laserpath.report.figure_table import cell
+    from laserpath.report.numbers import number
+    from laserpath.report.optimum import times_the_limit
 
     figures, fwhm = limit.figures.as_dict(), optics.fwhm(plan.process.spot)
     return (
-        f"Limit of this spot: {_cell('epe_mean', figures, fwhm)} on average, "
-        f"{_cell('missing_edges', figures, fwhm)} edges missing; "
+        f"Limit of this spot: {cell('epe_mean', figures, fwhm)} on average, "
+        f"{cell('missing_edges', figures, fwhm)} edges missing; "
         f"plan: {number(times_the_limit(plan.report), 2)} × as {plan.report.scored_as}"
     )
 
@@ -202,8 +175,8 @@ def placing(design: Design, process: Process, settings: Settings) -> tuple[str, 
     """Notes on where the design is placed, if not where its file has it; raises if it does not fit."""
     from laserpath.machine.placement import placed
 
-    at = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
-    return at.notes
+    position = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
+    return position.notes
 
 
 def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
@@ -220,12 +193,12 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
 
 def tolerance_missed(plan: Plan) -> str:
-    """By how much the tolerance is missed."""
+    """A sentence with the edge error and the tolerance that it exceeds."""
     from laserpath import optics
-    from laserpath.report import rows
+    from laserpath.report import figure_table
 
     limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
-    return f"tolerance missed: {rows.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
+    return f"tolerance missed: {figure_table.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
@@ -265,7 +238,7 @@ def _dose_key(order: int) -> str:
 def _limit(limit: Limit) -> dict[str, Any]:
     """Figures of the unconstrained optimum, and sentences on what cannot be printed."""
     from laserpath.measure import summary
-    from laserpath.report.reach import ROWS_OF_LIMIT
+    from laserpath.report.optimum import ROWS_OF_LIMIT
 
     figures = _plain(limit.figures.as_dict())
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}

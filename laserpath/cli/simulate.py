@@ -10,7 +10,7 @@ import click
 
 from laserpath.cli import exposures, show
 from laserpath.cli.codes import TOLERANCE_MISSED
-from laserpath.cli.exposures import PROGRAM, PROJECT, WANTED
+from laserpath.cli.exposures import PROGRAM, PROJECT, TARGET
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
 
@@ -33,9 +33,9 @@ This computes the exposure only. For errors on the machine, use `laserpath check
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path())
-@options(OUTPUT, PROJECT, PROGRAM, WANTED, DESIGN, PROCESS)
+@options(OUTPUT, PROJECT, PROGRAM, TARGET, DESIGN, PROCESS)
 @click.pass_context
-def simulate(context: click.Context, /, file: str, **said: Any) -> None:
+def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """Compute what FILE, a G-code program from any tool, cures on a machine and resin.
 
     Writes FILE.simulation.html, the report, and FILE.cured.svg, the cured outline. With --design it also
@@ -43,62 +43,61 @@ def simulate(context: click.Context, /, file: str, **said: Any) -> None:
     """
     from laserpath.base.files import check_folder
 
-    folder = Path(said["output"])
+    folder = Path(given["output"])
     check_folder(folder)
-    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
-    wanted = exposures.asked(said)
-    if wanted.design is not None:
-        talk.tell(show.in_short(wanted.design))
-    with exposures.stages(len(exposures.STAGES), hidden=said["quiet"]) as stage:
-        from laserpath import simulation
+    talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    inputs = exposures.inputs_of(given)
+    if inputs.design is not None:
+        talk.tell(show.in_short(inputs.design))
+    with exposures.stages(len(exposures.STAGES), hidden=given["quiet"]) as stage:
+        from laserpath.simulation import simulate as simulate_program
 
         program, name = exposures.program(file)
 
-        def tell(what: str) -> None:
-            stage(what)
-            talk.more(what)
+        def begin(name: str) -> None:
+            stage(name)
+            talk.more(name)
 
-        found = simulation.simulate(
-            program, wanted.process, wanted.design, wanted.settings, wanted.choices, name=name, progress=tell
+        simulation = simulate_program(
+            program, inputs.process, inputs.design, inputs.settings, inputs.choices, name=name, progress=begin
         )
-        tell("drawing")
-        written = found.write(folder)
-    for sentence in found.warnings:
+        begin("drawing")
+        written = simulation.write(folder)
+    for sentence in simulation.warnings:
         talk.warn(sentence)
-    if said["json"]:
-        click.echo(exposures.as_json(found.as_dict(), written))
-    elif not said["quiet"]:
-        summary(found, written)
-    if not found.within_tolerance:
-        click.echo(f"laserpath: {exposures.tolerance_missed(found)}", err=True)
+    if given["json"]:
+        click.echo(exposures.as_json(simulation.as_dict(), written))
+    elif not given["quiet"]:
+        summary(simulation, written)
+    if not simulation.within_tolerance:
+        click.echo(f"laserpath: {exposures.tolerance_missed(simulation)}", err=True)
         context.exit(TOLERANCE_MISSED)
 
 
-def summary(found: Simulation, written: Iterable[Path]) -> None:
+def summary(simulation: Simulation, written: Iterable[Path]) -> None:
     """Print the table of figures and the files written."""
     from rich.console import Console
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.rows import means_explained
-    from laserpath.simulation.labels import LABELS, cell
+    from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
     from laserpath.simulation.page import another_power, what_it_is
 
-    fwhm, content = optics.fwhm(found.process.spot), found.as_dict()
-    caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if found.design else None
+    fwhm, content = optics.fwhm(simulation.process.spot), simulation.as_dict()
+    caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if simulation.design else None
     table = Table(caption=caption, caption_justify="left")
     table.add_column()
     for heading in ("as commanded", "as executed"):
         table.add_column(heading, justify="right")
-    for key in (key for key in LABELS if key in content["executed"]):
-        table.add_row(LABELS[key], *(cell(key, content[how], fwhm) for how in ("commanded", "executed")))
+    for key in (key for key in keys_of(Shown.SIMULATION) if key in content["executed"]):
+        table.add_row(ROWS[key].name, *(cell(key, content[how], fwhm) for how in ("commanded", "executed")))
     console = Console(highlight=False, markup=False)
-    console.print(f"{found.name}: {what_it_is(found)}", soft_wrap=True)
+    console.print(f"{simulation.name}: {what_it_is(simulation)}", soft_wrap=True)
     console.print(table)
     for name, why in means_explained((f"As {how}", content[how]) for how in ("commanded", "executed")):
         console.print(f"{name}: {why}", soft_wrap=True)
-    if found.best:
-        console.print(f"Another power? {another_power(found)}", soft_wrap=True)
+    if simulation.best:
+        console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)

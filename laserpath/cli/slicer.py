@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,31 +19,18 @@ from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.options import DESIGN, PLAN, PROCESS
 from laserpath.config import project, request
+from laserpath.config.options import setting
 
 if TYPE_CHECKING:
     from laserpath import Progress
     from laserpath.cli.progress import Meter
-    from laserpath.plugins.slicer import Relaid
+    from laserpath.plugins.slicer import Relaid, Stack
     from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
 """Environment variable with options of `laserpath-slicer`; options on its command line come after them."""
 
-_IDLE = (
-    "layer",
-    "cell",
-    "unit",
-    "line_width",
-    "pixel",
-    "threshold",
-    "grey",
-    "mirror",
-    "rotate",
-    "scale",
-    "size",
-    "negative",
-    "repeat",
-)
+_IDLE = {option.name for option in setting("Reading", "Arrangement")}
 """Options of drawings, without effect on a sliced file; a project may hold them for its drawings."""
 
 _PLACE: Options = {
@@ -92,27 +79,31 @@ the beam."""
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @options(PROCESS, PLAN, _PLACE, _LAYERS)
 @click.pass_context
-def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
+def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     """Replace FILE, a slicer's G-code, with a program for the laser.
 
     The outer walls of each layer are its design. Identical layers are planned once.
     """
-    # No part of a stack is worth having: one Ctrl-C stops, at once.
+    from laserpath.plugins.slicer import stack_of
+
+    # A part of a stack is of no use, so one Ctrl-C stops at once.
     with Interrupts() as interrupts:
         text = _read(file)
-        process, settings = _asked(said)
-        talk = show.Talk(quiet=said["quiet"])
-        with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
-            done = _relaid(file, text, process, settings, said["settle"], talk, meter, interrupts)
+        process, settings = _inputs(given)
+        talk = show.Talk(quiet=given["quiet"])
+        with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
+            with progress.reading(file.name, meter, hidden=given["quiet"]):
+                stack = stack_of(text, process, settings, name=_name(file))
+            done = _replanned(stack, given["settle"], talk, meter, interrupts.check)
         from laserpath.base.files import write_all
 
         interrupts.check()
         write_all({file: done.program})
     for sentence in done.warnings:
         click.echo(f"laserpath: warning: {sentence}", err=True)
-    if said["json"]:
+    if given["json"]:
         click.echo(_as_json(file, done))
-    elif not said["quiet"]:
+    elif not given["quiet"]:
         click.echo(f"{_layers(done.layers)}, {done.planned} of them planned: {file}")
     if done.missed:
         places = ", ".join(f"{z:g}" for z in done.missed[:5])
@@ -120,43 +111,33 @@ def slicer(context: click.Context, /, file: Path, **said: Any) -> None:
         context.exit(TOLERANCE_MISSED)
 
 
-def _asked(said: Mapping[str, Any]) -> tuple[Process, Settings]:
-    """Process and settings from the options, with those not given from the project file."""
+def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:
+    """Process and settings of the options; the project file gives those that are missing."""
     from laserpath import optics
 
-    given = {name: value for name, value in said.items() if value is not None}
-    asked = request.over(project.load(said["project"]).said, given) if said["project"] else given
-    process = request.process_of(asked)
-    for name in (name for name in asked if name in _IDLE and asked[name]):
+    chosen = {name: value for name, value in given.items() if value is not None}
+    values = request.over(project.load(given["project"]).values, chosen) if given["project"] else chosen
+    process = request.process_of(values)
+    for name in (name for name in values if name in _IDLE and values[name]):
         click.echo(f"laserpath: warning: {name} of the project is ignored here", err=True)
-    return process, request.settings_of(asked, optics.fwhm(process.spot))
+    return process, request.settings_of(values, optics.fwhm(process.spot))
 
 
-def _relaid(
-    file: Path,
-    text: str,
-    process: Process,
-    settings: Settings,
-    settle: float,
-    talk: show.Talk,
-    meter: Meter,
-    interrupts: Interrupts,
+def _replanned(
+    stack: Stack, settle: float, talk: show.Talk, meter: Meter, check: Callable[[], None]
 ) -> Relaid:
-    """Find the layers, print the forecast, and plan them."""
-    from laserpath.plugins.slicer import forecast_stack, plan_stack, stack_of, together
+    """Print the forecast of the layers, and plan them. check: raises if the user has interrupted."""
+    from laserpath.plugins.slicer import forecast_stack, plan_stack, together
 
-    with progress.reading(file.name, meter, hidden=talk.quiet):
-        stack = stack_of(text, process, settings, name=_name(file))
-        each = forecast_stack(stack)
+    each = forecast_stack(stack)
     alike = "" if len(each) == len(stack.layers) else f", of which {len(each)} differ"
     talk.tell(f"{_layers(len(stack.layers))}{alike}")
     progress.tell_expected(together(stack, each, settle), talk)
-    meter.expect(*each, attempts=progress.attempts(settings))
-
-    interrupts.check()
+    meter.expect(*each, attempts=progress.attempts(stack.settings))
+    check()
 
     def listen(number: int, of: int, now: Progress) -> None:
-        interrupts.check()
+        check()
         meter.layer(number)
         meter(now)
 

@@ -15,9 +15,9 @@ import vpype_cli
 
 from laserpath.base.errors import InputError
 from laserpath.cli import progress, show
-from laserpath.cli.grouped import GroupedCommand, Options, Said, options
+from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
-from laserpath.config import request
+from laserpath.config import request, values
 
 if TYPE_CHECKING:
     from laserpath.types import Design
@@ -30,7 +30,7 @@ _LINES: Options = {
             "help": "Layers to plan  [all]",
         },
         "--stroke": {
-            "type": Said("spot_fwhm"),
+            "type": Parsed(values.spot_fwhm, "spot_fwhm"),
             "metavar": "LENGTH",
             "help": "Line width: 0.2mm, 150um  [the layer's pen width, or the spot's FWHM]",
         },
@@ -59,7 +59,7 @@ class _BadInput(click.ClickException):
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @options(OUTPUT, _FRAME, PROCESS, _LINES, _PLACE, PLAN)
 @vpype_cli.global_processor
-def laserpath(document: vpype.Document, **said: Any) -> vpype.Document:
+def laserpath(document: vpype.Document, **given: Any) -> vpype.Document:
     """Plan a toolpath that cures the line work in resin, and write G-code, a drawing and a report.
 
     The line work is passed on unchanged to the commands that follow.
@@ -67,7 +67,7 @@ def laserpath(document: vpype.Document, **said: Any) -> vpype.Document:
     import gcode
 
     try:
-        _plan(document, said)
+        _plan(document, given)
     except (InputError, gcode.GcodeError) as error:
         raise _BadInput(" ".join(str(error).split())) from error
     return document
@@ -76,46 +76,46 @@ def laserpath(document: vpype.Document, **said: Any) -> vpype.Document:
 laserpath.help_group = "Output"  # type: ignore[attr-defined]  # under which vpype's own help lists it
 
 
-def _plan(document: vpype.Document, said: dict[str, Any]) -> None:
+def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     from laserpath import optics, plan
     from laserpath.base.files import check_folder
 
-    folder = Path(said["output"])
+    folder = Path(given["output"])
     check_folder(folder)
-    process = request.process_of(said)
+    process = request.process_of(given)
     fwhm = optics.fwhm(process.spot)
-    settings = request.settings_of(said, fwhm)
-    drawn = _design(document, said, fwhm)
-    talk = show.Talk(quiet=said["quiet"], verbose=said["verbose"])
+    settings = request.settings_of(given, fwhm)
+    drawn = _design(document, given, fwhm)
+    talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     talk.tell(show.in_short(drawn))
     for note in show.placing(drawn, process, settings):
         talk.tell(note)
-    with progress.meter(settings.iterations, hidden=said["quiet"]) as meter:
+    with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
         progress.expect(drawn, process, settings, talk, meter)
         planned = plan(drawn, process, settings, progress=meter)
-        written = planned.write(folder, frame=said["frame"])
-    warnings = tuple(show.warnings(planned, frame=said["frame"]))
+        written = planned.write(folder, frame=given["frame"])
+    warnings = tuple(show.warnings(planned, frame=given["frame"]))
     for sentence in warnings:
         talk.warn(sentence)
-    if said["json"]:
+    if given["json"]:
         click.echo(show.as_json(planned, written, warnings))
-    elif not said["quiet"]:
+    elif not given["quiet"]:
         show.summary(planned, written)
     if not planned.within_tolerance:
         talk.warn(show.tolerance_missed(planned))
 
 
-def _design(document: vpype.Document, said: dict[str, Any], fwhm: float) -> Design:
+def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Design:
     """The line work of the document as a design."""
     from laserpath.design import FLATTEN_FWHM
-    from laserpath.plugins.linework import PX, Layer, design
+    from laserpath.plugins.linework import PX, PenLayer, design
 
     layers = []
-    for number in vpype_cli.multiple_to_layer_ids(said["layer"], document):
+    for number in vpype_cli.multiple_to_layer_ids(given["layer"], document):
         collection = document.layers[number]
         own = collection.property(vpype.METADATA_FIELD_PEN_WIDTH)
-        pen = said["stroke"] or (None if said["fill"] else PX * own if own else fwhm)
-        layers.append(Layer([line.copy() for line in collection], pen, said["fill"]))
+        pen = given["stroke"] or (None if given["fill"] else PX * own if own else fwhm)
+        layers.append(PenLayer([line.copy() for line in collection], pen, given["fill"]))
     size = document.page_size
     page = (float(size[0]), float(size[1])) if size and math.prod(size) > 0 else None
     source = document.property(vpype.METADATA_FIELD_SOURCE)

@@ -5,7 +5,7 @@
     quality = "fine"
     max_epe = "10um"
 
-Its keys are the names of `request.KEYS`, which are those of the command line's options.
+Its keys are the names of `options.OPTIONS`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import quoted
-from laserpath.config import request
-from laserpath.config.profiles import hint
+from laserpath.config import options, values
 
 if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
@@ -33,11 +33,11 @@ _TABLES = ("machine", "resin", "spot")
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What a project file says. path: its own.  design: the file to plan.  said: for `request`."""
+    """A project file. path: its own.  design: the file to plan.  values: of options, for `request`."""
 
     path: Path
     design: Path | None
-    said: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 def beside(design: str | Path | None) -> Project | None:
@@ -50,24 +50,23 @@ def load(path: str | Path) -> Project:
     """Read a project file; every wrong key or value is named."""
     path = Path(path)
     owner = f"project {str(path)!r}"
-    said = _table(path, owner)
-    values: dict[str, Any] = {}
-    design = said.pop("design", None)
+    table = _table(path, owner)
+    design = table.pop("design", None)
     if design is not None and (not isinstance(design, str) or not design):
         raise InputError(f"{owner}: design is {design!r}, but must be a file name in quotes")
-    for key, value in said.items():
-        name = key.replace("-", "_")
-        if name not in request.KEYS:
-            known = ("design", *request.KEYS)
-            raise InputError(
-                f"{owner}: key {key!r} is unknown{hint(name, known) or '; known: ' + ', '.join(known)}"
-            )
+    known, given = options.by_name(), {}
+    for key, value in table.items():
+        option = known.get(key.replace("-", "_"))
+        if option is None:
+            every = ("design", *known)
+            near = did_you_mean(key.replace("-", "_"), every) or f"; known: {', '.join(every)}"
+            raise InputError(f"{owner}: key {key!r} is unknown{near}")
         try:
-            read = request.KEYS[name](value)
-            values[name] = _beside(path, read) if name in _TABLES else read
+            parsed = option.parse(value)
+            given[option.name] = _beside(path, parsed) if option.parse is values.profile else parsed
         except InputError as error:
             raise InputError(f"{owner}: {key}: {error}") from None
-    return Project(path, path.parent / design if design else None, values)
+    return Project(path, path.parent / design if design else None, given)
 
 
 def _table(path: Path, owner: str) -> dict[str, Any]:
@@ -166,17 +165,19 @@ def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str
 
 
 def _settings(settings: Settings) -> Iterator[str]:
-    """What is not as it is by default, by the names of `request.KEYS`."""
-    usual = type(settings)()
+    """The options of settings that differ from their defaults."""
+    default = type(settings)()
+    by_field = {option.field: option for option in options.setting("Settings")}
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        if value == getattr(usual, field.name):
+        value, option = getattr(settings, field.name), by_field[field.name]
+        if value == getattr(default, field.name):
             continue
-        if field.name in ("pitch_fwhm", "max_epe_fwhm"):
-            yield f'{field.name.removesuffix("_fwhm")} = "{value:.12g}fwhm"'
+        if isinstance(option.parse, values.Quantity) and option.parse.relative:
+            written = f'"{value:.12g}fwhm"'
         elif isinstance(value, str):
-            yield f'{field.name} = "{value}"'
+            written = quoted(value)
         elif isinstance(value, tuple):
-            yield f"{field.name} = [{', '.join(f'{part:.12g}' for part in value)}]"
+            written = f"[{', '.join(f'{part:.12g}' for part in value)}]"
         else:
-            yield f"{field.name} = {value:.12g}"
+            written = f"{value:.12g}"
+        yield f"{option.name} = {written}"

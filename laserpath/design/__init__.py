@@ -1,8 +1,8 @@
-"""Files that say what shall be solid → `Design` (mm, y up). One reader a format.
+"""Design files → `Design` (mm, y up): what shall be solid. One reader per format.
 
     load("board.gbr", tolerance=0.002, arrangement=Arrangement(rotate=90, size=(20, None)))
 
-Readers are imported on first use. They get bytes, and open nothing that a design names.
+Readers are imported on first use. They take bytes, and open no other file that a design refers to.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ __all__ = [
 ]
 
 Reader = Callable[[bytes, str, Reading], Design]
-"""From a file's content, the name of its design, and how to read it."""
+"""(content, name of the design, reading) → design."""
 
 _FINE = 0.1
-_SAME, _AGAIN = 1e-3, 6
-"""How far off a line's width may be, and how often a file is read for it: it is part of what is sized."""
+"""Enlargement from which on a design that shrinks is not read again with a coarser tolerance."""
+_SAME, _TRIES = 1e-3, 6
+"""Relative error of a line's width, and most readings to reach it: the width is part of what is sized."""
 
 
 def suffixes() -> tuple[str, ...]:
-    """The usual endings of the files that can be read; what counts is their content."""
+    """The usual endings of the files that can be read; the format is detected from the content."""
     return tuple(formats.SUFFIXES)
 
 
@@ -55,9 +56,9 @@ def load(
     reading: Reading | None = None,
     arrangement: Arrangement | None = None,
 ) -> Design:
-    """Read the design in a file, and arrange it; its content says the format.
+    """Read a design file and arrange the design; the format is detected from the content.
 
-    tolerance: of flattened curves, mm, as arranged; it stands for that of `reading`, which says what counts.
+    tolerance: of flattened curves, mm, after arranging; it replaces that of `reading`.
     """
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
     raw, which = content(path), ""
@@ -66,9 +67,9 @@ def load(
         which = _which(path, format_)
         check_heeded(format_, reading)
         if arrangement and arrangement.size and is_image(format_) and reading.pixel is None:
-            reading = replace(reading, pixel=1.0)  # however large: it will have the size that is wanted
+            reading = replace(reading, pixel=1.0)  # any pixel will do: the design is scaled to its size
         name = _name(path, format_)
-        design = _read(lambda said: reader(data, name, said), reading, format_, arrangement)
+        design = _read(lambda reading: reader(data, name, reading), reading, format_, arrangement)
         design = replace(
             design,
             source=(f"from {path.name}{which}", *design.source),
@@ -83,15 +84,15 @@ def load(
 def _read(
     read: Callable[[Reading], Design], reading: Reading, format_: str, arrangement: Arrangement | None
 ) -> Design:
-    """The design, which will have its tolerance and the width of its lines when it is arranged.
+    """The design, read such that the tolerance and the width of lines hold after it is arranged.
 
-    Curves are to be as fine as they were asked for after they have grown, and no finer by far.
+    A design that grows is read again with a finer tolerance, one that shrinks a lot with a coarser one.
     """
     design, grown = read(reading), 1.0
     if arrangement is None:
         return design
-    has_lines = "line_width" in _HEEDED.get(formats.MODULES.get(format_, ""), ())
-    for _ in range(_AGAIN):
+    has_lines = _heeds(format_, "line_width")
+    for _ in range(_TRIES):
         larger = enlargement(design, arrangement)
         if abs(larger / grown - 1) <= _SAME or (grown == 1 and _FINE < larger <= 1 and not has_lines):
             break
@@ -101,64 +102,61 @@ def _read(
     return design
 
 
-_HEEDED = {
-    "svg": {"layers", "unit"},
-    "dxf": {"layers", "unit", "line_width"},
-    "gds": {"layers", "cell"},
-    "gerber": {"unit"},
-    "image": {"pixel", "threshold", "grey"},
-    "vector": {"layers", "unit", "line_width"},
-}
-"""Module → what of a `Reading` it heeds."""
-
-
 def check_heeded(format_: str, reading: Reading) -> None:
-    """Refuse what says nothing about a file of that format: it would be dropped without a word."""
-    heeded = _HEEDED.get(formats.MODULES.get(format_, ""))
-    said = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
-    idle = [name for name in said if heeded is not None and name not in heeded and name != "tolerance"]
+    """Refuse an option that does not apply to that format, as it would be ignored in silence.
+
+    Formats of plugins are not checked.
+    """
+    known = formats.FORMATS.get(format_)
+    given = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
+    idle = [name for name in given if known and name not in known.heeds and name != "tolerance"]
     if idle:
         option = idle[0].removesuffix("s").replace("_", "-")
         raise InputError(f"--{option} says nothing about {format_} files")
 
 
+def _heeds(format_: str, name: str) -> bool:
+    """Whether that field of `Reading` applies to a format; False for plugins' formats."""
+    return format_ in formats.FORMATS and name in formats.FORMATS[format_].heeds
+
+
 def is_image(format_: str) -> bool:
     """Whether files of that format are made of pixels."""
-    return formats.MODULES.get(format_) == "image"
+    return _heeds(format_, "pixel")
 
 
 def opened(raw: bytes, suffix: str) -> tuple[bytes, str]:
-    """(content as its reader takes it, format) of a file's bytes."""
+    """(content as its reader takes it, name of the format) of a file's bytes."""
     data = unpacked(raw)
-    format_ = formats.found(data, suffix)
+    format_ = formats.detect(data, suffix)
     return formats.readable(data, format_), format_
 
 
 def _opened(raw: bytes, suffix: str) -> tuple[bytes, str, Reader]:
-    """(content, format, reader); of a plugin's file the format is its suffix."""
+    """(content, format, reader); for a plugin, the format is the suffix."""
     ours = [known.removeprefix(".") for known in formats.SUFFIXES]
     plugin = entry_points.find(entry_points.DESIGNS, suffix.lower().removeprefix("."), ours)
     if plugin:
         return raw, suffix, lambda data, name, reading: plugin.make(Design, data, name, reading)
     data, format_ = opened(raw, suffix)
-    read: Reader = import_module(f"{__name__}.{formats.MODULES[format_]}").read
+    read: Reader = import_module(f"{__name__}.{formats.FORMATS[format_].module}").read
     return data, format_, read
 
 
 def _name(path: Path, format_: str) -> str:
-    """What the design is called, and the files that are made of it.
+    """The name of the design, and of the files that are written for it.
 
-    The layers of a board often differ by their suffixes alone: what is made of board.cmp must not replace
-    what was made of board.sol.
+    The layers of a board often differ by their suffixes alone: the output for board.cmp must not replace
+    that for board.sol.
     """
     layer = format_ == "Gerber" and path.suffix.lower() not in ("", ".gbr", ".ger", ".gerber")
     return path.name if layer else path.stem
 
 
 def _which(path: Path, format_: str) -> str:
-    """What a file is, where its suffix promises something else."""
+    """The format of a file in words, if its suffix suggests another."""
     promised = formats.SUFFIXES.get(path.suffix.lower())
-    return f", which is {format_}" if format_ in formats.MODULES and format_ != promised else ""
+    return f", which is {format_}" if format_ in formats.FORMATS and format_ != promised else ""
 
 
 def content(path: Path) -> bytes:

@@ -1,7 +1,7 @@
-"""A design turned, mirrored, sized and repeated before it is placed on the machine, in this order:
+"""Mirroring, rotating, scaling and repeating a design before it is placed on the machine.
 
-mirror → rotate → scale or size → negative → repeat. All about the origin; the page goes along, as the box
-around it. `placement` moves the result to the work zero.
+The order is mirror → rotate → scale or size → negative → repeat, all about the origin. The page is
+transformed too, to the box around the result. `machine.placement` moves the result to the work zero.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from laserpath.types import Design, Point
 
 _MOST_COPIES = 10_000
 _MOST_VERTICES = 5_000_000
-"""Of all copies: about 0.5 GiB, and some seconds to find where they touch."""
+"""Vertices of all copies together: they take about 0.5 GiB, and some seconds to find which copies touch."""
 
 _TIDIED = 200_000
-"""Vertices up to which copies that touch are put on the grid once more; it takes 15 µs a vertex."""
+"""Vertices up to which touching copies are tidied after their union; tidying takes 15 µs a vertex."""
 
 _LEAST, _MOST = 1e-6, 1e6
-"""Of a scale, and of sizes and pitches in mm: outside of it the numbers lose what is drawn."""
+"""Range of a scale, and of sizes and pitches in mm; beyond it coordinates lose their precision."""
 
 Box = tuple[float, float, float, float]
 
 Map = tuple[float, float, float, float, float, float]
-"""(a, b, d, e, x, y): x' = a x + b y + x, y' = d x + e y + y, as Shapely has it."""
+"""Shapely's affine map (a, b, d, e, tx, ty): x' = a x + b y + tx, y' = d x + e y + ty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Copies in columns × rows. pitch: (x, y) mm from one to the next."""
+    """Copies in columns × rows. pitch: (x, y) mm from one copy to the next."""
 
     columns: int
     rows: int
@@ -56,11 +56,11 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """What is done to a design. Angles are in degrees, counter-clockwise.
+    """How a design is mirrored, rotated, scaled and repeated. Angles in degrees, counter-clockwise.
 
     mirror: '', 'x' (left becomes right), 'y' (top becomes bottom) or 'xy'.  scale: factor of all lengths.
-    size: (width, height) in mm of what is drawn, instead of a scale; None leaves one of them to the other.
-    negative: what is not drawn on the page counts as drawn.
+    size: (width, height) of the drawing in mm, instead of a scale; one that is None follows from the other.
+    negative: the empty part of the page becomes solid, and the drawing empty.
     """
 
     mirror: str = ""
@@ -83,7 +83,7 @@ class Arrangement:
             raise InputError(f"size is {self.size} mm, but must be {_LEAST:g} to {_MOST:g} mm")
 
     def in_words(self) -> Iterator[str]:
-        """A phrase for each thing that is done."""
+        """A phrase for each step."""
         if self.mirror:
             yield f"mirrored in {' and '.join(self.mirror)}"
         if self.rotate:
@@ -99,7 +99,7 @@ class Arrangement:
             yield f"repeated {self.repeat.columns}x{self.repeat.rows} every {x:g} x {y:g} mm"
 
     def recipe(self) -> Iterator[str]:
-        """The lines of a project file that say the same."""
+        """The same as lines of a project file."""
         if self.mirror:
             yield f'mirror = "{self.mirror}"'
         if self.rotate:
@@ -116,7 +116,7 @@ class Arrangement:
 
 
 def arrange(design: Design, arrangement: Arrangement) -> Design:
-    """The design with all of that done to it, and told of in its `source`."""
+    """The arranged design; its `source` names each step."""
     area, page = design.area, design.page
     for matrix in _matrices(arrangement, design):
         area = affinity.affine_transform(area, matrix)
@@ -137,7 +137,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
 
 
 def enlargement(design: Design, arrangement: Arrangement) -> float:
-    """The factor by which lengths grow, the larger one of x and y."""
+    """The factor by which lengths grow, the larger of x and y."""
     return max(_growth(arrangement, design))
 
 
@@ -159,13 +159,13 @@ def _flip(arrangement: Arrangement) -> Map:
 
 def _turn(arrangement: Arrangement) -> Map:
     angle = np.radians(arrangement.rotate)
-    # Right angles come out exactly.
+    # Rounded, so that right angles are exact.
     c, s = (round(float(f(angle)), 15) for f in (np.cos, np.sin))
     return (c, -s, s, c, 0, 0)
 
 
 def _growth(arrangement: Arrangement, design: Design) -> Point:
-    """How much longer x and y become."""
+    """The factors by which x and y grow."""
     if arrangement.size is None:
         return arrangement.scale, arrangement.scale
     turned = affinity.affine_transform(design.area, _flip(arrangement))
@@ -174,8 +174,8 @@ def _growth(arrangement: Arrangement, design: Design) -> Point:
 
 
 def _factors(size: tuple[float | None, float | None], now: Point) -> Point:
-    """How much wider and higher; with one of both given, both alike."""
-    x, y = (None if want is None else want / have for want, have in zip(size, now, strict=True))
+    """The factors of width and height; if only one size is given, its factor holds for both."""
+    x, y = (None if new is None else new / old for new, old in zip(size, now, strict=True))
     return float(x or y or 1), float(y or x or 1)
 
 
@@ -201,7 +201,7 @@ def _rest(area: shapely.Geometry, page: Box, name: str) -> shapely.MultiPolygon:
 def _repeated(
     area: shapely.MultiPolygon, page: Box | None, repeat: Repeat
 ) -> tuple[shapely.MultiPolygon, Box | None]:
-    """Copies side by side; what touches is joined."""
+    """Copies side by side; those that touch are joined."""
     n, vertices = repeat.columns * repeat.rows, int(shapely.get_num_coordinates(area))
     if n * vertices > _MOST_VERTICES:
         raise InputError(
@@ -223,8 +223,8 @@ def _repeated(
 def _joined(copies: NDArray[np.object_]) -> shapely.MultiPolygon:
     """Copies that overlap or share edges, as one area.
 
-    On the grid, edges that are shared up to rounding are the same, so that no slit is left between them. Only
-    where a corner meets an edge may there be one, which `tidy` closes.
+    On the grid, edges that agree up to rounding are identical, so that no slit is left between them. Only
+    where a corner meets an edge can a slit remain, which `tidy` closes.
     """
     per_mm = round(1 / GRID)
     shapely.set_coordinates(copies, np.round(shapely.get_coordinates(copies) * per_mm) / per_mm)

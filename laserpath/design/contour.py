@@ -17,11 +17,11 @@ from scipy import sparse
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.types import Design, Grid
 
-SAMPLE_FWHM = 0.25
-CORNER_FWHM = 0.75
-CORNER_DEGREES = 30.0
+SAMPLE_FWHM = 0.25  # distance between samples
+CORNER_FWHM = 0.75  # distance along the contour within which a sample is near a corner
+CORNER_DEGREES = 30.0  # turn from which a vertex is a corner
 
-_REACH = 5
+_REACH = 5  # pixels to either side in the spline's prefilter; the cut-off error falls as 0.27^reach
 
 
 @dataclass(frozen=True, slots=True)

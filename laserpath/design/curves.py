@@ -1,6 +1,6 @@
 """Cubic Bézier curves → polylines within a stated distance.
 
-Everything drawn is a chain of cubics B(t) = Σ bᵢ(t) Pᵢ: lines and quadratics exactly, elliptic
+Every curve is a chain of cubics B(t) = Σ bᵢ(t) Pᵢ: lines and quadratics exactly, elliptic
 arcs in pieces of at most 22.5°, whose largest radial error is 7e-8 of the radius. Cubics are
 affine-invariant, so they can be transformed before they are flattened.
 
@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 
 from laserpath.base.arrays import Bools, Floats
 
-ARC_STEP = np.pi / 8
-ROUNDS = 24  # halvings at most: 2²⁴ pieces a curve
+ARC_STEP = np.pi / 8  # largest angle of one cubic of an arc, radians
+ROUNDS = 24  # most halvings: 2²⁴ pieces per curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Subpath:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Cubics to be flattened. tolerance: largest distance.
+    """Cubics to be flattened. tolerance: largest distance from the curve.
 
-    turn: a piece is also halved until its end tangents differ by less (radians), for strokes,
-    whose edges lie off the curve.
+    turn: pieces are also halved until their end tangents differ by less (radians). Strokes need
+    this, since their edges lie off the curve.
     """
 
     cubics: Floats
@@ -48,7 +48,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """points: (n, 2) vertices.  joint: (n,) whether a cubic ends there, not just a piece of one."""
+    """points: (n, 2) vertices.  joint: (n,) whether a vertex is the end of a cubic, not of a piece of one."""
 
     points: Floats
     joint: Bools
@@ -80,7 +80,7 @@ def flatten(cubics: Floats, tolerance: float) -> Floats:
 
 
 def polylines(chains: Sequence[Chain]) -> list[Polyline]:
-    """Each chain flattened; many at once, because one takes little longer than a thousand."""
+    """Each chain flattened. Flatten many at once: a thousand take little longer than one."""
     if not chains:
         return []
     sizes = np.array([len(c.cubics) for c in chains])
@@ -98,7 +98,7 @@ def polylines(chains: Sequence[Chain]) -> list[Polyline]:
 
 
 def _pieces(cubics: Floats, tolerance: Floats, turn: Floats) -> tuple[Floats, Floats]:
-    """(m,) where each flat piece begins, cubic k holding the keys k to k+1; (m, 2) where it ends."""
+    """(m,) where each flat piece begins, counted in cubics (cubic k spans k to k+1); (m, 2) its end point."""
     key = np.arange(len(cubics), dtype=np.float64)
     width = 1.0
     keys, ends = [], []
@@ -140,7 +140,7 @@ def _is_flat(c: Floats, tolerance: Floats) -> Bools:
 
 
 def _is_straight(c: Floats, turn: Floats, tolerance: Floats) -> Bools:
-    """(n,) whether the end tangents differ by at most `turn`; pieces far below the tolerance are."""
+    """(n,) whether the end tangents differ by at most `turn`; pieces far below the tolerance always pass."""
     if not np.isfinite(turn).any():
         return np.ones(len(c), dtype=bool)
     chord = c[:, 3] - c[:, 0]

@@ -1,6 +1,6 @@
-"""Files that are no design, or none that is read: what they look like, and what to save them as.
+"""Files of formats that are not read: what they are, and what to save them as.
 
-Known by their first bytes, whatever they are called; where those say nothing, by their suffix.
+They are recognised by their first bytes; where those are not conclusive, by their suffix.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WEB = "it is the page about the file; download the file itself"
 _LAYOUT = "save it as GDSII or OASIS"
 
 Look = tuple[str, str]
-"""What a file looks like, and what to do."""
+"""(what the file is, what to do instead)"""
 
 _MAGIC: tuple[tuple[bytes, Look], ...] = (
     (rb"\xff\xd8\xff", ("JPEG", _PICTURE)),
@@ -66,7 +66,7 @@ _ROOTS: dict[str, Look] = {
     "visiodocument": ("a Visio drawing", _DRAWING),
     "document": ("an office document", _DRAWING),
 }
-"""First element of an XML file → what it is."""
+"""Root element of an XML file → its format."""
 
 _TEXTS: tuple[tuple[str, Look], ...] = (
     (r"\((?:kicad_pcb|footprint|module)\b", ("a KiCad board", _BOARD)),
@@ -90,7 +90,7 @@ _TEXT_PATTERNS = tuple((re.compile(pattern, re.DOTALL | re.MULTILINE), look) for
 _GCODE = re.compile(
     r"^\s*(?:N\d+\s*)?(?:G0*(?:[0123]|17|2[01]|90|91)|M0*[345])(?![\d.])[^*\n]*$", re.MULTILINE
 )
-_LINES_OF_GCODE = 3
+_LINES_OF_GCODE = 3  # lines that look like G-code from which on a text counts as such
 
 _IN_ZIP: tuple[tuple[str, Look], ...] = (
     ("3D/", ("a 3MF model", _MODEL)),
@@ -100,7 +100,7 @@ _IN_ZIP: tuple[tuple[str, Look], ...] = (
     ("Document.xml", ("a FreeCAD document", _CAD)),
     ("maindata.xml", ("a Krita image", _PICTURE)),
 )
-"""Beginning of a name in a ZIP archive → what it is."""
+"""Beginning of the name of a ZIP archive's member → the format of the archive."""
 
 _NAMED: tuple[tuple[str, str, str], ...] = (
     (".jpg .jpeg .jfif", "JPEG", _PICTURE),
@@ -124,21 +124,21 @@ _NAMED: tuple[tuple[str, str, str], ...] = (
 _SUFFIXES: dict[str, Look] = {
     suffix: (what, mend) for suffixes, what, mend in _NAMED for suffix in suffixes.split()
 }
-"""Suffix → what it promises."""
+"""Suffix → the format that usually has it."""
 
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STL_HEADER, _STL_FACET = 84, 50
-"""Bytes of a binary STL: its header with the number of facets, and each facet."""
+"""Bytes of a binary STL: the header with the number of facets, and one facet."""
 
 
 def by_content(data: bytes, suffix: str) -> str | None:
-    """A sentence about a file that is known and not read; None: it is not known."""
+    """The refusal of a file that is recognised but not supported; None: it is not recognised."""
     look = _binary(data, suffix) or _text(head(data))
     return look and _sentence(f"the file looks like {look[0]}", look[1])
 
 
 def by_suffix(suffix: str) -> str | None:
-    """The same of a file of which only the suffix, in small letters, says what it is."""
+    """The same by the suffix alone, in lower case."""
     look = _SUFFIXES.get(suffix)
     return look and _sentence(f"the file ends in {suffix!r}, as {look[0]} does", look[1])
 
@@ -148,7 +148,7 @@ def _sentence(what: str, mend: str) -> str:
 
 
 def _binary(data: bytes, suffix: str) -> Look | None:
-    """By magic bytes, by what a container holds, or by the length that a model has."""
+    """By magic bytes, by the members of a container, or by the length of a binary STL."""
     for pattern, look in _MAGIC_PATTERNS:
         if pattern.match(data):
             return look
@@ -166,7 +166,7 @@ def _binary(data: bytes, suffix: str) -> Look | None:
 
 
 def _zipped(data: bytes) -> Look:
-    """What is in a ZIP archive."""
+    """By the members of a ZIP archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
@@ -179,7 +179,7 @@ def _zipped(data: bytes) -> Look:
 
 
 def _text(text: str) -> Look | None:
-    """By the first words of a text."""
+    """By the beginning of a text."""
     if text.startswith("<"):
         return _ROOTS.get(root(text))
     for pattern, look in _TEXT_PATTERNS:

@@ -1,7 +1,7 @@
-"""The format of a design file: what its content says, and its suffix only where the content does not.
+"""The formats that are read, one entry of `FORMATS` each, and which of them a file has.
 
-A suffix is a habit: Gerber files end in .gbr, .cmp, .sol, .GTL, .pho and a dozen more, and a DXF may be
-called drawing.txt. Each format has a beginning of its own:
+The content decides; the suffix counts only where the content shows nothing. Gerber files end in .gbr, .cmp,
+.sol, .GTL, .pho and a dozen more, and a DXF may be called drawing.txt. How each format begins:
 
 | format | it begins with, or holds near its beginning |
 | --- | --- |
@@ -17,55 +17,14 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from laserpath.base import entry_points
 from laserpath.base.errors import InputError
 from laserpath.design import foreign
 from laserpath.design.opening import head, plain, root
 
-MODULES = {
-    "SVG": "svg",
-    "DXF": "dxf",
-    "GDSII": "gds",
-    "OASIS": "gds",
-    "Gerber": "gerber",
-    "PNG": "image",
-    "TIFF": "image",
-    "GeoJSON": "vector",
-    "WKT": "vector",
-}
-"""Format → module of this room, each with a function `read`."""
-
-SUFFIXES = {
-    ".svg": "SVG",
-    ".svgz": "SVG",
-    ".dxf": "DXF",
-    ".gds": "GDSII",
-    ".gdsii": "GDSII",
-    ".oas": "OASIS",
-    ".oasis": "OASIS",
-    **dict.fromkeys(
-        (".gbr", ".ger", ".gtl", ".gbl", ".gts", ".gbs", ".gto", ".gbo", ".gko", ".gm1"), "Gerber"
-    ),
-    ".png": "PNG",
-    ".tif": "TIFF",
-    ".tiff": "TIFF",
-    ".geojson": "GeoJSON",
-    ".json": "GeoJSON",
-    ".wkt": "WKT",
-}
-"""Suffix → the format that it promises, where the content says nothing."""
-
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "PNG"),
-    (b"II*\0", "TIFF"),
-    (b"MM\0*", "TIFF"),
-    (b"II+\0", "TIFF"),
-    (b"MM\0+", "TIFF"),
-    (b"\0\x06\0\x02", "GDSII"),
-    (b"%SEMI-OASIS", "OASIS"),
-    (b"AutoCAD Binary DXF", "DXF"),
-)
 _DXF = re.compile(r"(?:999[ \t]*\r?\n[^\n]*\n\s*)*0[ \t]*\r?\n[ \t]*SECTION\s")
 _GERBER = re.compile(
     r"%\s*(?:FS[LTD]?[AI]?\w*X\d\d|MO(?:IN|MM)\*|ADD\d+\w|AM[^*%\s]+\*|LP[DC]\*|T[FAO]\.\w)"
@@ -82,13 +41,75 @@ _WKT = re.compile(
 )
 
 
-def found(data: bytes, suffix: str) -> str:
-    """The format of a file, a key of `MODULES`; raises for one that is not read, and says what to save."""
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format that can be read. module: in this package, with a function `read`.  suffixes: the usual ones.
+
+    heeds: the fields of `Reading` that apply to it.  magic: first bytes of its files, any of them.
+    is_text: whether a text, from its first letter on, is of this format; None for a binary format.
+    """
+
+    name: str
+    module: str
+    suffixes: tuple[str, ...]
+    heeds: frozenset[str]
+    magic: tuple[bytes, ...] = ()
+    is_text: Callable[[str], bool] | None = None
+
+
+def _is_svg(text: str) -> bool:
+    return text.startswith("<") and root(text) == "svg"
+
+
+def _is_dxf(text: str) -> bool:
+    return _DXF.match(text) is not None
+
+
+def _is_geojson(text: str) -> bool:
+    return text.startswith(("{", "[")) and _GEOJSON.search(text) is not None
+
+
+def _is_wkt(text: str) -> bool:
+    return _WKT.match(text) is not None
+
+
+def _is_gerber(text: str) -> bool:
+    """Its commands are searched for in the whole text, so other formats are ruled out first."""
+    return not (text.startswith(("<", "{", "[")) or _is_wkt(text)) and _GERBER.search(text) is not None
+
+
+_DRAWING = frozenset({"layers", "unit", "line_width"})
+_LAYOUT = frozenset({"layers", "cell"})
+_IMAGE = frozenset({"pixel", "threshold", "grey"})
+_BOARD = (".gbr", ".ger", ".gtl", ".gbl", ".gts", ".gbs", ".gto", ".gbo", ".gko", ".gm1")
+_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+FORMATS = {
+    one.name: one
+    for one in (
+        FileFormat("SVG", "svg", (".svg", ".svgz"), frozenset({"layers", "unit"}), is_text=_is_svg),
+        FileFormat("DXF", "dxf", (".dxf",), _DRAWING, (b"AutoCAD Binary DXF",), _is_dxf),
+        FileFormat("GDSII", "gds", (".gds", ".gdsii"), _LAYOUT, (b"\0\x06\0\x02",)),
+        FileFormat("OASIS", "gds", (".oas", ".oasis"), _LAYOUT, (b"%SEMI-OASIS",)),
+        FileFormat("Gerber", "gerber", _BOARD, frozenset({"unit"}), is_text=_is_gerber),
+        FileFormat("PNG", "image", (".png",), _IMAGE, (b"\x89PNG\r\n\x1a\n",)),
+        FileFormat("TIFF", "image", (".tif", ".tiff"), _IMAGE, _TIFF),
+        FileFormat("GeoJSON", "vector", (".geojson", ".json"), _DRAWING, is_text=_is_geojson),
+        FileFormat("WKT", "vector", (".wkt",), _DRAWING, is_text=_is_wkt),
+    )
+}
+"""Name → format. The first that recognises a file wins."""
+
+SUFFIXES = {suffix: one.name for one in FORMATS.values() for suffix in one.suffixes}
+"""Suffix → name of the format that is assumed where the content shows none."""
+
+
+def detect(data: bytes, suffix: str) -> str:
+    """The format of a file, a key of `FORMATS`; an unsupported file is refused with what to save instead."""
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError("the file is empty")
-    said = by_content(data)
-    if said:
-        return said
+    if known := by_content(data):
+        return known
     suffix = suffix.lower()
     if refused := foreign.by_content(data, suffix):
         raise InputError(refused)
@@ -98,32 +119,24 @@ def found(data: bytes, suffix: str) -> str:
 
 
 def by_content(data: bytes) -> str | None:
-    """The format that a file's first bytes show; None: none that is read."""
-    for magic, name in _MAGIC:
-        if data.startswith(magic):
-            return name
+    """The format that the beginning of a file shows; None: none that is read."""
+    for one in FORMATS.values():
+        if data.startswith(one.magic):
+            return one.name
     text = head(data)
-    if text.startswith("<"):
-        return "SVG" if root(text) == "svg" else None
-    if _DXF.match(text):
-        return "DXF"
-    if text.startswith(("{", "[")):
-        return "GeoJSON" if _GEOJSON.search(text) else None
-    if _WKT.match(text):
-        return "WKT"
-    return "Gerber" if _GERBER.search(text) else None
+    return next((one.name for one in FORMATS.values() if one.is_text and one.is_text(text)), None)
 
 
 def readable(data: bytes, name: str) -> bytes:
-    """The bytes as the reader of that format takes them: without what an editor put before them."""
-    if name in ("PNG", "TIFF", "GDSII", "OASIS") or not head(data):
+    """The bytes as the reader of that format takes them: text in UTF-8, from its first letter on."""
+    if FORMATS[name].is_text is None or not head(data):
         return data
     return plain(data, xml=name == "SVG")
 
 
 def _unknown(suffix: str) -> str:
-    """What can be read, for a file of which nothing is known."""
+    """The refusal of a file of which nothing is known, with the formats that are read."""
     plugins = (f"files that end in .{name}" for name in entry_points.found(entry_points.DESIGNS))
     ending = f"ends in {suffix!r}" if suffix else "has no ending"
-    known = ", ".join((*MODULES, *plugins))
+    known = ", ".join((*FORMATS, *plugins))
     return f"the file {ending}, and its content is of no format that can be read: {known}"

@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946, and what came before it) → polygons, lines and points."""
+"""GeoJSON (RFC 7946, and the specification of 2008) → polygons, lines and points."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from laserpath.base.errors import InputError
 from laserpath.design.names import unknown
-from laserpath.design.shapes import DEEPEST, Shapes, as_width, told
+from laserpath.design.shapes import DEEPEST, Shapes, as_width, json_kind
 
 _LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
 
 
 def gather(text: str, shapes: Shapes, layers: tuple[str, ...] = ()) -> None:
-    """Add to the shapes what a GeoJSON text holds. layers: values of the property "layer"; none: all."""
+    """Add the geometries of a GeoJSON text to the shapes. layers: values of the property "layer"; (): all."""
     try:
         root = json.loads(text, parse_constant=_not_finite)
     except json.JSONDecodeError as error:
@@ -30,7 +30,7 @@ def gather(text: str, shapes: Shapes, layers: tuple[str, ...] = ()) -> None:
     except ValueError as error:  # a whole number of thousands of digits
         raise InputError(f"the JSON holds what cannot be read: {str(error).partition(';')[0]}") from None
     if not isinstance(root, dict):
-        raise InputError(f"the file is not GeoJSON: it holds {told(root)}, not an object with a type")
+        raise InputError(f"the file is not GeoJSON: it holds {json_kind(root)}, not an object with a type")
     if root.get("crs") is not None:
         shapes.warn(
             "the file's reference system (crs) is not heeded: its coordinates are taken as plane lengths"
@@ -49,11 +49,11 @@ def _not_finite(word: str) -> float:
 def _geometries(
     root: dict[str, Any], layers: tuple[str, ...], seen: set[str]
 ) -> Iterator[tuple[str, float | None, Any]]:
-    """(what to call it, its width, geometry) of each geometry; `seen` takes the layers."""
+    """(its name in messages, width, geometry) of each geometry; layers are added to `seen`."""
     if root.get("type") == "FeatureCollection":
         features = root.get("features")
         if not isinstance(features, list):
-            raise InputError(f"the FeatureCollection's features are {told(features)}, not a list")
+            raise InputError(f"the FeatureCollection's features are {json_kind(features)}, not a list")
         numbered = [(f"feature {k}", feature) for k, feature in enumerate(features, 1)]
     else:
         numbered = [("the geometry", root)]
@@ -75,14 +75,14 @@ def _geometries(
 def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: int = 0) -> None:
     """Gather one geometry object."""
     if geometry is None:
-        return  # a feature without a place: RFC 7946, section 3.2
+        return  # a feature without a location: RFC 7946, section 3.2
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
-        raise InputError(f"{where} is {told(geometry)}, not an object with a type")
+        raise InputError(f"{where} is {json_kind(geometry)}, not an object with a type")
     kind = geometry["type"]
     if kind == "GeometryCollection":
         parts = geometry.get("geometries")
         if not isinstance(parts, list):
-            raise InputError(f"{where} is a GeometryCollection whose geometries are {told(parts)}")
+            raise InputError(f"{where} is a GeometryCollection whose geometries are {json_kind(parts)}")
         if depth > DEEPEST:
             raise InputError(f"{where} nests collections more than {DEEPEST} deep")
         for part in parts:
@@ -102,7 +102,7 @@ def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: 
 
 
 def _lines(kind: str, coordinates: Any, where: str) -> list[Any]:
-    """The lists of positions of a line or point; of what is empty none."""
+    """The lists of positions of lines or points, without empty ones."""
     if kind in ("Point", "LineString"):
         lines = [coordinates] if kind == "LineString" else [[coordinates]] if coordinates else []
     else:
@@ -112,7 +112,7 @@ def _lines(kind: str, coordinates: Any, where: str) -> list[Any]:
 
 
 def _add_rings(rings: list[Any], where: str, shapes: Shapes) -> None:
-    """One polygon; in the fast way, with the slow one only for what is wrong."""
+    """One polygon, converted fast; positions are checked one by one only after that has failed."""
     if not rings or rings == [[]]:
         return
     numbers = shapes.numbers
@@ -132,7 +132,7 @@ def _add_rings(rings: list[Any], where: str, shapes: Shapes) -> None:
         if (closing := numbers[-2:]) != numbers[before : before + 2]:
             numbers += numbers[before : before + 2]
         elif len(ring) == 3:
-            numbers += closing  # a line there and back: no area, and yet a ring
+            numbers += closing  # a line there and back is a ring without area
         shapes.vertices.append((len(numbers) - before) // 2)
     shapes.rings.append(len(rings))
 
@@ -156,5 +156,5 @@ def _positions(line: Any, where: str) -> Any:
 
 def _list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise InputError(f"{where} has {told(value)} where a list of coordinates belongs")
+        raise InputError(f"{where} has {json_kind(value)} where a list of coordinates belongs")
     return value

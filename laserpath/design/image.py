@@ -1,16 +1,15 @@
-"""PNG and TIFF → `Design`: what has at least so much ink, with edges between the pixels.
+"""PNG and TIFF → `Design`: the area where ink is above a threshold, with edges located between pixels.
 
-A picture of two levels is a map of square pixels, and its design is these squares, steps and all. Any other
-is taken as the coverage of each pixel, as everything that draws with anti-aliased edges leaves it: the
-outline is the level line of the ink, by marching squares between the pixels' centres. Where the ink falls
-from full to none within four pixels of a row or column, c₀ ≥ c₁ ≥ c₂ ≥ c₃, the level line of one half is put
-where their sum says,
+An image of two levels is a map of square pixels, and its design is these squares, steps and all. Any other
+image is taken as the coverage of each pixel, as anti-aliased drawing leaves it: the outline is the level line
+of the ink, by marching squares between the pixels' centres. Where the ink falls from full to none within four
+pixels of a row or column, c₀ ≥ c₁ ≥ c₂ ≥ c₃, the level line of one half is placed by their sum,
 
     x = c₀ + c₁ + c₂ + c₃ − ½      from the first centre, in pixels,
 
-which is exact for a straight edge; interpolated between two of them it is off by up to 0.09 pixels (height
+which is exact for a straight edge; interpolating between two pixels is off by up to 0.09 pixels (height
 functions of the volume-of-fluid method: Cummins, Francois, Kothe, Comput. Struct. 83, 425, 2005). Corners
-are rounded within a pixel. The page is the picture, (0, 0) its lower left corner.
+are rounded within a pixel. The page is the image, with (0, 0) its lower left corner.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
-from laserpath.design.joined import Polygons, joined, reached, without_specks
+from laserpath.design.joined import Polygons, check_reach, joined, without_specks
 from laserpath.design.pixels import Pixels, decode, ink
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
 __all__ = ["ink", "outline", "read"]
 
-FULL = 0.02  # of the range of ink, by which full and none may be missed
-GREY_SHARE = 0.05  # of the ink, from which on a picture is not just black and white
-EDGE = 0.5  # least range of ink among a pixel and its neighbours where an edge goes through
-SPECK = 1e-6  # pixels²: less is rounding
+FULL = 0.02  # tolerance of full and of no ink, for an edge to be located by the sum
+GREY_SHARE = 0.05  # share of grey ink from which a warning is given
+EDGE = 0.5  # range of ink in a 3×3 neighbourhood from which an edge runs through it
+SPECK = 1e-6  # pixels²: smaller areas are rounding errors
 ROUNDING = 1e-9  # pixels
-NUDGE = 1e-3  # pixels that a vertex stays away from the centres, so that no two meet
+NUDGE = 1e-3  # pixels: least distance of a vertex from the pixels' centres, so that no two vertices meet
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
@@ -54,7 +53,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         )
     rows, columns = pixels.ink.shape
     page = (0.0, 0.0, columns * size, rows * size)
-    reached("the image", np.array(page))
+    check_reach("the image", np.array(page))
     area = outline(pixels.ink, reading.threshold)
     if area.is_empty:
         raise InputError(
@@ -68,7 +67,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 
 
 def outline(ink: Floats, threshold: float) -> BaseGeometry:
-    """Where there is that much ink, in pixels from the centre of the lowest left one."""
+    """The area where ink is at or above the threshold, in pixels from the centre of the lower left one."""
     levels = _levels(ink)
     padded = np.pad(ink, 1)
     polygons = _polygons(padded, threshold, levels)
@@ -77,14 +76,14 @@ def outline(ink: Floats, threshold: float) -> BaseGeometry:
 
 
 def _levels(ink: Floats) -> tuple[float, ...]:
-    """Its two values, or one; nothing if there are more."""
+    """The values of an image that has one or two; () if it has more."""
     low, high = float(ink.min()), float(ink.max())
     two = bool(((ink == low) | (ink == high)).all())
     return tuple(sorted({low, high})) if two else ()
 
 
 def _polygons(ink: Floats, threshold: float, levels: tuple[float, ...]) -> Polygons:
-    """The polygons of a padded picture, in pixels; they may touch themselves in points."""
+    """The polygons of a padded image, in pixels; they may touch themselves in points."""
     if levels:
         ink = (ink >= threshold).astype(np.float64)
         threshold = 0.5
@@ -106,10 +105,10 @@ def _polygons(ink: Floats, threshold: float, levels: tuple[float, ...]) -> Polyg
 
 
 def _squared(xy: Floats, sizes: Indices) -> tuple[Floats, Indices]:
-    """Rings that go round the pixels' corners instead of cutting them.
+    """Rings along the pixels' edges instead of cutting their corners.
 
-    A level line of 0 and 1 goes from side to side of the squares between four centres, crossing each in
-    its middle; the corner of the four pixels is the middle of the square.
+    The level line of a binary image crosses the squares between four centres from the middle of one side to
+    that of another; the middle of the square is the corner of the four pixels.
     """
     ends = np.cumsum(sizes)
     corner = np.floor((xy[:-1] + xy[1:]) / 2) + 0.5
@@ -121,11 +120,11 @@ def _squared(xy: Floats, sizes: Indices) -> tuple[Floats, Indices]:
 
 
 def _by_height(xy: Floats, ink: Floats) -> Floats:
-    """The vertices where the sum of the ink across the edge says. ink: padded."""
+    """The vertices moved to where the sum of the ink across the edge puts it. ink: padded."""
     out = xy.copy()
     padded = np.pad(ink, 2)
     off = np.abs(xy - np.rint(xy))
-    for axis in (0, 1):  # of the grid line that a vertex is on: along x, along y
+    for axis in (0, 1):  # vertices on grid lines along x, then along y
         lies = (off[:, 1 - axis] < ROUNDING) & (off[:, axis] > ROUNDING)
         at = np.flatnonzero(lies)
         first = np.floor(xy[at, axis]).astype(np.int64)
@@ -140,7 +139,7 @@ def _by_height(xy: Floats, ink: Floats) -> Floats:
 
 
 def _four(padded: Floats, first: Indices, other: Indices, axis: int) -> Floats:
-    """(4, n) ink of the pixels first − 1 … first + 2 along an axis. padded: by 2 more."""
+    """(4, n) ink of the pixels first − 1 … first + 2 along an axis. padded: by 2 pixels more."""
     along = first + 2 + np.arange(-1, 3)[:, None]
     across = np.broadcast_to(other + 2, along.shape)
     return padded[across, along] if axis == 0 else padded[along, across]
@@ -155,7 +154,7 @@ def _is_step(falling: NDArray[np.floating]) -> Bools:
 
 
 def _grey(pixels: Pixels) -> tuple[str, ...]:
-    """A sentence about ink that is neither black nor on the way from black to white."""
+    """The warning about grey areas: ink that is neither black nor an anti-aliased edge."""
     ink = pixels.ink.astype(np.float32)
     inked = ink > 0.05
     around = maximum_filter(ink, 3, mode="nearest") - minimum_filter(ink, 3, mode="nearest")

@@ -1,8 +1,8 @@
-"""Polygons as a file has them, crossing themselves and each other → one valid area.
+"""Polygons that may cross themselves and each other → one valid area.
 
-A polygon whose rings cross is filled by even-odd, all of them together, and what overlaps is joined.
-Only what touches is overlaid: overlaying all of 10⁵ polygons that lie apart takes GEOS 11 s, parts that
-touch 0.3 s.
+A polygon whose rings cross is filled by the even-odd rule over all its rings; polygons that overlap are
+joined. Only polygons that touch are overlaid: overlaying all of 10⁵ separate polygons takes GEOS 11 s,
+overlaying those that touch 0.3 s.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, union
 from laserpath.design.fill import EVENODD, fill
 
-LARGEST = 1e5  # mm from the origin, beyond which nobody means it
+LARGEST = 1e5  # mm from the origin; coordinates beyond it are a mistake in the unit or the file
 
 Polygons = NDArray[np.object_]
 
 
-def reached(what: str, coordinates: Floats) -> None:
+def check_reach(what: str, coordinates: Floats) -> None:
     """Raise for coordinates (n, any) in mm that are not finite, or farther out than LARGEST."""
     if not coordinates.size:
         return
@@ -38,7 +38,7 @@ def reached(what: str, coordinates: Floats) -> None:
 
 
 def joined(pieces: Iterable[BaseGeometry] | Polygons) -> BaseGeometry:
-    """What any of the polygons and multipolygons covers, valid."""
+    """The union of polygons and multipolygons, valid."""
     polygons = _valid(_array(pieces))
     if len(polygons) == 0:
         return EMPTY
@@ -55,7 +55,7 @@ def _array(pieces: Iterable[BaseGeometry] | Polygons) -> Polygons:
 
 
 def _valid(polygons: Polygons) -> Polygons:
-    """The same, those that cross themselves by even-odd, as several."""
+    """The same, with polygons that cross themselves replaced by those of their even-odd area."""
     bad = ~shapely.is_valid(polygons)
     if not bad.any():
         return polygons
@@ -70,7 +70,7 @@ def _rings(polygon: BaseGeometry) -> list[Floats]:
 
 
 def without_specks(area: BaseGeometry, smallest: float) -> BaseGeometry:
-    """Without polygons and holes of at most `smallest` mm²: what rounding leaves."""
+    """The area without polygons and holes of at most `smallest` mm², which rounding leaves."""
     parts: Polygons = shapely.get_parts(area)
     parts = parts[shapely.area(parts) > smallest]
     holed = shapely.get_num_interior_rings(parts) > 0

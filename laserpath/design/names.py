@@ -1,4 +1,4 @@
-"""What a file calls its layers and cells, and what to say when one is asked for that it has not."""
+"""The error for a layer or cell that a file does not have."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from laserpath.base.errors import InputError
 
-LISTED = 20
+LISTED = 20  # names in the sentence
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> InputError:
-    """One sentence with the known names, and the nearest. kind: 'layer', 'cell'."""
+    """The error for an unknown name, with the known names and the nearest. kind: 'layer', 'cell'."""
     if not known:
         return InputError(f"{kind} {name!r} is unknown: the file has no {kind}s")
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""

@@ -1,7 +1,7 @@
-"""How a file begins: unpacked, as text whatever its encoding, and the first element of its XML.
+"""Unpacking a file, decoding its beginning, and finding the root element of its XML.
 
-Programs write a byte order mark, UTF-16, blank lines or comments before a format's first word, and pack
-files with gzip. None of it changes what the file is.
+Programs put a byte order mark, blank lines or comments before a format's first word, write UTF-16, and pack
+files with gzip. None of this changes the format.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import zlib
 
 from laserpath.base.errors import InputError
 
-HEAD = 1 << 16
-"""Bytes that are looked at."""
-MOST = 512 << 20
-"""Bytes that a packed file may have when it is unpacked."""
+HEAD = 1 << 16  # bytes from which the format is detected
+MOST = 512 << 20  # bytes of an unpacked file; larger ones are refused before they fill the memory
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -23,7 +21,7 @@ _ENCODING = re.compile(r"""^(<\?xml[^>]*?)\s+encoding\s*=\s*(".*?"|'.*?')""")
 
 
 def unpacked(data: bytes) -> bytes:
-    """What gzip has packed (.svgz, .gds.gz); any other file as it is."""
+    """The content of a gzip file (.svgz, .gds.gz); any other file unchanged."""
     if not data.startswith(_GZIP):
         return data
     stream = zlib.decompressobj(wbits=31)
@@ -38,7 +36,7 @@ def unpacked(data: bytes) -> bytes:
 
 
 def head(data: bytes) -> str:
-    """The first letters of a text, without blanks before them; nothing of a file that is none."""
+    """The beginning of a text file, without leading blanks; '' for a binary file."""
     first = data[:HEAD]
     encoding = _utf16(first)
     text = first.decode(encoding or "utf-8-sig", "replace").lstrip("\ufeff \t\r\n\v\f")
@@ -46,9 +44,9 @@ def head(data: bytes) -> str:
 
 
 def plain(data: bytes, xml: bool = False) -> bytes:
-    """A text in UTF-8, or in whatever has ASCII in it, from its first letter on.
+    """A text from its first letter on, in UTF-8 if it was in UTF-16, else in its own encoding.
 
-    xml: what it says of its encoding is taken out where that was changed.
+    xml: its encoding declaration is removed if the encoding was changed.
     """
     encoding = _utf16(data[:HEAD])
     if encoding:
@@ -56,23 +54,23 @@ def plain(data: bytes, xml: bool = False) -> bytes:
         return (_ENCODING.sub(r"\1", text, count=1) if xml else text).encode("utf-8", "replace")
     bare = data.removeprefix(codecs.BOM_UTF8)
     stripped = bare.lstrip()
-    # An XML parser heeds the mark, and only what stands before the declaration is wrong.
+    # An XML parser reads the mark; only blanks before the declaration are an error.
     return data if xml and stripped == bare else stripped
 
 
 def root(text: str) -> str:
-    """The name of the first element of an XML text, in small letters without its prefix, or nothing."""
+    """The name of the root element of an XML text, in lower case without its prefix, or ''."""
     at = 0
-    while (found := re.compile(r"\s*<([?!]?)([\w:.-]*)").match(text, at)) is not None:
-        mark, name = found.groups()
+    while (opening := re.compile(r"\s*<([?!]?)([\w:.-]*)").match(text, at)) is not None:
+        mark, name = opening.groups()
         if not mark:
             return name.rpartition(":")[2].lower()
         if name.upper() == "DOCTYPE":
-            # It says the root's name itself, and its entities may hold anything.
-            said = re.compile(r"\s+([\w:.-]+)").match(text, found.end())
-            return said[1].rpartition(":")[2].lower() if said else ""
+            # It names the root element, and its entities may contain anything.
+            declared = re.compile(r"\s+([\w:.-]+)").match(text, opening.end())
+            return declared[1].rpartition(":")[2].lower() if declared else ""
         end = {"?": "?>"}.get(mark, "-->" if name.startswith("--") else ">")
-        closes = text.find(end, found.start() + 2)
+        closes = text.find(end, opening.start() + 2)
         if closes < 0:
             return ""
         at = closes + len(end)
@@ -80,7 +78,7 @@ def root(text: str) -> str:
 
 
 def _utf16(first: bytes) -> str | None:
-    """The encoding of a text in UTF-16, by its mark or by the zeros between its letters."""
+    """The encoding of a UTF-16 text, by its mark or by the zeros between its letters; None: another."""
     for mark, encoding in _UTF16:
         if first.startswith(mark):
             return encoding

@@ -2,9 +2,9 @@
 
     ink = α (1 − min(R, G, B))      0 paper … 1 black;  α opacity, paper is white
 
-linear in the numbers of the file, so that a pixel that a black edge half covers has half the ink. The
-smallest channel and not the brightness: a saturated colour is as solid as black, as in SVG, and half a pixel
-of pure yellow or red is half ink too. Greys of floating point go from 0 black to 1 white.
+Ink is linear in the numbers of the file, so that a pixel half covered by a black edge has half the ink. It is
+taken from the smallest channel, not from the brightness: a saturated colour is as solid as black, as in SVG,
+and half a pixel of pure yellow or red is half ink too. Floating-point greys go from 0 black to 1 white.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 
 PIXELS_MAX = 1 << 26
-SQUARE = 1e-3  # by which width and height of a pixel may differ, for files round their resolution
+SQUARE = 1e-3  # relative difference of a pixel's width and height that is taken for rounding
 
 _BROKEN = (
     OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, KeyError, IndexError, TypeError,
     OverflowError, AttributeError, MemoryError, ZeroDivisionError, NotImplementedError, RuntimeError,
 )  # fmt: skip
-"""What Pillow is known to raise on files that are broken."""
+"""Exceptions that Pillow raises on broken files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """ink: (rows, columns) float64, 0 paper … 1 black, row 0 is the lowest.
+    """ink: (rows, columns) float64, 0 paper … 1 black, row 0 the lowest.
 
-    pixel: mm, the width of one; None: the file does not say.  warnings: a sentence each.
+    pixel: width of a pixel, mm; None: not in the file.  warnings: a sentence each.
     """
 
     ink: Floats
@@ -50,17 +50,17 @@ def ink(data: bytes) -> tuple[Floats, float | None]:
 
 
 def decode(data: bytes) -> Pixels:
-    """The first picture of a PNG or TIFF file."""
+    """The first image of a PNG or TIFF file."""
     if not data:
         raise InputError("the file is empty")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what Pillow warns, only what cannot be decoded matters
+        warnings.simplefilter("ignore")  # Pillow raises where it cannot decode; its warnings do not matter
         try:
             with Image.open(io.BytesIO(data), formats=("PNG", "TIFF")) as image:
                 _bounded(image)
                 pages = getattr(image, "n_frames", 1)
                 image.load()
-                found, said = (_ink(image), _pixel(image)), _scaled(image)
+                ink, pixel, notes = _ink(image), _pixel(image), _scaled(image)
         except InputError:
             raise
         except UnidentifiedImageError:
@@ -71,12 +71,12 @@ def decode(data: bytes) -> Pixels:
             what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
             raise InputError(f"the image is broken or cut off ({what})") from None
     if pages > 1:
-        said = (f"only the first of the file's {pages} pictures is read", *said)
-    return Pixels(found[0][::-1], found[1], said)
+        notes = (f"only the first of the file's {pages} pictures is read", *notes)
+    return Pixels(ink[::-1], pixel, notes)
 
 
 def _unknown(data: bytes) -> str:
-    """Why it is no picture."""
+    """Why a file is no image that is read."""
     known = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"BM": "BMP", b"RIFF": "WebP", b"%PDF": "PDF"}
     for magic, kind in known.items():
         if data.startswith(magic):
@@ -87,7 +87,7 @@ def _unknown(data: bytes) -> str:
 
 
 def _bounded(image: Image.Image) -> None:
-    """Raise for too many pixels before they are unpacked."""
+    """Raise for too many pixels, before they are unpacked."""
     columns, rows = image.size
     if columns * rows > PIXELS_MAX:
         raise InputError(
@@ -96,7 +96,7 @@ def _bounded(image: Image.Image) -> None:
 
 
 def _ink(image: Image.Image) -> Floats:
-    """(rows, columns), row 0 the uppermost."""
+    """(rows, columns) ink, row 0 the uppermost."""
     mode = image.mode
     if mode.startswith("I;16") or _is_16_bit_png(image):
         return _from_white(np.asarray(image, dtype=np.float64) / 65535, image)
@@ -113,12 +113,12 @@ def _ink(image: Image.Image) -> Floats:
 
 
 def _is_16_bit_png(image: Image.Image) -> bool:
-    """As Pillow hands it over before version 11."""
+    """Whether it is a 16-bit PNG as Pillow before version 11 decodes it."""
     return image.mode == "I" and image.format == "PNG"
 
 
 def _range(image: Image.Image) -> tuple[int, int]:
-    """The least and the largest of its whole numbers; raises where they are the same."""
+    """The least and the largest value of an integer image; raises if they are the same."""
     numbers = np.asarray(image)
     low, high = int(numbers.min()), int(numbers.max())
     if low == high:
@@ -127,7 +127,7 @@ def _range(image: Image.Image) -> tuple[int, int]:
 
 
 def _scaled(image: Image.Image) -> tuple[str, ...]:
-    """A sentence about whole numbers without a black and white of their own: of 32 bits, or with a sign."""
+    """The warning about integers of 32 bits or with a sign, which do not define black and white."""
     if image.mode != "I" or _is_16_bit_png(image):
         return ()
     low, high = _range(image)
@@ -136,7 +136,7 @@ def _scaled(image: Image.Image) -> tuple[str, ...]:
 
 
 def _from_white(white: Floats, image: Image.Image) -> Floats:
-    """Ink of greys that Pillow hands over as they are in the file."""
+    """The ink of greys that Pillow leaves as they are in the file."""
     return white if _white_is_zero(image) else 1 - white
 
 
@@ -148,7 +148,7 @@ _TAG = {tag.name: number for number, tag in TiffTags.TAGS_V2.items()}
 
 
 def _unit(white: Floats) -> Floats:
-    """Greys of floating point, checked."""
+    """Floating-point greys, checked to be from 0 to 1."""
     low, high = float(white.min()), float(white.max())
     if not (low >= 0 and high <= 1):  # NaN too
         raise InputError(
@@ -158,7 +158,7 @@ def _unit(white: Floats) -> Floats:
 
 
 def _pixel(image: Image.Image) -> float | None:
-    """Width of a pixel in mm, if the file says it in a unit of length."""
+    """Width of a pixel in mm; None: the file has no resolution in a unit of length."""
     resolution = image.info.get("dpi")
     if image.format == "TIFF" and _TAG["XResolution"] not in image.tag_v2:  # type: ignore[attr-defined]
         return None

@@ -1,4 +1,4 @@
-"""How a design file is read: what of it, and how exactly. Each format heeds what applies to it."""
+"""How a design file is read: which part of it, and how exactly. Which fields apply depends on the format."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH, quoted
 
 FLATTEN_FWHM = 1 / 50
-"""How far a flattened curve of the design may be from the true one."""
+"""Largest distance of a flattened curve from the true one; larger values give fewer vertices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Black:
-    """What black stands for: a dose, mJ/mm², or a height, mm."""
+    """The dose in mJ/mm², or the height in mm, that black stands for."""
 
     dose: float | None = None
     height: float | None = None
@@ -30,16 +30,16 @@ class Black:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader is told.
+    """The options of a reader.
 
     tolerance: largest distance in mm between a curve of the file and its polygon, after all of the file's
-    transforms.  layers: names of those that count, of GDSII and OASIS "layer/datatype"; none: all that show.
-    cell: of GDSII and OASIS, the one to read; None: the only one that no other places.
-    unit: a key of `quantities.LENGTH`, of a file that names none; None: what its format takes for granted.
-    pixel: mm, of an image; None: what it says itself.  threshold: ink from which a pixel counts, 0 paper to
-    1 black.  grey: what black stands for, where the greys of an image are wanted as they are.
-    line_width: mm on the part, of a drawing's lines that have none and close to no outline; None: they have
-    no area.  grown: the factor by which all that is read will grow before it is the part.
+    transforms.  layers: names of the layers to read ("layer/datatype" in GDSII and OASIS); (): all visible
+    ones.  cell: the cell to read, of GDSII and OASIS; None: the top cell, which no other places.  unit: a key
+    of `quantities.LENGTH`, for files that name none; None: the format's default.  pixel: mm, of an image;
+    None: from the image's resolution.  threshold: ink from which a pixel is solid, 0 paper to 1 black.  grey:
+    the dose or height of black; None: greys are solid or empty by the threshold.  line_width: mm on the part,
+    for lines that have no width and enclose nothing; None: they have no area.  grown: factor by which the
+    design will be enlarged after reading.
     """
 
     tolerance: float
@@ -64,11 +64,11 @@ class Reading:
 
     @property
     def hairline(self) -> float:
-        """How wide lines are drawn where there is nothing else: the spot's FWHM, mm on the part."""
+        """Width of lines in a drawing of nothing else: the spot's FWHM, mm on the part."""
         return self.tolerance * self.grown / FLATTEN_FWHM
 
     def recipe(self) -> Iterator[str]:
-        """The lines of a project file that say the same."""
+        """The same as lines of a project file."""
         if self.layers:
             yield f"layer = [{', '.join(quoted(layer) for layer in self.layers)}]"
         for name in ("cell", "unit"):

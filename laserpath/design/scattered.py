@@ -1,9 +1,9 @@
-"""Union and even-odd of very many polygons, most of which touch no other.
+"""Union and even-odd area of very many polygons, most of which touch no other.
 
-What meets nothing is left as it is: uniting 10⁵ apart squares takes GEOS 14 s, finding that they are
-apart 0.1 s. Groups are the connected components of "meets". In a union, what another covers is dropped
-first. Even-odd is the sum modulo 2, so that it may be taken in any order: rings that lie wholly inside
-or outside of each other are nested by counting; the others are combined two by two.
+Polygons that meet no other are left as they are: the union of 10⁵ separate squares takes GEOS 14 s, finding
+that they are separate 0.1 s. Groups are the connected components of "meets". In a union, polygons that
+another covers are dropped first. Even-odd is the sum modulo 2, so that the order does not matter: rings that
+lie wholly inside or outside of each other are nested by counting; the others are combined in pairs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, differing, tidy, union, valid
 from laserpath.design.fill import EVENODD, NONZERO, fill
 
-MOST_PAIRS = 2e7
-SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated, first few of them
+MOST_PAIRS = 2e7  # overlapping boxes; more would take minutes
+SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated: a few first, then more
 
 Geometry = BaseGeometry
 Geometries = NDArray[np.object_]
@@ -31,9 +31,9 @@ Indices = NDArray[np.intp]
 
 
 def polygons(points: Floats, ends: Indices, rule: str = NONZERO) -> Geometries:
-    """Rings, each by itself → (m,) valid polygons; those without area are left out.
+    """Rings, each filled by itself → (m,) valid polygons, without those of no area.
 
-    points: (P, 2), one ring after the other.  ends: (R+1,) where each begins. Open or closed.
+    points: (P, 2), one ring after the other, open or closed.  ends: (R+1,) index at which each begins.
     """
     first, size = ends[:-1], np.diff(ends)
     closed = (size > 1) & (points[first % max(len(points), 1)] == points[ends[1:] - 1]).all(axis=1)
@@ -51,24 +51,24 @@ def polygons(points: Floats, ends: Indices, rule: str = NONZERO) -> Geometries:
 
 
 def filled(rings: Sequence[Floats], rule: str) -> BaseGeometry:
-    """The area inside a few rings, which may cross; valid with GEOS 3.13 too, where faces meet in a point."""
+    """The area inside a few rings, which may cross; valid also where faces meet in a point (GEOS 3.13)."""
     return tidy(fill(rings, rule))
 
 
 def flat(rings: Sequence[Floats]) -> tuple[Floats, Indices]:
-    """A list of rings as `polygons` wants them."""
+    """A list of rings as (points, ends), for `polygons`."""
     sizes = np.array([len(ring) for ring in rings], dtype=np.intp)
     return np.concatenate([np.zeros((0, 2)), *rings]), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def parts(*geometries: BaseGeometry) -> Geometries:
-    """The polygons of polygons and multipolygons."""
-    found: Geometries = shapely.get_parts(np.array(geometries, dtype=object))
-    return _with_area(found)
+    """The polygons of polygons and multipolygons, without those of no area."""
+    single: Geometries = shapely.get_parts(np.array(geometries, dtype=object))
+    return _with_area(single)
 
 
 def covered(pieces: Geometries) -> BaseGeometry:
-    """What any of the valid polygons covers."""
+    """The union of valid polygons."""
     first, second = _meeting(pieces)
     if len(first):
         pieces = pieces[~_redundant(pieces, first, second)]
@@ -79,12 +79,12 @@ def covered(pieces: Geometries) -> BaseGeometry:
     cuts = np.flatnonzero(np.diff(groups[~alone][order])) + 1
     crowds = np.split(pieces[~alone][order], cuts) if len(order) else []
     joined = [tidy(union(list(crowd))) for crowd in crowds]
-    # Crowds that touch in a point may cross there by as much as tidying has moved them.
+    # Crowds that touch in a point may cross there by the distance that tidying has moved them.
     return shapely.normalize(valid(_together([pieces[alone], parts(*joined)])))
 
 
 def even_odd(rings: Sequence[Floats]) -> BaseGeometry:
-    """What an odd number of the rings encloses; a ring that crosses itself counts by the same rule."""
+    """The area that an odd number of the rings encloses; the rule holds within a ring that crosses itself."""
     pieces = polygons(*flat(rings), EVENODD)
     first, second = _meeting(pieces)
     inside = shapely.contains_properly(pieces[first], pieces[second])
@@ -92,7 +92,7 @@ def even_odd(rings: Sequence[Floats]) -> BaseGeometry:
     crossing = ~(inside | outside)
     tangled = np.zeros(len(pieces), dtype=bool)
     tangled[first[crossing]] = tangled[second[crossing]] = True
-    # A polygon that has holes already, because its ring crosses itself, is not in the way of counting.
+    # A polygon with holes, because its ring crosses itself, cannot be nested by counting.
     tangled |= shapely.get_num_interior_rings(pieces) > 0
     outer = np.concatenate([first[inside], second[outside]])
     inner = np.concatenate([second[inside], first[outside]])
@@ -108,7 +108,7 @@ def _with_area(pieces: Geometries) -> Geometries:
 
 
 def _meeting(pieces: Geometries) -> tuple[Indices, Indices]:
-    """Pairs i < j that share at least a point."""
+    """Pairs i < j of pieces that share at least a point."""
     tree = shapely.STRtree(pieces)
     _check_pairs(tree, pieces)
     a, b = tree.query(pieces, predicate="intersects")
@@ -116,7 +116,7 @@ def _meeting(pieces: Geometries) -> tuple[Indices, Indices]:
 
 
 def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
-    """Raise if there would be too many pairs to look at, judged by the boxes of some."""
+    """Raise if there would be too many pairs to check, estimated from the boxes of a sample."""
     order = np.random.default_rng(0).permutation(len(pieces))
     for size in SAMPLES:
         sample = pieces[order[:size]]
@@ -129,7 +129,7 @@ def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
 
 
 def _redundant(pieces: Geometries, first: Indices, second: Indices) -> Bools:
-    """(n,) whether another covers the piece; of two that are the same, the second."""
+    """(n,) whether another piece covers it; of two equal pieces, the second."""
     shapely.prepare(pieces)
     drop = np.zeros(len(pieces), dtype=bool)
     drop[second[shapely.covers(pieces[first], pieces[second])]] = True
@@ -140,14 +140,14 @@ def _redundant(pieces: Geometries, first: Indices, second: Indices) -> Bools:
 
 
 def _groups(n: int, first: Indices, second: Indices) -> NDArray[np.int32]:
-    """(n,) number of the group that each is in."""
+    """(n,) index of the group of each piece."""
     graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
     labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
     return labels
 
 
 def _nested(pieces: Geometries, outer: Indices, inner: Indices, which: Bools) -> BaseGeometry:
-    """Even-odd of rings that do not meet. Pairs: `outer` encloses `inner`."""
+    """Even-odd area of rings that do not cross. outer[k] encloses inner[k].  which: (n,) those to use."""
     depth = np.bincount(inner, minlength=len(pieces))
     holes = (depth[inner] % 2 == 1) & (depth[outer] == depth[inner] - 1)
     shells = pieces.copy()
@@ -162,7 +162,7 @@ def _nested(pieces: Geometries, outer: Indices, inner: Indices, which: Bools) ->
 
 
 def _sum(pieces: Geometries) -> BaseGeometry:
-    """Even-odd of any polygons: neighbours first, so that they stay small."""
+    """Even-odd area of any polygons; neighbours are combined first, so that intermediate ones stay small."""
     x, y = shapely.get_coordinates(shapely.centroid(pieces)).T
     cells = np.ceil(np.sqrt(len(pieces)))
     row = np.floor((y - y.min()) / (np.ptp(y) or 1) * cells)
@@ -176,7 +176,7 @@ def _sum(pieces: Geometries) -> BaseGeometry:
 
 
 def _together(parts: Sequence[Geometries]) -> BaseGeometry:
-    """Polygons that do not meet as one."""
+    """Polygons that do not meet, as one geometry."""
     every = np.concatenate([shapely.get_parts(part) for part in parts])
     every = _with_area(every[shapely.get_type_id(every) == shapely.GeometryType.POLYGON])
     return shapely.multipolygons(every) if len(every) else EMPTY

@@ -1,6 +1,6 @@
-"""Polygons, lines and points of a file, gathered to become one area.
+"""Polygons, lines and points of a file, collected to become one area.
 
-Lines and points have an area only with a width, with round ends and joins.
+Lines and points have an area only if they have a width; their ends and joins are round.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
-from laserpath.design.joined import Polygons, reached
+from laserpath.design.joined import Polygons, check_reach
 from laserpath.design.reading import Reading
 from laserpath.design.stroke import Pen, stroke
 
-DEEPEST = 50  # collections inside collections
+DEEPEST = 50  # nested collections
 
 
 @dataclass(slots=True)
 class Shapes:
-    """What is gathered from a file. scale: its unit in mm.
+    """The shapes of a file. scale: its unit in mm.  tolerance: mm, of round ends and joins.
 
-    coordinates, rings, polygons' rings: flat, so that 10⁶ polygons are made at once.
+    Coordinates, rings and polygons are flat lists, so that 10⁶ polygons are built at once.
     """
 
     scale: float
@@ -35,24 +35,24 @@ class Shapes:
     vertices: list[int] = field(default_factory=list)  # of each ring
     rings: list[int] = field(default_factory=list)  # of each polygon
     pieces: list[BaseGeometry] = field(default_factory=list)
-    said: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
     bare: list[tuple[ArrayLike, str]] = field(default_factory=list)  # lines without a width
     points: int = 0  # without a width
 
     def warn(self, sentence: str) -> None:
-        """Note what was not understood."""
-        self.said[sentence] = None
+        """Add a warning, once."""
+        self.notes[sentence] = None
 
     def warnings(self) -> tuple[str, ...]:
         """A sentence each."""
-        return tuple(self.said)
+        return tuple(self.notes)
 
     def line(self, xy: ArrayLike, width: float, where: str) -> None:
-        """A stroke along xy (n, 2), n ≥ 1, or a dot; both in the file's unit."""
+        """Add a stroke along xy (n, 2), n ≥ 1, or a dot; in the file's unit. where: its name in messages."""
         points = self.scale * np.asarray(xy, dtype=np.float64)
-        reached(where, points)
+        check_reach(where, points)
         pen = Pen(self.scale * width, "round", "round", 4.0, self.tolerance)
-        reached(f"the width of {where}", np.array([pen.width]))
+        check_reach(f"the width of {where}", np.array([pen.width]))
         closed = len(points) > 2 and bool((points[0] == points[-1]).all())
         points = points[:-1] if closed else points
         joint = np.ones(len(points) + closed, dtype=bool)
@@ -60,14 +60,14 @@ class Shapes:
         self.pieces += stroke(outline, closed, pen)
 
     def without_width(self, kind: str, xy: ArrayLike, where: str) -> None:
-        """Note a line or a point of which nobody has said how wide it is."""
+        """Add a line or a point that has no width of its own."""
         if "Point" in kind:
             self.points += 1
         else:
             self.bare.append((xy, where))
 
     def settle(self, reading: Reading) -> None:
-        """Draw the lines without a width, or leave them out, and say so; points are left out."""
+        """Draw the lines without a width or leave them out, leave out the points, and warn of it."""
         width, n = reading.line_width, len(self.bare)
         if self.points:
             self.warn(left_out(self.points, "point", 'give it a "width", or draw a circle'))
@@ -81,12 +81,12 @@ class Shapes:
                 self.line(xy, width / reading.grown / self.scale, where)
 
     def polygons(self) -> Polygons:
-        """All of it as (n,) polygons in mm."""
+        """(n,) polygons of all shapes, mm."""
         pieces = np.fromiter(self.pieces, dtype=object)
         if not self.rings:
             return pieces
         xy = self.scale * np.array(self.numbers, dtype=np.float64).reshape(-1, 2)
-        reached("the design", xy)
+        check_reach("the design", xy)
         vertices = np.repeat(np.arange(len(self.vertices)), self.vertices)
         rings = shapely.linearrings(xy, indices=vertices)
         polygons = shapely.polygons(rings, indices=np.repeat(np.arange(len(self.rings)), self.rings))
@@ -94,14 +94,14 @@ class Shapes:
 
 
 def left_out(n: int, what: str, instead: str) -> str:
-    """Of what has no area."""
+    """The warning about lines or points that have no area."""
     return (
         f"{n} {what}{'s are' if n > 1 else ' is'} left out, because what has no width has no area: {instead}"
     )
 
 
 def hairlines(n: int, width: float) -> str:
-    """Of lines that are drawn although nobody said how wide."""
+    """The warning about lines that are drawn in the spot's width."""
     some = "the line has" if n == 1 else f"the {n} lines have"
     be = "is" if n == 1 else "are"
     return (
@@ -111,7 +111,7 @@ def hairlines(n: int, width: float) -> str:
 
 
 def needs_width(kind: str, where: str, width: float | None) -> None:
-    """Raise for a line or point without one."""
+    """Raise for a line or point without a width."""
     if width is None:
         raise InputError(
             f'{where} is a {kind}, which has no area: in GeoJSON give its feature a property "width", '
@@ -120,16 +120,16 @@ def needs_width(kind: str, where: str, width: float | None) -> None:
 
 
 def as_width(width: Any, where: str) -> float:
-    """A width as it is given, checked."""
+    """A given width, checked."""
     if isinstance(width, bool) or not isinstance(width, (int, float, np.number)):
-        raise InputError(f"the width of {where} is {told(width)}, but must be a number")
+        raise InputError(f"the width of {where} is {json_kind(width)}, but must be a number")
     if not (0 < width < 1e30):
         raise InputError(f"the width of {where} is {str(width)[:20]}, but must be above 0")
     return float(width)
 
 
-def told(value: Any) -> str:
-    """A JSON value in a sentence."""
+def json_kind(value: Any) -> str:
+    """The kind of a JSON value, for a message."""
     if value is None:
         return "nothing"
     return {dict: "an object", list: "a list", str: "a text", bool: "true or false"}.get(

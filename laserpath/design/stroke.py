@@ -23,11 +23,13 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base.arrays import Bools, Floats
 from laserpath.design.curves import Polyline
 
-RUN = 128  # segments merged into one polygon at most: a shorter one more often does not cross itself
+RUN = 128  # most segments in one polygon; longer runs are fewer polygons, but more of them cross themselves
 
-ROUNDING = 1e-9  # share of a line's length by which its dashes may be off
+ROUNDING = 1e-9  # relative error of lengths along a line, within which dashes count as ending together
 
-FINEST = 3e-3  # radians between vertices at least: half a tolerance of 2 µm up to widths of 1.8 m
+FINEST = (
+    3e-3  # least angle between vertices, radians; it keeps half a tolerance of 2 µm up to widths of 1.8 m
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def stroke(line: Polyline, closed: bool, pen: Pen) -> list[BaseGeometry]:
 
 
 def dashes(line: Polyline, closed: bool, pattern: Floats, offset: float) -> list[tuple[Polyline, bool]]:
-    """What a dash pattern (on, off, on, off, ... lengths) leaves of one polyline; and whether it is closed.
+    """The dashes of one polyline, and whether each is closed. pattern: lengths on, off, on, off, …
 
     A dash that ends where a closed line begins, and one that begins there, are one dash with a join.
     """
@@ -101,11 +103,11 @@ def dashes(line: Polyline, closed: bool, pattern: Floats, offset: float) -> list
     repeats = np.arange(np.ceil((at[-1] + shift) / period) + 1)
     ends = np.concatenate([[0.0], np.cumsum(pattern)])
     start, stop = ((repeats[:, None] * period + e[::2]).ravel() - shift for e in (ends[:-1], ends[1:]))
-    dot = (start == stop) & (start >= 0)  # a dash without length has caps, the first one too
+    dot = (start == stop) & (start >= 0)  # a dash of no length has caps, even at the start
     keep = (dot | (stop > least)) & (start < at[-1] - least)
     out = []
     for a, b in zip(np.maximum(start[keep], 0), np.minimum(stop[keep], at[-1]), strict=True):
-        # A vertex beside an end would give it a direction made of rounding errors.
+        # A vertex at an end would give the cap a direction that is a rounding error.
         inner = slice(np.searchsorted(at, a + least, "right"), np.searchsorted(at, b - least, "left"))
         ends_xy = [[np.interp(s, at, points[:, k]) for k in (0, 1)] for s in (a, b)]
         joint = np.concatenate([[True], line.joint[inner], [True]])
@@ -123,13 +125,13 @@ def dashes(line: Polyline, closed: bool, pattern: Floats, offset: float) -> list
 
 
 def _neighbours(n: int, closed: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The segments before and after each vertex that joins two; vertex k begins segment k."""
+    """The segments before and after each vertex that joins two; segment k begins at vertex k."""
     after = np.arange(0 if closed else 1, n)
     return (after - 1) % n, after
 
 
 def _is_mitred(dot: Floats, joint: Bools, pen: Pen) -> Bools:
-    """Vertices whose outer edge is a mitre, to about half the tolerance."""
+    """(m,) vertices whose outer edge is a mitre, or differs from one by about half the tolerance."""
     cosine = np.sqrt(np.clip((1 + dot) / 2, 1e-12, 1))  # of half the turn
     mitre = (pen.join == "miter") & joint & (1 / cosine <= pen.miter_limit)
     close = pen.half * (1 / cosine - 1) <= 0.6 * pen.tolerance
@@ -140,8 +142,8 @@ def _is_mitred(dot: Floats, joint: Bools, pen: Pen) -> Bools:
 def _ribbons(corners: Floats, merged: Bools) -> list[BaseGeometry]:
     """The segments, in runs over merged vertices. corners: (n, 6, 2) of each; merged: (n+1,).
 
-    Both ends of a run have the line's own vertex, as what adjoins it there has: a vertex on one
-    side alone would leave a slit, without area, but with two edges right through the stroke.
+    Both ends of a run have the line's own vertex, as the neighbouring pieces have: a vertex on one
+    side alone would leave a slit of no area, but with two edges right through the stroke.
     """
     n = len(corners)
     cut = np.flatnonzero(~merged[1:-1]) + 1
@@ -186,7 +188,7 @@ def _joins(p: Floats, n0: Floats, n1: Floats, cross: Floats, dot: Floats, pen: P
 def _fans(p: Floats, spoke: Floats, last: Floats, angle: Floats, steps: int) -> list[BaseGeometry]:
     """Sectors about p (m, 2) from `spoke` (m, 2) through `angle` (m,) to `last`.
 
-    The last point is given because rounding would leave a slit beside the next piece.
+    The last point is given, since rounding would leave a slit to the next piece.
     """
     theta = angle[:, None] * np.linspace(0, 1, steps + 1)
     c, s = np.cos(theta), np.sin(theta)
@@ -198,7 +200,7 @@ def _fans(p: Floats, spoke: Floats, last: Floats, angle: Floats, steps: int) -> 
 
 
 def _caps(points: Floats, u: Floats, normal: Floats, pen: Pen) -> list[BaseGeometry]:
-    """What is added at both ends of an open line."""
+    """The caps at both ends of an open line."""
     p = points[[0, -1]]
     out = np.stack([-u[0], u[-1]])
     left = np.stack([normal[0], -normal[-1]])  # from here half a turn anticlockwise goes round the end
@@ -213,7 +215,7 @@ def _caps(points: Floats, u: Floats, normal: Floats, pen: Pen) -> list[BaseGeome
 
 
 def _dot(point: Floats, pen: Pen) -> list[BaseGeometry]:
-    """A line without length: a disc or a square, or nothing."""
+    """The stroke of a line of no length: a disc, a square or nothing."""
     h = pen.half
     if pen.cap == "round":
         theta = np.linspace(0, 2 * np.pi, max(8, int(np.ceil(2 * np.pi / pen.turn))) + 1)

@@ -21,18 +21,18 @@ from laserpath.base.errors import InputError
 from laserpath.types import Design, Grid, Spot, Target
 
 MARGIN_FWHM = 4.0
-"""Dark rim of the grid around the design: where a spot may stray, and edges are looked for."""
+"""Margin of the grid around the design, FWHM, for spots and edges outside it; a wider one costs pixels."""
 
 PIXELS_MAX = 1 << 26
 
 COARSEST = 3.0
-"""Pixels per FWHM that a dose needs at least; with fewer its edges are interpolated wrongly."""
+"""Fewest pixels per FWHM; with fewer, the edges of a dose are interpolated wrongly."""
 
 
 def affordable(design: Design, spot: Spot, pixels_per_fwhm: float) -> float:
-    """The pixels per FWHM that are asked for, or the most that `PIXELS_MAX` allows, at least `COARSEST`.
+    """The requested pixels per FWHM, or the most that `PIXELS_MAX` allows, at least `COARSEST`.
 
-    Where not even those fit the result is what is asked for, and `grid_for` says so.
+    If not even `COARSEST` fits, the requested number is returned, and `grid_for` raises.
     """
     rows, columns = _cells(design, spot, pixels_per_fwhm)
     if rows * columns <= PIXELS_MAX:
@@ -43,14 +43,14 @@ def affordable(design: Design, spot: Spot, pixels_per_fwhm: float) -> float:
 
 
 def _cells(design: Design, spot: Spot, pixels_per_fwhm: float) -> tuple[float, float]:
-    """(rows, columns), not rounded."""
+    """(rows, columns) of the grid, not rounded."""
     pitch, margin = optics.fwhm(spot) / pixels_per_fwhm, MARGIN_FWHM * optics.fwhm(spot)
     x0, y0, x1, y1 = design.bounds
     return (y1 - y0 + 2 * margin) / pitch + 1, (x1 - x0 + 2 * margin) / pitch + 1
 
 
 def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
-    """The grid around a design, its shape rounded up to lengths that are fast to transform."""
+    """The grid around a design, its shape rounded up to lengths with fast Fourier transforms."""
     pitch = optics.fwhm(spot) / pixels_per_fwhm
     x0, y0, x1, y1 = design.bounds
     cells = _cells(design, spot, pixels_per_fwhm)
@@ -66,7 +66,7 @@ def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
 
 
 def rasterise(design: Design, grid: Grid) -> Target:
-    """The exact coverage of each pixel of `grid`; parts of the design outside it are refused."""
+    """The exact coverage of each pixel of `grid`; raises if the design reaches outside it."""
     edges = _edges(design)
     corner = np.asarray(grid.origin) - grid.pitch / 2
     start, end = (edges[:, :2] - corner) / grid.pitch, (edges[:, 2:] - corner) / grid.pitch
@@ -76,8 +76,8 @@ def rasterise(design: Design, grid: Grid) -> Target:
     a, b = _cut(start, end)
     pixel = np.floor((a + b) / 2).astype(np.int64)
     fraction = (a[:, 0] + b[:, 0]) / 2 - pixel[:, 0]
-    row = np.minimum(pixel[:, 1], rows - 1)  # a level edge on the grid's upper rim adds nothing anyway
-    # Going down adds area to the right: shapely orients exteriors counter-clockwise.
+    row = np.minimum(pixel[:, 1], rows - 1)  # a horizontal edge on the grid's upper side adds nothing
+    # A descending edge adds the area to its right: exteriors are counter-clockwise.
     climb = a[:, 1] - b[:, 1]
     index = row * (columns + 1) + pixel[:, 0]
     size = rows * (columns + 1)

@@ -1,11 +1,11 @@
 """GeoJSON, WKT and shapely geometry → `Design`.
 
-Coordinates are plane, in mm unless `Reading.unit` says else, y up; never longitude and latitude, whatever the
-file says of its reference system. A polygon whose rings cross is filled by even-odd, all of them together,
-and polygons that overlap are joined. Lines and points have an area only with a width, with round ends and
-joins: in GeoJSON a feature's property "width", in the unit of the coordinates. Lines that have none are drawn
-as wide as is asked for, or as the spot if there is nothing else. Nothing that a file links to
-is opened.
+Coordinates are plane, y up, in `Reading.unit` (mm by default); they are never longitude and latitude,
+whatever reference system the file names. A polygon whose rings cross is filled by the even-odd rule over all
+its rings, and polygons that overlap are joined. Lines and points have an area only with a width, and round
+ends and joins; in GeoJSON it is a feature's property "width", in the unit of the coordinates. Lines without
+one are drawn in `Reading.line_width`, or as wide as the spot if there is nothing else. No file that is linked
+to is opened.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH
 from laserpath.design import geojson
-from laserpath.design.joined import Polygons, joined, reached
+from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.reading import Reading
 from laserpath.design.shapes import DEEPEST, Shapes, as_width, needs_width
 from laserpath.types import Design
 
-TOLERANCE = 1e-3  # mm, of round ends and joins where nobody says it
-LARGEST_FILE = 300e6  # bytes; they need about 30 times as many to be read
+TOLERANCE = 1e-3  # mm, default for round ends and joins
+LARGEST_FILE = 300e6  # bytes; reading takes about 30 times as much memory
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
-    """The design in a GeoJSON or WKT file; what it begins with says which. name: of the design."""
+    """The design in a GeoJSON or WKT file, told apart by the first letter. name: of the design."""
     text = _text(data)
     unit = reading.unit or "mm"
     shapes = Shapes(float(LENGTH[unit]), reading.tolerance)
@@ -44,8 +44,8 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     shapes.settle(reading)
     area = joined(shapes.polygons())
     if area.is_empty:
-        said = f" ({'; '.join(shapes.warnings())})" if shapes.warnings() else ""
-        raise InputError(f"the design is empty: none of its polygons has an area{said}")
+        reasons = f" ({'; '.join(shapes.warnings())})" if shapes.warnings() else ""
+        raise InputError(f"the design is empty: none of its polygons has an area{reasons}")
     source = (f"{'GeoJSON' if is_json else 'WKT'} in {unit}",)
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
 
@@ -53,9 +53,9 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 def from_geometry(
     geometry: BaseGeometry, name: str = "design", width: float | None = None, tolerance: float = TOLERANCE
 ) -> Design:
-    """The design that a shapely geometry of any kind shows, in mm, y up.
+    """The design of a shapely geometry of any kind, in mm, y up.
 
-    width: mm, of its lines and points; without one they are refused.  tolerance: mm, of their round ends.
+    width: of its lines and points, mm; without one they are refused.  tolerance: of their round ends, mm.
     """
     if not isinstance(geometry, BaseGeometry):
         raise InputError(f"geometry is a {type(geometry).__name__}, but must be a shapely geometry")
@@ -73,7 +73,7 @@ def from_geometry(
 
 
 def _text(data: bytes) -> str:
-    """The file as text; what is none is refused by name."""
+    """The file as text; raises for a binary file."""
     if not data.strip():
         raise InputError("the file is empty")
     if len(data) > LARGEST_FILE:
@@ -90,7 +90,7 @@ def _text(data: bytes) -> str:
 
 
 def _gather_wkt(text: str, shapes: Shapes) -> None:
-    """Add to the shapes what a text of one geometry, or of one a line, holds."""
+    """Add the geometries of a WKT text to the shapes: one, or one on each line."""
     text = re.sub(r"(?im)^\s*SRID=\d+;", "", text)
     if not re.match(r"[A-Za-z]+[\s(]", text):
         raise InputError(
@@ -103,7 +103,7 @@ def _gather_wkt(text: str, shapes: Shapes) -> None:
 
 
 def _wkt_geometries(text: str) -> list[tuple[str, BaseGeometry]]:
-    """What to call them, and they; one a line, if each line is one."""
+    """(name in messages, geometry) of each line, or of the text if its lines are not one geometry each."""
     lines = [(f"line {k}", line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
     names, texts = zip(*lines, strict=True)
     try:
@@ -120,14 +120,14 @@ def _wkt_geometries(text: str) -> list[tuple[str, BaseGeometry]]:
 def _parsed(texts: Sequence[str]) -> Polygons:
     """Geometries of any kind, one a text."""
     try:
-        with np.errstate(all="ignore"):  # what is not finite is refused by name
+        with np.errstate(all="ignore"):  # non-finite coordinates are refused later, by name
             return shapely.from_wkt(texts)
     except NotImplementedError:
         raise InputError("the WKT has curves, which are not read: make them polygons") from None
 
 
 def _add(named: list[tuple[str, BaseGeometry]], width: float | None, shapes: Shapes) -> None:
-    """Gather shapely geometries, each with what to call it."""
+    """Add shapely geometries to the shapes, each with its name in messages."""
     polygons: list[BaseGeometry] = []
     for where, geometry in named:
         for part in _simple(geometry, where):
@@ -138,12 +138,12 @@ def _add(named: list[tuple[str, BaseGeometry]], width: float | None, shapes: Sha
             else:
                 shapes.line(shapely.get_coordinates(part), width, where)
     scaled = shapely.transform(shapely.force_2d(np.array(polygons, object)), lambda xy: xy * shapes.scale)
-    reached("the design", shapely.get_coordinates(scaled))
+    check_reach("the design", shapely.get_coordinates(scaled))
     shapes.pieces += scaled.tolist()
 
 
 def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[BaseGeometry]:
-    """The polygons, lines and points that it consists of."""
+    """The polygons, lines and points that a geometry consists of."""
     kind = geometry.geom_type
     if depth > DEEPEST:
         raise InputError(f"{where} nests collections more than {DEEPEST} deep")

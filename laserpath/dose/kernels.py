@@ -19,20 +19,22 @@ order of the points, so that the bits do not depend on the number of threads.
 
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
-from laserpath.dose.runtime import CHUNK, REAL, Kernel, ti
+from laserpath.dose.runtime import CHUNK, POSITIONS, REAL, REALS, ROWS, Kernel, ti
 
 
 @cache
 def splatting(precision: str, order: int) -> SimpleNamespace:
     """`splat` and `gather` with the B-spline of an even order, for canvases of 'f32' or 'f64'."""
-    real = REAL[precision]
-    plane = ti.types.ndarray(real, 2)
-    reals, positions, rows = (
-        ti.types.ndarray(ti.f64, 1),
-        ti.types.ndarray(ti.f64, 2),
-        ti.types.ndarray(ti.i32, 1),
+    spline = _spline(REAL[precision], order)
+    return SimpleNamespace(
+        splat=_splat(REAL[precision], order, spline), gather=_gather(REAL[precision], order, spline)
     )
+
+
+def _spline(real: Any, order: int) -> Any:
+    """w_d of the module's docstring, as a Taichi function of t and the degree d."""
 
     @ti.func
     def spline(t: real, degree: ti.template()) -> ti.types.vector(order, real):
@@ -50,19 +52,15 @@ def splatting(precision: str, order: int) -> SimpleNamespace:
                 w[j] /= d
         return w
 
-    @ti.func
-    def slopes(t: real) -> ti.types.vector(order, real):
-        last = spline(t, order - 2)
-        s = ti.Vector([ti.cast(0, real)] * order, real)
-        for j in ti.static(range(order)):
-            if ti.static(j > 0):
-                s[j] += last[j - 1]
-            s[j] -= last[j]
-        return s
+    return spline
+
+
+def _splat(real: Any, order: int, spline: Any) -> Kernel:
+    plane = ti.types.ndarray(real, 2)
 
     @ti.kernel
     def splat(
-        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, strips: rows,
+        xy: POSITIONS, energy: REALS, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, strips: ROWS,
         out: plane,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNK)
@@ -85,10 +83,16 @@ def splatting(precision: str, order: int) -> SimpleNamespace:
                                     # Not +=, which would be an atomic and twice as slow: the row is ours.
                                     out[first + a, column + b] = out[first + a, column + b] + wv[a] * wu[b]
 
+    return Kernel(splat)
+
+
+def _gather(real: Any, order: int, spline: Any) -> Kernel:
+    plane, slopes = ti.types.ndarray(real, 2), _slopes(real, order, spline)
+
     @ti.kernel
     def gather(
-        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, field: plane,
-        d_energy: reals, d_xy: positions,
+        xy: POSITIONS, energy: REALS, x0: ti.f64, y0: ti.f64, per_x: ti.f64, per_y: ti.f64, field: plane,
+        d_energy: REALS, d_xy: POSITIONS,
     ):  # fmt: skip
         for k in range(energy.shape[0]):
             u, v = (xy[k, 0] - x0) * per_x, (xy[k, 1] - y0) * per_y
@@ -109,20 +113,35 @@ def splatting(precision: str, order: int) -> SimpleNamespace:
             d_xy[k, 0] = d_xy[k, 0] + energy[k] * per_x * f_u
             d_xy[k, 1] = d_xy[k, 1] + energy[k] * per_y * f_v
 
-    return SimpleNamespace(splat=Kernel(splat), gather=Kernel(gather))
+    return Kernel(gather)
+
+
+def _slopes(real: Any, order: int, spline: Any) -> Any:
+    """w_d′ of the module's docstring for d = order − 1, as a Taichi function of t."""
+
+    @ti.func
+    def slopes(t: real) -> ti.types.vector(order, real):
+        last = spline(t, order - 2)
+        s = ti.Vector([ti.cast(0, real)] * order, real)
+        for j in ti.static(range(order)):
+            if ti.static(j > 0):
+                s[j] += last[j - 1]
+            s[j] -= last[j]
+        return s
+
+    return slopes
 
 
 @cache
 def quadrature() -> SimpleNamespace:
     """`expand` segments into points, and `collect` the derivatives of the points into those of segments."""
-    reals, positions = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
     index, table = ti.types.ndarray(ti.i64, 1), ti.types.ndarray(ti.f64, 2)
     whole = ti.types.ndarray(ti.i32, 1)
 
     @ti.kernel
     def expand(
-        xy: positions, energy: reals, lit: index, start: whole, pieces: whole, nodes: whole, node: table,
-        weight: table, point: positions, point_energy: reals, fraction: reals, share: reals,
+        xy: POSITIONS, energy: REALS, lit: index, start: whole, pieces: whole, nodes: whole, node: table,
+        weight: table, point: POSITIONS, point_energy: REALS, fraction: REALS, share: REALS,
     ):  # fmt: skip
         for s in range(lit.shape[0]):
             k, n = lit[s], nodes[s]
@@ -137,8 +156,8 @@ def quadrature() -> SimpleNamespace:
 
     @ti.kernel
     def collect(
-        start: whole, fraction: reals, share: reals, d_energy: reals, d_xy: positions, per_energy: reals,
-        at_start: positions, at_end: positions,
+        start: whole, fraction: REALS, share: REALS, d_energy: REALS, d_xy: POSITIONS, per_energy: REALS,
+        at_start: POSITIONS, at_end: POSITIONS,
     ):  # fmt: skip
         for s in range(start.shape[0] - 1):
             q, a, b = ti.cast(0, ti.f64), ti.Vector([0.0, 0.0], ti.f64), ti.Vector([0.0, 0.0], ti.f64)

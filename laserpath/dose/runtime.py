@@ -37,16 +37,33 @@ if sys.platform == "linux":
 import taichi as ti
 from taichi.lang import impl
 
-__all__ = ["CHUNK", "DEVICES", "REAL", "Kernel", "cpu_count", "device", "start", "strips_of", "ti"]
+__all__ = [
+    "CHUNK",
+    "DEVICES",
+    "POSITIONS",
+    "REAL",
+    "REALS",
+    "ROWS",
+    "Kernel",
+    "cpu_count",
+    "device",
+    "start",
+    "strips_of",
+    "ti",
+]
 
 DEVICES = ("cpu", "cuda", "vulkan", "metal")
-"""'vulkan' was run on a software renderer only; 'cuda' and 'metal' were never run."""
+"""'vulkan' has run on a software renderer only; 'cuda' and 'metal' have never been run."""
 
 CHUNK = 512
-"""Taichi gives so many turns of an outer loop to one thread: a strip must be as many turns."""
+"""Iterations of an outer loop that Taichi gives to one thread. A strip takes as many: one thread owns it."""
 
 REAL = {"f32": ti.f32, "f64": ti.f64}
 """Taichi's type of each precision."""
+
+REALS, POSITIONS = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
+ROWS = ti.types.ndarray(ti.i32, 1)
+"""Annotations of kernel arguments: (M,) values, (M, 2) points, (T + 1,) first rows of strips."""
 
 _state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False)
 

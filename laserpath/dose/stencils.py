@@ -15,8 +15,9 @@ and is summed in the order of the points; on other devices than the CPU points a
 
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
-from laserpath.dose.runtime import CHUNK, REAL, Kernel, ti
+from laserpath.dose.runtime import CHUNK, POSITIONS, REAL, REALS, ROWS, Kernel, ti
 
 
 @cache
@@ -26,19 +27,23 @@ def separable(precision: str, width: int) -> SimpleNamespace:
     above: rows on either side of the point. From the first of them on, the weights of the rows come by a
     recurrence, so that the Gaussian must not have faded to nothing there.
     """
-    real = REAL[precision]
-    plane, taps = ti.types.ndarray(real, 2), ti.types.vector(width, real)
-    reals, positions, rows = (
-        ti.types.ndarray(ti.f64, 1),
-        ti.types.ndarray(ti.f64, 2),
-        ti.types.ndarray(ti.i32, 1),
+    bell = _bell(REAL[precision], width)
+    return SimpleNamespace(
+        spread=_spread(REAL[precision], width, bell), gather=_gather(REAL[precision], width, bell)
     )
+
+
+def _bell(real: Any, width: int) -> Any:
+    """exp(−a x²) at `width` columns, as a Taichi function.
+
+    t: of the point from the pixel below it. From that pixel outwards, so that no factor overflows.
+    square: exp(−2 a), the ratio of one step's factor to the last.
+    """
+    taps = ti.types.vector(width, real)
     half = width // 2 - 1
 
     @ti.func
     def bell(t: real, a: real, square: real) -> taps:
-        # t: of the point from the pixel below it. From that pixel outwards, so that no factor overflows.
-        # square: exp(−2 a), what one step's factor is of the last.
         w = taps(0)
         middle, step_up = ti.exp(-a * t * t), ti.exp(a * (2 * t - 1))
         up, down, step_down = middle, middle, square / step_up
@@ -53,11 +58,16 @@ def separable(precision: str, width: int) -> SimpleNamespace:
                 w[half - m] = down
         return w
 
+    return bell
+
+
+def _spread(real: Any, width: int, bell: Any) -> Kernel:
+    plane, half = ti.types.ndarray(real, 2), width // 2 - 1
+
     @ti.kernel
     def spread(
-        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, above: ti.i32,
-        strips: rows,
-        out: plane,
+        xy: POSITIONS, energy: REALS, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, above: ti.i32,
+        strips: ROWS, out: plane,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNK)
         for turn in range((strips.shape[0] - 1) * CHUNK):
@@ -83,11 +93,16 @@ def separable(precision: str, width: int) -> SimpleNamespace:
                             weight *= step
                             step *= square_b
 
+    return Kernel(spread)
+
+
+def _gather(real: Any, width: int, bell: Any) -> Kernel:
+    plane, half, moments = ti.types.ndarray(real, 2), width // 2 - 1, _moments(real, width)
+
     @ti.kernel
     def gather(
-        xy: positions, energy: reals, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, above: ti.i32,
-        field: plane,
-        d_energy: reals, d_xy: positions,
+        xy: POSITIONS, energy: REALS, x0: ti.f64, y0: ti.f64, per: ti.f64, a: real, b: real, above: ti.i32,
+        field: plane, d_energy: REALS, d_xy: POSITIONS,
     ):  # fmt: skip
         for k in range(energy.shape[0]):
             u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
@@ -98,18 +113,7 @@ def separable(precision: str, width: int) -> SimpleNamespace:
             inside = left >= 0 and left + width <= field.shape[1]
             f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
             for row in range(first, ti.min(i + above + 1, field.shape[0])):
-                total, moment = ti.cast(0, real), ti.cast(0, real)
-                if inside:
-                    for n in ti.static(range(width)):
-                        g = field[row, left + n] * wu[n]
-                        total += g
-                        moment += g * (n - half)
-                else:
-                    for n in ti.static(range(width)):
-                        if left + n >= 0 and left + n < field.shape[1]:
-                            g = field[row, left + n] * wu[n]
-                            total += g
-                            moment += g * (n - half)
+                total, moment = moments(field, row, left, inside, wu)
                 f += total * weight
                 f_u += (moment - total * tu) * weight
                 f_v += total * weight * y
@@ -120,15 +124,46 @@ def separable(precision: str, width: int) -> SimpleNamespace:
             d_xy[k, 0] = 2 * a * per * energy[k] * f_u
             d_xy[k, 1] = 2 * b * per * energy[k] * f_v
 
-    return SimpleNamespace(spread=Kernel(spread), gather=Kernel(gather))
+    return Kernel(gather)
+
+
+def _moments(real: Any, width: int) -> Any:
+    """Σ g and Σ g (n − half) over the columns of one row, g = field · weight, as a Taichi function."""
+    half = width // 2 - 1
+
+    @ti.func
+    def moments(
+        field: ti.template(), row: ti.i32, left: ti.i32, inside: ti.template(), wu: ti.template()
+    ) -> ti.types.vector(2, real):
+        total, moment = ti.cast(0, real), ti.cast(0, real)
+        if inside:
+            for n in ti.static(range(width)):
+                g = field[row, left + n] * wu[n]
+                total += g
+                moment += g * (n - half)
+        else:
+            for n in ti.static(range(width)):
+                if left + n >= 0 and left + n < field.shape[1]:
+                    g = field[row, left + n] * wu[n]
+                    total += g
+                    moment += g * (n - half)
+        return ti.Vector([total, moment], real)
+
+    return moments
 
 
 @cache
 def radial(precision: str, atomic: bool) -> SimpleNamespace:
     """`spread` and `gather` of a spot from a table; atomic: points in any order, for devices but the CPU."""
-    real = REAL[precision]
-    line, plane = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
-    form = ti.types.vector(3, real)
+    hermite = _hermite(REAL[precision])
+    return SimpleNamespace(
+        spread=_spread_table(REAL[precision], hermite, atomic),
+        gather=_gather_table(REAL[precision], hermite),
+    )
+
+
+def _hermite(real: Any) -> Any:
+    """The table's value and slope between its nodes, as a Taichi function."""
 
     @ti.func
     def hermite(value: ti.template(), slope: ti.template(), at: real) -> ti.types.vector(2, real):
@@ -138,6 +173,12 @@ def radial(precision: str, atomic: bool) -> SimpleNamespace:
         c2 = 3 * (h1 - h0) - 2 * s0 - s1
         c3 = 2 * (h0 - h1) + s0 + s1
         return ti.Vector([h0 + f * (s0 + f * (c2 + f * c3)), s0 + f * (2 * c2 + 3 * f * c3)], real)
+
+    return hermite
+
+
+def _spread_table(real: Any, hermite: Any, atomic: bool) -> Kernel:
+    line, plane, form = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2), ti.types.vector(3, real)
 
     @ti.kernel
     def spread(u: line, v: line, energy: line, value: line, slope: line, s: form, reach: ti.i32, out: plane):
@@ -150,6 +191,12 @@ def radial(precision: str, atomic: bool) -> SimpleNamespace:
                     at = s[0] * x * x + s[1] * x * y + s[2] * y * y
                     if at < ti.cast(value.shape[0] - 1, real):
                         out[i, j] += energy[k] * hermite(value, slope, at)[0]
+
+    return Kernel(spread)
+
+
+def _gather_table(real: Any, hermite: Any) -> Kernel:
+    line, plane, form = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2), ti.types.vector(3, real)
 
     @ti.kernel
     def gather(
@@ -170,4 +217,4 @@ def radial(precision: str, atomic: bool) -> SimpleNamespace:
                         f_v -= field[i, j] * h[1] * (2 * s[2] * y + s[1] * x)
             d_energy[k], d_u[k], d_v[k] = f, f_u, f_v
 
-    return SimpleNamespace(spread=Kernel(spread), gather=Kernel(gather))
+    return Kernel(gather)

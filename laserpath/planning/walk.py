@@ -33,7 +33,7 @@ from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
 from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import limit
-from laserpath.report import toolpath_svg
+from laserpath.report import PageData, PageText, toolpath_svg
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Report, Solution
 
@@ -86,10 +86,7 @@ class Plan:
     @property
     def verdict(self) -> tuple[str, str]:
         """'good', 'fair' or 'poor', and the reason in one line: the head of the report."""
-        return report.headline_of(
-            self.report, design=self.design, toolpath=self.toolpath, process=self.process,
-            settings=self.settings, loss=self.solution.loss,
-        )  # fmt: skip
+        return report.headline_of(self._page_data())
 
     @property
     def project(self) -> str:
@@ -105,13 +102,9 @@ class Plan:
         laserpath.toml.
         """
         drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
-        page = report.render(
-            self.report, design=self.design, target_name=self.design.name, toolpath=self.toolpath,
-            process=self.process, settings=self.settings, loss=self.solution.loss,
-            program_header=header(self.design, self.process, self.settings, self.report.warnings),
-            run=self.run,
-            project=self.project,
-        )  # fmt: skip
+        comments = header(self.design, self.process, self.settings, self.report.warnings)
+        text = PageText(self.design.name, header=comments, project=self.project)
+        page = report.render(self._page_data(), text, self.run)
         texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
         if frame:
             texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
@@ -119,6 +112,11 @@ class Plan:
         if project:
             places[Path(folder) / PROJECT] = project_text(self.design, self.process, self.settings, folder)
         return files.write_all(places)
+
+    def _page_data(self) -> PageData:
+        return PageData.of(
+            self.report, self.design, self.toolpath, self.process, self.settings, self.solution.loss
+        )
 
 
 def plan(

@@ -18,7 +18,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import within
 from laserpath.design.fill import EVENODD, fill
-from laserpath.design.joined import joined, reached
+from laserpath.design.joined import check_reach, joined
 from laserpath.design.shapes import Shapes
 from laserpath.types import Design, Point
 
@@ -30,7 +30,7 @@ _CLOSED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class PenLayer:
     """lines: (n,) complex each, px, y down.  pen: mm, how wide they are; None: not drawn.
 
     filled: whether the closed ones are filled.
@@ -41,7 +41,7 @@ class Layer:
     filled: bool = False
 
 
-def design(layers: Sequence[Layer], page: Point | None, name: str, tolerance: float) -> Design:
+def design(layers: Sequence[PenLayer], page: Point | None, name: str, tolerance: float) -> Design:
     """The area of all layers. page: its width and height in px.  tolerance: mm, of round ends."""
     height = page[1] if page else 0.0
     areas = [area for layer in layers for area in _areas(layer, height, tolerance)]
@@ -58,10 +58,10 @@ def design(layers: Sequence[Layer], page: Point | None, name: str, tolerance: fl
     return Design(shapely.MultiPolygon(solid), name, sheet, tuple(_warnings(layers)))
 
 
-def _areas(layer: Layer, height: float, tolerance: float) -> list[shapely.Geometry]:
+def _areas(layer: PenLayer, height: float, tolerance: float) -> list[shapely.Geometry]:
     lines = [_flipped(line, height) for line in layer.lines if len(line)]
     for line in lines:
-        reached("the line work", line)
+        check_reach("the line work", line)
     found: list[shapely.Geometry] = []
     if layer.pen is not None:
         shapes = Shapes(1.0, tolerance)
@@ -82,7 +82,7 @@ def _is_closed(line: Floats) -> bool:
     return len(line) > 2 and bool(np.hypot(*(line[-1] - line[0])) <= _CLOSED * PX)
 
 
-def _warnings(layers: Sequence[Layer]) -> list[str]:
+def _warnings(layers: Sequence[PenLayer]) -> list[str]:
     """A sentence if lines were left out."""
     lost = sum(
         not _is_closed(_flipped(line, 0.0))

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.choices import QUALITIES
 from laserpath.machine.attenuation import filter_of, strength
 from laserpath.measure.exposure import speed_key
-from laserpath.report import faults, reach
-from laserpath.report.rows import duration, number
+from laserpath.report import faults, optimum
+from laserpath.report.data import PageData
+from laserpath.report.numbers import duration, number
 from laserpath.types import Machine, Settings
-
-if TYPE_CHECKING:
-    from laserpath.report.verdict import Facts
 
 KINDS = (
     "lost", "hollow", "over-dose", "feature", "gap", "corner", "too strong", "too weak", "loss", "steps",
@@ -84,16 +81,16 @@ class Advice:
         return any(one.opposes(two) for one in self.changes for two in other.changes)
 
 
-def advise(facts: Facts, level: str) -> tuple[Advice, ...]:
+def advise(data: PageData, level: str) -> tuple[Advice, ...]:
     """What to change, the gravest first; level: of the verdict."""
-    early = tuple(_on_iterations(facts, level))
-    if lost := facts.lost:
+    early = tuple(_on_iterations(data, level))
+    if lost := data.lost:
         # What is commanded would cure: its pitch and powers are no matter until it is executed.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
         return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
-    for one in (*early, *_on_area(facts), *_on_design(facts), *_on_power(facts), *_on_motion(facts, level),
-                *_on_quality(facts, level)):  # fmt: skip
+    for one in (*early, *_on_area(data), *_on_design(data), *_on_power(data), *_on_motion(data, level),
+                *_on_quality(data, level)):  # fmt: skip
         told = early and one not in early and one.changes == early[0].changes
         if not told and not any(one.opposes(graver) for graver in kept):
             kept.append(one)
@@ -104,43 +101,43 @@ def _slower() -> Change:
     return Change("speed_max_mm_per_min", -1)
 
 
-def _on_iterations(facts: Facts, level: str) -> Iterator[Advice]:
+def _on_iterations(data: PageData, level: str) -> Iterator[Advice]:
     """An optimiser that ended too early: what else is wrong may be right with more iterations."""
-    gain, settings = _late_gain(facts.loss), facts.settings
+    gain, settings = _late_gain(data.loss), data.settings
     if settings is None:
         return
     changes = (Change("--iterations", 1),)
-    if unfinished(facts) and level != "good":
-        mend = "let it run to its end" if facts.report.stopped else f"take {_more(settings)}"
-        yield Advice("loss", unfinished(facts), f"{mend} before anything else", changes)
-    elif gain > _FALLING and not facts.report.stopped:
+    if unfinished(data) and level != "good":
+        mend = "let it run to its end" if data.report.stopped else f"take {_more(settings)}"
+        yield Advice("loss", unfinished(data), f"{mend} before anything else", changes)
+    elif gain > _FALLING and not data.report.stopped:
         wrong = (
             f"The loss was still falling when the optimiser stopped ({100 * gain:.0f} % in the last tenth)"
         )
         yield Advice("loss", wrong, f"take {_more(settings)}", changes)
 
 
-def unfinished(facts: Facts) -> str:
+def unfinished(data: PageData) -> str:
     """That the optimiser had few iterations or was stopped, which may be what is wrong; else nothing."""
-    report, settings = facts.report, facts.settings
+    report, settings = data.report, data.settings
     if settings is None or not report.unfinished:
         return ""
     if report.stopped:
         return f"The optimiser was {report.unfinished}, which may be why it misses"
-    if settings.iterations >= _SHORT and _late_gain(facts.loss) <= _FALLING:
+    if settings.iterations >= _SHORT and _late_gain(data.loss) <= _FALLING:
         return ""
     return f"The optimiser did not converge ({report.unfinished}), which may be why it misses"
 
 
-def _on_area(facts: Facts) -> Iterator[Advice]:
+def _on_area(data: PageData) -> Iterator[Advice]:
     """What stays unexposed inside, and what gets far too much."""
-    settings, resin = facts.settings, facts.process.resin
-    found = facts.inspection
+    settings, resin = data.settings, data.process.resin
+    found = data.inspection
     holes = tuple(one for one in found.flaws if one.kind == "pinhole")
     if found.missing or holes:
-        much = faults.too_much_wrong(found, facts.fwhm) or not holes
+        much = faults.too_much_wrong(found, data.fwhm) or not holes
         wrong = "Lines are too far apart or too weak inside the design" if much else (
-            f"Left inside the design: {', '.join(faults.kinds(holes, facts.fwhm))}"
+            f"Left inside the design: {', '.join(faults.kinds(holes, data.fwhm))}"
         )  # fmt: skip
         if settings is None:
             change, mend = Change("distance of lines", -1), "lines closer together, or more power, close it"
@@ -151,7 +148,7 @@ def _on_area(facts: Facts) -> Iterator[Advice]:
         else:
             change, mend = Change("--pitch", -1), f"take --pitch {0.8 * settings.pitch_fwhm:.3g}fwhm"
         yield Advice("hollow", wrong, mend, (change,))
-    dose = facts.report.scored.figures.dose_max
+    dose = data.report.scored.figures.dose_max
     # The optimiser takes back the power of close lines; what is left is the laser's lowest, told below.
     if settings is None and dose > 1.05 * resin.over_dose:
         wrong = (
@@ -166,12 +163,12 @@ def _more(settings: Settings) -> str:
     return f"--iterations {max(_ITERATIONS, 2 * settings.iterations)}"
 
 
-def _on_design(facts: Facts) -> Iterator[Advice]:
+def _on_design(data: PageData) -> Iterator[Advice]:
     """What the spot is too large for."""
-    spot = f"{number(facts.fwhm * 1000)} µm"
+    spot = f"{number(data.fwhm * 1000)} µm"
     smaller = (Change("--spot-fwhm", -1),)
     for kind, plural in (("feature", "features"), ("gap", "gaps")):
-        width = [p.width for p in facts.places if p.kind == kind and p.width is not None and p.narrower]
+        width = [p.width for p in data.places if p.kind == kind and p.width is not None and p.narrower]
         if width:
             yield Advice(
                 kind,
@@ -180,8 +177,8 @@ def _on_design(facts: Facts) -> Iterator[Advice]:
                 "widen them, or focus to a smaller spot and say so with --spot-fwhm",
                 (*smaller, Change("the design", 1)),
             )
-    corners = sum(p.kind == "corner" for p in facts.places)
-    if corners > len(facts.places) / 2:
+    corners = sum(p.kind == "corner" for p in data.places)
+    if corners > len(data.places) / 2:
         yield Advice(
             "corner",
             f"The worst places are corners, which a spot of {spot} rounds",
@@ -190,20 +187,20 @@ def _on_design(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _on_power(facts: Facts) -> Iterator[Advice]:
+def _on_power(data: PageData) -> Iterator[Advice]:
     """A laser too strong or too weak for the resin."""
-    machine = facts.process.machine
-    on = facts.toolpath.on
-    length, power = facts.toolpath.length[on], facts.toolpath.power[on]
+    machine = data.process.machine
+    on = data.toolpath.on
+    length, power = data.toolpath.length[on], data.toolpath.power[on]
     whole = max(float(length.sum()), 1e-12)
     weak = float(length[power <= 1.001 * machine.power_min].sum()) / whole
     strong = float(length[power >= 0.999 * machine.power_max].sum()) / whole
-    if weak > 0.25 and facts.report.executed.figures.dose_max > 1:
+    if weak > 0.25 and data.report.executed.figures.dose_max > 1:
         yield Advice(
             "too strong",
             f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
             f"({number(machine.power_min)} mW): the laser is too strong for this resin",
-            _in_profile(_filter(facts)),
+            _in_profile(_filter(data)),
             (Change("power_max_mW", -1),),
         )
     if strong > 0.5:
@@ -216,11 +213,11 @@ def _on_power(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _filter(facts: Facts) -> str:
+def _filter(data: PageData) -> str:
     """The filter for a laser too strong: that of the warning, if a line alone is told to need one."""
-    found = strength(facts.process, facts.settings or Settings(), facts.design)
+    found = strength(data.process, data.settings or Settings(), data.design)
     density = found.density if found.ratio > 1 else max(found.density, _FILTER)
-    return filter_of(facts.process.machine, density)
+    return filter_of(data.process.machine, density)
 
 
 def _late_gain(loss: Floats) -> float:
@@ -233,32 +230,11 @@ def _in_profile(setting: str) -> str:
     return f"{setting} in the machine's profile"
 
 
-def _on_motion(facts: Facts, level: str) -> Iterator[Advice]:
-    """What the controller makes of the plan: steps, braking, and how many moves it is sent."""
-    commanded, executed = facts.report.planned.figures, facts.report.executed.figures
-    machine, over, motion = facts.process.machine, facts.process.resin.over_dose, facts.report.executed.motion
-    now, told = (facts.micrometres(figures.epe_mean) for figures in (executed, commanded))
-    error = f"{now} on average instead of {told}"
-    coarse = machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * facts.fwhm
-    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
-        yield (
-            _on_steps(machine, error)
-            if coarse
-            else Advice(
-                "brakes",
-                "The controller brakes in bends and its power does not follow exactly, which moves the edge "
-                f"by {error}",
-                *_calmer(facts),
-            )
-        )
-    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
-        yield Advice(
-            "dose rises",
-            f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
-            f"the resin's limit of {over:g} ×",
-            *_calmer(facts),
-        )
-    if not facts.planned and motion.segment_rate > 1.001 * machine.segment_rate:
+def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
+    """What the controller makes of the plan: steps, braking, and the number of moves."""
+    motion, machine = data.report.executed.motion, data.process.machine
+    yield from _on_braking(data, level)
+    if not data.planned and motion.segment_rate > 1.001 * machine.segment_rate:
         yield Advice(
             "link",
             f"The program has up to {motion.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
@@ -276,48 +252,74 @@ def _on_motion(facts: Facts, level: str) -> Iterator[Advice]:
         )
 
 
-def _on_steps(machine: Machine, error: str) -> Advice:
-    assert machine.steps is not None
+def _on_braking(data: PageData, level: str) -> Iterator[Advice]:
+    """Edges or doses that are right as commanded, and are not as executed."""
+    planned, executed = data.report.planned.figures, data.report.executed.figures
+    machine, over = data.process.machine, data.process.resin.over_dose
+    if executed.epe_mean > 1.5 * planned.epe_mean + 0.01:
+        now, before = (data.micrometres(figures.epe_mean) for figures in (executed, planned))
+        error = f"{now} on average instead of {before}"
+        if machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * data.fwhm:
+            yield _on_steps(machine, min(machine.steps), error)
+            return
+        yield Advice(
+            "brakes",
+            "The controller brakes in bends and its power does not follow exactly, which moves the edge "
+            f"by {error}",
+            *_calmer(data),
+        )
+    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * planned.dose_max):
+        yield Advice(
+            "dose rises",
+            f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "
+            f"the resin's limit of {over:g} ×",
+            *_calmer(data),
+        )
+
+
+def _on_steps(machine: Machine, steps: float, error: str) -> Advice:
+    """steps: per mm, of the coarser axis."""
     marlin = gcode.dialect(machine.dialect).controller == "marlin"
     joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
     return Advice(
         "steps",
-        f"The motors' steps of {1000 / min(machine.steps):.3g} µm round every place{joins}: much of {error}",
+        f"The motors' steps of {1000 / steps:.3g} µm round every place{joins}: much of {error}",
         "more of them to the millimetre (finer microsteps, steps_per_mm in the machine's profile) draw truer",
         (Change("steps_per_mm", 1),),
     )
 
 
-def _calmer(facts: Facts) -> tuple[str, tuple[Change, ...]]:
+def _calmer(data: PageData) -> tuple[str, tuple[Change, ...]]:
     """A lower speed: of the machine where that is planned for, else of the program."""
-    if not facts.planned:
+    if not data.planned:
         return "a lower feed, with less power, makes it brake less", (Change("feed", -1),)
-    machine = facts.process.machine
+    machine = data.process.machine
     fast = min(machine.speed_max)
-    calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * facts.fwhm) ** 0.5)
+    calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * data.fwhm) ** 0.5)
     return f"{_in_profile(speed_key(calm))} makes it brake less", (_slower(),)
 
 
-def _on_quality(facts: Facts, level: str) -> Iterator[Advice]:
+def _on_quality(data: PageData, level: str) -> Iterator[Advice]:
     """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
-    if facts.settings is None or facts.settings.max_epe_fwhm is not None:
+    if data.settings is None or data.settings.max_epe_fwhm is not None:
         return
-    at, figures = QUALITIES.index(facts.settings.quality), facts.report.executed.figures
-    worth = figures.epe_mean > _WORTH_FWHM and not reach.reached(facts.report)
+    at, executed = QUALITIES.index(data.settings.quality), data.report.executed
+    figures, motion = executed.figures, executed.motion
+    worth = figures.epe_mean > _WORTH_FWHM and not optimum.reached(data.report)
     if level == "fair" and at + 1 < len(QUALITIES) and worth:
         better = QUALITIES[at + 1]
         # At `fine` 95 % of the edge is farther off as often as not, at `standard` nearer than at `draft`.
         worst = ", if not at the worst places" if better == "fine" else ""
         yield Advice(
             "finer",
-            f"The edge is {facts.micrometres(figures.epe_mean)} off on average, as write time counts too",
+            f"The edge is {data.micrometres(figures.epe_mean)} off on average, as write time counts too",
             f"--quality {better} takes more of it for edges truer on average{worst}",
             (Change("--quality", 1),),
         )
-    elif level == "good" and at > 0 and facts.report.executed.motion.write_time > _VERY_LONG:
+    elif level == "good" and at > 0 and motion.write_time > _VERY_LONG:
         yield Advice(
             "faster",
-            f"If {duration(facts.report.executed.motion.write_time)} is too long",
+            f"If {duration(motion.write_time)} is too long",
             f"--quality {QUALITIES[at - 1]} writes faster at the cost of the edge; --max-epe LENGTH takes as "
             "little as keeps that tolerance",
             (Change("--quality", -1),),

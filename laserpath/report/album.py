@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from laserpath.report import histograms, pictures, plots
-from laserpath.report.payload import Exposed
+from laserpath.report.data import ExposedProgram, PageData, Picture
 from laserpath.report.track import track
-from laserpath.report.verdict import Facts
-from laserpath.report.worst import Place
+from laserpath.report.worst_places import Place
 from laserpath.types.results import Limit
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """title: above it.  source: data URI.  text: below it; `alt` for who cannot see it."""
-
-    title: str
-    source: str
-    alt: str
-    text: str
-
-
-def maps(exposed: Exposed, places: Sequence[Place], done: str) -> Iterator[Picture]:
+def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
     """Where things are: path, cure and dose; with a design its edge errors too."""
     over = " over the design" if exposed.design else ""
-    yield picture(
+    yield Picture.from_png(
         f"{'Design and toolpath' if exposed.design else 'Toolpath'}",
         pictures.toolpath_map(exposed),
         f"The moves of the laser{over}.",
         f"{'Grey is the design. ' if exposed.design else ''}The laser's moves are coloured by power.",
     )
-    yield picture(
+    yield Picture.from_png(
         f"What will {done}",
         pictures.cure_map(exposed, done),
         f"The predicted {done}{' against the design' if exposed.design else ''}.",
         "As executed by the controller."
         + (" Vermilion is outside the drawing, blue is lacking." if exposed.design else ""),
     )
-    yield picture(
+    yield Picture.from_png(
         "Dose",
         pictures.dose_map(exposed),
         "Map of the dose in critical doses.",
@@ -48,7 +35,7 @@ def maps(exposed: Exposed, places: Sequence[Place], done: str) -> Iterator[Pictu
         + (" The black one is the design." if exposed.design else ""),
     )
     if exposed.design and exposed.edges:
-        yield picture(
+        yield Picture.from_png(
             "Edge error along the contour",
             pictures.epe_map(exposed.edges, exposed.design, exposed.process, places),
             "Map of the edge placement error, worst places numbered.",
@@ -56,10 +43,10 @@ def maps(exposed: Exposed, places: Sequence[Place], done: str) -> Iterator[Pictu
         )
 
 
-def enlarged(exposed: Exposed, places: Sequence[Place], done: str) -> Iterator[Picture]:
+def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
     """The worst places, if there are any."""
     if exposed.design and places:
-        yield picture(
+        yield Picture.from_png(
             "The worst places, enlarged",
             pictures.zooms(exposed, exposed.design, places, done),
             "The worst places enlarged.",
@@ -67,9 +54,9 @@ def enlarged(exposed: Exposed, places: Sequence[Place], done: str) -> Iterator[P
         )
 
 
-def distributions(exposed: Exposed) -> Iterator[Picture]:
+def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
     """How much of what there is."""
-    yield picture(
+    yield Picture.from_png(
         "Doses",
         histograms.doses(exposed),
         "Histogram of the dose" + (" inside the design and around it." if exposed.design else "."),
@@ -82,7 +69,7 @@ def distributions(exposed: Exposed) -> Iterator[Picture]:
     )
     executed = track(exposed.run, exposed.process.machine)
     if executed.on.any():
-        yield picture(
+        yield Picture.from_png(
             "Powers and speeds",
             histograms.powers_and_speeds(executed),
             "Histograms of power and speed.",
@@ -90,66 +77,61 @@ def distributions(exposed: Exposed) -> Iterator[Picture]:
         )
 
 
-def errors(facts: Facts) -> Iterator[Picture]:
+def errors(data: PageData) -> Iterator[Picture]:
     """How wrong the edge is, as planned and if dose or focus is off."""
-    executed, fwhm = facts.report.executed, facts.fwhm
-    yield picture(
+    executed, fwhm = data.report.executed, data.fwhm
+    yield Picture.from_png(
         "Edge errors",
-        plots.epe_histogram(executed, facts.report.start if facts.planned else None, fwhm),
+        plots.epe_histogram(executed, data.report.start if data.planned else None, fwhm),
         "Histogram of the edge errors.",
         "As executed; larger errors are counted in the outermost bars.",
     )
-    if facts.report.window:
-        yield picture(
+    if data.report.window:
+        yield Picture.from_png(
             "Edge errors if dose or focus is off",
-            plots.process_window(facts.report.window, facts.tolerance, fwhm),
+            plots.process_window(data.report.window, data.tolerance, fwhm),
             "Edge error against dose, in focus and with a wider spot.",
-            _window_caption(facts),
+            _window_caption(data),
         )
 
 
-def courses(exposed: Exposed, facts: Facts | None) -> Iterator[Picture]:
+def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]:
     """What goes on along the path, and while it was optimised."""
-    yield picture(
+    yield Picture.from_png(
         "Power and speed along the path",
         plots.power_along(exposed.toolpath, exposed.process.machine),
         "Power and speed against the length exposed.",
         "As commanded, without the travels.",
     )
-    if facts and len(facts.loss):
-        yield picture(
+    if data and len(data.loss):
+        yield Picture.from_png(
             "Loss of the optimiser",
-            plots.loss_history(facts.loss),
+            plots.loss_history(data.loss),
             "Loss against iteration.",
             "Jumps are where the optimiser goes to its next stage.",
         )
 
 
-def unprintable(facts: Facts, limit: Limit) -> Picture | None:
+def unprintable(data: PageData, limit: Limit) -> Picture | None:
     """What even the best light misses, if it misses anything."""
     places = len(limit.unprintable)
     if not places:
         return None
-    return picture(
-        f"What light without a path would {facts.done}",
-        pictures.limit_map(limit, facts.design, facts.process, facts.done),
+    return Picture.from_png(
+        f"What light without a path would {data.done}",
+        pictures.limit_map(limit, data.design, data.process, data.done),
         f"The best that this spot can do against the design, with marks at {places} "
         f"place{'s' * (places > 1)} that cannot be printed as drawn.",
         "The black line is the design. Marked is what even the best light misses.",
     )
 
 
-def _window_caption(facts: Facts) -> str:
-    given = facts.settings is not None and facts.settings.max_epe_fwhm is not None
-    order = facts.process.resin.order
+def _window_caption(data: PageData) -> str:
+    given = data.settings is not None and data.settings.max_epe_fwhm is not None
+    order = data.process.resin.order
     return (
         "As executed, with all of the dose off alike, and with a spot that is wider at the same power. "
-        f"Dashed: {facts.tolerance:g} FWHM, {'the tolerance asked for' if given else 'what counts as good'}; "
+        f"Dashed: {data.tolerance:g} FWHM, {'the tolerance asked for' if given else 'what counts as good'}; "
         "shaded: the doses that keep it in focus, if any."
         + (f" The dose goes with the power to the {order}." if order > 1 else "")
     )
-
-
-def picture(title: str, png: bytes, alt: str, text: str) -> Picture:
-    """A PNG as the page has it."""
-    return Picture(title, "data:image/png;base64," + base64.b64encode(png).decode("ascii"), alt, text)

@@ -1,7 +1,8 @@
-"""The page of a program that was not planned here: what it does on this machine and resin.
+"""The page of a program that laserpath did not plan: what it does on this machine and resin.
 
-With a design it is judged as a plan is, and told what dose would serve it best: a factor f on all of the dose
-is f^(1/N) of the power, where N photons are absorbed at once, or 1/f of the speed.
+With a design the program is judged as a plan is, and the page names the dose that would print it best. A
+factor f on the whole dose is a factor f^(1/N) on the power, where the resin absorbs N photons at once, or 1/f
+on the speed.
 """
 
 from __future__ import annotations
@@ -12,51 +13,52 @@ from dataclasses import replace
 import numpy as np
 
 from laserpath.measure import best_exposure, cured_fraction, edges_at
-from laserpath.report.page import Column, Told, facts_of, page
-from laserpath.report.payload import Exposed
-from laserpath.report.rows import area, duration, number
+from laserpath.report.data import Column, ExposedProgram, PageData, PageText
+from laserpath.report.numbers import area, duration, number
+from laserpath.report.page import page
 from laserpath.report.track import track
 from laserpath.report.verdict import NOTHING, Verdict, judge
 from laserpath.types import Design
 from laserpath.types.results import Measurement, Report
 
 _WORTH = 0.9
-"""Of the mean edge error as it is: what another dose must bring it below to be worth a word."""
+"""Mean edge error at the best dose ÷ the present one, below which the best dose is named. A larger ratio
+names doses that gain less."""
 _TELLING = 0.03
-"""Of the dose; a better one that is nearer cannot be set."""
+"""Relative change of dose below which the best dose is not named, because no machine can be set so finely."""
 
 
 def exposure_page(
-    exposed: Exposed, commanded: Measurement | None, executed: Measurement | None, told: Told
+    exposed: ExposedProgram, commanded: Measurement | None, executed: Measurement | None, text: PageText
 ) -> str:
-    """With a design and what was measured against it, or without any."""
+    """The page as HTML; commanded, executed: None where there is no design to measure against."""
     design = exposed.design
-    told = replace(told, subtitle=told.subtitle or _subtitle(exposed, told))
+    text = replace(text, subtitle=text.subtitle or _subtitle(exposed, text))
     if design is None or commanded is None or executed is None:
-        return page(replace(exposed, design=None, edges=None), None, _plain(exposed, told), told)
+        return page(replace(exposed, design=None, edges=None), None, _unmeasured(exposed, text), text)
     columns = (
         Column("this program", "as commanded", commanded.as_dict()),
         Column("this program", "as executed", executed.as_dict()),
-        *told.columns,
+        *text.columns,
     )
-    report = Report(commanded, executed, start=executed, warnings=tuple(told.warnings))
-    facts = facts_of(report, design, exposed.toolpath, exposed.process, None, np.zeros(0))
-    verdict = judge(facts)
+    report = Report(commanded, executed, start=executed, warnings=tuple(text.warnings))
+    data = PageData.of(report, design, exposed.toolpath, exposed.process)
+    verdict = judge(data)
     better = tuple(_better_dose(exposed, design))
     if better:
         kept = tuple(sentence for sentence in verdict.advice if sentence != NOTHING)
         verdict = replace(verdict, advice=better + kept)
-    return page(exposed, facts, verdict, replace(told, columns=columns))
+    return page(exposed, data, verdict, replace(text, columns=columns))
 
 
-def _better_dose(exposed: Exposed, design: Design) -> Iterator[str]:
-    """What the truest edges would take, if that is another dose."""
+def _better_dose(exposed: ExposedProgram, design: Design) -> Iterator[str]:
+    """The power or speed that gives the truest edges, where it differs from the program's."""
     process, dose = exposed.process, exposed.dose
     if dose.max() <= 0:
         return
-    given = dose, exposed.grid, design, process.spot, process.resin.critical_dose
-    factor = best_exposure(*given)
-    now, then = (float(np.abs(edges.epe).mean()) for edges in edges_at(*given, (1.0, factor)))
+    scene = dose, exposed.grid, design, process.spot, process.resin.critical_dose
+    factor = best_exposure(*scene)
+    now, then = (float(np.abs(edges.epe).mean()) for edges in edges_at(*scene, (1.0, factor)))
     if then > _WORTH * now or abs(factor - 1) < _TELLING:
         return
     power = factor ** (1 / process.resin.order)
@@ -69,8 +71,8 @@ def _better_dose(exposed: Exposed, design: Design) -> Iterator[str]:
 _NO_DESIGN = "That takes the design that it shall print: give it with --design."
 
 
-def _plain(exposed: Exposed, told: Told) -> Verdict:
-    """What it does, where there is nothing to compare it with."""
+def _unmeasured(exposed: ExposedProgram, text: PageText) -> Verdict:
+    """The answers for a program that has no design to be compared with."""
     resin = exposed.process.resin
     done = "cure" if resin.tone == "negative" else "clear"
     relative = exposed.dose / resin.critical_dose
@@ -82,14 +84,14 @@ def _plain(exposed: Exposed, told: Told) -> Verdict:
         what += f", and {area(share)} have more than the resin's limit of {resin.over_dose:g} ×"
     answers = (
         (f"What will {done}", f"{what}."),
-        *([] if told.headline else [("Where it will miss", _NO_DESIGN)]),
+        *([] if text.headline else [("Where it will miss", _NO_DESIGN)]),
         ("How long it takes", _how_long(exposed)),
     )
     plain = f"{done.capitalize()}s {cured} in {duration(exposed.run.write_time)}."
-    return Verdict("", told.headline or plain, answers, ())
+    return Verdict("", text.headline or plain, answers, ())
 
 
-def _how_long(exposed: Exposed) -> str:
+def _how_long(exposed: ExposedProgram) -> str:
     executed = track(exposed.run, exposed.process.machine)
     length = np.hypot(*np.diff(executed.xy, axis=0).T)
     lit, dark = (float(length[on].sum()) for on in (executed.on, ~executed.on))
@@ -97,10 +99,10 @@ def _how_long(exposed: Exposed) -> str:
     return f"{duration(exposed.run.write_time)}: {lengths}."
 
 
-def _subtitle(exposed: Exposed, told: Told) -> str:
+def _subtitle(exposed: ExposedProgram, text: PageText) -> str:
     x0, y0, x1, y1 = exposed.box
-    what = "report" if told.headline else "simulation"
+    kind = "report" if text.headline else "simulation"
     return (
-        f"laserpath {what} · {x1 - x0:.4g} × {y1 - y0:.4g} mm · spot {exposed.fwhm:g} mm · "
+        f"laserpath {kind} · {x1 - x0:.4g} × {y1 - y0:.4g} mm · spot {exposed.fwhm:g} mm · "
         f"{exposed.process.machine.name} · {exposed.process.resin.name}"
     )

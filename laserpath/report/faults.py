@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from laserpath.base.quantities import place
 from laserpath.design.contour import CORNER_FWHM
-from laserpath.report.rows import area, number
+from laserpath.report.numbers import area, number
 from laserpath.types.results import EPE_CAP_FWHM, Fault, Inspection
 
 WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01

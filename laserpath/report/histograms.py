@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from laserpath.base.arrays import Floats
 from laserpath.report.canvas import FAINT, INK, WIDTH, axes, labelled, legend, png, sheet
-from laserpath.report.payload import Exposed
+from laserpath.report.data import ExposedProgram
 from laserpath.report.raster import OVER, coverage
 from laserpath.report.track import Track
 from laserpath.types import Design
@@ -22,7 +22,7 @@ _LIT = 0.05
 _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 
 
-def doses(exposed: Exposed) -> bytes:
+def doses(exposed: ExposedProgram) -> bytes:
     """The dose inside the design and around it, by area; all that is lit where there is no design."""
     resin = exposed.process.resin
     dose = exposed.dose / resin.critical_dose
@@ -43,7 +43,7 @@ def doses(exposed: Exposed) -> bytes:
     return png(figure)
 
 
-def _shares(exposed: Exposed, dose: Floats) -> list[tuple[Floats, str, str]]:
+def _shares(exposed: ExposedProgram, dose: Floats) -> list[tuple[Floats, str, str]]:
     """(part of each pixel, colour, label)."""
     if exposed.design is None:
         return [((dose > _LIT).astype(np.float64), _INSIDE, "exposed")]

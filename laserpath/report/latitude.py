@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Floats
-from laserpath.report.rows import number
+from laserpath.report.numbers import number
 from laserpath.types.results import ProcessWindow
 
 _HALF_AS_MUCH = 1.5

@@ -21,16 +21,15 @@ import numpy as np
 import shapely
 from scipy import ndimage
 
-import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.design.contour import SAMPLE_FWHM
+from laserpath.report.data import ExposedProgram
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.raster import OVER, PAPER, RIGHT, UNDER
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
 from laserpath.report.track import Track, thinned, track
-from laserpath.report.worst import Place
-from laserpath.types import Design, Grid, Process, Toolpath
+from laserpath.report.worst_places import Place
+from laserpath.types import Design, Process
 from laserpath.types.results import Edges
 
 PIXELS, PIECES, VERTICES, SAMPLES = 1_000_000, 60_000, 60_000, 40_000
@@ -48,41 +47,6 @@ _TURN = 256
 """Directions that a normal is rounded to."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exposed:
-    """One exposure, with or without a design to compare it with.
-
-    toolpath: as commanded.  run: as the controller executes it, from the work zero.
-    dose: (rows, columns) mJ/mm² on `grid`, as executed.  edges: those of the design in this dose.
-    """
-
-    toolpath: Toolpath
-    run: gcode.motion.Executed
-    grid: Grid
-    dose: Floats
-    process: Process
-    design: Design | None = None
-    edges: Edges | None = None
-
-    @property
-    def fwhm(self) -> float:
-        """mm, of the spot that the dose is spread with."""
-        return optics.fwhm(self.process.spot)
-
-    @property
-    def box(self) -> tuple[float, float, float, float]:
-        """(x0, y0, x1, y1) mm of what is worth a look: the design, or else what is lit."""
-        if self.design is not None:
-            return self.design.bounds
-        on = self.toolpath.on
-        if not on.any():
-            x0, x1, y0, y1 = self.grid.extent
-            return x0, y0, x1, y1
-        lit = np.concatenate([self.toolpath.xy[:-1][on], self.toolpath.xy[1:][on]])
-        (x0, y0), (x1, y1) = lit.min(axis=0).tolist(), lit.max(axis=0).tolist()
-        return x0, y0, x1, y1
-
-
 @dataclass(frozen=True, slots=True)
 class Payload:
     """text: JSON that can stand in a script element.  notes: what is not shown in full, a sentence each."""
@@ -91,7 +55,7 @@ class Payload:
     notes: tuple[str, ...]
 
 
-def payload(exposed: Exposed, places: Sequence[Place] = ()) -> Payload:
+def payload(exposed: ExposedProgram, places: Sequence[Place] = ()) -> Payload:
     """The numbers of an exposure and of its worst places."""
     process, fwhm, unit = exposed.process, exposed.fwhm, _Unit.of(exposed)
     whole = track(exposed.run, process.machine)
@@ -133,7 +97,7 @@ class _Unit:
     quantum: float
 
     @classmethod
-    def of(cls, exposed: Exposed) -> _Unit:
+    def of(cls, exposed: ExposedProgram) -> _Unit:
         x0, y0, x1, y1 = exposed.box
         return cls([(x0 + x1) / 2, (y0 + y1) / 2], exposed.fwhm * _QUANTUM_FWHM)
 
@@ -155,7 +119,7 @@ def _dose_stops() -> list[str]:
     return [to_hex(c) for c in colormaps["cividis"](np.linspace(0, 1, _STOPS))]
 
 
-def _dose(exposed: Exposed) -> tuple[dict[str, Any], int]:
+def _dose(exposed: ExposedProgram) -> tuple[dict[str, Any], int]:
     """The raster of the dose, and how many times coarser than it is known."""
     grid, dose = exposed.grid, exposed.dose / exposed.process.resin.critical_dose
     times = math.ceil(math.sqrt(dose.size / PIXELS))
@@ -235,7 +199,7 @@ def _track(shown: Track, unit: _Unit) -> dict[str, Any]:
     }
 
 
-def _notes(exposed: Exposed, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
+def _notes(exposed: ExposedProgram, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
     if coarser > 1:
         yield (
             f"The dose is shown with pixels of {1000 * coarser * exposed.grid.pitch:.3g} µm, "

@@ -34,10 +34,10 @@ from laserpath.report.canvas import (
     png,
     sheet,
 )
-from laserpath.report.payload import Exposed
+from laserpath.report.data import ExposedProgram
 from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
-from laserpath.report.worst import Place
+from laserpath.report.worst_places import Place
 from laserpath.types import Design, Machine, Process, Toolpath
 from laserpath.types.results import Edges, Limit, Unprintable
 
@@ -59,7 +59,7 @@ _RINGS: dict[str, dict[str, Any]] = {
 """Marks of what cannot be printed, the worst first; they differ in shape, not in colour."""
 
 
-def toolpath_map(exposed: Exposed) -> bytes:
+def toolpath_map(exposed: ExposedProgram) -> bytes:
     """The moves over the design, if there is one, coloured by power; travels dashed."""
     design, machine = exposed.design, exposed.process.machine
     path = near(exposed.toolpath, design) if design else _lit(exposed.toolpath)
@@ -82,7 +82,7 @@ def toolpath_map(exposed: Exposed) -> bytes:
     return png(figure)
 
 
-def dose_map(exposed: Exposed) -> bytes:
+def dose_map(exposed: ExposedProgram) -> bytes:
     """Dose ÷ critical dose, with the critical contour, the design's edge and what is above the limit."""
     resin, design = exposed.process.resin, exposed.design
     box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
@@ -107,7 +107,7 @@ def dose_map(exposed: Exposed) -> bytes:
     return png(figure)
 
 
-def cure_map(exposed: Exposed, done: str = "cure") -> bytes:
+def cure_map(exposed: ExposedProgram, done: str = "cure") -> bytes:
     """What will cure; against the design, if there is one: right, too much, too little."""
     if exposed.design is None:
         figure, _ = _cure_sheet(exposed, None, exposed.box, exposed.process, below=0.35)
@@ -119,7 +119,7 @@ def cure_map(exposed: Exposed, done: str = "cure") -> bytes:
 
 
 def _cure_sheet(
-    exposure: Exposed | Limit, design: Design | None, around: Box, process: Process, below: float
+    exposure: ExposedProgram | Limit, design: Design | None, around: Box, process: Process, below: float
 ) -> tuple[Figure, Axes]:
     """The cured area in a box and its surroundings, with room for a legend of `below` inches."""
     box = grown(around, _RIM_FWHM * optics.fwhm(process.spot))
@@ -144,7 +144,7 @@ def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure"
     return png(figure)
 
 
-def zooms(exposed: Exposed, design: Design, places: Sequence[Place], done: str = "cure") -> bytes:
+def zooms(exposed: ExposedProgram, design: Design, places: Sequence[Place], done: str = "cure") -> bytes:
     """The worst places enlarged: what cures, the design's edge and the lines of the toolpath."""
     shown, fwhm, critical = places[:ZOOMED], exposed.fwhm, exposed.process.resin.critical_dose
     side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2

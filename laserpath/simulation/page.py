@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import gcode
 from laserpath import optics, report
-from laserpath.report.payload import Exposed
-from laserpath.report.rows import number
+from laserpath.report import ExposedProgram, PageText
+from laserpath.report.numbers import number
 from laserpath.simulation.result import SimulationResult
 
 _MISPLACED = 0.5
@@ -19,22 +19,21 @@ _WORTH = 0.9
 
 def page(simulation: SimulationResult) -> str:
     """The report as the text of one HTML file."""
-    return report.render_exposure(
-        exposed(simulation),
-        name=simulation.name,
-        commanded=simulation.commanded.measured,
-        executed=simulation.executed.measured,
+    commanded, executed = simulation.commanded.measured, simulation.executed.measured
+    text = PageText(
+        simulation.name,
         warnings=simulation.warnings,
         answers=tuple(answers(simulation)),
-        program_header=simulation.head,
+        header=simulation.head,
     )
+    return report.render_exposure(exposed(simulation), text, commanded, executed)
 
 
-def exposed(simulation: SimulationResult) -> Exposed:
+def exposed(simulation: SimulationResult) -> ExposedProgram:
     """The simulation's data for the pictures of the report."""
     executed = simulation.executed
     edges = executed.measured.edges if executed.measured else None
-    return Exposed(
+    return ExposedProgram(
         simulation.toolpath, simulation.run, executed.grid, executed.dose, simulation.process,
         simulation.design, edges,
     )  # fmt: skip

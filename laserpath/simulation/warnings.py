@@ -12,7 +12,7 @@ from laserpath.base.quantities import place
 from laserpath.machine.program import Shipped
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
-from laserpath.report.rows import area, number
+from laserpath.report.numbers import area, number
 from laserpath.simulation.exposing import Exposures
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Design, Point, Process

@@ -9,7 +9,7 @@ import numpy as np
 
 from laserpath import calibration
 from laserpath.calibration import Item, Measured, Measurements
-from laserpath.calibration.model import Model, Physics
+from laserpath.calibration.model import Physics, SizeModel
 
 TRUE = Physics((0.082, 0.082), 0.31, penetration_depth=0.105, e_c=0.09, reciprocity=0.04, speed=4.0)
 
@@ -32,7 +32,7 @@ def filled_in(
 ) -> Measurements:
     """All of a chart, by somebody who looks at everything; errors are standard deviations in mm."""
     chart = items() if chart is None else chart
-    sizes = Model(chart, profile, order).sizes(physics)
+    sizes = SizeModel(chart, profile, order).sizes(physics)
     rows = []
     for k, item in enumerate(chart):
         if sizes.excess[k] <= np.log(1.05):

@@ -12,7 +12,7 @@ from synthetic import TRUE, filled_in, items
 
 from laserpath import InputError, Process, Spot
 from laserpath.calibration import Estimate, Item, Measured, Measurements, Options, fit
-from laserpath.calibration.model import Model, Physics
+from laserpath.calibration.model import Physics, SizeModel
 from laserpath.types import Resin
 
 QUICK = Options(speed=TRUE.speed, compare=False)
@@ -282,7 +282,7 @@ def test_spot_and_resin_make_a_process() -> None:
 def test_sizes_of_the_fit_are_those_of_its_model() -> None:
     measured = filled_in(np.random.default_rng(19))
     found = fit(measured, QUICK)
-    sizes = Model([r.item for r in measured.rows]).sizes(found.physics)
+    sizes = SizeModel([r.item for r in measured.rows]).sizes(found.physics)
     by_id = {r.item.id: k for k, r in enumerate(measured.rows)}
     for r in found.residuals:
         k = by_id[r.id]

@@ -10,7 +10,7 @@ import pytest
 from laserpath import resin
 from laserpath.base.arrays import Floats
 from laserpath.calibration import Item
-from laserpath.calibration.model import Model, Physics, line_of
+from laserpath.calibration.model import Physics, SizeModel, line_profile
 from laserpath.design.contour import sampling_matrix
 from laserpath.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
@@ -33,7 +33,7 @@ def physics(dose: float = 0.2, **more: object) -> Physics:
 
 def test_a_gaussian_line_has_the_width_of_the_closed_form() -> None:
     """q √(4 ln 2/π)/F exp(−4 ln 2 y²/F²) = D_c at half the width."""
-    sizes = Model(lines(), "gaussian").sizes(physics())
+    sizes = SizeModel(lines(), "gaussian").sizes(physics())
     ratio = POWERS / 10 * np.sqrt(4 * np.log(2) / np.pi) / F / 0.2
     np.testing.assert_allclose(np.exp(sizes.excess), ratio, rtol=1e-6)
     wide = ratio > 1.02
@@ -41,7 +41,7 @@ def test_a_gaussian_line_has_the_width_of_the_closed_form() -> None:
 
 
 def test_the_peak_of_an_airy_line_is_8k_over_3_pi_squared() -> None:
-    assert line_of("airy", 1).peak == pytest.approx(8 * 2 * 1.61634 / (3 * np.pi**2), rel=1e-4)
+    assert line_profile("airy", 1).peak == pytest.approx(8 * 2 * 1.61634 / (3 * np.pi**2), rel=1e-4)
 
 
 @pytest.mark.parametrize("along", ["x", "y"])
@@ -59,7 +59,7 @@ def test_widths_of_lines_and_dots_are_those_of_the_dose_engine(
         critical = peak / 4
         at = np.linspace(0, 2 * F, 4001)
         wanted = 2 * np.interp(-critical, -seen, at)
-        sizes = Model([item], profile, photons).sizes(Physics((fx, fy), critical))
+        sizes = SizeModel([item], profile, photons).sizes(Physics((fx, fy), critical))
         assert np.exp(sizes.excess[0]) == pytest.approx(4, rel=3e-3)
         assert sizes.size[0] == pytest.approx(wanted, rel=3e-3)
 
@@ -84,13 +84,13 @@ def across(item: Item, spot: Spot) -> tuple[Floats, float]:
 def test_two_lines_merge_where_their_doses_add_up_to_the_threshold() -> None:
     wedge = Item("W", "wedge", 1.0, 10.0, length=6.0, gap=0.4)
     double = Item("L", "line", 2.0, 10.0)
-    sizes = Model([wedge, double]).sizes(physics())
+    sizes = SizeModel([wedge, double]).sizes(physics())
     assert sizes.size[0] == pytest.approx(sizes.size[1])
 
 
 def test_half_the_speed_is_twice_the_dose_and_reciprocity_takes_its_share() -> None:
     fast, slow = Item("A", "line", 1.0, 10.0), Item("B", "line", 1.0, 5.0)
-    model = Model([fast, slow])
+    model = SizeModel([fast, slow])
     plain = model.sizes(physics())
     assert np.diff(plain.excess) == pytest.approx(np.log(2))
     failing = model.sizes(physics(reciprocity=0.1))
@@ -102,13 +102,13 @@ def test_half_the_speed_is_twice_the_dose_and_reciprocity_takes_its_share() -> N
 def test_a_dot_is_exposed_for_as_long_as_its_stroke_lasts() -> None:
     """A point in it sees light for l/v, that in a line for (L(0)/h(0)) F/v."""
     short, long = dots(np.array([1.0]), 0.001)[0], dots(np.array([1.0]), 0.001, speed=0.5)[0]
-    one, two = (Model([short, long]).sizes(physics(reciprocity=m)).excess for m in (0.0, 0.2))
+    one, two = (SizeModel([short, long]).sizes(physics(reciprocity=m)).excess for m in (0.0, 0.2))
     assert (two - one)[1] - (two - one)[0] == pytest.approx(0.2 * np.log(2))
 
 
 def test_depth_is_jacobs() -> None:
     items = lines()
-    sizes = Model(items).sizes(physics(penetration_depth=0.11, e_c=0.05))
+    sizes = SizeModel(items).sizes(physics(penetration_depth=0.11, e_c=0.05))
     peak = np.exp(sizes.excess) * 0.2
     deep = peak > 0.05
     np.testing.assert_allclose(sizes.depth[deep], resin.cure_depth(peak, 0.05, 0.11)[deep])
@@ -118,7 +118,7 @@ def test_depth_is_jacobs() -> None:
 def test_the_width_rises_with_the_dose_everywhere_without_a_step_at_the_threshold(profile: str) -> None:
     powers = np.geomspace(0.05, 500, 4001)
     for items in (lines(powers), dots(powers, 0.025)):
-        sizes = Model(items, profile).sizes(physics())
+        sizes = SizeModel(items, profile).sizes(physics())
         step = np.diff(sizes.size)
         assert (step > 0).all()
         assert step[sizes.excess[1:] < 1].max() < 0.02 * F
@@ -127,7 +127,7 @@ def test_the_width_rises_with_the_dose_everywhere_without_a_step_at_the_threshol
 def test_an_elliptical_spot_makes_lines_as_wide_as_it_is_across_them() -> None:
     across_y, across_x = lines(along="x"), lines(along="y")
     oval = Physics((0.2, 0.1), 0.2)
-    thin = Model(across_y).sizes(oval).size
-    thick = Model(across_x).sizes(oval).size
-    np.testing.assert_allclose(thin, Model(across_y).sizes(replace(oval, fwhm=(0.1, 0.1))).size)
-    np.testing.assert_allclose(thick, Model(across_x).sizes(replace(oval, fwhm=(0.2, 0.2))).size)
+    thin = SizeModel(across_y).sizes(oval).size
+    thick = SizeModel(across_x).sizes(oval).size
+    np.testing.assert_allclose(thin, SizeModel(across_y).sizes(replace(oval, fwhm=(0.1, 0.1))).size)
+    np.testing.assert_allclose(thick, SizeModel(across_x).sizes(replace(oval, fwhm=(0.2, 0.2))).size)

@@ -297,8 +297,21 @@ def test_the_good_file_is_good(name: str, tmp_path: Path) -> None:
         assert load(write(tmp_path, "good", suffix.upper(), good(name)), tolerance=TOLERANCE).area.area > 1
 
 
-@pytest.mark.parametrize("suffix", suffixes())
-@pytest.mark.parametrize("case", NOT_DESIGNS)
+CASES, SUFFIXES = list(NOT_DESIGNS), suffixes()
+DIAGONAL = {
+    (CASES[k % len(CASES)], SUFFIXES[k % len(SUFFIXES)]) for k in range(max(len(CASES), len(SUFFIXES)))
+}
+"""Of the cross of cases and suffixes those that are fast: each case and each suffix at least once."""
+
+
+@pytest.mark.parametrize(
+    ("case", "suffix"),
+    [
+        pytest.param(case, suffix, marks=[] if (case, suffix) in DIAGONAL else [pytest.mark.slow])
+        for case in CASES
+        for suffix in SUFFIXES
+    ],
+)
 def test_what_is_no_design_is_one_sentence(case: str, suffix: str, tmp_path: Path) -> None:
     sentence(write(tmp_path, "bad", suffix, NOT_DESIGNS[case]))
 

@@ -15,7 +15,7 @@ from same_shape_cad import as_dxf, dxf, text
 
 from laserpath.base.errors import InputError
 from laserpath.design import load
-from laserpath.design.dxf import blocks, document, read
+from laserpath.design.dxf import blocks, drawing, read
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
@@ -125,8 +125,8 @@ def test_a_self_crossing_outline_is_filled_by_turns() -> None:
 
 
 def test_more_entities_than_can_be_read_are_refused_before_they_are() -> None:
-    data = text("\n".join(["0\nPOINT\n8\n0"] * (document.MOST + 1)))
-    with pytest.raises(InputError, match=f"above the {document.MOST} that can be read"):
+    data = text("\n".join(["0\nPOINT\n8\n0"] * (drawing.MOST + 1)))
+    with pytest.raises(InputError, match=f"above the {drawing.MOST} that can be read"):
         read(data, "many", Reading(0.01))
 
 

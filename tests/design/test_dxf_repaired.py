@@ -98,7 +98,7 @@ def test_what_python_says_of_itself_is_not_told(monkeypatch: pytest.MonkeyPatch)
     def fails(*_: Any) -> None:
         raise AttributeError("'NoneType' object has no attribute 'get_xlist'")
 
-    for name in ("document.readfile", "repair.recover.readfile", "repair.factory.load"):
+    for name in ("drawing.readfile", "repair.recover.readfile", "repair.factory.load"):
         monkeypatch.setattr(f"laserpath.design.dxf.{name}", fails)
     with pytest.raises(InputError, match="cannot be repaired: open it in a CAD program") as error:
         read(dxf(triangle), "a", READING)

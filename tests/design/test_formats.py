@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ from same_shape_cad import as_dxf, as_gds
 
 from laserpath.base.errors import InputError
 from laserpath.cli import main
-from laserpath.design import formats, load
+from laserpath.cli.plan import plan
+from laserpath.design import Reading, formats, load
 
 pytestmark = [
     pytest.mark.usefixtures("forking"),
@@ -249,3 +252,16 @@ def test_what_says_nothing_about_the_format_goes_by_the_content_too(tmp_path: Pa
         main(["plan", str(path), "--pixel", "10um", "-o", str(tmp_path)])
     assert stopped.value.code == 2
     assert "--pixel says nothing about Gerber files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_a_format_is_whole(name: str):
+    """Its entry names a reader and options that there are; the help and the docs name it."""
+    known = formats.FORMATS[name]
+    assert callable(import_module(f"laserpath.design.{known.module}").read)
+    assert known.heeds <= {field.name for field in fields(Reading)} - {"tolerance", "grown"}
+    assert known.magic or known.is_text
+    designs = (Path(__file__).parents[2] / "docs" / "designs.md").read_text(encoding="utf-8")
+    (row,) = [line for line in designs.splitlines() if line.startswith("| [") and name in line.split("|")[1]]
+    assert known.suffixes[0] in row
+    assert plan.help and name in plan.help

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gcode.errors import GcodeError
-from gcode.motion.marlin import Marlin, Pieces, Plan, pieces, plan
+from gcode.motion.marlin import Marlin, Pieces, PlannedRows, pieces, plan
 
 # Steps so fine, and a link and a queue so fast and long, that only the ideal trapezoid is left.
 IDEAL = Marlin(steps=(4000.0,) * 3, blocks=400, minimum_segment_time=0.0, baud=None, shortest=1)
@@ -15,14 +15,14 @@ REAL = replace(IDEAL, steps=(80.0,) * 3)
 SLOWEST = math.sqrt(500 / 2 / 4000)  # mm/s, at which IDEAL's motion begins and ends
 
 
-def run(xy, speed: float, m: Marlin = IDEAL, dwell=None, characters: int = 30) -> Plan:
+def run(xy, speed: float, m: Marlin = IDEAL, dwell=None, characters: int = 30) -> PlannedRows:
     xy = np.asarray(xy, dtype=float)
     n = len(xy) - 1
     dwell = np.full(n, np.nan) if dwell is None else np.asarray(dwell)
     return plan(np.column_stack([xy, np.zeros(n + 1)]), np.full(n, speed), dwell, np.full(n, characters), m)
 
 
-def lit(p: Plan, power: float, m: Marlin = IDEAL, longest: float = 0.1) -> Pieces:
+def lit(p: PlannedRows, power: float, m: Marlin = IDEAL, longest: float = 0.1) -> Pieces:
     return pieces(p, np.full(len(p.count), power), m, longest)
 
 

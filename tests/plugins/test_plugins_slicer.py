@@ -31,7 +31,7 @@ from laserpath.cli.interrupt import Stopped
 from laserpath.cli.slicer import main
 from laserpath.machine import convert
 from laserpath.plugins.slicer import (
-    Layer,
+    SlicedLayer,
     forecast_stack,
     layers,
     plan_stack,
@@ -76,7 +76,7 @@ def square(size: float, x: float = 0.0, y: float = 0.0, width: float = 0.4) -> l
     return wall(box(size - width, size - width) + (x, y), width)
 
 
-def only(text: str) -> Layer:
+def only(text: str) -> SlicedLayer:
     (layer,) = layers(read(text))
     return layer
 
@@ -219,7 +219,7 @@ def test_a_recorded_file_has_the_model_s_sections() -> None:
     check_sections(stack)
 
 
-def check_sections(stack: list[Layer]) -> None:
+def check_sections(stack: list[SlicedLayer]) -> None:
     """Within the last digit that the slicer wrote."""
     for layer in stack:
         wanted = affinity.translate(section(FRAME, layer.z - 0.1), *BED)

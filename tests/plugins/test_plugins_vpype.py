@@ -14,7 +14,7 @@ from distributions import install
 from shapes import NODING
 
 from laserpath.base.errors import InputError
-from laserpath.plugins.linework import PX, Layer, design
+from laserpath.plugins.linework import PX, PenLayer, design
 
 ROOT = Path(__file__).parents[2]
 MM = 96 / 25.4
@@ -37,7 +37,7 @@ def square(x: float, y: float, size: float) -> np.ndarray:
 
 
 def test_a_pen_s_line_is_as_wide_as_the_pen() -> None:
-    found = design([Layer([line((1, 1), (4, 1))], pen=0.5)], PAGE, "line", FINE)
+    found = design([PenLayer([line((1, 1), (4, 1))], pen=0.5)], PAGE, "line", FINE)
     assert found.area.bounds == pytest.approx((0.75, 2.75, 4.25, 3.25), abs=FINE), (
         "y up, from the lower left corner"
     )
@@ -47,28 +47,31 @@ def test_a_pen_s_line_is_as_wide_as_the_pen() -> None:
 
 def test_closed_lines_are_filled_by_turns() -> None:
     rings = [square(1, 1, 2), square(1.5, 1.5, 1), square(1.75, 1.75, 0.5)]
-    found = design([Layer(rings, filled=True)], PAGE, "rings", FINE)
+    found = design([PenLayer(rings, filled=True)], PAGE, "rings", FINE)
     assert found.area.area == pytest.approx(4 - 1 + 0.25)
-    both = design([Layer(rings[:1], pen=0.2, filled=True)], PAGE, "both", FINE)
+    both = design([PenLayer(rings[:1], pen=0.2, filled=True)], PAGE, "both", FINE)
     assert both.area.bounds == pytest.approx((0.9, 0.9, 3.1, 3.1), abs=FINE)
 
 
 def test_layers_are_added_up() -> None:
     found = design(
-        [Layer([square(1, 1, 2)], filled=True), Layer([square(1.5, 1.5, 1)], filled=True)], PAGE, "a", FINE
+        [PenLayer([square(1, 1, 2)], filled=True), PenLayer([square(1.5, 1.5, 1)], filled=True)],
+        PAGE,
+        "a",
+        FINE,
     )
     assert found.area.area == pytest.approx(4)
 
 
 def test_what_is_off_the_page_is_cut() -> None:
-    found = design([Layer([line((-2, 1), (9, 1))], pen=0.4)], PAGE, "long", FINE)
+    found = design([PenLayer([line((-2, 1), (9, 1))], pen=0.4)], PAGE, "long", FINE)
     assert found.area.bounds == pytest.approx((0, 2.8, 6, 3.2), abs=FINE)
-    whole = design([Layer([line((-2, 1), (9, 1))], pen=0.4)], None, "long", FINE)
+    whole = design([PenLayer([line((-2, 1), (9, 1))], pen=0.4)], None, "long", FINE)
     assert whole.page is None and whole.size[0] == pytest.approx(11.4, abs=2 * FINE)
 
 
 def test_open_lines_that_shall_be_filled_are_told() -> None:
-    found = design([Layer([square(1, 1, 2), line((1, 1), (2, 2))], filled=True)], PAGE, "a", FINE)
+    found = design([PenLayer([square(1, 1, 2), line((1, 1), (2, 2))], filled=True)], PAGE, "a", FINE)
     assert found.warnings == ("open lines cannot be filled and are left out: 1; draw them with a pen width",)
     assert found.area.area == pytest.approx(4)
 
@@ -77,13 +80,13 @@ def test_open_lines_that_shall_be_filled_are_told() -> None:
     ("layers", "sentence"),
     [
         ([], "has no area on the page"),
-        ([Layer([line((1, 1), (2, 2))], filled=True)], "has no area on the page"),
-        ([Layer([line((8, 8), (9, 9))], pen=0.1)], "has no area on the page"),
-        ([Layer([np.array([complex(np.nan, 0), 1j])], pen=0.1)], "has coordinates that are not finite"),
-        ([Layer([line((1, 1), (1e9, 1))], pen=0.1)], "m from the origin, but 100 m is the limit"),
+        ([PenLayer([line((1, 1), (2, 2))], filled=True)], "has no area on the page"),
+        ([PenLayer([line((8, 8), (9, 9))], pen=0.1)], "has no area on the page"),
+        ([PenLayer([np.array([complex(np.nan, 0), 1j])], pen=0.1)], "has coordinates that are not finite"),
+        ([PenLayer([line((1, 1), (1e9, 1))], pen=0.1)], "m from the origin, but 100 m is the limit"),
     ],
 )
-def test_what_cannot_be_used_is_said(layers: list[Layer], sentence: str) -> None:
+def test_what_cannot_be_used_is_said(layers: list[PenLayer], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         design(layers, PAGE, "bad", FINE)
 

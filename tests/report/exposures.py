@@ -15,6 +15,7 @@ from scipy.ndimage import gaussian_filter
 from laserpath.base.arrays import Floats
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, edges_at, unprintable
+from laserpath.report import PageData
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Limit, Measurement, MotionFigures, ProcessWindow, Report
 
@@ -29,6 +30,10 @@ class Job:
     process: Process
     settings: Settings
     loss: Floats
+
+    @property
+    def page_data(self) -> PageData:
+        return PageData.of(self.report, self.design, self.toolpath, self.process, self.settings, self.loss)
 
 
 STILL = MotionFigures(0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)

@@ -21,10 +21,9 @@ from laserpath.config import profiles
 from laserpath.config.profiles import fields
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure.exposure import expose, lost_in_motion
+from laserpath.report import PageData
 from laserpath.report.advice import KINDS, Advice, advise
-from laserpath.report.page import facts_of
-from laserpath.report.verdict import Facts
-from laserpath.report.worst import Place
+from laserpath.report.worst_places import Place
 from laserpath.types import Design, Toolpath
 from laserpath.types.results import Fault, Inspection
 
@@ -56,7 +55,7 @@ def worst(plan: Plan) -> float:
 
 
 def uncured(plan: Plan) -> float:
-    inside = facts(plan).inspection.missing
+    inside = data(plan).inspection.missing
     return inside.area if inside else 0.0
 
 
@@ -109,8 +108,10 @@ ELSEWHERE = {
 }
 
 
-def facts(plan: Plan) -> Facts:
-    return facts_of(plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss)
+def data(plan: Plan) -> PageData:
+    return PageData.of(
+        plan.report, plan.design, plan.toolpath, plan.process, plan.settings, plan.solution.loss
+    )
 
 
 @cache
@@ -126,7 +127,7 @@ def test_every_kind_of_advice_is_followed() -> None:
 
 def given(kind: str, plan: Plan) -> Advice:
     """The advice of that kind that a plan gets."""
-    found = {one.kind: one for one in advise(facts(plan), CASES[kind].level)}
+    found = {one.kind: one for one in advise(data(plan), CASES[kind].level)}
     assert kind in found, f"{kind} is not among {sorted(found)}"
     return found[kind]
 
@@ -171,7 +172,7 @@ def test_who_follows_it_betters_the_figure(kind: str) -> None:
 
 def foreign(
     spacing: float, feed: float, step: float = 1.5, acceleration: float = 500.0
-) -> tuple[Facts, Toolpath]:
+) -> tuple[PageData, Toolpath]:
     """What is said of a program that hatches the square with these lines, not planned here, and its path."""
     process, y = machine(acceleration=(acceleration, acceleration)), np.arange(1.02, 2.5, spacing)
     xs = np.arange(1, 2.5 + step / 2, step)
@@ -182,10 +183,10 @@ def foreign(
     target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
     made = expose(drawn, SQUARE, target, process).executed
     report = laserpath.types.results.Report(made, made, start=made)
-    return facts_of(report, SQUARE, drawn, process, None, np.zeros(0)), drawn
+    return PageData.of(report, SQUARE, drawn, process), drawn
 
 
-def kinds(said: Facts) -> set[str]:
+def kinds(said: PageData) -> set[str]:
     return {one.kind for one in advise(said, "fair")}
 
 
@@ -208,8 +209,8 @@ def test_a_lower_feed_needs_fewer_moves_a_second() -> None:
     assert calm.report.executed.motion.segment_rate < quick.report.executed.motion.segment_rate
 
 
-def variations() -> list[tuple[Facts, str]]:
-    """Facts of every combination of what advice looks at."""
+def variations() -> list[tuple[PageData, str]]:
+    """PageData of every combination of what advice looks at."""
     job: Job = make_job(SQUARE)
     found = []
     for hollow, pitch, dose, braked, power, quality, level in product(
@@ -228,7 +229,7 @@ def variations() -> list[tuple[Facts, str]]:
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
         for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
             inside = Inspection(missing=Fault("area", (1.2, 1.2), hollow, hollow) if hollow else None)
-            said = Facts(
+            said = PageData(
                 report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, inside
             )
             found.append((said, level))

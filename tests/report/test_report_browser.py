@@ -20,7 +20,7 @@ from scipy.ndimage import map_coordinates
 import laserpath
 from laserpath import report
 from laserpath.machine.program import Shipped
-from laserpath.report.payload import Exposed
+from laserpath.report import Column, ExposedProgram, PageText
 from laserpath.types import Design, Process, Resin
 
 FLAGS = (
@@ -43,15 +43,13 @@ def browser(need: Callable[[str], str]) -> Iterator[Any]:
         browser.close()
 
 
-def render(job: Job, **changes: Any) -> str:
-    return report.render(
-        job.report,
-        **{
-            "design": job.design, "target_name": job.design.name, "toolpath": job.toolpath,
-            "process": job.process, "settings": job.settings, "loss": job.loss,
-            "program_header": ("laserpath 1.2.3",), "project": 'design = "plate.svg"\n', **changes,
-        },
-    )  # fmt: skip
+def render(
+    job: Job,
+    name: str = "",
+    header: tuple[str, ...] = ("laserpath 1.2.3",),
+    project: str = 'design = "plate.svg"\n',
+) -> str:
+    return report.render(job.page_data, PageText(name or job.design.name, header=header, project=project))
 
 
 def saved(html: str, folder: Path, name: str) -> str:
@@ -450,7 +448,7 @@ def test_every_program_plays_in_a_sensible_time(browser: Any, job: Job, folder: 
     """Its laser is as slow or fast as that takes; the rate that it plays at is shown."""
     slower = seconds / Shipped(job.toolpath, job.process).run.write_time
     path = replace(job.toolpath, speed=job.toolpath.speed / slower)
-    seen = opened(browser, saved(render(job, toolpath=path), folder, f"lasts{seconds:g}"))
+    seen = opened(browser, saved(render(replace(job, toolpath=path)), folder, f"lasts{seconds:g}"))
     total, rate = seen.state("total"), seen.page.locator("[name=rate]")
     assert 8 <= total / float(rate.input_value()) <= 20
     shown = rate.evaluate("one => one.selectedOptions[0].textContent")
@@ -540,7 +538,7 @@ def test_who_wants_less_motion_is_there_at_once(browser: Any, address: str) -> N
 @pytest.mark.usefixtures("unillustrated")
 def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
     name = "</script><script>window.laserpath = {hacked: true}; alert(1)</script>"
-    html = render(job, target_name=name, program_header=(name,), project=name)
+    html = render(job, name, (name,), name)
     seen = opened(browser, saved(html, folder, "hostile"))
     assert seen.wrong == []
     assert not seen.page.evaluate("'hacked' in window.laserpath")
@@ -552,8 +550,8 @@ def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
 def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder: Path) -> None:
     made = job.report.executed
     run = Shipped(job.toolpath, job.process).run
-    shown = Exposed(job.toolpath, run, made.grid, made.dose, job.process)
-    html = report.render_exposure(shown, name="board.gcode", warnings=("line 3 was not understood",))
+    shown = ExposedProgram(job.toolpath, run, made.grid, made.dose, job.process)
+    html = report.render_exposure(shown, PageText("board.gcode", warnings=("line 3 was not understood",)))
     seen = opened(browser, saved(html, folder, "alone"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
     seen.point(1.4, 3.3)
@@ -571,7 +569,7 @@ def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder:
 def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path) -> None:
     """With too little dose it says how much more would be right."""
     made = job.report.executed
-    shown = Exposed(
+    shown = ExposedProgram(
         job.toolpath,
         Shipped(job.toolpath, job.process).run,
         made.grid,
@@ -581,9 +579,15 @@ def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path)
         made.edges,
     )
     html = report.render_exposure(
-        shown, name="plate.gcode", commanded=job.report.commanded, executed=made,
-        answers=(("Who wrote it", "Another tool."),), columns=(("other", "as executed", made.as_dict()),),
-    )  # fmt: skip
+        shown,
+        PageText(
+            "plate.gcode",
+            answers=(("Who wrote it", "Another tool."),),
+            columns=(Column("other", "as executed", made.as_dict()),),
+        ),
+        job.report.commanded,
+        made,
+    )
     seen = opened(browser, saved(html, folder, "judged"))
     assert seen.page.locator("#figures thead th").count() == 4
     text = seen.page.inner_text("main")

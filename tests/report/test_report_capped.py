@@ -8,9 +8,15 @@ import pytest
 import shapely
 from exposures import Job, make_job
 
-from laserpath.report import render
-from laserpath.report.rows import ROWS, at_least, mean_explained, means_explained, tolerance_missed
-from laserpath.simulation.labels import cell
+from laserpath.report import PageText, render
+from laserpath.report.figure_table import (
+    ROWS,
+    at_least,
+    cell,
+    mean_explained,
+    means_explained,
+    tolerance_missed,
+)
 from laserpath.types import Design
 from laserpath.types.results import EPE_CAP_FWHM
 
@@ -72,7 +78,4 @@ def test_the_page_explains_it(whole: Job) -> None:
 
 
 def page(job: Job) -> str:
-    return render(
-        job.report, design=job.design, target_name="squares", toolpath=job.toolpath, process=job.process,
-        settings=job.settings, loss=job.loss,
-    )  # fmt: skip
+    return render(job.page_data, PageText("squares"))

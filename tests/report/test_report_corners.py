@@ -20,8 +20,8 @@ from laserpath.base.quantities import decimals
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary
 from laserpath.measure.exposure import missing
+from laserpath.report import PageData
 from laserpath.report.faults import rounded
-from laserpath.report.page import facts_of
 from laserpath.report.verdict import judge
 from laserpath.types import Design, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Measurement, Report, Unprintable
@@ -94,12 +94,12 @@ def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
     exposure = measured(SQUARE, SQUARE, 2.0)
     path = Toolpath(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0]), np.array([1.0]))
     report = Report(exposure, exposure, exposure)
-    facts = facts_of(report, SQUARE, path, PROCESS, Settings(), np.zeros(0))
-    told = judge(facts)
+    data = PageData.of(report, SQUARE, path, PROCESS, Settings())
+    told = judge(data)
     assert told.level == "good"
     said = " ".join([told.headline, *(answer for _, answer in told.answers)])
     assert "no printed edge" not in said and "without a printed edge" not in said
-    assert rounded(facts.inspection, FWHM).startswith(
+    assert rounded(data.inspection, FWHM).startswith(
         "1 of the points without an edge is at a corner, which a spot of 100 µm rounds off"
     )
     assert rounded(Inspection(), FWHM) == ""

@@ -11,8 +11,7 @@ import shapely
 from exposures import exposure, rings
 
 from laserpath.machine.program import Shipped
-from laserpath.report import render_exposure
-from laserpath.report.payload import Exposed
+from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.types import Design, Process
 from laserpath.types.results import Measurement
 
@@ -20,10 +19,10 @@ PROCESS = Process()
 DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40)]), "disc")
 
 
-def shown(made: Measurement, design: Design | None = DISC) -> Exposed:
+def shown(made: Measurement, design: Design | None = DISC) -> ExposedProgram:
     path = rings(DISC, PROCESS.machine)
     edges = made.edges if design else None
-    return Exposed(path, Shipped(path, PROCESS).run, made.grid, made.dose, PROCESS, design, edges)
+    return ExposedProgram(path, Shipped(path, PROCESS).run, made.grid, made.dose, PROCESS, design, edges)
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -31,7 +30,7 @@ def shown(made: Measurement, design: Design | None = DISC) -> Exposed:
 def test_it_says_what_power_would_print_the_edges_where_they_are(level: float) -> None:
     """A blurred edge is right at twice the critical dose inside."""
     made = exposure(DISC, PROCESS, level)
-    html = render_exposure(shown(made), name="disc.gcode", commanded=made, executed=made)
+    html = render_exposure(shown(made), PageText("disc.gcode"), made, made)
     told = re.findall(r"truest with ([\d.]+)\W× the power at the same speed, or with ([\d.]+)\W× the", html)
     if level == 2.0:
         assert told == []
@@ -45,8 +44,11 @@ def test_without_a_design_it_says_what_cures_and_how_long_it_takes() -> None:
     made = exposure(DISC, PROCESS, 2.0)
     png = b"\x89PNG\r\n"
     html = render_exposure(
-        shown(made, None), name="disc.gcode", extra=[("Another", png, "another picture", "below")],
-        answers=[("Who wrote it", "A <tool>.")], program_header=("; head",), project="quality = 'fine'",
+        shown(made, None),
+        PageText(
+            "disc.gcode", pictures=[Picture.from_png("Another", png, "another picture", "below")],
+            answers=[("Who wrote it", "A <tool>.")], header=("; head",), project="quality = 'fine'",
+        ),
     )  # fmt: skip
     text = html.replace("\u00a0", " ")
     (cured,) = re.findall(r"<p>Cures ([\d.]+) mm² in", text)
@@ -64,4 +66,4 @@ def test_without_a_design_it_says_what_cures_and_how_long_it_takes() -> None:
 def test_a_dark_program_has_a_page_too() -> None:
     made = exposure(DISC, PROCESS, 2.0)
     dark = replace(shown(made, None), dose=np.zeros(made.grid.shape))
-    assert "Cures 0 mm²" in render_exposure(dark, name="dark.gcode").replace("\u00a0", " ")
+    assert "Cures 0 mm²" in render_exposure(dark, PageText("dark.gcode")).replace("\u00a0", " ")

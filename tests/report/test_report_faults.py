@@ -24,11 +24,11 @@ from laserpath import plan
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect
 from laserpath.measure.regions import numbered
+from laserpath.report import PageData
 from laserpath.report.faults import kind_of, listed, sentences
-from laserpath.report.page import facts_of
-from laserpath.report.rows import number
+from laserpath.report.numbers import number
 from laserpath.report.verdict import Verdict, judge
-from laserpath.report.worst import marked, worst_places
+from laserpath.report.worst_places import marked, worst_places
 from laserpath.types import Design, Grid, Point, Process, Settings
 from laserpath.types.results import Fault, Inspection, Measurement, Report
 
@@ -67,7 +67,7 @@ def verdict(drawn: Area, lit: Area, level: float = 2.0) -> Verdict:
     wanted, executed = design(drawn), printed(drawn, lit, level)
     report = Report(executed, executed, executed)
     path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
-    return judge(facts_of(report, wanted, path, PROCESS, None, np.zeros(0)))
+    return judge(PageData.of(report, wanted, path, PROCESS))
 
 
 # Drawings
@@ -199,10 +199,10 @@ def test_a_flaw_of_a_tenth_of_a_spot_is_never_red() -> None:
     found = Inspection(wrong_area=0.09 * FWHM**2, wrong_share=0.01)
     job = make_job(design(box(0, 0, 0.3, 0.3)))
     report = replace(job.report, inspection=found)
-    facts = facts_of(report, job.design, job.toolpath, job.process, job.settings, job.loss)
-    assert judge(facts).level != "poor"
-    facts = replace(facts, inspection=replace(found, wrong_area=0.11 * FWHM**2))
-    assert judge(facts).level == "poor"
+    data = replace(job, report=report).page_data
+    assert judge(data).level != "poor"
+    data = replace(data, inspection=replace(found, wrong_area=0.11 * FWHM**2))
+    assert judge(data).level == "poor"
 
 
 def test_too_much_dose_is_a_flaw_and_said() -> None:
@@ -210,7 +210,7 @@ def test_too_much_dose_is_a_flaw_and_said() -> None:
     burnt = replace(executed, figures=replace(executed.figures, dose_max=21.0))
     report = Report(burnt, burnt, burnt)
     path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
-    told = judge(facts_of(report, design(SQUARE), path, PROCESS, None, np.zeros(0)))
+    told = judge(PageData.of(report, design(SQUARE), path, PROCESS))
     assert told.level == "fair", "all that is drawn is there"
     assert "up to 21.0 × the critical dose" in told.headline
 

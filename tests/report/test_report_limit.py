@@ -12,7 +12,7 @@ import shapely
 from exposures import Job, blurred_limit, exposure, make_job
 from PIL import Image
 
-from laserpath.report import pictures, reach, render
+from laserpath.report import PageText, optimum, pictures, render
 from laserpath.types import Design, Process, Settings
 from laserpath.types.results import Limit, PrintFigures, Report
 
@@ -34,11 +34,7 @@ def with_limit(design: Design, process: Process | None = None) -> Job:
 
 
 def html_of(job: Job) -> str:
-    html = render(
-        job.report, design=job.design, target_name="bars", toolpath=job.toolpath,
-        process=job.process, settings=job.settings, loss=job.loss,
-    )  # fmt: skip
-    return html.replace("\u00a0", " ")
+    return render(job.page_data, PageText("bars")).replace("\u00a0", " ")
 
 
 def section(html: str) -> str:
@@ -66,7 +62,7 @@ def changed(report: Report, plan: dict[str, float], best: dict[str, float]) -> t
 
 def words(job: Job, plan: dict[str, float], best: dict[str, float]) -> str:
     report, limit = changed(job.report, plan, best)
-    return reach.in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
+    return optimum.in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
 
 
 def test_a_gap_that_no_path_keeps_open_is_named_with_its_place(html: str) -> None:
@@ -108,7 +104,7 @@ def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) 
     shown = (close.report.limit.figures, close.report.commanded.figures)
     assert [[float(c) for c in row] for row in cells] == [
         pytest.approx([getattr(f, key) * (100 if key == "iou" else 1) for f in shown], rel=5e-3)
-        for key in reach.ROWS_OF_LIMIT
+        for key in optimum.ROWS_OF_LIMIT
     ]
 
 
@@ -137,7 +133,7 @@ def test_nothing_is_said_of_missing_edges_where_there_are_none(close: Job) -> No
 )
 def test_times_the_limit(close: Job, plan: float, best: float, times: float) -> None:
     report, _ = changed(close.report, {"epe_mean": plan}, {"epe_mean": best})
-    assert reach.times_the_limit(report) == times
+    assert optimum.times_the_limit(report) == times
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -167,7 +163,7 @@ def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
 @pytest.mark.usefixtures("unillustrated")
 def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job) -> None:
     html = html_of(replace(close, report=replace(close.report, limit=None)))
-    assert section(html).strip() == f"<p>{reach.NOT_COMPUTED}</p>"
+    assert section(html).strip() == f"<p>{optimum.NOT_COMPUTED}</p>"
     assert "What could be done at best" not in html
     assert PICTURE not in html
 

@@ -18,11 +18,12 @@ from scipy.ndimage import map_coordinates
 
 import gcode
 from laserpath.machine.program import Shipped
+from laserpath.report import ExposedProgram
 from laserpath.report import payload as told
 from laserpath.report.packing import packed, packed_curve, packed_raster
-from laserpath.report.payload import Exposed, payload
+from laserpath.report.payload import payload
 from laserpath.report.track import Track, thinned, track
-from laserpath.report.worst import worst_places
+from laserpath.report.worst_places import worst_places
 from laserpath.types import Design, Machine, Process
 
 
@@ -37,19 +38,19 @@ def unpacked(text: str) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 
-def exposed_of(job: Job) -> Exposed:
+def exposed_of(job: Job) -> ExposedProgram:
     made = job.report.executed
     run = Shipped(job.toolpath, job.process).run
-    return Exposed(job.toolpath, run, made.grid, made.dose, job.process, job.design, made.edges)
+    return ExposedProgram(job.toolpath, run, made.grid, made.dose, job.process, job.design, made.edges)
 
 
 @pytest.fixture(scope="module")
-def exposed(job: Job) -> Exposed:
+def exposed(job: Job) -> ExposedProgram:
     return exposed_of(job)
 
 
 @pytest.fixture(scope="module")
-def numbers(exposed: Exposed) -> dict[str, Any]:
+def numbers(exposed: ExposedProgram) -> dict[str, Any]:
     return dict(json.loads(payload(exposed).text))
 
 
@@ -74,7 +75,7 @@ def test_a_raster_comes_back() -> None:
 
 
 def test_the_dose_between_the_pixels_is_the_dose_within_half_a_step(
-    exposed: Exposed, numbers: dict[str, Any]
+    exposed: ExposedProgram, numbers: dict[str, Any]
 ) -> None:
     said = numbers["dose"]
     rows = np.cumsum(unpacked(said["values"]).reshape(said["rows"], said["columns"]), axis=1)
@@ -90,7 +91,7 @@ def points(said: dict[str, str], numbers: dict[str, Any]) -> np.ndarray:
     return whole * numbers["quantum"] + numbers["origin"]
 
 
-def test_outline_and_edges_are_within_a_quantum(exposed: Exposed, numbers: dict[str, Any]) -> None:
+def test_outline_and_edges_are_within_a_quantum(exposed: ExposedProgram, numbers: dict[str, Any]) -> None:
     assert exposed.design
     assert exposed.edges
     rings = [r for p in exposed.design.area.geoms for r in (p.exterior, *p.interiors)]
@@ -104,7 +105,7 @@ def test_outline_and_edges_are_within_a_quantum(exposed: Exposed, numbers: dict[
     assert (unpacked(edges["missing"]).astype(bool) == exposed.edges.missing).all()
 
 
-def test_without_a_design_there_is_nothing_to_compare(exposed: Exposed) -> None:
+def test_without_a_design_there_is_nothing_to_compare(exposed: ExposedProgram) -> None:
     alone = replace(exposed, design=None, edges=None)
     said = json.loads(payload(alone).text)
     assert said["design"] is said["edges"] is None
@@ -112,14 +113,14 @@ def test_without_a_design_there_is_nothing_to_compare(exposed: Exposed) -> None:
     assert said["box"][0] == pytest.approx(exposed.toolpath.xy[1:][on][:, 0].min(), abs=0.2)
 
 
-def test_names_cannot_end_the_script(exposed: Exposed) -> None:
+def test_names_cannot_end_the_script(exposed: ExposedProgram) -> None:
     assert "<" not in payload(exposed).text
 
 
 # The laser
 
 
-def test_the_laser_is_where_the_controller_has_it(exposed: Exposed, numbers: dict[str, Any]) -> None:
+def test_the_laser_is_where_the_controller_has_it(exposed: ExposedProgram, numbers: dict[str, Any]) -> None:
     said = numbers["track"]
     xy, t = points(said, numbers), np.cumsum(unpacked(said["t"])) * said["tick"]
     assert t[-1] == pytest.approx(exposed.run.write_time, abs=said["tick"])
@@ -178,7 +179,9 @@ def test_a_program_that_does_nothing_has_a_clock_that_stands() -> None:
 # Sizes
 
 
-def test_what_is_too_much_is_thinned_and_said(exposed: Exposed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_much_is_thinned_and_said(
+    exposed: ExposedProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert payload(exposed).notes == ()
     for name, most in (("PIXELS", 20_000), ("PIECES", 400), ("SAMPLES", 100), ("VERTICES", 60)):
         monkeypatch.setattr(told, name, most)
@@ -193,7 +196,7 @@ def test_what_is_too_much_is_thinned_and_said(exposed: Exposed, monkeypatch: pyt
     assert unpacked(said["design"]["counts"]).sum() <= 60
 
 
-def test_places_go_along(exposed: Exposed) -> None:
+def test_places_go_along(exposed: ExposedProgram) -> None:
     assert exposed.design
     assert exposed.edges
     places = worst_places(exposed.edges, exposed.design, exposed.fwhm)

@@ -12,7 +12,7 @@ from exposures import Job, make_job
 import laserpath
 from laserpath import Settings
 from laserpath.planning.optimise.loop import Progress
-from laserpath.report.page import facts_of
+from laserpath.report import PageData
 from laserpath.report.verdict import Verdict, judge
 from laserpath.types import Design
 
@@ -35,7 +35,7 @@ def told(
 ) -> Verdict:
     report = replace(job.report, unfinished=ended, stopped=stopped)
     settings = replace(job.settings, iterations=iterations)
-    return judge(facts_of(report, job.design, job.toolpath, job.process, settings, loss))
+    return judge(PageData.of(report, job.design, job.toolpath, job.process, settings, loss))
 
 
 def where(verdict: Verdict) -> str:

@@ -11,10 +11,9 @@ import shapely
 from exposures import Job, exposure, make_job, with_figures
 
 from laserpath.measure import inspect
-from laserpath.report.page import facts_of
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Verdict, judge
-from laserpath.report.worst import LISTED, worst_places
+from laserpath.report.worst_places import LISTED, worst_places
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Fault, Inspection, Measurement, Report
 
@@ -33,7 +32,7 @@ def patches(exposed: Measurement, design: Design) -> tuple[Fault | None, Fault |
 
 
 def verdict(job: Job) -> Verdict:
-    return judge(facts_of(job.report, job.design, job.toolpath, job.process, job.settings, job.loss))
+    return judge(job.page_data)
 
 
 def test_a_square_is_worst_at_its_four_corners() -> None:

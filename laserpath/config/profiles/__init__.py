@@ -13,9 +13,8 @@ A pair [x, y] may be given as one number for both. An unknown key is an error.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from importlib import resources
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from laserpath.base import entry_points
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 
 if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and Shapely
     from laserpath.types import Machine, Resin, Spot
@@ -120,7 +120,8 @@ def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
     if Path(name).is_file():
         raise InputError(f"{kind} profile {name!r} is a file, but a profile file ends in .toml")
     known = entry_points.names(entry_points.SPOTS, names(kind)) if kind == "spot" else names(kind)
-    raise InputError(f"{kind} profile {name!r} is unknown; known: {', '.join(known)}{hint(name, known)}")
+    near = did_you_mean(name, known)
+    raise InputError(f"{kind} profile {name!r} is unknown; known: {', '.join(known)}{near}")
 
 
 def in_short(kind: str, name_or_path: str | Path) -> str:
@@ -149,15 +150,6 @@ def summary(noun: Machine | Resin | Spot) -> str:
     if getattr(noun, "measured", None) is not None:
         return f"a measured spot, FWHM {1000 * getattr(noun, 'fwhm', 0.0):.4g} µm"
     return ", ".join(writing.text(noun).splitlines())
-
-
-def hint(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` with the known words nearest to `word`, or nothing."""
-    by_lower = {k.lower(): k for k in known}
-    # A word that a known one begins with most likely lacks its end, a unit for instance.
-    near = [k for k in by_lower if k.startswith(word.lower())] if len(word) > 2 else []
-    near = near or difflib.get_close_matches(word.lower(), by_lower, n=2)
-    return f"; did you mean {' or '.join(by_lower[k] for k in near)}?" if near else ""
 
 
 def _is_path(name_or_path: str | Path) -> bool:

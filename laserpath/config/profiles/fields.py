@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import gcode
 from laserpath.base.errors import InputError
+from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import (
     ACCELERATION,
     ANGLE,
@@ -29,7 +30,7 @@ from laserpath.base.quantities import (
     Units,
     convert,
 )
-from laserpath.config.profiles import beams, hint
+from laserpath.config.profiles import beams
 from laserpath.optics import airy_fwhm, gaussian_fwhm
 from laserpath.resin import contrast_of, critical_dose
 from laserpath.types import BeamImage, Resin, Spot
@@ -170,7 +171,8 @@ def _check_keys(fields: tuple[Field, ...], said: Mapping[str, Any]) -> None:
     known = {key: field for field in fields for key in field.keys}
     for key in said:
         if key not in known:
-            raise InputError(f"key {key!r} is unknown{hint(key, known) or '; known: ' + ', '.join(known)}")
+            near = did_you_mean(key, known) or f"; known: {', '.join(known)}"
+            raise InputError(f"key {key!r} is unknown{near}")
 
 
 def _value(field: Field, said: Mapping[str, Any]) -> Any:

@@ -1,8 +1,8 @@
-"""DXF → `Design`: hatches and solids as they are, outlines filled by the even-odd rule, seen from above.
+"""DXF → `Design`: hatches and solids, and outlines filled by the even-odd rule, seen from above.
 
-`read(data, name, reading)`. The way through: `document` (ezdxf's drawing, unit, layers) → `blocks` (the walk
-over the entities and what INSERT places) → `shapes` and `fills` (each entity's curves) → `loops` (ends that
-meet are joined) → `reader` (area in mm, y up).
+`read(data, name, reading)`. The way through: `drawing` (ezdxf's drawing, unit, layers) → `blocks` (entities,
+and what INSERT places) → `shapes` and `fills` (each entity's curves) → `loops` (open curves joined at their
+ends) → `reader` (area in mm, y up). `messages` has the warnings.
 """
 
 from laserpath.design.dxf.reader import read

@@ -1,8 +1,8 @@
-"""The walk over the entities, and what INSERT places: curves in the coordinates of the model space.
+"""The entities of a drawing, and what INSERT places: curves in the coordinates of the model space.
 
-A block is drawn once for every scale that it is used at (in powers of 2, which the tolerance of strokes and
-splines depends on), and then placed wherever INSERT says, arrays at once.  places: (K, 2, 3), x' = A x + t.
-What is on layer 0 of a block is on the layer of its INSERT.
+A block is drawn once for each power of 2 that it is scaled by, since the tolerance of its strokes and splines
+depends on the scale, and is then placed by each INSERT, whole arrays at once.  places: (K, 2, 3), x' = A x +
+t. Entities on layer 0 of a block take the layer of its INSERT.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.dxf import fills, shapes
-from laserpath.design.dxf.document import Document
+from laserpath.design.dxf.drawing import DrawingFile
 from laserpath.design.dxf.repair import DAMAGE, reason
 
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
-DEPTH = 100  # blocks in each other
-MOST = 1_000_000  # curves, all copies counted
-MOST_CUBICS = 6_000_000  # pieces of them: a circle has 16
+DEPTH = 100  # nested blocks
+MOST = 1_000_000  # curves, with all copies
+MOST_CUBICS = 6_000_000  # pieces of curves, with all copies: a circle has 16
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
-"""What nothing is drawn of."""
+"""Entities that draw nothing and need no warning."""
 
 _CURVES = {
     "LINE": shapes.line,
@@ -40,18 +40,18 @@ _CURVES = {
 
 Ints = NDArray[np.int64]
 Other = tuple[str, str, int]
-"""What was met that is no curve, its name, its layer.
+"""(problem, name, layer) of something that is not read as drawn, for a warning.
 
-The first is unread, damaged, missing, pattern, reference or clipped.
+problem: unread, damaged, missing, pattern, reference or clipped.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
-    """Curves. cubics: (n, 4, 2).  size: (m,) cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
+class Curves:
+    """cubics: (n, 4, 2).  size: (m,) number of cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
 
-    layer: (m,) numbers.  group: (m,) rings with the same number are filled together, by the even-odd rule.
-    other: what was met that is no curve, and how often.
+    layer: (m,) numbers.  group: (m,) rings of the same number are filled together, by the even-odd rule.
+    other: how often each problem was met.
     """
 
     cubics: Floats
@@ -63,8 +63,8 @@ class Ink:
 
 
 @dataclass(slots=True)
-class _Pot:
-    """Ink being gathered."""
+class _Builder:
+    """Curves being gathered."""
 
     cubics: list[Floats] = field(default_factory=lambda: [np.zeros((0, 4, 2))])
     columns: list[Ints] = field(default_factory=lambda: [np.zeros((4, 0), dtype=np.int64)])
@@ -72,105 +72,105 @@ class _Pot:
     groups: int = 0
 
     def add(self, cubics: Floats, role: int, layer: int) -> None:
-        """One curve; it is filled with the others of the present group."""
+        """Add one curve to the current group."""
         if len(cubics):
             self.cubics.append(cubics)
             self.columns.append(np.array([[len(cubics)], [role], [layer], [self.groups]], dtype=np.int64))
 
     def fill(self, rings: Iterable[Floats], layer: int) -> None:
-        """Rings that are filled together."""
+        """Add rings that are filled together."""
         for ring in rings:
             self.add(ring, FILLED, layer)
         self.groups += 1
 
-    def pour(self, ink: Ink) -> None:
-        """All of another."""
-        self.cubics.append(ink.cubics)
-        self.columns.append(np.stack([ink.size, ink.role, ink.layer, ink.group + self.groups]))
-        self.groups += int(ink.group.max(initial=-1)) + 1
-        self.other.update(ink.other)
+    def extend(self, curves: Curves) -> None:
+        """Add all of other curves."""
+        self.cubics.append(curves.cubics)
+        self.columns.append(np.stack([curves.size, curves.role, curves.layer, curves.group + self.groups]))
+        self.groups += int(curves.group.max(initial=-1)) + 1
+        self.other.update(curves.other)
 
-    def ink(self) -> Ink:
-        """What was gathered."""
+    def curves(self) -> Curves:
+        """The curves so far."""
         size, role, layer, group = np.concatenate(self.columns, axis=1)
-        return Ink(np.concatenate(self.cubics), size, role, layer, group, self.other)
+        return Curves(np.concatenate(self.cubics), size, role, layer, group, self.other)
 
 
-class Walk:
-    """The walk over a drawing. tolerance: mm."""
+class EntityReader:
+    """Reads the entities of a drawing, and the blocks that they place. tolerance: mm."""
 
-    def __init__(self, document: Document, tolerance: float) -> None:
-        self._layers, self._blocks = document.layers, document.drawing.blocks
-        self._model, self._unit = document.space, document.unit
-        self._tolerance = tolerance / document.unit
-        self._drawn: dict[tuple[str, int], Ink] = {}
+    def __init__(self, drawing: DrawingFile, tolerance: float) -> None:
+        self._layers, self._blocks = drawing.layers, drawing.ezdxf.blocks
+        self._model, self._unit = drawing.space, drawing.unit
+        self._tolerance = tolerance / drawing.unit
+        self._drawn: dict[tuple[str, int], Curves] = {}
 
-    def ink(self) -> Ink:
-        """All that the drawing shows."""
-        return self._ink(self._model, 0, ())
+    def curves(self) -> Curves:
+        """All curves of the drawing."""
+        return self._read(self._model, 0, ())
 
-    def _ink(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Ink:
-        """What the entities of one block draw, which is enlarged by up to 2^scale."""
-        pot = _Pot()
+    def _read(self, entities: Iterable[Any], scale: int, within: tuple[str, ...]) -> Curves:
+        """The curves of one block's entities. scale: it is enlarged by up to 2^scale."""
+        builder = _Builder()
         for entity in entities:
             try:
-                self._draw(entity, scale, within, pot)
+                self._draw(entity, scale, within, builder)
             except InputError:
                 raise
             except DAMAGE as error:
                 what = f"{_name(entity)} is damaged: {reason(error)}"
-                pot.other["damaged", what, self._layers.number(_layer(entity))] += 1
-        return pot.ink()
+                builder.other["damaged", what, self._layers.number(_layer(entity))] += 1
+        return builder.curves()
 
-    def _draw(self, entity: Any, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
+    def _draw(self, entity: Any, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
         if entity.dxf.get("invisible", 0):
             return
         kind, layer = entity.dxftype(), self._layers.number(entity.dxf.get("layer", "0"))
         tolerance = self._tolerance / 2.0**scale
         if kind == "INSERT":
-            self._place(entity, layer, scale, within, pot)
+            self._place(entity, layer, scale, within, builder)
         elif kind in _CURVES:
-            self._pen(_CURVES[kind](entity), layer, pot)
+            self._pen(_CURVES[kind](entity), layer, builder)
         elif kind == "SPLINE":
-            self._pen(shapes.spline(entity, tolerance), layer, pot)
+            self._pen(shapes.spline(entity, tolerance), layer, builder)
         elif kind == "LWPOLYLINE" or (kind == "POLYLINE" and not _is_mesh(entity)):
             drawn = shapes.polyline(entity)
             if isinstance(drawn, shapes.Wide):
                 self._check_reach(drawn, scale, entity)
                 for piece in fills.wide(drawn, entity, tolerance):
-                    pot.fill(_finite(piece, entity), layer)
+                    builder.fill(_finite(piece, entity), layer)
             else:
-                self._pen(drawn, layer, pot)
+                self._pen(drawn, layer, builder)
         elif kind in ("SOLID", "TRACE", "3DFACE"):
-            pot.fill(_finite(fills.solid(entity), entity), layer)
+            builder.fill(_finite(fills.solid(entity), entity), layer)
         elif kind == "HATCH":
-            pot.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
+            builder.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
             if not entity.dxf.solid_fill and not entity.has_gradient_data:
-                pot.other["pattern", entity.dxf.pattern_name, layer] += 1
-        elif kind not in SILENT and not (kind == "ATTDEF" and within):  # in a block a template of text
-            pot.other["unread", kind, layer] += 1
+                builder.other["pattern", entity.dxf.pattern_name, layer] += 1
+        elif kind not in SILENT and not (kind == "ATTDEF" and within):  # ATTDEF in a block is only a template
+            builder.other["unread", kind, layer] += 1
 
     def _check_reach(self, line: shapes.Wide, scale: int, entity: Any) -> None:
-        """Before it is made polygons. What is off by less is refused when it is in its place."""
+        """Refuse a gigantic line before it becomes polygons; what is off by less is refused once placed."""
         size = np.ptp(line.cubics, axis=(0, 1)).max() if len(line.cubics) else 0.0
         if not max(size, line.width.max()) * 2.0**scale <= 8 * LARGEST / self._unit:
             raise InputError(f"{_name(entity)} is longer than {LARGEST / 1000:g} m")
 
-    def _pen(self, curve: shapes.Curve, layer: int, pot: _Pot) -> None:
-        pot.add(curve.cubics, CLOSED if curve.closed else OPEN, layer)
+    def _pen(self, curve: shapes.Curve, layer: int, builder: _Builder) -> None:
+        builder.add(curve.cubics, CLOSED if curve.closed else OPEN, layer)
 
-    def _place(self, insert: Any, layer: int, scale: int, within: tuple[str, ...], pot: _Pot) -> None:
-        """What a block draws where INSERT puts it."""
+    def _place(self, insert: Any, layer: int, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
+        """Add a block's curves where INSERT places them."""
         for attribute in insert.attribs:
             if not attribute.is_invisible:
-                pot.other["unread", "ATTRIB", self._own(attribute, layer)] += 1
+                builder.other["unread", "ATTRIB", self._own(attribute, layer)] += 1
         name = insert.dxf.get("name", "")
         block = self._blocks.get(name)
         if block is None:
-            pot.other["missing", name, layer] += 1
+            builder.other["missing", name, layer] += 1
             return
         if block.block.is_xref or block.block.is_xref_overlay:
-            pot.other["reference", str(block.block.dxf.get("xref_path", name)), layer] += 1
+            builder.other["reference", str(block.block.dxf.get("xref_path", name)), layer] += 1
             return
         key = name.lower()
         if key in within:
@@ -180,12 +180,12 @@ class Walk:
         if self._layers.hides_blocks(layer):
             return
         if insert.has_extension_dict and _is_clipped(insert):
-            pot.other["clipped", name, layer] += 1
+            builder.other["clipped", name, layer] += 1
         places = _places(insert)
         deeper = scale + _octave(places[0])
         if (key, deeper) not in self._drawn:
-            self._drawn[key, deeper] = self._ink(block, deeper, (*within, key))
-        pot.pour(_placed(self._drawn[key, deeper], places, layer))
+            self._drawn[key, deeper] = self._read(block, deeper, (*within, key))
+        builder.extend(_placed(self._drawn[key, deeper], places, layer))
 
     def _own(self, entity: Any, host: int) -> int:
         return self._layers.number(entity.dxf.get("layer", "0")) or host
@@ -208,7 +208,7 @@ def _finite(rings: list[Floats], entity: Any) -> list[Floats]:
 
 
 def _places(insert: Any) -> Floats:
-    """(K, 2, 3), one for each row and column of an INSERT."""
+    """(K, 2, 3) maps, one for each row and column of an INSERT."""
     m, dxf = insert.matrix44(), insert.dxf
     x, y, t = (np.array(v.xyz[:2]) for v in (*(m.transform_direction(a) for a in _AXES), m.origin))
     columns, rows = (max(int(dxf.column_count), 1), max(int(dxf.row_count), 1))
@@ -232,37 +232,37 @@ _AXES = ((1, 0, 0), (0, 1, 0))
 
 
 def _octave(place: Floats) -> int:
-    """How many times a block is doubled there at most."""
+    """log₂ of the largest scale of a map, rounded up."""
     largest = float(np.linalg.norm(place[:, :2], 2))
     return int(np.ceil(np.log2(max(min(largest, 1e12), 1e-12)) - 1e-9))
 
 
-def _placed(ink: Ink, places: Floats, layer: int) -> Ink:
-    """Copies of a block's ink."""
+def _placed(curves: Curves, places: Floats, layer: int) -> Curves:
+    """Copies of a block's curves."""
     k = len(places)
-    for one, most, what in ((ink.size, MOST, "curves"), (ink.cubics, MOST_CUBICS, "pieces of curves")):
+    for one, most, what in ((curves.size, MOST, "curves"), (curves.cubics, MOST_CUBICS, "pieces of curves")):
         if k * len(one) > most:
             raise InputError(
                 f"blocks are repeated too often: there would be {k * len(one)} {what}, above {most}"
             )
-    cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], ink.cubics) + places[:, None, None, :, 2]
-    groups = int(ink.group.max(initial=-1)) + 1
-    own = np.where(ink.layer == 0, layer, ink.layer)
+    cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], curves.cubics) + places[:, None, None, :, 2]
+    groups = int(curves.group.max(initial=-1)) + 1
+    own = np.where(curves.layer == 0, layer, curves.layer)
     other: Counter[Other] = Counter()
-    for (what, name, at), n in ink.other.items():
+    for (what, name, at), n in curves.other.items():
         other[what, name, at or layer] += n * k
-    return Ink(
+    return Curves(
         cubics.reshape(-1, 4, 2),
-        np.tile(ink.size, k),
-        np.tile(ink.role, k),
+        np.tile(curves.size, k),
+        np.tile(curves.role, k),
         np.tile(own, k),
-        (ink.group + groups * np.arange(k)[:, None]).ravel(),
+        (curves.group + groups * np.arange(k)[:, None]).ravel(),
         other,
     )
 
 
 def _layer(entity: Any) -> str:
-    """The layer of an entity that may lack what every entity has."""
+    """The layer of an entity, even of a damaged one."""
     try:
         return str(entity.dxf.get("layer", "0"))
     except DAMAGE:
@@ -270,6 +270,6 @@ def _layer(entity: Any) -> str:
 
 
 def _name(entity: Any) -> str:
-    """How to call an entity in a sentence: what it is, and its handle."""
+    """The name of an entity in messages: its type and its handle."""
     handle = entity.dxf.handle
     return f"{entity.dxftype()} #{handle}" if handle else str(entity.dxftype())

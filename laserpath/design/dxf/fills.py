@@ -1,7 +1,7 @@
-"""What DXF itself says is filled: HATCH, SOLID, TRACE, and polylines with a width. Rings of cubics.
+"""Entities that DXF fills: HATCH, SOLID, TRACE, and polylines with a width → rings of cubics.
 
-The islands of a hatch are those of its style: all boundaries by turns (nested), the outer one less those
-flagged 'outermost', or the external one alone. Which boundary is which its flags say.
+The style of a hatch decides which of its boundaries count: all, alternating (nested), the outer one without
+those flagged 'outermost', or the external one alone. Flags say which boundary is which.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from laserpath.design.curves import Chain, arc, lines, polylines
 from laserpath.design.dxf.shapes import Wide, chain, flattened, plane, xy
 from laserpath.design.stroke import Pen, stroke
 
-MITRE = 4.0  # widths that a corner of a wide polyline may reach: as in SVG
-MEET = 1e-6  # of the largest coordinate: how far the ends of a hatch's edges may be apart
+MITRE = 4.0  # longest mitre of a wide polyline, in widths: as in SVG
+MEET = 1e-6  # gap between a hatch's edges that counts as none, relative to the largest coordinate
 
 Rings = list[Floats]
-"""Closed chains of cubics: inside one of them, or an odd number, is filled."""
+"""Closed chains of cubics, filled by the even-odd rule."""
 
 
 def solid(entity: Any) -> Rings:
@@ -34,10 +34,10 @@ def solid(entity: Any) -> Rings:
 
 
 def hatch(entity: Any, tolerance: float) -> Rings:
-    """HATCH: the boundaries that its style counts."""
+    """HATCH: the boundaries that count in its style."""
     paths = list(entity.paths.rendering_paths(entity.dxf.hatch_style)) or list(entity.paths)
-    at = plane(entity, entity.dxf.elevation.z)
-    return [at(ring) for path in paths for ring in _boundary(path, tolerance)]
+    to_block = plane(entity, entity.dxf.elevation.z)
+    return [to_block(ring) for path in paths for ring in _boundary(path, tolerance)]
 
 
 def _boundary(path: Any, tolerance: float) -> Iterator[Floats]:
@@ -64,7 +64,7 @@ def _boundary(path: Any, tolerance: float) -> Iterator[Floats]:
 
 
 def _closed(loop: Rings) -> Floats:
-    """Edges one after the other, gaps closed by straight lines."""
+    """The ring of consecutive edges, with gaps closed by straight lines."""
     parts = []
     for edge, following in zip(loop, loop[1:] + loop[:1], strict=True):
         parts += [edge, lines(np.array([edge[-1, 3], following[0, 0]]))]
@@ -72,7 +72,7 @@ def _closed(loop: Rings) -> Floats:
 
 
 def _apart(p: Floats, q: Floats) -> float:
-    """Distance of a point to the nearest of others."""
+    """Distance from a point to the nearest of others."""
     return float(np.hypot(*np.atleast_2d(p - q).T).min())
 
 
@@ -104,7 +104,7 @@ def _turned(cubics: Floats, anticlockwise: bool) -> Floats:
 
 
 def _span(start: float, end: float) -> float:
-    """From one angle to the other, anticlockwise; a whole turn where they are the same."""
+    """The anticlockwise angle from `start` to `end`; a whole turn if they are the same."""
     turn = (end - start) % (2 * np.pi)
     return turn if turn > 1e-9 else 2 * np.pi
 
@@ -122,7 +122,7 @@ def _curve(edge: Any) -> BSpline:
 
 
 def wide(line: Wide, entity: Any, tolerance: float) -> list[Rings]:
-    """The area of a polyline with a width, as pieces."""
+    """The pieces whose union is the area of a polyline with a width."""
     if len(line.cubics) == 0:
         return []
     if np.ptp(line.width) > 0:
@@ -135,7 +135,7 @@ def wide(line: Wide, entity: Any, tolerance: float) -> list[Rings]:
 
 
 def _tapered(line: Wide, entity: Any, tolerance: float) -> list[Rings]:
-    """One whose width changes: a quadrangle for each piece."""
+    """The same for a polyline whose width changes: a quadrangle for each segment or piece of an arc."""
     p, b = line.vertices[:, :2], line.vertices[:, 2]
     chord = np.hypot(*(np.roll(p, -1, axis=0) - p).T)
     bent = np.abs(b) > 1e-9

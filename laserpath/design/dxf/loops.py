@@ -1,12 +1,12 @@
-"""Open curves whose ends meet → closed ones.
+"""Open curves whose ends meet → closed loops.
 
-Ends no farther apart than the tolerance are one node. Two loose ends, each the nearest one to the other, are
-one node too if the gap between them is small. Curves that lead nowhere are taken off, one after the other.
+Ends no farther apart than the tolerance are one node. Two loose ends, each the nearest to the other, are
+one node too if the gap between them is small. Curves with a loose end are removed, one after the other.
 Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
-to go round them gives the same even-odd area. Where three meet, say a line that divides a rectangle, it is
-not said what is inside: such curves are left open.
+to traverse them gives the same even-odd area. Where three curves meet, say at a line that divides a
+rectangle, the inside is undefined: such curves stay open.
 
-ends: (n, 2, 2), of n curves the first and the last point.
+ends: (n, 2, 2), the first and the last point of n curves.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """loops: of each the curves in order, and whether each is run backwards.  open, branching: (n,) the rest.
+    """loops: the curves of each in order, and whether each is reversed.  open, branching: (n,) the other
+    curves.
 
-    gap: smallest distance between two ends that meet nothing; inf: there are none.  closed: (k,) of gaps that
-    were taken to be none.
+    gap: smallest distance between two loose ends; inf if there are none.  closed: (k,) the gaps that were
+    closed.
     """
 
     loops: list[list[tuple[int, bool]]]
@@ -40,7 +41,7 @@ class Loops:
 
 
 def joined(ends: Floats, tolerance: float, gap: float = 0.0) -> Loops:
-    """Which curves close with which. gap: what may be between two loose ends that are meant to meet."""
+    """The loops of curves. gap: largest distance of two loose ends that are taken to meet."""
     if len(ends) == 0:
         none = np.zeros(0, dtype=bool)
         return Loops([], none, none, np.inf, np.zeros(0))
@@ -56,7 +57,7 @@ def joined(ends: Floats, tolerance: float, gap: float = 0.0) -> Loops:
 
 
 def _nodes(points: Floats, tolerance: float) -> Ints:
-    """(m,) the same number for points that are within the tolerance of each other, in chains too."""
+    """(m,) node of each point; points within the tolerance, directly or in chains, share a node."""
     pairs = cKDTree(points).query_pairs(tolerance, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
     nodes: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
@@ -64,7 +65,7 @@ def _nodes(points: Floats, tolerance: float) -> Ints:
 
 
 def _bridged(ends: Floats, nodes: Ints, gap: float) -> tuple[Ints, Floats]:
-    """The nodes, (n, 2), with loose ends across small gaps made one; and those gaps."""
+    """The nodes, (n, 2), with loose ends across small gaps merged; and those gaps."""
     loose = np.flatnonzero(np.bincount(nodes.ravel())[nodes.ravel()] == 1)
     if len(loose) < 2:
         return nodes, np.zeros(0)
@@ -79,7 +80,7 @@ def _bridged(ends: Floats, nodes: Ints, gap: float) -> tuple[Ints, Floats]:
 
 
 def _without_loose(nodes: Ints) -> Bools:
-    """(n,) curves that remain when those with a loose end are taken off again and again."""
+    """(n,) whether a curve remains when curves with a loose end are removed repeatedly."""
     touching: dict[int, list[int]] = {}
     for curve, pair in enumerate(nodes.tolist()):
         for node in pair:
@@ -100,7 +101,7 @@ def _without_loose(nodes: Ints) -> Bools:
 
 
 def _trails(nodes: Ints, live: Bools) -> list[list[tuple[int, bool]]]:
-    """Closed ways over the live curves, each curve once. Every node has an even number of ends."""
+    """Closed trails over the live curves, each curve once. Every node has an even number of ends."""
     leaving: dict[int, list[tuple[int, bool]]] = {}
     for curve in np.flatnonzero(live).tolist():
         a, b = nodes[curve].tolist()

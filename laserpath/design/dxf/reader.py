@@ -1,9 +1,9 @@
-"""The way from the bytes of a DXF file to a `Design`.
+"""The bytes of a DXF file → `Design`.
 
-Solid is what DXF fills (hatches, solids, lines with a width), and what the outlines enclose by the even-odd
-rule, all layers that count together: an outline in another is a hole, one in that an island. An outline that
-is drawn twice counts once. Lines that enclose nothing are drawn in the width that is asked for; without one
-they are left out, unless there is nothing else: then they are as wide as the spot.
+Solid is what DXF fills (hatches, solids, lines with a width), and what outlines enclose by the even-odd rule
+over all layers that count: an outline in another is a hole, and one in a hole is an island. An outline that
+is drawn twice counts once. Lines that enclose nothing are drawn in the width of the reading; without one they
+are left out, unless there is nothing else: then they are as wide as the spot.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from laserpath.base.errors import InputError
 from laserpath.design import scattered
 from laserpath.design.curves import Chain, polylines
 from laserpath.design.curves import lines as straight
-from laserpath.design.dxf import told
-from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Ink, Walk
-from laserpath.design.dxf.document import Document, Layers
+from laserpath.design.dxf import messages
+from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader
+from laserpath.design.dxf.drawing import DrawingFile, Layers
 from laserpath.design.dxf.loops import joined
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
@@ -27,51 +27,51 @@ from laserpath.design.shapes import hairlines
 from laserpath.design.stroke import Pen, stroke
 from laserpath.types import Design
 
-SAME = 1e-6  # mm: outlines closer than this are drawn twice
-METRE = 1000.0  # mm: units from here on are taken for mm where they make a drawing too large
-FARTHEST = 1e10  # mm from the origin: within it the coordinates are good to 2 nm
+SAME = 1e-6  # mm: outlines that agree within this are one outline drawn twice
+METRE = 1000.0  # mm: units of at least this are taken for mm if they make the drawing too large
+FARTHEST = 1e10  # mm from the origin: up to here the coordinates are good to 2 nm
 GAP, GAPS = 1e-4, 10.0
-"""What may be between two loose ends that are meant to meet: of the drawing's size, and of the tolerance.
+"""Largest gap between loose ends that is closed: share of the drawing's size, and multiple of the tolerance.
 
-When they grow, more outlines close that a program left open, and so do slits that are meant.
+Larger values close more outlines that a program left open, but also slits that are intended.
 """
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a DXF. name: of the design."""
-    with np.errstate(all="ignore"):  # what overflows is refused by name
-        return _design(Document(data, reading), name, reading)
+    with np.errstate(all="ignore"):  # overflows are refused later, by name
+        return _design(DrawingFile(data, reading), name, reading)
 
 
-def _design(document: Document, name: str, reading: Reading) -> Design:
-    ink = Walk(document, reading.tolerance).ink()
-    document.layers.check()
-    if document.unit >= METRE and (size := _size(ink) * document.unit) > LARGEST:
-        document.take_mm(size)
-        ink = Walk(document, reading.tolerance).ink()
-    counts = np.array([document.layers.counts(k) for k in range(len(document.layers.names))])
-    warnings = [*document.warnings, *told.left_out(ink.other, document.layers)]
-    warnings += told.hidden(ink, counts, document.layers)
-    curves = _Curves(ink, counts[ink.layer], document.unit, reading.tolerance)
-    area, said = curves.area(document.layers, reading)
-    warnings += [*curves.said, *said]
+def _design(drawing: DrawingFile, name: str, reading: Reading) -> Design:
+    curves = EntityReader(drawing, reading.tolerance).curves()
+    drawing.layers.check()
+    if drawing.unit >= METRE and (size := _size(curves) * drawing.unit) > LARGEST:
+        drawing.take_mm(size)
+        curves = EntityReader(drawing, reading.tolerance).curves()
+    counts = np.array([drawing.layers.counts(k) for k in range(len(drawing.layers.names))])
+    warnings = [*drawing.warnings, *messages.left_out(curves.other, drawing.layers)]
+    warnings += messages.hidden(curves, counts, drawing.layers)
+    builder = _AreaBuilder(curves, counts[curves.layer], drawing.unit, reading.tolerance)
+    area, notes = builder.area(drawing.layers, reading)
+    warnings += [*builder.notes, *notes]
     if area.is_empty:
-        raise InputError(told.why_empty(warnings, reading.layers))
+        raise InputError(messages.why_empty(warnings, reading.layers))
     return Design(
-        area, name, None, tuple(warnings), (*document.source, told.of(ink, counts, document.layers))
+        area, name, None, tuple(warnings), (*drawing.source, messages.summary(curves, counts, drawing.layers))
     )
 
 
-class _Curves:
-    """The curves that count, in mm. keep: (m,) which of the ink's do."""
+class _AreaBuilder:
+    """The curves that count, in mm. keep: (m,) which count."""
 
-    def __init__(self, ink: Ink, keep: Bools, unit: float, tolerance: float) -> None:
-        begin = np.cumsum(ink.size) - ink.size
-        self._role, self._group, self._layer = ink.role[keep], ink.group[keep], ink.layer[keep]
-        size = ink.size[keep]
+    def __init__(self, curves: Curves, keep: Bools, unit: float, tolerance: float) -> None:
+        begin = np.cumsum(curves.size) - curves.size
+        self._role, self._group, self._layer = curves.role[keep], curves.group[keep], curves.layer[keep]
+        size = curves.size[keep]
         which = np.repeat(begin[keep] + size - np.cumsum(size), size) + np.arange(size.sum())
-        cubics = ink.cubics[which] * unit
-        cubics, self.said = _near(cubics)
+        cubics = curves.cubics[which] * unit
+        cubics, self.notes = _near(cubics)
         if not (np.isfinite(cubics).all() and np.abs(cubics).max(initial=0) <= LARGEST):
             raise InputError(
                 f"what is drawn reaches farther than {LARGEST / 1000:g} m; check the unit, and look for "
@@ -81,7 +81,7 @@ class _Curves:
         self._tolerance = tolerance
 
     def _filled(self) -> scattered.Geometries:
-        """Polygons of what DXF fills."""
+        """The polygons that DXF fills."""
         at = np.flatnonzero(self._role == FILLED)
         rings = self._flattened([self._cubics[k] for k in at])
         groups = self._group[at]
@@ -99,22 +99,22 @@ class _Curves:
         )
 
     def area(self, layers: Layers, reading: Reading) -> tuple[scattered.Geometry, list[str]]:
-        """All that is solid, and what is to be said of it."""
-        outlined, lines, said = self._outlined(layers)
+        """The solid area, and warnings about it."""
+        outlined, lines, notes = self._outlined(layers)
         pieces = np.concatenate([self._filled(), scattered.parts(outlined)])
         width = reading.line_width
         if width is None and len(pieces) == 0 and lines:
             width = reading.hairline
-            said.append(hairlines(sum(len(line.curves) for line in lines), width))
+            notes.append(hairlines(sum(len(line.curves) for line in lines), width))
         elif width is None:
-            said += [told.not_drawn(line, layers) for line in lines]
+            notes += [messages.not_drawn(line, layers) for line in lines]
         if width is not None:
             drawn = [self._cubics[k] for line in lines for k in line.curves]
             pieces = np.concatenate([pieces, stroked(drawn, width / reading.grown, self._tolerance)])
-        return scattered.covered(pieces), said
+        return scattered.covered(pieces), notes
 
-    def _outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[told.Lines], list[str]]:
-        """The area that outlines enclose, the lines that enclose none, and what is to be said."""
+    def _outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[messages.OpenLines], list[str]]:
+        """The area that outlines enclose, the lines that enclose nothing, and warnings about both."""
         whole = [self._cubics[k] for k in np.flatnonzero(self._role == CLOSED)]
         pen = np.flatnonzero(self._role == OPEN)
         pen, twice = self._once(pen)
@@ -125,15 +125,15 @@ class _Curves:
             whole.append(_bridged(parts))
         rings, again = _each_once(self._flattened(whole))
         lines = [
-            told.Lines(pen[which].tolist(), np.unique(self._layer[pen[which]]).tolist(), gap)
+            messages.OpenLines(pen[which].tolist(), np.unique(self._layer[pen[which]]).tolist(), gap)
             for which, gap in ((found.open, found.gap), (found.branching, None))
             if which.any()
         ]
-        said = [*told.twice(twice + again), *told.closed(found.closed)]
-        return scattered.even_odd(rings), lines, said
+        notes = [*messages.twice(twice + again), *messages.closed(found.closed)]
+        return scattered.even_odd(rings), lines, notes
 
     def _gap(self) -> float:
-        """What may be between two ends that are meant to meet, mm."""
+        """Largest gap between loose ends that is closed, mm."""
         if not self._cubics:
             return 0.0
         points = np.concatenate(self._cubics).reshape(-1, 2)
@@ -143,7 +143,7 @@ class _Curves:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
 
     def _once(self, pen: scattered.Indices) -> tuple[scattered.Indices, int]:
-        """Without lines that lie on others, from either end; and how many those are."""
+        """The curves without those that lie on others, in either direction; and how many are dropped."""
         seen: set[bytes] = set()
         keep = []
         for k in pen.tolist():
@@ -156,16 +156,16 @@ class _Curves:
         return np.array(keep, dtype=np.intp), len(pen) - len(keep)
 
 
-def _size(ink: Ink) -> float:
-    """The larger side of what is drawn, in its unit; inf if it is not finite."""
-    if not len(ink.cubics):
+def _size(curves: Curves) -> float:
+    """The larger side of the drawing, in its unit; inf if it is not finite."""
+    if not len(curves.cubics):
         return 0.0
-    size = float(np.ptp(ink.cubics, axis=(0, 1)).max())
+    size = float(np.ptp(curves.cubics, axis=(0, 1)).max())
     return size if np.isfinite(size) else np.inf
 
 
 def _near(cubics: Floats) -> tuple[Floats, list[str]]:
-    """Curves near the origin: what is drawn far off it, as in coordinates of a map, is moved there."""
+    """The curves, moved to the origin if they are far from it, as map coordinates are; and a note of it."""
     if not len(cubics) or not LARGEST < np.abs(cubics).max() < FARTHEST:
         return cubics, []
     low = np.floor(cubics.min(axis=(0, 1)))
@@ -174,7 +174,7 @@ def _near(cubics: Floats) -> tuple[Floats, list[str]]:
 
 
 def _bridged(parts: Sequence[Floats]) -> Floats:
-    """Curves one after the other, with a straight line where one does not begin where the last ended."""
+    """Consecutive curves, with a straight line across each gap."""
     out: list[Floats] = []
     for before, after in zip([parts[-1], *parts], parts, strict=False):
         p, q = before[-1, 3], after[0, 0]
@@ -185,14 +185,14 @@ def _bridged(parts: Sequence[Floats]) -> Floats:
 
 
 def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> scattered.Geometries:
-    """The area of lines with round ends and corners, as pieces. width: mm."""
+    """The pieces whose union is the area of lines with round ends and corners. width: mm."""
     pen = Pen(width, "round", "round", 4.0, tolerance)
     drawn = polylines([Chain(one, tolerance / 2, pen.turn) for one in cubics])
     return scattered.parts(*(piece for line in drawn for piece in stroke(line, False, pen)))
 
 
 def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
-    """Without rings that lie on others, wherever they begin and whichever way they go; how many those are."""
+    """The rings without those that lie on others, from any start, in any direction; how many are dropped."""
     if not rings:
         return [], 0
     points, ends = scattered.flat(rings)

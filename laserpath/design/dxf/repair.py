@@ -1,12 +1,11 @@
 """Damaged DXF files: what ezdxf repairs, and where it gives up, the rest without the entities that stop it.
 
 ezdxf trusts most of what it reads, and one entity that it cannot make sense of ends the whole file. Where its
-own recovery ends so too, the file is gone through once more, entity by entity:
+own recovery fails too, the file is read once more, entity by entity:
 
-- one whose subclass markers (group 100) lack the first, AcDbEntity, as old exports of Inkscape write them,
-  gets it;
-- a file with such markers that names no version is not of R12, which has none, but of R2000;
-- what even so cannot be made sense of is left out by name.
+- subclass markers (group 100) that lack the first, AcDbEntity, as in old exports of Inkscape, get it;
+- a file with such markers that names no version is taken as R2000, since R12 has no markers;
+- entities that still cannot be read are left out by name.
 """
 
 from __future__ import annotations
@@ -30,20 +29,19 @@ from laserpath.base.errors import InputError
 
 DAMAGE = (DXFError, ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RecursionError,
           RuntimeError, StopIteration, TypeError, ValueError, struct.error)  # fmt: skip
-"""What ezdxf raises at files that are not as they should be: it trusts most of what it reads."""
+"""Exceptions that ezdxf raises on damaged files: it trusts most of what it reads."""
 
-NAMED = 3
-"""Repairs that are told."""
+NAMED = 3  # repairs that a warning lists
 
 _STRUCTURE = frozenset({"SECTION", "BLOCK", "ENDBLK", "TABLE", "ENDTAB", "SEQEND"})
 _SECOND = frozenset({"AcDbPolyline", "AcDbSpline", "AcDbHatch"})
-"""Markers after AcDbEntity, of the kinds of which ezdxf does not take them for the first."""
+"""Second markers of the entities in which ezdxf misses the first, AcDbEntity."""
 
 _VERSION = b"0\nSECTION\n2\nHEADER\n9\n$ACADVER\n1\nAC1015\n0\nENDSEC\n"
 
 
 def recovered(path: Path, error: Exception) -> tuple[Any, str]:
-    """The drawing in a damaged file, and a sentence about it. error: what ezdxf said when it read it."""
+    """The drawing in a damaged file, and a warning about it. error: that of ezdxf's ordinary reader."""
     why = reason(error)
     try:
         drawing, audit = recover.readfile(path)
@@ -53,29 +51,29 @@ def recovered(path: Path, error: Exception) -> tuple[Any, str]:
         raise InputError(f"the DXF is damaged: {plain(audit.errors[0].message)}")
     done = _in_short([plain(fix.message) for fix in audit.fixes])
     more = f" and {len(done) - NAMED} more" if len(done) > NAMED else ""
-    said = f"the DXF is damaged ({why}) and was repaired, look at the result"
-    return drawing, said + (f": {'; '.join(done[:NAMED])}{more}" if done else "")
+    warning = f"the DXF is damaged ({why}) and was repaired, look at the result"
+    return drawing, warning + (f": {'; '.join(done[:NAMED])}{more}" if done else "")
 
 
 def reason(error: Exception) -> str:
-    """Why a file or an entity is damaged. What Python says of our tools' insides helps nobody."""
+    """Why a file or an entity is damaged, without Python's messages about ezdxf's internals."""
     if isinstance(error, (DXFError, ValueError)):
         return plain(error)
     return "it is not as the format demands"
 
 
 def plain(error: object) -> str:
-    """One line of a message."""
+    """A message in one line."""
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     text = re.sub(r"^(DXFStructureError|DXF structure error): ", "", text)
     return text.encode("utf-8", "replace").decode()[:200]
 
 
 def _by_entity(data: bytes, why: str) -> tuple[Any, Any]:
-    """(drawing, ezdxf's audit of it) of what can be read of a text DXF."""
+    """(drawing, ezdxf's audit) of the readable entities of a text DXF."""
     if b"$ACADVER" not in data and b"AcDbEntity" in data:
         data = _VERSION + data
-    for without in (None, "OBJECTS"):  # nothing is drawn of those
+    for without in (None, "OBJECTS"):  # objects draw nothing
         try:
             return _loaded(data, without)
         except DAMAGE:
@@ -86,12 +84,12 @@ def _by_entity(data: bytes, why: str) -> tuple[Any, Any]:
 
 
 def _loaded(data: bytes, without: str | None) -> tuple[Any, Any]:
-    """The same. without: a section that is dropped."""
+    """The same. without: a section to drop."""
     tool: Any = recover.Recover.run(BytesIO(data))
     if without in tool.section_dict:
         del tool.section_dict[without]
         tool.fixes.append((0, f"section {without} was dropped"))
-    host = Drawing.new("R12" if tool.dxfversion <= DXF12 else "R2000")  # what entities ask for the version
+    host = Drawing.new("R12" if tool.dxfversion <= DXF12 else "R2000")  # tells entities their version
     for name in ("BLOCKS", "ENTITIES", "OBJECTS"):
         if name in tool.section_dict:
             tool.section_dict[name] = list(_sound(tool, tool.section_dict[name], host))
@@ -117,13 +115,13 @@ def _sound(tool: Any, entities: list[Any], host: Any) -> Iterator[Any]:
 
 
 def _called(tags: Any) -> str:
-    """What an entity is, with its handle."""
+    """The name of an entity in messages: its type and its handle."""
     handle = next((tag.value for tag in tags if tag.code == 5), None)
     return f"{tags[0].value} #{handle}" if handle else str(tags[0].value)
 
 
 def _in_short(fixes: list[str]) -> list[str]:
-    """The same without what is told again and again of one tag each."""
+    """The repairs, each once; those of single tags outside a section as one."""
     outside = re.compile(r"found tag outside section: .*")
     counts = Counter(outside.sub("tags outside of a section were dropped", fix) for fix in fixes)
     return list(counts)

@@ -1,7 +1,7 @@
-"""Entities of DXF → cubics, in the coordinates of the block that they stand in, seen from above.
+"""DXF entities → cubics, in the coordinates of their block, seen from above.
 
-Flat entities have a plane of their own (OCS): its x and y axes are projected, so that one drawn from below
-is mirrored. A bulge b joins p to q by an arc of θ = 4 atan b, anticlockwise where b > 0, about
+Flat entities have a plane of their own (OCS): its x and y axes are projected, so that an entity drawn from
+below is mirrored. A bulge b joins p to q by an arc of θ = 4 atan b, anticlockwise for b > 0, about
 (p + q)/2 + (1 − b²)/(4 b) · n, with n the chord turned left. Splines of any degree, rational or not, are
 flattened here: pieces are halved until the curve at ¼, ½ and ¾ of each is within the tolerance of its chord.
 """
@@ -19,15 +19,15 @@ from scipy.interpolate import BSpline
 from laserpath.base.arrays import Bools, Floats
 from laserpath.design.curves import arc, lines
 
-FRAME = 16  # flag of a vertex that steers a spline and is not on it
-MOST_PIECES = 100_000  # of a spline
+FRAME = 16  # flag of a vertex that controls a spline and is not on the curve
+MOST_PIECES = 100_000  # pieces of one spline
 _FULL = 2 * np.pi
 _STRAIGHT = 1e-9  # bulge
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What a pen draws. cubics: (n, 4, 2)."""
+    """A line without a width. cubics: (n, 4, 2)."""
 
     cubics: Floats
     closed: bool
@@ -35,7 +35,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A polyline with widths. vertices: (n, 3) x, y, bulge.  cubics: its middle, in its own plane.
+    """A polyline with widths. vertices: (n, 3) x, y, bulge.  cubics: its centreline, in its own plane.
 
     width: (n, 2) at the start and at the end of each segment.
     """
@@ -49,7 +49,7 @@ class Wide:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """x' = axes · x + shift, from an entity's own plane to its block's, without z."""
+    """The map x' = axes · x + shift from an entity's own plane to its block's, without z."""
 
     axes: Floats
     shift: Floats
@@ -73,18 +73,18 @@ def line(entity: Any) -> Curve:
 
 
 def circle(entity: Any) -> Curve:
-    """CIRCLE, and ARC where it has angles."""
-    at, r = entity.dxf.center, entity.dxf.radius
+    """CIRCLE and ARC."""
+    centre, r = entity.dxf.center, entity.dxf.radius
     start, sweep = 0.0, _FULL
     if entity.dxftype() == "ARC":
         start = np.radians(entity.dxf.start_angle)
         sweep = _sweep(start, np.radians(entity.dxf.end_angle))
-    bow = arc(xy(at), (r, 0), (0, r), start, sweep)
-    return Curve(plane(entity, at.z)(bow), sweep == _FULL)
+    bow = arc(xy(centre), (r, 0), (0, r), start, sweep)
+    return Curve(plane(entity, centre.z)(bow), sweep == _FULL)
 
 
 def ellipse(entity: Any) -> Curve:
-    """ELLIPSE, whole or in part."""
+    """ELLIPSE, whole or an arc."""
     major = entity.dxf.major_axis
     minor = entity.dxf.extrusion.normalize().cross(major) * entity.dxf.ratio
     sweep = _sweep(entity.dxf.start_param, entity.dxf.end_param)
@@ -93,14 +93,14 @@ def ellipse(entity: Any) -> Curve:
 
 
 def spline(entity: Any, tolerance: float) -> Curve:
-    """SPLINE, by its control points or, without those, through its fit points."""
+    """SPLINE, by its control points, or through its fit points if it has none."""
     points = flattened(entity.construction_tool(), tolerance)
     closed = bool(entity.closed) or bool(np.abs(points[0] - points[-1]).max() <= 1e-9 * np.abs(points).max())
     return Curve(lines(points), closed)
 
 
 def polyline(entity: Any) -> Curve | Wide:
-    """LWPOLYLINE, and POLYLINE that is not a mesh."""
+    """LWPOLYLINE, and POLYLINE that is no mesh."""
     if entity.dxftype() == "LWPOLYLINE":
         rows = np.array(entity.get_points("xybse"), dtype=np.float64).reshape(-1, 5)
         if constant := entity.dxf.const_width:
@@ -124,17 +124,17 @@ def polyline(entity: Any) -> Curve | Wide:
     return _drawn(rows, bool(entity.is_closed), plane(entity, height))
 
 
-def _drawn(rows: Floats, closed: bool, at: Plane) -> Curve | Wide:
-    """rows: (n, 5) x, y, bulge, width at the start and at the end of the segment from there."""
+def _drawn(rows: Floats, closed: bool, to_block: Plane) -> Curve | Wide:
+    """rows: (n, 5) x, y, bulge, width at the start and at the end of the segment that begins there."""
     cubics = chain(rows[:, :3], closed)
     width = rows[:, 3:] if closed else rows[:-1, 3:]
     if (width > 0).any():
-        return Wide(rows[:, :3], cubics, width, closed, at)
-    return Curve(at(cubics), closed)
+        return Wide(rows[:, :3], cubics, width, closed, to_block)
+    return Curve(to_block(cubics), closed)
 
 
 def chain(vertices: Floats, closed: bool) -> Floats:
-    """(n, 3) x, y, bulge → cubics, the last vertex joined to the first if closed."""
+    """(n, 3) x, y, bulge → cubics; the last vertex is joined to the first if closed."""
     if closed and len(vertices):
         vertices = np.vstack([vertices, vertices[:1]])
     points, bulges = vertices[:, :2], vertices[:-1, 2]
@@ -152,7 +152,7 @@ def chain(vertices: Floats, closed: bool) -> Floats:
 
 
 def bow(p: Floats, q: Floats, bulge: float) -> Floats:
-    """The arc of a bulge, with exactly these ends."""
+    """The arc of a bulge from p to q, with exactly these ends."""
     chord = q - p
     centre = (p + q) / 2 + (1 - bulge**2) / (4 * bulge) * np.array([-chord[1], chord[0]])
     x, y = p - centre
@@ -163,13 +163,13 @@ def bow(p: Floats, q: Floats, bulge: float) -> Floats:
 
 def flattened(curve: Any, tolerance: float) -> Floats:
     """A B-spline of ezdxf, rational or not → (m, 2) points within the tolerance."""
-    at, knots = _evaluator(curve)
+    point, knots = _evaluator(curve)
     spans = np.stack([knots[:-1], knots[1:]], axis=1)[np.diff(knots) > 0]
     pieces = np.linspace(spans[:, 0], spans[:, 1], 5)  # (5, spans): four of each to begin with
     begin, end = pieces[:-1].T.ravel(), pieces[1:].T.ravel()
     ends = []
     for _ in range(20):
-        bent = _bends(at, begin, end, tolerance)
+        bent = _bends(point, begin, end, tolerance)
         ends.append(end[~bent])
         if not bent.any():
             break
@@ -180,43 +180,43 @@ def flattened(curve: Any, tolerance: float) -> Floats:
         end = np.stack([middle, end[bent]], axis=1).ravel()
     else:
         ends.append(end)
-    return at(np.concatenate([knots[:1], np.sort(np.concatenate(ends))]))
+    return point(np.concatenate([knots[:1], np.sort(np.concatenate(ends))]))
 
 
 def _evaluator(curve: Any) -> tuple[Callable[[Floats], Floats], Floats]:
-    """Parameters → (m, 2) points, and the knots between which the curve is drawn."""
+    """The function from parameters to (m, 2) points, and the knots of the curve's domain."""
     control = np.array([xy(p) for p in curve.control_points], dtype=np.float64)
     weights = np.array(curve.weights() or np.ones(len(control)), dtype=np.float64)
     knots, degree = np.array(curve.knots(), dtype=np.float64), int(curve.degree)
     homogeneous = BSpline(knots, np.column_stack([control * weights[:, None], weights]), degree)
 
-    def at(t: Floats) -> Floats:
-        found = homogeneous(t)
-        points: Floats = found[..., :2] / found[..., 2:]
+    def point(t: Floats) -> Floats:
+        weighted = homogeneous(t)
+        points: Floats = weighted[..., :2] / weighted[..., 2:]
         return points
 
-    return at, np.unique(knots[degree : len(control) + 1])
+    return point, np.unique(knots[degree : len(control) + 1])
 
 
-def _bends(at: Callable[[Floats], Floats], begin: Floats, end: Floats, tolerance: float) -> Bools:
-    """(m,) whether the curve leaves the chord of a piece."""
-    p = at(begin)
-    chord = at(end) - p
+def _bends(point: Callable[[Floats], Floats], begin: Floats, end: Floats, tolerance: float) -> Bools:
+    """(m,) whether the curve leaves the chord of a piece by more than the tolerance."""
+    p = point(begin)
+    chord = point(end) - p
     square = np.maximum((chord**2).sum(axis=1), 1e-300)
     bent = np.zeros(len(begin), dtype=bool)
     for part in (0.25, 0.5, 0.75):
-        arm = at(begin + part * (end - begin)) - p
+        arm = point(begin + part * (end - begin)) - p
         along = np.clip((arm * chord).sum(axis=1) / square, 0, 1)
         bent |= np.hypot(*(arm - along[:, None] * chord).T) > tolerance
     return bent
 
 
 def xy(point: Any) -> tuple[float, float]:
-    """The first two coordinates."""
+    """The first two coordinates of a point."""
     return float(point[0]), float(point[1])
 
 
 def _sweep(start: float, end: float) -> float:
-    """From one angle to the other anticlockwise, radians; the whole turn if they are the same."""
+    """The anticlockwise angle from `start` to `end`, radians; a whole turn if they are the same."""
     turn = (end - start) % _FULL
     return turn if 1e-9 < turn < _FULL - 1e-9 else _FULL

@@ -22,8 +22,8 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber import macros
 from laserpath.design.gerber.shapes import disc, obround, rectangle, regular
-from laserpath.design.joined import reached
-from laserpath.design.svg.paint import Layer
+from laserpath.design.joined import check_reach
+from laserpath.design.svg.paint import PaintLayer
 
 _DEFINITION = re.compile(r"ADD0*(\d{1,9})([A-Za-z_.$][^,]*)(?:,(.*))?", re.S)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
@@ -43,7 +43,7 @@ class Aperture:
     round: float | None
     pen: BaseGeometry | None
     holed: bool = False
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[PaintLayer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,9 @@ class Turn:
             None if aperture.round is None else aperture.round * self.scale,
             None if aperture.pen is None else self(aperture.pen),
             aperture.holed,
-            tuple(Layer(layer.solid, None, [self(p) for p in layer.pieces]) for layer in aperture.layers),
+            tuple(
+                PaintLayer(layer.solid, None, [self(p) for p in layer.pieces]) for layer in aperture.layers
+            ),
         )
 
 
@@ -88,7 +90,7 @@ def define(
     if name not in known:
         raise InputError(f"aperture D{number} uses the macro {name[:40]!r}, which is not defined")
     area = macros.shape(known[name], given, scale, tolerance)
-    reached(f"aperture D{number}", shapely.get_coordinates(area))
+    check_reach(f"aperture D{number}", shapely.get_coordinates(area))
     return number, of_area(area)
 
 
@@ -115,7 +117,7 @@ def _standard(name: str, given: Sequence[float], text: str, scale: float, tolera
     lengths = [
         value if k in (*counts, 2 if name == "P" else -1) else value * scale for k, value in enumerate(given)
     ]
-    reached(f"aperture {text[:40]!r}", np.array(given) * scale)
+    check_reach(f"aperture {text[:40]!r}", np.array(given) * scale)
     if any(value < 0 for k, value in enumerate(given) if not (name == "P" and k == 2)):
         raise InputError(f"{text[:40]!r} has a size below 0")
     solid = _solid(name, lengths, text, tolerance)

@@ -23,7 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, minus
 from laserpath.design.gerber.shapes import disc, rectangle, regular
-from laserpath.design.joined import joined, reached
+from laserpath.design.joined import check_reach, joined
 
 _TOKEN = re.compile(r"\$\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[-+xX/()]")
 _COMMENT = re.compile(r"0(?![\d.])")
@@ -77,7 +77,7 @@ def _drawn(macro: Macro, values: Numbers, scale: float, tolerance: float) -> Ite
         code, *fields = statement.split(",")
         numbers = [_value(field, values, macro) for field in fields]
         try:
-            yield from _PRIMITIVES[code](numbers, _Scale(scale, tolerance))
+            yield from _PRIMITIVES[code](numbers, _Lengths(scale, tolerance))
         except KeyError:
             raise InputError(f"macro {macro.name}: {code[:20]!r} is not the number of a primitive") from None
         except (IndexError, ValueError) as error:
@@ -90,30 +90,30 @@ def _drawn(macro: Macro, values: Numbers, scale: float, tolerance: float) -> Ite
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _Lengths:
     """unit: mm of the file's unit.  tolerance: mm."""
 
     unit: float
     tolerance: float
 
 
-def _turned(area: BaseGeometry, numbers: list[float], place: int, scale: _Scale) -> BaseGeometry:
+def _turned(area: BaseGeometry, numbers: list[float], place: int, scale: _Lengths) -> BaseGeometry:
     """In mm, about the origin by the angle at `place`, if there is one."""
     angle = numbers[place] if len(numbers) > place else 0.0
     area = rotate(area, angle, origin=(0, 0)) if angle % 360 else area
     return shapely.transform(area, lambda xy: xy * scale.unit)
 
 
-def _circle(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _circle(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     on, diameter, x, y = n[:4]
     yield bool(on), _turned(_disc(diameter, (x, y), scale), n, 4, scale)
 
 
-def _disc(diameter: float, centre: tuple[float, float], scale: _Scale) -> BaseGeometry:
+def _disc(diameter: float, centre: tuple[float, float], scale: _Lengths) -> BaseGeometry:
     return disc(_size(diameter), centre, scale.tolerance / scale.unit)
 
 
-def _vector(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _vector(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     on, width, x0, y0, x1, y1 = n[:6]
     length = math.hypot(x1 - x0, y1 - y0)
     bar = rectangle(length, _size(width), ((x0 + x1) / 2, (y0 + y1) / 2))
@@ -121,34 +121,34 @@ def _vector(n: list[float], scale: _Scale) -> Iterator[Drawn]:
     yield bool(on), _turned(bar, n, 6, scale)
 
 
-def _centre(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _centre(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     on, width, height, x, y = n[:5]
     yield bool(on), _turned(rectangle(_size(width), _size(height), (x, y)), n, 5, scale)
 
 
-def _lower_left(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _lower_left(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     on, width, height, x, y = n[:5]
     bar = rectangle(_size(width), _size(height), (x + width / 2, y + height / 2))
     yield bool(on), _turned(bar, n, 5, scale)
 
 
-def _outline(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _outline(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     count = _whole(n[1], 1, 1_000_000)
     xy = np.array(n[2 : 4 + 2 * count]).reshape(-1, 2)
     if len(xy) != count + 1:
         raise IndexError
     if count < 3:
         return
-    reached("an outline", xy)
+    check_reach("an outline", xy)
     yield bool(n[0]), _turned(joined([shapely.polygons(xy)]), n, 4 + 2 * count, scale)
 
 
-def _polygon(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _polygon(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     on, count, x, y, diameter = n[:5]
     yield bool(on), _turned(regular(_size(diameter), _whole(count, 3, 1000), 0.0, (x, y)), n, 5, scale)
 
 
-def _moire(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _moire(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     x, y, outer, thickness, gap, count, width, length = n[:8]
     pieces = [rectangle(_size(length), _size(width), (x, y)), rectangle(_size(width), _size(length), (x, y))]
     for _ in range(_whole(count, 0, _MOST_RINGS)):
@@ -160,7 +160,7 @@ def _moire(n: list[float], scale: _Scale) -> Iterator[Drawn]:
     yield True, _turned(joined(pieces), n, 8, scale)
 
 
-def _thermal(n: list[float], scale: _Scale) -> Iterator[Drawn]:
+def _thermal(n: list[float], scale: _Lengths) -> Iterator[Drawn]:
     x, y, outer, inner, gap = n[:5]
     ring = minus(_disc(outer, (x, y), scale), _disc(inner, (x, y), scale))
     for size in ((2 * outer, _size(gap)), (_size(gap), 2 * outer)):

@@ -22,9 +22,9 @@ from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.gerber.apertures import Aperture
 from laserpath.design.gerber.shapes import Point, stadiums
-from laserpath.design.joined import Polygons, joined, reached
+from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
-from laserpath.design.svg.paint import Layer, compose
+from laserpath.design.svg.paint import PaintLayer, compose
 
 MOST = 3_000_000  # polygons
 
@@ -70,10 +70,10 @@ class Painting:
         """Polygons as they are."""
         self._coat(solid, len(pieces)).pieces.append(pieces)
 
-    def layers(self) -> list[Layer]:
+    def layers(self) -> list[PaintLayer]:
         """All of it."""
         areas = ((coat.solid, joined(_pieces(coat, self.tolerance))) for coat in self.coats)
-        return [Layer(solid, None, [area]) for solid, area in areas if not area.is_empty]
+        return [PaintLayer(solid, None, [area]) for solid, area in areas if not area.is_empty]
 
     def _coat(self, solid: bool, objects: int = 1) -> _Coat:
         """The coat that takes the next objects."""
@@ -85,12 +85,12 @@ class Painting:
         return self.coats[-1]
 
 
-def area(layers: Sequence[Layer]) -> BaseGeometry:
+def area(layers: Sequence[PaintLayer]) -> BaseGeometry:
     """What is solid in the end."""
     return compose(layers)
 
 
-def repeat(layers: Sequence[Layer], shifts: Floats, into: Painting) -> None:
+def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None:
     """Copies of a block, (n, 2) mm apart from it, each over those before."""
     if not layers:
         return
@@ -108,7 +108,7 @@ def repeat(layers: Sequence[Layer], shifts: Floats, into: Painting) -> None:
             into.add(layer.solid, _moved(pieces, shift[None]))
 
 
-def _apart(layers: Sequence[Layer], shifts: Floats) -> bool:
+def _apart(layers: Sequence[PaintLayer], shifts: Floats) -> bool:
     """Whether no copy's box meets another's."""
     bounds = np.array([piece.bounds for layer in layers for piece in layer.pieces])
     low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
@@ -140,13 +140,13 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
     out = list(coat.pieces)
     for aperture, points in coat.flashes.items():
         at = np.array(points)
-        reached("a flash", at)
+        check_reach("a flash", at)
         out.append(_moved(np.array([aperture.area], dtype=object), at))
     for aperture, paths in coat.paths.items():
         out.append(_strokes(aperture, paths, tolerance))
     if coat.contours:
         xy = np.array([point for contour in coat.contours for point in contour])
-        reached("a region", xy)
+        check_reach("a region", xy)
         sizes = [len(contour) for contour in coat.contours]
         out.append(shapely.polygons(shapely.linearrings(xy, indices=np.repeat(np.arange(len(sizes)), sizes))))
     return np.concatenate(out) if out else np.empty(0, dtype=object)
@@ -154,7 +154,7 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
 
 def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygons:
     """Polygons that cover the strokes."""
-    reached("a line", np.array([point for path in paths for point in path]))
+    check_reach("a line", np.array([point for path in paths for point in path]))
     if aperture.round is None:
         return _hulls(aperture.pen, paths)
     single = np.array([path for path in paths if len(path) == 2]).reshape(-1, 2, 2)

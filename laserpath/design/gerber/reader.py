@@ -13,7 +13,7 @@ from laserpath.design.gerber.numbers import MM
 from laserpath.design.gerber.paint import Painting, area
 from laserpath.design.gerber.plotter import Plotter
 from laserpath.design.gerber.words import commands, text_of, where
-from laserpath.design.joined import reached, without_specks
+from laserpath.design.joined import check_reach, without_specks
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
@@ -31,7 +31,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     shown = valid(area(layers))
     if any(not layer.solid for layer in layers):  # differences leave slivers, unions of one polarity do not
         shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
-    reached("the design", shapely.get_coordinates(shown))
+    check_reach("the design", shapely.get_coordinates(shown))
     if shown.is_empty:
         raise InputError("the design is empty: " + ("all is cleared again" if layers else "nothing is drawn"))
     warnings = (*plotter.warnings, *_about(text))

@@ -21,7 +21,7 @@ Fields = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Instruction:
     """text: of an extended command what is between the %; of a word command none.
 
     fields: letters and numbers of a word command.  at: where it begins in the file.
@@ -46,7 +46,7 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def commands(text: str) -> Iterator[Command]:
+def commands(text: str) -> Iterator[Instruction]:
     """All commands in their order, without comments."""
     for found in _COMMAND.finditer(text):
         extended, word, rest, percent = found.groups()
@@ -56,9 +56,9 @@ def commands(text: str) -> Iterator[Command]:
             if sum(len(letter) + len(number) for letter, number in fields) != len(word):
                 raise InputError(f"{where(text, found.start())}: {word[:40]!r} is not a command of Gerber")
             if fields:
-                yield Command("", fields, found.start())
+                yield Instruction("", fields, found.start())
         elif extended is not None:
-            yield Command(extended.strip(), [], found.start())
+            yield Instruction(extended.strip(), [], found.start())
         elif percent is not None:
             raise InputError(f"{where(text, found.start())}: a '%' opens a command that no second one closes")
         elif rest is not None:

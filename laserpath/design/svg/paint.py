@@ -29,7 +29,7 @@ Step = tuple[BaseGeometry, BaseGeometry]  # what is removed, then what is added
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class PaintLayer:
     """Pieces in the same ink, all inside the same clip."""
 
     solid: bool
@@ -44,16 +44,16 @@ class Painter:
         self._document, self._tolerance = document, tolerance
         self._inks = Inks(document, styles)
 
-    def layers(self, leaves: Iterable[Leaf], solid: Solid) -> list[Layer]:
+    def layers(self, leaves: Iterable[Leaf], solid: Solid) -> list[PaintLayer]:
         """What the shapes paint, the lowest first. solid: which ink adds."""
-        out: list[Layer] = []
+        out: list[PaintLayer] = []
         leaves = iter(leaves)
         while batch := list(islice(leaves, BATCH)):
             strokes = [(solid(ink), leaf.state.clip, job) for leaf in batch for ink, job in self._paint(leaf)]
             areas = work([job for _, _, job in strokes])
             for (adds, clip, _), pieces in zip(strokes, areas, strict=True):
                 if not out or out[-1].solid != adds or out[-1].clip is not clip:
-                    out.append(Layer(adds, clip, []))
+                    out.append(PaintLayer(adds, clip, []))
                 out[-1].pieces.extend(pieces)
         return out
 
@@ -87,7 +87,7 @@ class Painter:
         return out
 
 
-def compose(layers: Iterable[Layer]) -> BaseGeometry:
+def compose(layers: Iterable[PaintLayer]) -> BaseGeometry:
     """What is solid when all layers are painted."""
     steps: list[Step] = []
     for layer in layers:

@@ -30,7 +30,7 @@ Pair = tuple[float, float]
 
 
 @dataclass(slots=True)
-class _Pen:
+class _PathBuilder:
     """Where the pen is. rows: 8 numbers a cubic of the open subpath.
 
     control: the last control point of a cubic (`smooth` C) or quadratic (Q), for S and T.
@@ -70,7 +70,7 @@ def parse(d: str) -> tuple[list[Subpath], bool]:
     """The subpaths, and whether all of `d` was understood."""
     valid = d[: _end_of_valid(d)]
     understood = len(valid) == len(d)
-    pen, begun = _Pen(), False
+    pen, begun = _PathBuilder(), False
     commands = _COMMAND.findall(valid)
     if valid.strip(" \t\r\n\f,")[:1] not in ("", "M", "m") or d.strip() == "none":
         return [], d.strip() == "none"
@@ -111,7 +111,7 @@ def _floats(texts: Sequence[str]) -> list[float]:
     return values
 
 
-def _run(pen: _Pen, letter: str, v: list[float]) -> bool:
+def _run(pen: _PathBuilder, letter: str, v: list[float]) -> bool:
     """One command with all its repeats. False: numbers are missing at the end."""
     kind, relative = letter.upper(), letter.islower()
     n = COUNT[kind]
@@ -135,7 +135,7 @@ def _run(pen: _Pen, letter: str, v: list[float]) -> bool:
     return whole == len(v) and whole > 0
 
 
-def _curve(pen: _Pen, kind: str, p: list[Pair]) -> None:
+def _curve(pen: _PathBuilder, kind: str, p: list[Pair]) -> None:
     """One C, S, Q or T with absolute points."""
     family = "C" if kind in "CS" else "Q"
     if kind in "ST":  # the last control point, mirrored in where the pen is
@@ -148,7 +148,7 @@ def _curve(pen: _Pen, kind: str, p: list[Pair]) -> None:
         pen.quadratic(p[0], p[1])
 
 
-def _arcs(pen: _Pen, text: str, relative: bool) -> bool:
+def _arcs(pen: _PathBuilder, text: str, relative: bool) -> bool:
     """One A command with all its repeats; its flags need no space around them."""
     at, any_ = 0, False
     while match := _ARC.match(text, at):

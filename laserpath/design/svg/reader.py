@@ -17,9 +17,9 @@ from laserpath.design.svg import viewport
 from laserpath.design.svg.document import Document
 from laserpath.design.svg.layers import choose
 from laserpath.design.svg.leaf import State
-from laserpath.design.svg.paint import Layer, Painter, compose
+from laserpath.design.svg.paint import Painter, PaintLayer, compose
 from laserpath.design.svg.style import INHERITED, Styles
-from laserpath.design.svg.tree import Walk
+from laserpath.design.svg.tree import Traversal
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
 from laserpath.types import Design
 
@@ -75,10 +75,10 @@ def _px(page: viewport.Page, reading: Reading) -> float:
     return float(LENGTH[reading.unit])
 
 
-def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[BaseGeometry, list[Layer]]:
+def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[BaseGeometry, list[PaintLayer]]:
     """What is solid, mm, y up from the page's lower edge (upper, if it has no height); its layers."""
     root, styles = document.root, Styles(document)
-    walk = Walk(document, styles, reading.tolerance, choose(document, reading.layers))
+    walk = Traversal(document, styles, reading.tolerance, choose(document, reading.layers))
     w, h, px = page.width, page.height, _px(page, reading)
     host = matrix(px, 0, 0, -px, 0, (h or 0.0) * px)
     place = (0.0, 0.0, w or UNSIZED, h or UNSIZED)
@@ -114,7 +114,7 @@ def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading
     return True
 
 
-def _why_empty(document: Document, drawn: list[Layer]) -> str:
+def _why_empty(document: Document, drawn: list[PaintLayer]) -> str:
     """Why there is no area."""
     if any(not layer.solid for layer in drawn) and not any(layer.solid for layer in drawn):
         why = "all that is drawn is white or pale, which removes: what shall be solid must be dark"

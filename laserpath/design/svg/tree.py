@@ -44,7 +44,7 @@ TEXT_SENTENCE = (
 )
 
 
-class Walk:
+class Traversal:
     """The walk over one document. tolerance: of flattened curves, mm.  chosen: the layers that count."""
 
     def __init__(

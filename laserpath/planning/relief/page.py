@@ -10,33 +10,34 @@ from matplotlib.colors import Normalize
 
 from laserpath.base.arrays import Floats
 from laserpath.planning.relief.result import ReliefResult, in_words
-from laserpath.report import render_exposure
+from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
-from laserpath.report.payload import Exposed
 
 _TITLES = ("target", "as executed", "error")
 
 
 def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
     """The report as the text of one HTML file. header: of the program.  project: text of a laserpath.toml."""
-    exposed = Exposed(result.toolpath, result.run, result.grid, result.dose, result.process, result.design)
-    return render_exposure(
-        exposed,
+    exposed = ExposedProgram(
+        result.toolpath, result.run, result.grid, result.dose, result.process, result.design
+    )
+    text = PageText(
         name=result.relief.name,
         warnings=result.warnings,
         answers=[("How near it comes to the target", in_words(result))],
-        extra=[
-            (
+        pictures=[
+            Picture.from_png(
                 "Target, and as executed",
                 maps(result),
                 "Maps of the target, of the result as executed, and of the error.",
                 unit(result),
             )
         ],
-        program_header=header,
+        header=header,
         project=project,
         headline=in_words(result).split(";")[0] + ".",
     )
+    return render_exposure(exposed, text)
 
 
 def unit(result: ReliefResult) -> str:

@@ -5,7 +5,7 @@
 `walls` reads the way of the nozzle, `areas` makes layers of it, `program` plans them.
 """
 
-from laserpath.plugins.slicer.areas import Layer, layers
+from laserpath.plugins.slicer.areas import SlicedLayer, layers
 from laserpath.plugins.slicer.program import (
     Relaid,
     Stack,
@@ -18,7 +18,7 @@ from laserpath.plugins.slicer.program import (
 from laserpath.plugins.slicer.walls import Wall, read
 
 __all__ = [
-    "Layer",
+    "SlicedLayer",
     "Relaid",
     "Stack",
     "Wall",

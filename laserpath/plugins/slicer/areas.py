@@ -40,14 +40,14 @@ _MITRE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class SlicedLayer:
     """What shall be solid at one height. z: mm."""
 
     z: float
     area: shapely.MultiPolygon
 
 
-def layers(walls: Sequence[Wall]) -> list[Layer]:
+def layers(walls: Sequence[Wall]) -> list[SlicedLayer]:
     """One layer for each height, from the lowest up; objects that were printed one by one are joined."""
     heights = np.array([wall.z for wall in walls])
     order = np.argsort(heights, kind="stable")
@@ -55,7 +55,7 @@ def layers(walls: Sequence[Wall]) -> list[Layer]:
     return [_layer([walls[k] for k in group]) for group in np.split(order, cuts)]
 
 
-def _layer(walls: list[Wall]) -> Layer:
+def _layer(walls: list[Wall]) -> SlicedLayer:
     closed = [wall for wall in walls if _is_closed(wall)]
     area = _filled(closed)
     lines = [_bars(wall) for wall in walls if not _is_closed(wall)]
@@ -63,7 +63,7 @@ def _layer(walls: list[Wall]) -> Layer:
     parts = [part for part in shapely.get_parts(whole) if part.geom_type == "Polygon" and part.area > 0]
     if not parts:
         raise InputError(f"the walls at z {walls[0].z:g} mm bound no area")
-    return Layer(walls[0].z, shapely.MultiPolygon(parts))
+    return SlicedLayer(walls[0].z, shapely.MultiPolygon(parts))
 
 
 def _is_closed(wall: Wall) -> bool:

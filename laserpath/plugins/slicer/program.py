@@ -25,7 +25,7 @@ from laserpath.machine import convert
 from laserpath.machine.placement import placed
 from laserpath.machine.program import export
 from laserpath.planning import Forecast, Plan, Progress, forecast, header, plan
-from laserpath.plugins.slicer.areas import Layer, corner, layers, same
+from laserpath.plugins.slicer.areas import SlicedLayer, corner, layers, same
 from laserpath.plugins.slicer.walls import read
 from laserpath.types import Design, Process, Settings
 
@@ -53,7 +53,7 @@ class Stack:
     notes: why it lies elsewhere than the slicer has it.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[SlicedLayer, ...]
     whole: Design
     process: Process
     settings: Settings
@@ -98,7 +98,7 @@ def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sl
     whole = Design(_polygons(union([layer.area for layer in found])), name=name)
     settings, notes = _settled(whole, process, settings)
     tolerance, zero = _SAME_FWHM * optics.fwhm(process.spot), corner(whole.area, settings.origin)
-    first: list[Layer] = []
+    first: list[SlicedLayer] = []
     plan_of: list[int] = []
     each: list[tuple[Design, Settings]] = []
     for layer in found:
@@ -204,7 +204,7 @@ def _of_layer(stack: Stack, number: int, make: Callable[[Design, Settings], Made
 
 
 def _stacked(
-    stack: Sequence[Layer], plans: Sequence[Plan], process: Process, settings: Settings, settle: float
+    stack: Sequence[SlicedLayer], plans: Sequence[Plan], process: Process, settings: Settings, settle: float
 ) -> gcode.Moves:
     """The moves of all layers, one after the other."""
     exported = {id(one): export(one.solution.toolpath, process, settings.passes) for one in plans}
@@ -250,7 +250,7 @@ def _joined(parts: Sequence[gcode.Moves], comments: tuple[tuple[int, str], ...])
     return gcode.Moves(**vertices, **columns, comments=comments)
 
 
-def _told(stack: Sequence[Layer], plans: Sequence[Plan]) -> tuple[str, ...]:
+def _told(stack: Sequence[SlicedLayer], plans: Sequence[Plan]) -> tuple[str, ...]:
     """What to know of the layers' plans, each said once."""
     told: dict[tuple[int, str], str] = {}
     for layer, one in zip(stack, plans, strict=True):
@@ -261,7 +261,7 @@ def _told(stack: Sequence[Layer], plans: Sequence[Plan]) -> tuple[str, ...]:
     return (*sentences[:_LISTED], *((f"{more} more warnings of other layers",) if more > 0 else ()))
 
 
-def _uneven(stack: Sequence[Layer]) -> tuple[str, ...]:
+def _uneven(stack: Sequence[SlicedLayer]) -> tuple[str, ...]:
     """A sentence if the layers are not all of one thickness, which the critical dose depends on."""
     thickness = np.diff([0.0, *(layer.z for layer in stack)])
     if np.ptp(thickness) <= _THICKNESS * thickness.max():

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Template
 
 from laserpath import optics
-from laserpath.report import pictures
-from laserpath.report.album import Picture
-from laserpath.report.records import records, versions
-from laserpath.report.rows import ROWS, duration, means_explained, number
+from laserpath.report import Picture, pictures, templates
+from laserpath.report.figure_table import ROWS, cell, means_explained
+from laserpath.report.numbers import duration, number
+from laserpath.report.provenance import records, versions
 from laserpath.report.toolpath_svg import printable
 from laserpath.simulation.comparison.pictures import difference, errors
 from laserpath.simulation.comparison.result import ComparisonResult, FigureRow
-from laserpath.simulation.labels import LABELS, MEANINGS, cell
 from laserpath.simulation.page import another_power, exposed, what_it_is
 from laserpath.simulation.result import SimulationResult
 from laserpath.simulation.view import Box, joined
@@ -27,11 +24,7 @@ from laserpath.simulation.view import Box, joined
 
 @cache
 def _template() -> Template:
-    text = files("laserpath.simulation.comparison").joinpath("template.html").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(text)
+    return templates.template("template.html", "laserpath.simulation.comparison")
 
 
 def page(comparison: ComparisonResult) -> str:
@@ -39,14 +32,14 @@ def page(comparison: ComparisonResult) -> str:
     process, design = comparison.process, comparison.design
     names = [printable(name) for name in comparison.names]
     what = f"for {design.name}" if design else "without a design"
-    styles = files("laserpath.report").joinpath("page.css").read_text(encoding="utf-8")
     return str(_template().render(
-        title=printable(f"{' or '.join(comparison.names)}, {what}"),
+        name=printable(f"{' or '.join(comparison.names)}, {what}"),
         subtitle=printable(
             f"laserpath comparison · {process.machine.name} · {process.resin.name} · "
             f"spot {optics.fwhm(process.spot):g} mm"
         ),
-        styles=styles, names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
+        styles=templates.text("page.css"),
+        names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
         means=explained(comparison),
         warnings=[
             (name, [printable(w) for w in s.warnings])
@@ -101,8 +94,8 @@ def _rows(comparison: ComparisonResult) -> Iterator[dict[str, Any]]:
             (cell(row.key, {row.key: value}, fwhm), _times(ratio) if k else "", k in row.best)
             for k, (value, ratio) in enumerate(zip(row.values, row.ratios, strict=True))
         ]
-        meaning = MEANINGS[row.key] if row.key in MEANINGS else ROWS[row.key].meaning
-        yield {"label": LABELS[row.key], "meaning": meaning, "cells": cells}
+        figure = ROWS[row.key]
+        yield {"label": figure.name, "meaning": figure.meaning, "cells": cells}
 
 
 def _times(ratio: float) -> str:
@@ -169,5 +162,4 @@ def _cured(simulation: SimulationResult) -> str:
 
 
 def _picture(title: str, png: bytes, alt: str, text: str) -> Picture:
-    source = "data:image/png;base64," + base64.b64encode(png).decode("ascii")
-    return Picture(printable(title), source, printable(alt), printable(text))
+    return Picture.from_png(printable(title), png, printable(alt), printable(text))

@@ -7,19 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from laserpath import optics
-from laserpath.report.rows import ROWS
+from laserpath.report.figure_table import ROWS, Shown, keys_of
 from laserpath.simulation.result import SimulationResult
 from laserpath.types import Design, Process
-
-FIGURES = (
-    "epe_mean", "epe_p95", "epe_max", "epe_mean_tuned", "missing_edges", "pv_band", "pv_defocus", "iou",
-    "overcure", "undercure", "cured", "dose_max", "over_dosed", "write_time", "write_length",
-    "travel_length", "toggles", "lines", "segment_rate",
-)  # fmt: skip
-"""In the order of the table: `PrintFigures`, `DoseFigures`, `MotionFigures`, and `epe_mean_tuned`, the mean
-edge error that the same path would have at its best power."""
-
-_BETTER = {"epe_mean_tuned": "low", "over_dosed": "low", "cured": ""}
 
 _SAME = 0.01
 """Relative difference up to which values count as equal, so that no program is the best."""
@@ -37,7 +27,7 @@ class FigureRow:
     @classmethod
     def of(cls, key: str, values: tuple[float, ...]) -> FigureRow:
         """The row of a figure, with the programs that have its best value."""
-        better = _BETTER[key] if key in _BETTER else ROWS[key].better
+        better = ROWS[key].better
         best: tuple[int, ...] = ()
         if better and max(values) - min(values) > _SAME * max(map(abs, values)):
             top = min(values) if better == "low" else max(values)
@@ -76,7 +66,7 @@ class ComparisonResult:
     def rows(self) -> tuple[FigureRow, ...]:
         """All figures that every program has."""
         programs = [_figures(s) for s in self.simulations]
-        keys = [key for key in FIGURES if all(key in figures for figures in programs)]
+        keys = [key for key in keys_of(Shown.SIMULATION) if all(key in figures for figures in programs)]
         return tuple(FigureRow.of(key, tuple(float(figures[key]) for figures in programs)) for key in keys)
 
     def as_dict(self) -> dict[str, Any]:

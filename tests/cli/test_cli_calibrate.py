@@ -15,7 +15,7 @@ from laserpath import calibration
 from laserpath.cli import main
 from laserpath.config import profiles
 
-sys.path.insert(0, str(Path(__file__).parent / "calibration"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "calibration"))
 from synthetic import TRUE, filled_in
 from test_calibration_sheet import fill
 

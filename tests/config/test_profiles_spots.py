@@ -19,7 +19,7 @@ from laserpath.config import profiles
 from laserpath.planning import header
 from laserpath.types import BeamImage, BeamTable, Process, Resin, Settings, Spot
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "holes.svg"
+SAMPLE = Path(__file__).parents[2] / "samples" / "holes.svg"
 
 
 def spot(folder: Path, text: str) -> Spot:

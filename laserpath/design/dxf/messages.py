@@ -1,4 +1,4 @@
-"""What is said of a drawing: what of it is left out, and what is taken in another way than it is drawn."""
+"""Warnings and errors about a drawing: what is left out, and what is not taken as it is drawn."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats
-from laserpath.design.dxf.blocks import Ink
-from laserpath.design.dxf.document import Layers, listed
+from laserpath.design.dxf.blocks import Curves
+from laserpath.design.dxf.drawing import Layers, listed
 from laserpath.design.dxf.repair import NAMED
 
 Met = Counter[tuple[str, str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines that enclose nothing. curves, layers: numbers.  gap: mm, between their nearest loose ends.
+class OpenLines:
+    """Lines that enclose nothing. curves, layers: numbers.  gap: between their nearest loose ends, mm.
 
-    gap is inf where there is only one loose end, and None where the lines branch.
+    gap is inf if there is only one loose end, and None if the lines branch.
     """
 
     curves: list[int]
@@ -29,17 +29,17 @@ class Lines:
 
 
 def left_out(other: Met, layers: Layers) -> list[str]:
-    """What is no outline: one sentence with the count of each kind; one more for each other reason."""
-    told: dict[str, Counter[str]] = {}
+    """The warnings about entities that are not read: one counts them by kind, one names each problem."""
+    counts: dict[str, Counter[str]] = {}
     where: dict[tuple[str, str], set[int]] = {}
     for (what, name, layer), n in other.items():
         if layers.counts(layer):
-            told.setdefault(what, Counter())[name] += n
+            counts.setdefault(what, Counter())[name] += n
             where.setdefault((what, name), set()).add(layer)
-    out = [_unread(told.pop("unread"))] if "unread" in told else []
-    if "damaged" in told:
-        out.append(_damaged(list(told.pop("damaged"))))
-    for what, names in told.items():
+    out = [_unread(counts.pop("unread"))] if "unread" in counts else []
+    if "damaged" in counts:
+        out.append(_damaged(list(counts.pop("damaged"))))
+    for what, names in counts.items():
         for name, n in names.items():
             on = f"on layer {listed(layers.names[k] for k in sorted(where[what, name]))}"
             out.append(
@@ -66,30 +66,30 @@ def _damaged(names: Sequence[str]) -> str:
     return f"{'; '.join(names[:NAMED])}{more}: what is damaged {be} left out"
 
 
-def hidden(ink: Ink, counts: Bools, layers: Layers) -> list[str]:
-    """A sentence for layers with curves on them that do not show."""
+def hidden(curves: Curves, counts: Bools, layers: Layers) -> list[str]:
+    """The warnings about hidden layers that have curves."""
     out = []
-    for layer, n in sorted(Counter(ink.layer[~counts[ink.layer]].tolist()).items()):
+    for layer, n in sorted(Counter(curves.layer[~counts[curves.layer]].tolist()).items()):
         if why := layers.why_not(layer):
             out.append(f"{n} curve{'s' * (n > 1)} left out, because layer {layers.names[layer]!r} is {why}")
     return out
 
 
 def twice(n: int) -> list[str]:
-    """Of outlines that lie on others."""
+    """The warning about outlines that lie on others."""
     return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
 
 
 def closed(gaps: Floats) -> list[str]:
-    """Of loose ends that were taken to meet. gaps: (k,) mm."""
+    """The warning about gaps that were closed. gaps: (k,) mm."""
     if len(gaps) == 1:
         return [f"a gap of {gaps[0]:.3g} mm between lines is taken as closed"]
     many = f"{len(gaps)} gaps of up to {gaps.max(initial=0):.3g} mm between lines are taken as closed"
     return [many] if len(gaps) else []
 
 
-def not_drawn(lines: Lines, layers: Layers) -> str:
-    """Of lines that enclose nothing and are left out."""
+def not_drawn(lines: OpenLines, layers: Layers) -> str:
+    """The warning about lines that enclose nothing and are left out."""
     n, where = len(lines.curves), listed(layers.names[k] for k in lines.layers)
     some, be = ("1 line", "is") if n == 1 else (f"{n} lines", "are")
     if lines.gap is None:
@@ -104,15 +104,15 @@ def not_drawn(lines: Lines, layers: Layers) -> str:
     )
 
 
-def of(ink: Ink, counts: Bools, layers: Layers) -> str:
-    """Which layers, and how many curves there were."""
-    used = ink.layer[counts[ink.layer]]
+def summary(curves: Curves, counts: Bools, layers: Layers) -> str:
+    """How many curves were read, and from which layers."""
+    used = curves.layer[counts[curves.layer]]
     names = listed(layers.names[k] for k in np.unique(used))
     return f"{len(used)} curve{'s' * (len(used) > 1)} on layer {names}"
 
 
 def why_empty(warnings: Sequence[str], chosen: Sequence[str]) -> str:
-    """The refusal of a drawing without an area."""
+    """The error about a drawing without an area."""
     where = f" on layer {listed(chosen)}" if chosen else ""
     return f"the design is empty: nothing{where} encloses an area" + (
         f" ({'; '.join(warnings)})" if warnings else ""

@@ -127,7 +127,7 @@ def test_stopped_early_only_the_ending_is_left() -> None:
 def test_plain_lines_come_after_30_s_or_10_percent(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     meter = Meter(500, clock)
-    meter.heard = Lines(meter, clock)
+    meter.on_change = Lines(meter, clock)
     meter.expect(EXPECTED)
     for event in told():
         clock.now += 0.25
@@ -142,7 +142,7 @@ def test_plain_lines_come_after_30_s_or_10_percent(capsys: pytest.CaptureFixture
 def test_a_slow_plan_says_a_line_every_30_s(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     meter = Meter(100_000, clock)
-    meter.heard = Lines(meter, clock)
+    meter.on_change = Lines(meter, clock)
     meter.expect(EXPECTED)
     for k in range(1, 121):
         clock.now += 1.0

@@ -316,7 +316,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "root mean square" in text
     head = [line.lstrip("; ") for line in Path("lens.gcode").read_text().splitlines() if line[:1] == ";"]
     Path(project.NAME).write_text("\n".join(head[head.index(f"{project.NAME}, to plan this again:") + 1 :]))
-    again = project.load(project.NAME).said
+    again = project.load(project.NAME).values
     assert again["grey"] == Black(height=0.06)
     assert request.settings_of(again, 0.1).offset == (1, 1)
     assert run("plan", "-o", "again", "-q") == 0

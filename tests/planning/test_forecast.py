@@ -18,7 +18,7 @@ from laserpath.config import profiles
 from laserpath.planning.forecasts import forecast
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
-SAMPLES = sorted((Path(__file__).parents[1] / "samples").glob("*.svg"))
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.svg"))
 PROCESS = Process()
 QUICK = Settings(initial="contour", iterations=10, origin="design")
 TEE = Design(plus(shapely.box(0, 0, 3, 1), shapely.box(1, 0, 2, 4)), "tee")

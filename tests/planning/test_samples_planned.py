@@ -9,7 +9,7 @@ import laserpath
 from laserpath.config import profiles
 from laserpath.machine.convert import envelope
 
-SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @pytest.mark.slow

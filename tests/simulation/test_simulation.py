@@ -26,7 +26,7 @@ from laserpath.simulation import Choices, Simulation, simulate, view
 from laserpath.simulation.page import another_power
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
-FOREIGN = Path(__file__).parent / "data" / "gcode" / "foreign"
+FOREIGN = Path(__file__).parents[1] / "data" / "gcode" / "foreign"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOREIGN / "expected.json").read_text())
 EXPOSED = [name for name, said in EXPECTED.items() if said.get("lit_length")]
 REFUSED = {

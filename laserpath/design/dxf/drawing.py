@@ -1,6 +1,6 @@
-"""The bytes of a DXF file → ezdxf's drawing, its unit, and which of its layers show.
+"""The bytes of a DXF file → ezdxf's drawing, its unit, and which of its layers count.
 
-Nothing outside the file is opened: ezdxf loads no external reference and no picture.
+Nothing outside the file is opened: ezdxf loads neither external references nor images.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from laserpath.base.quantities import LENGTH
 from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
 
-MOST = 500_000  # entities: ezdxf takes about 0.1 ms and 4 kB for each
+MOST = 500_000  # entities; ezdxf takes about 0.1 ms and 4 kB for each
 LARGEST_FILE = 512 << 20  # bytes
 LISTED = 12  # names in a sentence
 FROZEN = "frozen"
@@ -43,17 +43,17 @@ _UNITS = {
     13: ("microns", Fraction(1, 1000)),
     14: ("decimetres", Fraction(100)),
 }
-"""$INSUNITS → its name, and how many mm."""
+"""$INSUNITS → (name, size in mm)."""
 
 _BINARY = b"AutoCAD Binary DXF\r\n\x1a\x00"
 _ENTITY = re.compile(rb"^[ \t]*0[ \t]*\r?\n[ \t]*[A-Z]", re.MULTILINE)
 _END = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*EOF\s*(\Z|\n)")
 _SECTION_ENDS = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*ENDSEC\s*\Z")
 
-logging.getLogger("ezdxf").addHandler(logging.NullHandler())  # it talks to stderr if nobody listens
+logging.getLogger("ezdxf").addHandler(logging.NullHandler())  # without a handler it writes to stderr
 
 
-class Document:
+class DrawingFile:
     """One DXF file. warnings: sentences about it.  source: phrases about how it was read."""
 
     def __init__(self, data: bytes, reading: Reading) -> None:
@@ -63,14 +63,14 @@ class Document:
             self.warnings.append("the DXF does not finish with EOF, but its last section is whole")
             data = data.rstrip() + b"\n  0\nEOF\n"
         self.source: list[str] = []
-        self.drawing = self._loaded(data)
-        imperial = b"$MEASUREMENT" in data and self.drawing.header.get("$MEASUREMENT", 1) == 0
+        self.ezdxf = self._loaded(data)
+        imperial = b"$MEASUREMENT" in data and self.ezdxf.header.get("$MEASUREMENT", 1) == 0
         self.unit = self._unit(b"$INSUNITS" in data, reading.unit, imperial)
-        self.layers = Layers(self.drawing, reading.layers)
+        self.layers = Layers(self.ezdxf, reading.layers)
         self.space = self._space()
 
     def _loaded(self, data: bytes) -> Any:
-        # Only by a path does ezdxf find out the encoding, and whether the file is binary.
+        # ezdxf detects the encoding, and binary files, only when it is given a path.
         try:
             with TemporaryDirectory(prefix="laserpath-") as folder:
                 path = Path(folder, "drawing.dxf")
@@ -78,22 +78,22 @@ class Document:
                 try:
                     return readfile(path)
                 except DAMAGE as error:
-                    drawing, said = recovered(path, error)
-                    self.warnings.append(said)
+                    drawing, warning = recovered(path, error)
+                    self.warnings.append(warning)
                     return drawing
         except OSError as error:
             reason = error.strerror or plain(error)
             raise InputError(f"no temporary folder can be used to read the file: {reason}") from None
 
     def _space(self) -> Any:
-        """The model space; of a drawing that has nothing in it the fullest sheet of the paper space.
+        """The model space, or, if it is empty, the paper space with the most entities.
 
-        Paper space holds frames and views, at a scale of its own.
+        Paper space usually holds frames and views, at a scale of its own.
         """
-        model = self.drawing.modelspace()
+        model = self.ezdxf.modelspace()
         drawn = {
             layout: n
-            for layout in self.drawing.layouts
+            for layout in self.ezdxf.layouts
             if not layout.is_modelspace and (n := sum(one.dxftype() != "VIEWPORT" for one in layout))
         }
         if drawn and len(model) == 0:
@@ -102,7 +102,7 @@ class Document:
                 f"the model space is empty: paper space {fullest.name!r} is read in its place"
             )
             return fullest
-        blocks = sum(not (one.is_any_layout or one.name.startswith("*")) for one in self.drawing.blocks)
+        blocks = sum(not (one.is_any_layout or one.name.startswith("*")) for one in self.ezdxf.blocks)
         if blocks and len(model) == 0:
             self.warnings.append(
                 f"the model space is empty, and nothing places the {blocks} blocks that the file holds"
@@ -116,23 +116,26 @@ class Document:
             )
         return model
 
-    def _unit(self, stated: bool, wanted: str | None, imperial: bool) -> float:
-        """A unit of the drawing, mm. imperial: whether the header says so, if it says no more."""
-        # Where the file has no header, ezdxf's own says metres.
-        number = self.drawing.header.get("$INSUNITS", 0) if stated else 0
+    def _unit(self, stated: bool, given: str | None, imperial: bool) -> float:
+        """The unit of the drawing in mm. stated: whether the file has $INSUNITS.  given: by the user.
+
+        imperial: whether $MEASUREMENT says so.
+        """
+        # For a file without $INSUNITS, ezdxf's own header says metres.
+        number = self.ezdxf.header.get("$INSUNITS", 0) if stated else 0
         if number:
             if number not in _UNITS:
                 raise InputError(f"the header's unit ($INSUNITS) is {number}, which is no unit of drawings")
             name, size = _UNITS[number]
             self.source.append(f"drawn in {name}, as its header says")
-            if wanted is not None and LENGTH[wanted] != size:
+            if given is not None and LENGTH[given] != size:
                 self.warnings.append(
-                    f"the header says that the unit is {name}: {wanted} is for files that name none"
+                    f"the header says that the unit is {name}: {given} is for files that name none"
                 )
             return float(size)
-        if wanted is not None:
-            self.source.append(f"drawn in {wanted}, as asked for")
-            return float(LENGTH[wanted])
+        if given is not None:
+            self.source.append(f"drawn in {given}, as asked for")
+            return float(LENGTH[given])
         if imperial:
             self.warnings.append(
                 "the header names no unit but imperial measures, and inches are taken: --unit mm if it is mm"
@@ -144,7 +147,7 @@ class Document:
         return 1.0
 
     def take_mm(self, size: float) -> None:
-        """Take mm for the unit, because what the header says would make the drawing `size` mm large."""
+        """Take mm as the unit, since the header's unit would make the drawing `size` mm large."""
         name = self.source.pop()
         self.unit = 1.0
         self.warnings.append(
@@ -154,9 +157,9 @@ class Document:
 
 
 class Layers:
-    """The layers by number, without regard to case, and which of them count.
+    """The layers by number, ignoring case, and which of them count.
 
-    chosen: names of those that do, hidden or not; none: all that show.
+    chosen: names of those that count, hidden or not; none: all visible ones.
     """
 
     def __init__(self, drawing: Any, chosen: Iterable[str]) -> None:
@@ -174,7 +177,7 @@ class Layers:
                 self._hidden[number] = "not printed"
 
     def number(self, name: str) -> int:
-        """Of a layer, which need not be in the file's table."""
+        """The number of a layer, which need not be in the file's table of layers."""
         key = name.lower()
         if key not in self._number:
             self._number[key] = len(self.names)
@@ -182,7 +185,7 @@ class Layers:
         return self._number[key]
 
     def check(self) -> None:
-        """Raise if one was chosen that nothing is on, once all names are known."""
+        """Raise if a chosen layer does not exist; to be called when all entities have been read."""
         for key, name in self._chosen.items():
             if key not in self._number:
                 near = difflib.get_close_matches(key, self._number, 1)
@@ -190,29 +193,29 @@ class Layers:
                 raise InputError(f"there is no layer {name!r}; there are {listed(self.names)}{hint}")
 
     def counts(self, layer: int) -> bool:
-        """Whether what is on the layer belongs to the design."""
+        """Whether entities on the layer belong to the design."""
         if self._chosen:
             return self.names[layer].lower() in self._chosen
         return layer not in self._hidden
 
     def hides_blocks(self, layer: int) -> bool:
-        """Whether a block placed on it does not show, whatever the layers of its parts."""
+        """Whether blocks placed on the layer are hidden, whatever the layers of their entities."""
         return self._hidden.get(layer) == FROZEN and self.names[layer].lower() not in self._chosen
 
     def why_not(self, layer: int) -> str:
-        """Why a layer does not count; '': it was not chosen."""
+        """Why a layer does not count; '' if it was not chosen."""
         return "" if self._chosen else self._hidden.get(layer, "")
 
 
 def listed(names: Iterable[str]) -> str:
-    """Some names for a sentence."""
+    """The first names of a list, for a message."""
     names = list(names)
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(repr(name) for name in names[:LISTED]) + more
 
 
 def _sniff(data: bytes) -> None:
-    """Refuse what is plainly something else, what is cut off, and what takes too long."""
+    """Refuse files of another format, files that are cut off, and files that are too large."""
     if not data.strip():
         raise InputError("the file is empty")
     if re.match(rb"AC10\d\d", data) or data.startswith(b"AC1."):

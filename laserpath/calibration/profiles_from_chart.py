@@ -9,9 +9,9 @@ import numpy as np
 
 from laserpath.base.errors import InputError
 from laserpath.calibration.estimates import Fit
+from laserpath.calibration.formatting import PLURAL, sentence
 from laserpath.calibration.items import Measurements
 from laserpath.calibration.plots import fit_svg
-from laserpath.calibration.words import PLURAL, sentence
 from laserpath.types import Resin
 
 

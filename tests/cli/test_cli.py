@@ -39,7 +39,7 @@ SQUARE = (
     '<rect x="1" y="1" width="1" height="1"/></svg>'
 )
 NAMES = ["square.gcode", "square.report.html", "square.toolpath.svg"]
-SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @pytest.fixture(scope="session")
@@ -579,7 +579,7 @@ def test_help_answers_at_once(arguments: list[str]) -> None:
 def test_ctrl_c_says_what_is_still_done(ended: bool, capfd: pytest.CaptureFixture[str]) -> None:
     meter = Meter(10)
     with Interrupts() as interrupts:
-        interrupts.told_by(meter)
+        interrupts.show_on(meter)
         interrupts.on_progress()
         if ended:
             meter.finishing()

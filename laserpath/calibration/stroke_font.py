@@ -45,8 +45,3 @@ def strokes(text: str, x: float, y: float, height: float) -> list[Floats]:
             points = np.array([[int(c) for c in point] for point in stroke.split()], dtype=np.float64)
             lines.append((x + place * ADVANCE * height, y) + points * height / 3)
     return lines
-
-
-def size(text: str, height: float) -> tuple[float, float]:
-    """Width and height of a text, mm."""
-    return (max(len(text) - 1, 0) * ADVANCE + WIDTH) * height, height

@@ -46,7 +46,7 @@ def run(*arguments: str) -> int:
 
 
 def asked_of(path: Path) -> tuple[Process, Settings]:
-    said = project.load(path).said
+    said = project.load(path).values
     process = request.process_of(said)
     return process, request.settings_of(said, process.spot.fwhm)
 
@@ -100,9 +100,9 @@ def test_the_head_of_the_program_is_the_project(folder: Path) -> None:
     Path("again.toml").write_text("\n".join(head[begin + 1 :]))
     read = project.load("again.toml")
     assert read.design == Path("square.svg")
-    assert read.said["mirror"] == "x"
-    assert read.said["iterations"] == 5
-    assert profiles.machine(read.said["machine"]) == Machine()
+    assert read.values["mirror"] == "x"
+    assert read.values["iterations"] == 5
+    assert profiles.machine(read.values["machine"]) == Machine()
 
 
 def test_options_stand_above_the_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

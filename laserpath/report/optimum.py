@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from laserpath.measure import summary
 from laserpath.measure.places import THRESHOLD_FWHM
-from laserpath.report.rows import number
+from laserpath.report.numbers import number
 from laserpath.types.results import Limit, Report
 
 ROWS_OF_LIMIT = ("epe_mean", "epe_p95", "missing_edges", "iou")

@@ -26,7 +26,7 @@ from scipy.spatial import cKDTree
 from laserpath.base.arrays import Floats
 from laserpath.base.overlay import clipped, crossings
 from laserpath.report.faults import kind_of
-from laserpath.report.rows import number
+from laserpath.report.numbers import number
 from laserpath.types import Design, Point
 from laserpath.types.results import Edges, Inspection
 

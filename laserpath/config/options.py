@@ -1,0 +1,377 @@
+"""The options of a plan, one entry each: its name, help, default, parser, and the field that it sets.
+
+Command line (`cli.options`), project file (`project`), Python (`request`) and docs/cli.md are made from this
+table. To add an option, add an entry, and its field to the record that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from laserpath.base.choices import INITIAL_CURVES, QUALITIES
+from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
+from laserpath.config import values
+from laserpath.config.profiles import DEFAULTS
+from laserpath.config.values import OneOf, Quantity, Whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option. name: its key in a project file; as a flag, `--` and the name with dashes.
+
+    sets: `Record.field`, in `types` or `design`.  parse: from what is written to the value of that field; a
+    `Length` becomes multiples of the spot's FWHM.
+    metavar, help, default: as shown; a `OneOf` without a metavar lists its words.
+    replaces: options that are left out of a project if this one is given: they set the same, or a part of it.
+    drawings_only: grey images do not heed it.  flag: False if only a project file has it.
+    """
+
+    name: str
+    sets: str
+    parse: Callable[[Any], Any]
+    help: str
+    default: str = ""
+    metavar: str | None = None
+    replaces: tuple[str, ...] = ()
+    drawings_only: bool = False
+    flag: bool = True
+
+    @property
+    def record(self) -> str:
+        """The record that the option sets a field of: 'Settings', 'Resin' …"""
+        return self.sets.partition(".")[0]
+
+    @property
+    def field(self) -> str:
+        """The field that the option sets."""
+        return self.sets.partition(".")[2]
+
+    @property
+    def shown(self) -> str:
+        """The help, with the default in brackets."""
+        return f"{self.help}  [{self.default}]" if self.default else self.help
+
+
+def all_options() -> Iterator[Option]:
+    """Every option, in the order of the help."""
+    for group in OPTIONS.values():
+        yield from group
+
+
+def by_name() -> dict[str, Option]:
+    """Every option by its name."""
+    return {option.name: option for option in all_options()}
+
+
+def setting(*records: str) -> tuple[Option, ...]:
+    """The options that set a field of these records."""
+    return tuple(option for option in all_options() if option.record in records)
+
+
+_CURVES = {"contour": "rings", "rim": "outline and hatch", "tracks": "centrelines"}
+"""Explanations of starting curves, for the help."""
+
+
+def _curves() -> str:
+    return ", ".join(f"{name} ({_CURVES[name]})" if name in _CURVES else name for name in INITIAL_CURVES[1:])
+
+
+def _profile(kind: str, replaces: tuple[str, ...] = ()) -> Option:
+    return Option(
+        name=kind,
+        sets=f"Process.{kind}",
+        parse=values.profile,
+        metavar="NAME|FILE",
+        help="Profile name or TOML file",
+        default=f"{DEFAULTS[kind]}; see `laserpath profiles list`",
+        replaces=replaces,
+    )
+
+
+_PROCESS = (
+    _profile("machine"),
+    _profile("resin", replaces=("critical_dose", "tone")),
+    Option(
+        name="critical_dose",
+        sets="Resin.critical_dose",
+        parse=Quantity(DOSE, "mJ/cm2"),
+        metavar="DOSE",
+        help="Dose at which the layer just cures, or clears, mJ/cm2",
+        default="the resin's",
+    ),
+    Option(
+        name="tone",
+        sets="Resin.tone",
+        parse=OneOf(("negative", "positive")),
+        help="Exposed areas stay (negative) or wash away (positive)",
+        default="the resin's",
+        drawings_only=True,
+    ),
+    _profile("spot", replaces=("spot_fwhm", "na", "wavelength")),
+    Option(
+        name="spot_fwhm",
+        sets="Spot.fwhm",
+        parse=values.spot_fwhm,
+        metavar="LENGTH",
+        help="Spot size, full width at half maximum: 0.1, 0.1mm, 100um",
+        replaces=("spot", "na", "wavelength"),
+    ),
+    Option(
+        name="na",
+        sets="Spot.fwhm",
+        parse=Quantity(NUMBER, ""),
+        metavar="NUMBER",
+        help="Numerical aperture; with --wavelength it gives the spot: FWHM = 0.5145 wavelength/NA",
+        replaces=("spot", "spot_fwhm"),
+    ),
+    Option(
+        name="wavelength",
+        sets="Spot.fwhm",
+        parse=Quantity(LENGTH, "nm"),
+        metavar="LENGTH",
+        help="Wavelength of the laser: 405, 405nm",
+    ),
+)
+
+_DESIGN = (
+    Option(
+        name="layer",
+        sets="Reading.layers",
+        parse=values.texts,
+        metavar="NAME",
+        help="Read only this layer; may be repeated. GDSII and OASIS: layer or layer/datatype",
+        default="all; for GDSII and OASIS the layer with the longest outline",
+    ),
+    Option(
+        name="cell",
+        sets="Reading.cell",
+        parse=values.text,
+        metavar="NAME",
+        help="GDSII and OASIS: cell to read",
+        default="the largest top-level cell",
+    ),
+    Option(
+        name="unit",
+        sets="Reading.unit",
+        parse=OneOf(tuple(LENGTH)),
+        metavar="UNIT",
+        help="Unit if the file states none: mm, um, nm, cm, in",
+        default="the file format's usual unit",
+    ),
+    Option(
+        name="line_width",
+        sets="Reading.line_width",
+        parse=Quantity(LENGTH, "mm"),
+        metavar="LENGTH",
+        help="DXF, GeoJSON, WKT: width on the part of open lines that have none",
+        default="they are left out, or are one FWHM wide if there is nothing else",
+    ),
+    Option(
+        name="pixel",
+        sets="Reading.pixel",
+        parse=Quantity(LENGTH, "mm"),
+        metavar="LENGTH",
+        help="Image: pixel size, 10um",
+        default="from the image's resolution",
+    ),
+    Option(
+        name="threshold",
+        sets="Reading.threshold",
+        parse=Quantity(NUMBER, ""),
+        metavar="NUMBER",
+        help="Image: darkness from which a pixel is drawn, 0 (white) to 1 (black)",
+        default="0.5",
+    ),
+    Option(
+        name="grey",
+        sets="Reading.grey",
+        parse=values.grey,
+        metavar="BLACK",
+        help="Image: take its greys as target heights or doses, black is BLACK: 60um, 80mJ/cm2",
+    ),
+    Option(
+        name="mirror",
+        sets="Arrangement.mirror",
+        parse=OneOf(("x", "y", "xy")),
+        help="x swaps left and right, y top and bottom, xy both",
+    ),
+    Option(
+        name="rotate",
+        sets="Arrangement.rotate",
+        parse=Quantity(ANGLE, "deg", low=None),
+        metavar="DEGREES",
+        help="Rotation, counter-clockwise",
+        default="0",
+    ),
+    Option(
+        name="scale",
+        sets="Arrangement.scale",
+        parse=Quantity(NUMBER, ""),
+        metavar="NUMBER",
+        help="Scale factor",
+        default="1",
+        replaces=("size",),
+    ),
+    Option(
+        name="size",
+        sets="Arrangement.size",
+        parse=values.size,
+        metavar="LENGTH",
+        help="Size of the drawing, instead of --scale: 20mm (width), 20x30mm, x30mm (height)",
+        replaces=("scale",),
+    ),
+    Option(
+        name="negative",
+        sets="Arrangement.negative",
+        parse=values.yes_no,
+        help="Invert the design: take what is not drawn on the page",
+    ),
+    Option(
+        name="repeat",
+        sets="Arrangement.repeat",
+        parse=values.repeat,
+        metavar="NxM@PITCH",
+        help="Columns x rows of copies at a pitch: 3x2@10mm, 3x2@10x8mm",
+    ),
+    Option(
+        name="origin",
+        sets="Settings.origin",
+        parse=OneOf(("auto", "page", "design", "centre")),
+        help="Work zero: lower left corner of the page or of the design, or the design's centre; "
+        "auto: the page's corner if the design then fits on the machine, else the design's",
+        default="auto",
+    ),
+    Option(
+        name="offset",
+        sets="Settings.offset",
+        parse=values.offset,
+        metavar="X,Y",
+        help="Where to put that corner or centre, from the work zero: 5,3mm",
+        default="0,0",
+    ),
+)
+"""Applied in this order: mirror, rotate, scale or size, negative, repeat."""
+
+_PLAN = (
+    Option(
+        name="quality",
+        sets="Settings.quality",
+        parse=OneOf(QUALITIES),
+        help="From shortest write time to most accurate edges",
+        default="standard",
+        drawings_only=True,
+    ),
+    Option(
+        name="initial",
+        sets="Settings.initial",
+        parse=values.text,
+        metavar="NAME",
+        help=f"Starting curve: {_curves()}; auto tries several and takes the best for each region",
+        default="auto",
+        drawings_only=True,
+    ),
+    Option(
+        name="pitch",
+        sets="Settings.pitch_fwhm",
+        parse=Quantity(LENGTH, "mm", relative=True),
+        metavar="LENGTH",
+        help="Hatch pitch, the distance between lines: 0.12mm, 120um, 1.2fwhm",
+        default="1.2fwhm",
+        drawings_only=True,
+    ),
+    Option(
+        name="angle",
+        sets="Settings.angle",
+        parse=Quantity(ANGLE, "deg", low=None),
+        metavar="DEGREES",
+        help="Hatch angle from +x",
+        default="0",
+        drawings_only=True,
+    ),
+    Option(
+        name="iterations",
+        sets="Settings.iterations",
+        parse=Whole(),
+        metavar="N",
+        help="Maximum optimiser iterations",
+        default="500",
+    ),
+    Option(
+        name="seed",
+        sets="Settings.seed",
+        parse=Whole(),
+        metavar="N",
+        help="Seed of the random starting curve",
+        default="0",
+        drawings_only=True,
+    ),
+    Option(
+        name="passes",
+        sets="Settings.passes",
+        parse=Whole(1, 100),
+        metavar="N",
+        help="Repeat the path N times, sharing the power among them",
+        default="1",
+    ),
+    Option(
+        name="max_epe",
+        sets="Settings.max_epe_fwhm",
+        parse=Quantity(LENGTH, "mm", relative=True),
+        metavar="LENGTH",
+        help="Edge tolerance for 95 % of the edge: 10um, 0.1fwhm. Takes the fastest plan found "
+        "that meets it, whatever the --quality; exit code 3 if none does",
+        default="none",
+        drawings_only=True,
+    ),
+    Option(
+        name="blur",
+        sets="Settings.blur",
+        parse=Quantity(NUMBER, ""),
+        metavar="N",
+        help="Optimise also for a spot N times as wide, 1 to 2, against defocus or a tilted plate. "
+        "1.15 costs a little accuracy in focus; 1 is in focus only",
+        default="1",
+        drawings_only=True,
+    ),
+    Option(
+        name="inset_fwhm",
+        sets="Settings.inset_fwhm",
+        parse=Quantity(NUMBER, "", low=None),
+        help="Distance of the first ring or hatch line from the outline, in FWHM of the spot",
+        default="0.4",
+        flag=False,
+    ),
+    Option(
+        name="segment_fwhm",
+        sets="Settings.segment_fwhm",
+        parse=Quantity(NUMBER, ""),
+        help="Longest move while optimising, in FWHM; shorter moves follow finer shapes and take longer",
+        default="1",
+        flag=False,
+    ),
+    Option(
+        name="pixels_per_fwhm",
+        sets="Settings.pixels_per_fwhm",
+        parse=Quantity(NUMBER, ""),
+        help="Pixels of the dose's grid in each FWHM; more are more accurate and take longer",
+        default="6",
+        flag=False,
+    ),
+    Option(
+        name="simplify_fwhm",
+        sets="Settings.simplify_fwhm",
+        parse=Quantity(NUMBER, ""),
+        help="Largest distance of a dropped vertex from the path, in FWHM; more drops more vertices",
+        default="0.005",
+        flag=False,
+    ),
+)
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "Machine, resin, spot": _PROCESS,
+    "Design": _DESIGN,
+    "Plan": _PLAN,
+}
+"""Heading of the help → its options, in the order shown."""

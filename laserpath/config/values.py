@@ -1,0 +1,164 @@
+"""What people write → values in laserpath's units: `"35 mJ/cm2"` → 0.35 mJ/mm², `"3x2@10mm"` → a `Repeat`.
+
+Each parser takes a text of the command line, or a value of a TOML file, and raises `InputError` with a
+sentence that quotes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from laserpath.base.errors import InputError
+from laserpath.base.quantities import DOSE, LENGTH, Length, Units, convert, parse
+
+if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
+    from laserpath.design.arrange import Repeat
+    from laserpath.design.reading import Black
+
+_SPOT_MAX = 10.0
+"""mm; a wider spot was meant in µm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Parser of a number with a unit. unit: of a bare number.  low: the value must be above it; None: any.
+
+    relative: lengths in FWHM of the spot are accepted too, and the value is a `Length`.
+    """
+
+    units: Units
+    unit: str
+    low: float | None = 0.0
+    relative: bool = False
+
+    def __call__(self, value: Any) -> float | Length:
+        """The value in laserpath's units."""
+        known = {**self.units, "fwhm": Fraction(1)} if self.relative else self.units
+        number, unit = parse(_number(value), known, self.unit)
+        result = convert(number, unit, known)
+        if self.low is not None and result <= self.low:
+            raise InputError(f"{_number(value)!r} must be above {self.low:g}")
+        return Length(result, unit == "fwhm") if self.relative else result
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Parser of a word that must be one of these."""
+
+    words: tuple[str, ...]
+
+    def __call__(self, value: Any) -> str:
+        """The word itself."""
+        if value not in self.words:
+            raise InputError(f"{value!r} is unknown; known: {', '.join(self.words)}")
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Parser of a whole number from `low` to `high`. high: None: any."""
+
+    low: int = 0
+    high: int | None = None
+
+    def __call__(self, value: Any) -> int:
+        """The number itself."""
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or value < self.low or (self.high is not None and value > self.high):
+            upper = "" if self.high is None else f" and at most {self.high}"
+            raise InputError(f"{value!r} must be a whole number of at least {self.low}{upper}")
+        return int(value)
+
+
+def yes_no(value: Any) -> bool:
+    """`true` or `false`."""
+    if not isinstance(value, bool):
+        raise InputError(f"{value!r} must be true or false")
+    return value
+
+
+def text(value: Any) -> str:
+    """A text that is not blank."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{value!r} must be text")
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """One text, or a list of them."""
+    return tuple(text(one) for one in (value if isinstance(value, list | tuple) else [value]))
+
+
+def profile(value: Any) -> str | Mapping[str, Any]:
+    """A name, a file, or a table with the keys of a profile."""
+    return value if isinstance(value, Mapping) else text(value)
+
+
+def size(value: Any) -> tuple[float | None, float | None]:
+    """`20`, `20mm`, `20x30`, `20x`, `x30mm` → width and height in mm; a single number is the width."""
+    written = _number(value)
+    match = re.fullmatch(r"\s*([\d.,+\-e]*)\s*(?:([x×])\s*([\d.,+\-e]*))?\s*([a-zµμ]*)\s*", written, re.I)
+    if not match or not (match[1] or match[3]):
+        raise InputError(f"{written!r} is not a size such as 20mm, 20x30mm, 20x or x30mm")
+    length = Quantity(LENGTH, "mm")
+    width, height = (length(part + match[4]) if part else None for part in (match[1], match[3] or ""))
+    return width, height  # type: ignore[return-value]  # no lengths in FWHM: they are not `relative`
+
+
+def offset(value: Any) -> tuple[float, float]:
+    """`5,3`, `5,3mm`, `[5, 3]` → (x, y) mm."""
+    length = Quantity(LENGTH, "mm", low=None)
+    parts = value if isinstance(value, list) else _number(value).split(",")
+    unit = "" if isinstance(value, list) else (re.search(r"[a-zµμ]*\s*$", parts[-1]) or [""])[0]
+    if len(parts) != 2:
+        raise InputError(f"{value!r} is not a pair of lengths such as 5,3mm")
+    first = parts[0] if isinstance(value, list) or re.search(r"[a-zµμ]\s*$", parts[0]) else parts[0] + unit
+    x, y = length(first), length(parts[1])
+    return x, y  # type: ignore[return-value]
+
+
+def repeat(value: Any) -> Repeat:
+    """`3x2@10mm`, `3x2@10x8mm` → columns × rows, and the pitch."""
+    from laserpath.design.arrange import Repeat
+
+    written = _number(value)
+    match = re.fullmatch(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*@\s*(.+)", written)
+    if not match:
+        raise InputError(f"{written!r} is not a repetition such as 3x2@10mm or 3x2@10x8mm")
+    x, y = size(match[3])
+    if x is None:
+        raise InputError(f"{written!r} gives no pitch in x; such as 3x2@10mm or 3x2@10x8mm")
+    return Repeat(int(match[1]), int(match[2]), (x, y or x))
+
+
+def spot_fwhm(value: Any) -> float:
+    """A length of at most 10 mm: a bare 100 was meant in um."""
+    width = Quantity(LENGTH, "mm")(value)
+    assert isinstance(width, float)
+    if width > _SPOT_MAX:
+        raise InputError(f"a spot of {width:g} mm is above {_SPOT_MAX:g} mm; was {_number(value)}um meant?")
+    return width
+
+
+def grey(value: Any) -> Black:
+    """`60um`: black is a height; `80mJ/cm2`: black is a dose."""
+    from laserpath.design.reading import Black
+
+    number, unit = parse(_number(value), {**LENGTH, **DOSE}, "")
+    if unit in LENGTH:
+        return Black(height=convert(number, unit, LENGTH))
+    if unit in DOSE:
+        return Black(dose=convert(number, unit, DOSE))
+    raise InputError(f"{_number(value)!r} has no unit; give a height, such as 60um, or a dose: 80mJ/cm2")
+
+
+def _number(value: Any) -> str:
+    """The text of a number, with or without a unit."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise InputError(f"{value!r} is not a number")
+    return str(value)

@@ -1,0 +1,179 @@
+"""The records that a page is made from: an exposed program, its measurement, and the text beside it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import gcode
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.measure import inspect
+from laserpath.measure.exposure import Lost, lost_in_motion
+from laserpath.report.numbers import number
+from laserpath.report.worst_places import Place, worst_places
+from laserpath.types import Design, Grid, Process, Settings, Toolpath
+from laserpath.types.results import Edges, Inspection, Report
+
+_GOOD_FWHM = 0.15
+"""Tolerance of the edge, in FWHM, where the user gave none. A larger one lets more plans pass as good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """title: above it.  source: data URI.  text: below it.  alt: for readers who cannot see it."""
+
+    title: str
+    source: str
+    alt: str
+    text: str
+
+    @classmethod
+    def from_png(cls, title: str, png: bytes, alt: str, text: str) -> Picture:
+        """A PNG file as a picture of the page."""
+        return cls(title, "data:image/png;base64," + base64.b64encode(png).decode("ascii"), alt, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the table of figures. note: under its title.  figures: as in `Measurement.as_dict`."""
+
+    title: str
+    note: str
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a page that is not derived from its figures.
+
+    name: the heading.  subtitle: below it.  header: comment lines of the program.  project: text of the
+    laserpath.toml that makes the program again.  headline: the verdict's first line, where no design is
+    compared.  answers: (question, answer), after those of the verdict.  columns: further columns of the table
+    of figures.  pictures: further pictures, before those of every page.
+    """
+
+    name: str
+    subtitle: str = ""
+    warnings: Sequence[str] = ()
+    header: Sequence[str] = ()
+    project: str = ""
+    headline: str = ""
+    answers: Sequence[tuple[str, str]] = ()
+    columns: Sequence[Column] = ()
+    pictures: Sequence[Picture] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExposedProgram:
+    """A program and its dose, with or without a design to compare it with.
+
+    toolpath: as commanded.  run: as the controller executes it, from the work zero.
+    dose: (rows, columns) mJ/mm² on `grid`, as executed.  edges: of the design in this dose.
+    """
+
+    toolpath: Toolpath
+    run: gcode.motion.Executed
+    grid: Grid
+    dose: Floats
+    process: Process
+    design: Design | None = None
+    edges: Edges | None = None
+
+    @property
+    def fwhm(self) -> float:
+        """FWHM of the spot that exposes, mm."""
+        return optics.fwhm(self.process.spot)
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """(x0, y0, x1, y1), mm, that a map shows: the design, or else the exposing moves."""
+        if self.design is not None:
+            return self.design.bounds
+        on = self.toolpath.on
+        if not on.any():
+            x0, x1, y0, y1 = self.grid.extent
+            return x0, y0, x1, y1
+        lit = np.concatenate([self.toolpath.xy[:-1][on], self.toolpath.xy[1:][on]])
+        (x0, y0), (x1, y1) = lit.min(axis=0).tolist(), lit.max(axis=0).tolist()
+        return x0, y0, x1, y1
+
+
+@dataclass(frozen=True, slots=True)
+class PageData:
+    """What was measured of a program against its design: verdict, advice and tables are made from it.
+
+    toolpath: as commanded.  settings: None if another tool wrote the program.  loss: (iterations,) history.
+    places: the worst ones, the worst first.  inspection: differences between the print and the design.
+    """
+
+    report: Report
+    design: Design
+    toolpath: Toolpath
+    process: Process
+    settings: Settings | None
+    loss: Floats
+    places: Sequence[Place]
+    inspection: Inspection
+
+    @classmethod
+    def of(
+        cls,
+        report: Report,
+        design: Design,
+        toolpath: Toolpath,
+        process: Process,
+        settings: Settings | None = None,
+        loss: Floats | None = None,
+    ) -> PageData:
+        """The data of a measured program; the report's inspection is made here if it has none."""
+        executed, fwhm = report.executed, optics.fwhm(process.spot)
+        inspection = report.inspection or inspect(executed, design, fwhm, process.resin.critical_dose)
+        places = worst_places(inspection.edges or executed.edges, design, fwhm, report.planned.edges)
+        history = np.zeros(0) if loss is None else loss
+        return cls(report, design, toolpath, process, settings, history, places, inspection)
+
+    def exposed(self, run: gcode.motion.Executed) -> ExposedProgram:
+        """The program with its dose; run: what the controller does with it."""
+        executed = self.report.executed
+        return ExposedProgram(
+            self.toolpath, run, executed.grid, executed.dose, self.process, self.design, executed.edges
+        )
+
+    @property
+    def done(self) -> str:
+        """What the light does to the resin: 'cure' or 'clear'."""
+        return "cure" if self.process.resin.tone == "negative" else "clear"
+
+    @property
+    def tolerance(self) -> float:
+        """Tolerance of 95 % of the edge, FWHM: the one in the settings, or the one that counts as good."""
+        return (self.settings and self.settings.max_epe_fwhm) or _GOOD_FWHM
+
+    @property
+    def planned(self) -> bool:
+        """Whether laserpath planned the program."""
+        return self.settings is not None
+
+    @property
+    def fwhm(self) -> float:
+        """FWHM of the spot that exposes, mm."""
+        return optics.fwhm(self.process.spot)
+
+    @property
+    def edges(self) -> Edges:
+        """The edges as executed; at rounded corners they are measured along the bisector."""
+        return self.inspection.edges or self.report.executed.edges
+
+    @property
+    def lost(self) -> Lost | None:
+        """What the controller loses of the plan, if that is much."""
+        report = self.report
+        return lost_in_motion(report.planned, report.executed, self.toolpath, self.design, self.process)
+
+    def micrometres(self, fwhms: float) -> str:
+        """A length given in FWHM, as text in µm."""
+        return f"{number(fwhms * self.fwhm * 1000, 2)} µm"

@@ -1,0 +1,28 @@
+"""HTML templates of the pages, and the files that they hold.
+
+Every page extends `base.html` and imports the macros of `blocks.html`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+
+PACKAGE = "laserpath.report"
+
+
+def text(name: str, package: str = PACKAGE) -> str:
+    """The text of a file that is installed with a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def template(name: str, package: str = PACKAGE, **filters: Callable[[str], str]) -> Template:
+    """A template of a package; it can extend and import those of this one. filters: by name."""
+    environment = Environment(
+        loader=FunctionLoader(text), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= filters
+    return environment.from_string(text(name, package))
