@@ -165,7 +165,7 @@ def test_modules_do_not_go_in_circles() -> None:
             needs[one.module].add(one.needs)
     while True:
         # A module that needs no other, or that no other needs, is in no circle.
-        needed = set().union(*needs.values())
+        needed = {module for below in needs.values() for module in below}
         free = {module for module, below in needs.items() if not below or module not in needed}
         if not free:
             break
