@@ -77,10 +77,10 @@ _ELSEWHERE = {
     "frame": "machine.framing",
     "load": "design",
 }
-"""Where a public name is, if not in `types`."""
+"""Public name → its module, if that is not `types`."""
 
 _MODULES = {"profiles": "config.profiles", "request": "config.request"}
-"""Public names that are modules."""
+"""Public name → the module that it names."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The resin: what a dose does to it, and how much dose a power and a speed give.
+"""The resin: its response to a dose, and the dose that a power and a speed give.
 
 **Working curve** (Jacobs, *Rapid Prototyping & Manufacturing*, 1992, ch. 4). Light falls off with depth
 as exp(−z/D_p) and the resin gels where its dose reaches E_c, so a surface dose D cures down to
@@ -9,7 +9,7 @@ as exp(−z/D_p) and the resin gels where its dose reaches E_c, so a surface dos
 
     σ = 1/(1 + exp(−β (u − 1))),   ∂σ/∂D = β/D_c σ (1 − σ).
 
-Resists are told by another contrast, the slope of remaining thickness over log dose: γ = 1/log₁₀(D_100/D_0)
+Resists have another contrast, the slope of remaining thickness over log dose: γ = 1/log₁₀(D_100/D_0)
 with D_0 and D_100 the doses where the thickness begins and ceases to change (IUPAC, *Terminology of polymers
 in advanced lithography*, Pure Appl. Chem. 92, 1861, 2020: the largest gradient of that curve). The logistic
 has the same slope ∂σ/∂log₁₀D = β ln(10)/4 at D_c if β = 4 γ/ln 10.
@@ -25,7 +25,7 @@ a power P (mW), a speed v (mm/s) and the one-photon spot h₁ the dose of a line
 | q, the line energy | mJ/mm | mW^N s mm^(1−2N) |
 | D, the dose | mJ/mm² | (mW/mm²)^N s |
 
-The dose of N = 2 is a square of intensity times time, not an energy; what is said of doses holds for it.
+The dose of N = 2 is a square of intensity times time, not an energy; all formulas for doses hold for it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def development_slope(dose: ArrayLike, resin: Resin) -> Floats:
 
 
 def over_dose(dose: ArrayLike, resin: Resin) -> Floats:
-    """By how much a dose exceeds the largest one wanted, in critical doses; 0 where it does not."""
+    """Excess of a dose over the largest acceptable one, in critical doses; 0 below that."""
     return np.maximum(np.asarray(dose) / resin.critical_dose - resin.over_dose, 0)
 
 
@@ -132,16 +132,16 @@ def line_energy_slopes(power: ArrayLike, speed: ArrayLike, spot: Spot) -> tuple[
 
 def power_for(line_energy: ArrayLike, speed: ArrayLike, spot: Spot) -> Floats:
     """The power (mW) that writes a line energy at a speed (mm/s): (q v/E_N)^(1/N)."""
-    wanted = _not_negative(line_energy=line_energy) * _checked_speed(speed)
-    return (wanted / optics.power_integral(spot)) ** (1 / spot.photons)
+    energy_rate = _not_negative(line_energy=line_energy) * _checked_speed(speed)
+    return (energy_rate / optics.power_integral(spot)) ** (1 / spot.photons)
 
 
 def speed_for(line_energy: ArrayLike, power: ArrayLike, spot: Spot) -> Floats:
     """The speed (mm/s) at which a power (mW) writes a line energy: E_N P^N/q, inf where that is 0."""
-    wanted, power = _not_negative(line_energy=line_energy), _not_negative(power=power)
-    given = optics.power_integral(spot) * power**spot.photons
+    target, power = _not_negative(line_energy=line_energy), _not_negative(power=power)
+    energy_rate = optics.power_integral(spot) * power**spot.photons
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(wanted > 0, given / wanted, np.inf)
+        return np.where(target > 0, energy_rate / target, np.inf)
 
 
 def path_energy(path: Toolpath, spot: Spot) -> Floats:
@@ -152,11 +152,11 @@ def path_energy(path: Toolpath, spot: Spot) -> Floats:
 def same_energy(path: Toolpath, old: Spot, new: Spot) -> Toolpath:
     """The path that writes with a new spot the line energies that it wrote with the old one."""
     if optics.power_integral(old) == optics.power_integral(new):
-        return path  # one photon at once: not how the light is spread counts, only how much there is
+        return path  # one photon at once: only the power counts, not its distribution
     return replace(path, power=power_for(path_energy(path, old), path.speed, new))
 
 
-# In words
+# Units
 
 
 def dose_unit(order: int) -> str:
@@ -173,7 +173,7 @@ def _raised(number: int) -> str:
     return str(number).translate(_SUPERSCRIPT)
 
 
-# What may be given
+# Checks
 
 
 def _above_zero(**values: float) -> None:
@@ -183,7 +183,7 @@ def _above_zero(**values: float) -> None:
 
 
 def _not_negative(**values: ArrayLike) -> Floats:
-    """The one value as an array."""
+    """The one value as an array; raises InputError unless it is finite and at least 0."""
     ((name, value),) = values.items()
     array = np.asarray(value, dtype=np.float64)
     if array.size and not (np.isfinite(array).all() and array.min() >= 0):

@@ -1,15 +1,15 @@
-"""The link: how many moves a second a program asks of it. One definition, for planning and for checking.
+"""The rate of moves that a program needs from its link. One definition, for planning and for checking.
 
-A controller buffers n moves, so that a short one may follow a long one. What it cannot even out is a run of n
-moves in a row that takes less than n/r at a link of r moves/s: with d_k the seconds of move k if the link
-kept up, run k asks for
+A controller buffers n moves, so that a short one may follow a long one. It cannot even out a run of n moves
+that takes less than n/r at a link of r moves/s: with d_k the duration of move k if the link keeps up, run k
+needs
 
     R_k = n / (d_k + … + d_{k+n−1})    moves/s,
 
-and the program for the largest of them. A program of fewer moves is one run. What is left in the buffer at
-the end of a longer one is no run: it is there by then.
+and the program needs the largest of them. A program of fewer moves is one run. The last moves of a longer one
+are no run: they are in the buffer by then.
 
-Move k is part of the runs k − n + 1 … k: it asks for the largest of theirs.
+Move k is part of the runs k − n + 1 … k, and needs the largest of their rates.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from scipy.ndimage import maximum_filter1d
 from gcode.move import Floats
 
 _SHORTEST = 1e-12
-"""s; a run of moves that have no length would ask for infinitely many."""
+"""s, least duration of a run, so that the rate of moves without length stays finite."""
 
 
 def run_rates(duration: NDArray[np.floating[Any]], window: int) -> Floats:
-    """(runs,) moves/s of every run of `window` moves, or of all where there are fewer; duration: (N,) s."""
+    """(runs,) moves/s of every run of `window` moves, or of the one run of fewer; duration: (N,) s."""
     window = min(int(window), len(duration))
     ends = np.concatenate([[0.0], np.cumsum(duration)])
     return np.asarray(window / np.maximum(ends[window:] - ends[: len(ends) - window], _SHORTEST))
@@ -39,7 +39,7 @@ def peak_rate(duration: NDArray[np.floating[Any]], window: int) -> float:
 
 
 def move_rates(duration: NDArray[np.floating[Any]], window: int) -> Floats:
-    """(N,) moves/s of the busiest run that each move is in; duration: (N,) s."""
+    """(N,) moves/s of the busiest run that contains each move; duration: (N,) s."""
     if not len(duration):
         return np.zeros(0)
     window = min(int(window), len(duration))

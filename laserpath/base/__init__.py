@@ -1,1 +1,1 @@
-"""What every room stands on: arrays, checks, errors, files, units, and set operations on a grid."""
+"""Common ground of all packages: arrays, checks, errors, files, units, and set operations on a grid."""

@@ -1,4 +1,4 @@
-"""Kinds of arrays, and how they become read-only."""
+"""Array types, and read-only copies."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) ->
     if array.ndim != len(shape) or any(
         n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
     ):
-        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
-        raise InputError(f"{name} has shape {array.shape}, but {wanted} is needed")
+        needed = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        raise InputError(f"{name} has shape {array.shape}, but {needed} is needed")
     if bad := int((~np.isfinite(array)).sum()):
         raise InputError(f"{name} is not finite in {bad} of {array.size} values")
     array.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Checks of numbers that people give: one sentence with the name, the value and the limit."""
+"""Checks of user input: an error is one sentence with the name, the value and the limit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from laserpath.base.errors import InputError
 def number(name: str, value: object) -> None:
     """Raise unless the value is a number, or a pair of them."""
     if np.asarray(value).dtype.kind not in "biuf":
-        wanted = "numbers" if isinstance(value, (tuple, list)) else "a number"
-        raise InputError(f"{name} is {value!r}, but must be {wanted}")
+        needed = "numbers" if isinstance(value, (tuple, list)) else "a number"
+        raise InputError(f"{name} is {value!r}, but must be {needed}")
 
 
 def positive(owner: object, *names: str) -> None:

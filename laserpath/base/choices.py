@@ -1,4 +1,4 @@
-"""Names of choices, for `types`, which check them, and for the help, which must not import the numerics."""
+"""Names of choices, for the checks in `types` and for the help, which must not import the numerics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What installed packages add to laserpath, by the entry points of their distributions.
+"""Plugins: objects that installed packages add to laserpath by entry points.
 
 | group | name | object |
 | --- | --- | --- |
@@ -9,8 +9,8 @@
     [project.entry-points."laserpath.curves"]
     diagonals = "my_package:diagonals"
 
-`gcode.dialects` is the fourth group; `gcode` looks there itself. A name of ours cannot be taken: it is an
-error as soon as it is asked for. Whatever goes wrong in a plugin is a sentence that names its package.
+`gcode.dialects` is the fourth group; `gcode` looks there itself. A plugin with the name of
+a built-in object is an error as soon as that name is used. An error in a plugin names its package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
 
-if TYPE_CHECKING:  # it takes the time of a tenth of a `--help` to import
+if TYPE_CHECKING:  # importing it takes a tenth of the time of `--help`
     from importlib.metadata import EntryPoint
 
 DESIGNS = "laserpath.designs"
@@ -30,7 +30,7 @@ SPOTS = "laserpath.spots"
 DIALECTS = "gcode.dialects"
 
 KINDS = {DESIGNS: "design reader", CURVES: "starting curve", SPOTS: "spot", DIALECTS: "dialect"}
-"""Group → what one of it is called in a sentence."""
+"""Group → the noun for one of its plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ class Plugin:
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
+        """Kind, name and package, for a sentence."""
         return f"{KINDS[self.group]} {self.point.name!r} of the package {self.package!r}"
 
     def __call__(self, *args: Any) -> Any:
-        """What the plugin makes of the arguments; its own InputErrors are passed on."""
+        """Call the plugin. Its InputErrors are passed on; any other exception becomes one."""
         try:
             offered = self.point.load()
         except Exception as error:  # whatever another package's code does when it is imported
-            raise InputError(f"{self.title} cannot be loaded: {_said(error)}") from error
+            raise InputError(f"{self.title} cannot be loaded: {_message(error)}") from error
         if not callable(offered):
             raise InputError(f"{self.title} is a {type(offered).__name__}, but must be a function")
         try:
@@ -64,18 +64,20 @@ class Plugin:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"{self.title} failed: {_said(error)}") from error
+            raise InputError(f"{self.title} failed: {_message(error)}") from error
 
-    def make(self, wanted: type[Any], *args: Any) -> Any:
-        """The same, of the type that is wanted."""
+    def make(self, expected: type[Any], *args: Any) -> Any:
+        """Call the plugin, and raise InputError unless the result is of the expected type."""
         made = self(*args)
-        if not isinstance(made, wanted):
-            raise InputError(f"{self.title} gave a {type(made).__name__}, but must give a {wanted.__name__}")
+        if not isinstance(made, expected):
+            raise InputError(
+                f"{self.title} gave a {type(made).__name__}, but must give a {expected.__name__}"
+            )
         return made
 
 
 def found(group: str) -> dict[str, tuple[Plugin, ...]]:
-    """All plugins of a group by name; more than one where packages disagree about it."""
+    """All plugins of a group by name, with more than one where several packages offer the name."""
     from importlib import metadata
 
     plugins: dict[str, tuple[Plugin, ...]] = {}
@@ -89,7 +91,7 @@ def found(group: str) -> dict[str, tuple[Plugin, ...]]:
 
 
 def find(group: str, name: str, ours: Collection[str]) -> Plugin | None:
-    """The plugin of that name, if there is one; `ours`: the names that laserpath has itself."""
+    """The plugin of that name, or None. ours: names of the built-in objects."""
     plugins = found(group).get(name, ())
     if plugins and name in ours:
         raise InputError(
@@ -105,11 +107,11 @@ def find(group: str, name: str, ours: Collection[str]) -> Plugin | None:
 
 
 def names(group: str, ours: Collection[str]) -> tuple[str, ...]:
-    """Our names, and then those of the plugins."""
+    """The built-in names `ours`, then those of the plugins."""
     return (*ours, *(name for name in found(group) if name not in ours))
 
 
-def _said(error: Exception) -> str:
-    """`ValueError: what it says`, on one line."""
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def _message(error: Exception) -> str:
+    """`ValueError: its message`, on one line."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

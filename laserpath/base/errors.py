@@ -2,4 +2,4 @@
 
 
 class InputError(ValueError):
-    """What the user gave cannot be used. The message is one clear sentence."""
+    """User input that cannot be used. The message is one clear sentence."""

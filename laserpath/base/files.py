@@ -1,8 +1,8 @@
 """Files that are written wholly or not at all.
 
 All texts go to temporary files beside their places, are flushed to the disk, and are then renamed.
-Whatever goes wrong, a Ctrl-C too, every place is left as it was: no new file, no temporary one, no
-folder that was made for them, and files that were to be replaced have their old content.
+After any error, Ctrl-C included, every place is left as it was: no new file, no temporary one, no new
+folder, and the files to be replaced have their old content.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from laserpath.base.errors import InputError
 
 
 def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
-    """Write each text (UTF-8, line ends as they are) to its path; return the paths. Or leave no trace."""
+    """Write each text (UTF-8, line ends unchanged) to its path; return the paths. On error, write none."""
     undo = contextlib.ExitStack()
     done = contextlib.ExitStack()
     place = Path()
@@ -40,12 +40,14 @@ def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError if files could not be written to `folder`, whether or not it is there yet."""
-    there = next((p for p in (folder, *folder.parents) if p.exists()), Path())
-    if not there.is_dir():
-        raise InputError(f"{str(there)!r} is a file, so nothing can be written to the folder {str(folder)!r}")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"folder {str(there)!r} is not writable")
+    """Raise InputError if files could not be written to `folder`, whether or not it exists."""
+    existing = next((p for p in (folder, *folder.parents) if p.exists()), Path())
+    if not existing.is_dir():
+        raise InputError(
+            f"{str(existing)!r} is a file, so nothing can be written to the folder {str(folder)!r}"
+        )
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"folder {str(existing)!r} is not writable")
 
 
 def _stage(place: Path, text: str, undo: contextlib.ExitStack) -> Path:
@@ -64,7 +66,7 @@ def _stage(place: Path, text: str, undo: contextlib.ExitStack) -> Path:
 
 
 def _make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
-    """Make the folder and those above it that are missing."""
+    """Create the folder and its missing parents."""
     if folder.is_dir():
         return
     if folder.parent != folder:
@@ -88,7 +90,7 @@ def _replace(temporary: Path, place: Path, undo: contextlib.ExitStack, done: con
 def _copy(place: Path, copy: Path) -> None:
     try:
         os.link(place, copy)
-    except OSError:  # memory cards know no hard links
+    except OSError:  # memory cards have no hard links
         shutil.copy2(place, copy)
 
 
@@ -104,12 +106,12 @@ def _remove_if_empty(folder: Path) -> None:
 
 
 def _spare_name(place: Path) -> Path:
-    # Of fixed length: the name with more to it might be longer than a file system allows.
+    # Of fixed length: a longer variant of the name might exceed the limit of the file system.
     return place.with_name(f".laserpath-{secrets.token_hex(6)}.tmp")
 
 
 def _sentence(place: Path, error: OSError) -> str:
-    """What kept `place` from being written."""
+    """The sentence on why `place` could not be written."""
     folder = str(place.parent)
     match error.errno:
         case errno.EACCES | errno.EPERM:

@@ -20,20 +20,20 @@ from shapely.geometry.base import BaseGeometry
 EMPTY = shapely.MultiPolygon()
 
 NODING = 1e-10
-"""mm, on which edges are cut where they cross. Much larger, it would bend edges; below 1e-11 at 1e5 mm from
-the origin it would be finer than the numbers are."""
+"""mm, pitch of the grid on which edges are cut where they cross. Much larger, it would bend edges; below
+1e-11 it would be finer than the rounding at 1e5 mm from the origin."""
 
 GRID = 1e-7
-"""mm, to which results are tidied: slits and whiskers that are narrower close."""
+"""mm, pitch of the grid to which results are cleaned; larger closes wider slits and whiskers."""
 
 _PAIRS = 2e6
-"""Of boxes, looked at together in memory."""
+"""Pairs of boxes per batch; more need more memory."""
 
 Geometries = NDArray[np.object_]
 
 
 def union(pieces: Sequence[BaseGeometry] | Geometries) -> BaseGeometry:
-    """What any of the pieces covers."""
+    """The area that any of the pieces covers."""
     if len(pieces) < 2:
         return areas(pieces[0]) if len(pieces) else EMPTY
     every = np.array(pieces, dtype=object)

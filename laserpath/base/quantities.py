@@ -1,6 +1,6 @@
-"""Numbers with the units that people use → ours: mm, mm/s, mm/s², mW, mJ/mm².
+"""Numbers with units → our units: mm, mm/s, mm/s², mW, mJ/mm².
 
-Units are tables: what is written → how much that is in ours, an exact fraction, so that 35 mJ/cm²
+Units are tables: name → factor to our unit, an exact fraction, so that 35 mJ/cm²
 is 0.35 mJ/mm² and not 0.35000000000000003.
 """
 
@@ -42,29 +42,29 @@ _SPELLED = str.maketrans({"µ": "u", "μ": "u", "²": "2", "°": "deg"})
 
 def parse(text: str, units: Units, unit: str) -> tuple[Decimal, str]:
     """`0.1mm`, `100 µm` → the number and its unit, a key of `units`; bare numbers are in `unit`."""
-    found = _WRITTEN.fullmatch(text)
-    if not found:
+    match = _WRITTEN.fullmatch(text)
+    if not match:
         raise InputError(f"{text!r} is not a number{_with_unit(units, unit)}")
-    if re.match(r"\s*,\d", found[2]):
+    if re.match(r"\s*,\d", match[2]):
         raise InputError(f"{text!r} has a decimal comma; write a point")
-    number = Decimal(found[1])
+    number = Decimal(match[1])
     if not number.is_finite():
         raise InputError(f"{text!r} is not a finite number")
-    said = found[2].translate(_SPELLED)
+    own_unit = match[2].translate(_SPELLED)
     for known in units:
-        if said.lower() == known.lower():
+        if own_unit.lower() == known.lower():
             return number, known
-    if said and not any(units):
+    if own_unit and not any(units):
         raise InputError(f"{text!r} is not a number")
-    if said:
+    if own_unit:
         raise InputError(
-            f"{text!r} has the unknown unit {found[2]!r}; known: {', '.join(k for k in units if k)}"
+            f"{text!r} has the unknown unit {match[2]!r}; known: {', '.join(k for k in units if k)}"
         )
     return number, unit
 
 
 def convert(number: Decimal | float | int, unit: str, units: Units) -> float:
-    """How much that is in our units, correctly rounded; raises for what is too large to hold."""
+    """The value in our units, correctly rounded; raises InputError if it is too large for a float."""
     exact = Fraction(number) * units[unit]
     value = float(exact) if abs(exact) < Fraction(10) ** 300 else math.inf
     if not math.isfinite(value):
@@ -90,7 +90,7 @@ class Length:
 
 
 def decimals(fwhm: float) -> int:
-    """Of lengths in mm beside a spot of that FWHM (mm): to a 20th of it or finer, at least three."""
+    """Decimals of lengths in mm beside a spot of that FWHM (mm): to a 20th of it or finer, at least three."""
     return max(3, 2 - math.floor(math.log10(fwhm) + 1e-12))
 
 

@@ -6,8 +6,8 @@
     next two             dots, of many energies, each with a long and a short exposure
     next                 wedges: two lines that meet in a tip, for the resolution
 
-Every item is one straight stroke. Its head start, in the dark, is long enough that all of it is written at
-the speed told, with the power told, whatever the controller does while it accelerates. A dot is a stroke of a
+Every item is one straight stroke. Its dark run-up is long enough that all of it is written at the
+commanded speed and power, whatever the controller does while it accelerates. A dot is a stroke of a
 quarter of the spot, since a controller that lets the power follow the speed is dark at a standstill.
 """
 
@@ -32,14 +32,14 @@ from laserpath.machine import convert
 from laserpath.types import Process
 
 BELOW, ABOVE = 16.0, 256.0
-"""Without being asked, a chart goes from so much less to so much more than the threshold."""
+"""Default line energies: from the threshold divided by the one to the threshold times the other."""
 BELOW_AROUND, ABOVE_AROUND = 2.0, 20.0
-"""The same around a dose that is known roughly."""
+"""The same range around a dose that is roughly known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """What is to be exposed. strokes: in order.  program: G-code.  size: mm.  write_time: s.
+    """A chart to expose. strokes: in order.  program: G-code.  size: mm.  write_time: s.
 
     energies: line energies from and to, of the lines.  notes: sentences.
     """
@@ -54,11 +54,11 @@ class Chart:
     notes: tuple[str, ...]
 
     def planned(self) -> dict[str, float]:
-        """Size in mm of each item, by id, if the process is as its profiles say; 0 where none shows."""
+        """Size in mm of each item, by id, if the process matches its profiles; 0 for an invisible item."""
         return self._sizes(self.items)
 
     def shown(self) -> dict[str, float]:
-        """The same, but of a wedge the width of its lines."""
+        """`planned`, but with the width of the lines of a wedge."""
         return self._sizes([replace(i, kind="line") if i.kind == "wedge" else i for i in self.items])
 
     def _sizes(self, items: Sequence[Item]) -> dict[str, float]:
@@ -68,13 +68,13 @@ class Chart:
         return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
 
     def findings(self) -> tuple[str, ...]:
-        """What the check of G-code says about it, a sentence each."""
+        """Problems that the G-code checker reports, a sentence each."""
         dialect = gcode.dialect(self.process.machine.dialect)
-        found = gcode.check(self.program, dialect, convert.envelope(self.process.machine, dialect))
-        return tuple(f"line {f.line} of the G-code: {f.message}" for f in found)
+        problems = gcode.check(self.program, dialect, convert.envelope(self.process.machine, dialect))
+        return tuple(f"line {f.line} of the G-code: {f.message}" for f in problems)
 
     def svg(self) -> str:
-        """What it looks like, labelled."""
+        """A labelled drawing of the chart."""
         return drawing.chart_svg(self)
 
     def sheet(self, decimal: str = "point") -> str:

@@ -16,15 +16,15 @@ DEPTH = GROUPS.index("depth")
 LINEAR = "reciprocity"
 """The one unknown that is not a logarithm."""
 _BLUR = 0.1
-"""Of a threshold that is told by visible and not visible, relative to the dose."""
+"""Relative uncertainty of a threshold between visible and invisible items; larger weighs them less."""
 _MOST = 3.0
-"""Of such a residual: whoever has confused two items shall not turn the whole fit."""
+"""Limit of such a residual, so that two confused items do not spoil the whole fit."""
 _STEP = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Unknowns:
-    """What is to be found, by name, and what is given.
+    """The unknowns of a fit by name, and the given parameters.
 
     Names: fwhm, the geometric mean of both axes; aspect, that along x ÷ that along y; critical_dose;
     reciprocity; penetration_depth; e_c.
@@ -34,28 +34,29 @@ class Unknowns:
     given: Physics
 
     def physics(self, theta: Floats) -> Physics:
-        """With the values of θ, which are logarithms, but m."""
-        said = {n: float(v if n == LINEAR else np.exp(v)) for n, v in zip(self.names, theta, strict=True)}
-        old = self.given
-        fx, fy = old.fwhm
-        fwhm, root = said.get("fwhm", np.sqrt(fx * fy)), np.sqrt(said.get("aspect", fx / fy))
+        """The given parameters, with the values of θ: logarithms, except m."""
+        values = {n: float(v if n == LINEAR else np.exp(v)) for n, v in zip(self.names, theta, strict=True)}
+        given = self.given
+        fx, fy = given.fwhm
+        fwhm, root = values.get("fwhm", np.sqrt(fx * fy)), np.sqrt(values.get("aspect", fx / fy))
         return Physics(
             fwhm=(fwhm * root, fwhm / root),
-            critical_dose=said.get("critical_dose", old.critical_dose),
-            penetration_depth=said.get("penetration_depth", old.penetration_depth),
-            e_c=said.get("e_c", old.e_c), reciprocity=said.get(LINEAR, old.reciprocity), speed=old.speed,
+            critical_dose=values.get("critical_dose", given.critical_dose),
+            penetration_depth=values.get("penetration_depth", given.penetration_depth),
+            e_c=values.get("e_c", given.e_c), reciprocity=values.get(LINEAR, given.reciprocity),
+            speed=given.speed,
         )  # fmt: skip
 
     def theta(self, values: Mapping[str, float]) -> Floats:
-        """Of values by name."""
+        """θ of values by name."""
         return np.array([values[n] if n == LINEAR else np.log(values[n]) for n in self.names])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """(R,) measured sizes: of which item and group, and how large, mm; of a wedge the gap where it closes.
+    """(R,) measured sizes: indices of item and group, and the size, mm; of a wedge the gap where it closes.
 
-    seen: (K,) items of which is known whether they are visible.  sign: (K,) +1 if they are, else −1.
+    seen: (K,) items that are reported as visible or not, without a size.  sign: (K,) +1 if visible, else −1.
     """
 
     model: SizeModel
@@ -67,9 +68,9 @@ class Data:
 
     @classmethod
     def of(cls, measurements: Measurements, profile: str) -> Data:
-        """All that was measured, for a spot profile."""
+        """All measurements, for a spot profile."""
         rows = measurements.rows
-        found = [
+        sizes = [
             (k, g, _in_plane(row, size) if g != DEPTH else size)
             for k, row in enumerate(rows)
             for g, name in enumerate(GROUPS)
@@ -79,32 +80,32 @@ class Data:
             (k, 1.0 if _visible(row) else -1.0) for k, row in enumerate(rows) if _visible(row) is not None
         ]
         model = SizeModel([row.item for row in rows], profile, measurements.order)
-        item, group, size = (np.array(column) for column in zip(*found, strict=True)) if found else _none(3)
-        which, sign = (np.array(column) for column in zip(*seen, strict=True)) if seen else _none(2)
+        item, group, size = (np.array(column) for column in zip(*sizes, strict=True)) if sizes else _none(3)
+        seen_item, sign = (np.array(column) for column in zip(*seen, strict=True)) if seen else _none(2)
         as_index = np.int64
         return cls(
-            model, item.astype(as_index), group.astype(as_index), size, which.astype(as_index), sign
+            model, item.astype(as_index), group.astype(as_index), size, seen_item.astype(as_index), sign
         )  # fmt: skip
 
     def unseen(self) -> Data:
-        """Without what is only known to be visible or not, which tells of the critical dose alone."""
+        """The sizes alone: visibility only constrains the critical dose."""
         return replace(self, seen=self.seen[:0], sign=self.sign[:0])
 
     def only(self, keep: Bools) -> Data:
-        """Some of the sizes; keep: (R,)."""
+        """The sizes where keep, (R,), is true."""
         return Data(self.model, self.item[keep], self.group[keep], self.size[keep], self.seen, self.sign)
 
     @property
     def deep(self) -> Bools:
-        """(R,) whether it is a depth."""
+        """(R,) True for a depth."""
         return self.group == DEPTH
 
     def predicted(self, sizes: Sizes) -> Floats:
-        """(R,) mm."""
+        """(R,) mm, the model's value of each size."""
         return np.where(self.deep, sizes.depth[self.item], sizes.size[self.item])
 
     def residuals(self, physics: Physics, sigma: Floats) -> Floats:
-        """(R + K,) in units of σ (R,); of the visible ones, how far the threshold is on the wrong side."""
+        """(R + K,): sizes in units of σ, (R,); then how far each seen item is beyond the threshold."""
         sizes = self.model.sizes(physics)
         wrong = np.maximum(-self.sign * sizes.excess[self.seen], 0) / _BLUR
         wrong = wrong / np.sqrt(1 + (wrong / _MOST) ** 2)
@@ -124,7 +125,7 @@ def _in_plane(row: Measured, size: float) -> float:
 
 
 def _visible(row: Measured) -> bool | None:
-    """What is known but for sizes in the plane, which say more."""
+    """Whether the item is visible; None if that is unknown, or if a size in the plane says more."""
     if row.width is not None or row.diameter is not None or row.merged is not None:
         return None
     return True if row.depth is not None else row.visible

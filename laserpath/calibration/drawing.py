@@ -1,7 +1,7 @@
-"""A chart as a picture for people: SVG, in mm, y flipped at this door only.
+"""A chart as a labelled SVG drawing, in mm; only this module flips y.
 
-Strokes of items are as wide as they would become if the process were as its profiles say, so that the drawing
-is what to look for under the microscope; those that would not show are thin and dashed.
+Strokes of items are as wide as the profiles of the process predict, so that the drawing shows what to look
+for under the microscope; invisible ones are thin and dashed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _INK, _MARK, _SHOWN, _HIDDEN, _PAPER = "#222222", "#9aa5ad", "#86216b", "#c9a0bd
 _DECIMALS = 4
 _ON_SCREEN = "@media screen { svg:root { width: 100vw; height: 100vh } }"
 _LEFT, _ABOVE, _BELOW = 10.0, 7.0, 10.0
-"""Room for words, in letters."""
+"""Margins for text, in letter heights."""
 
 
 def chart_svg(chart: Chart) -> str:
-    """The chart with what each row and column is, as the text of an SVG file."""
+    """The chart with its rows and columns labelled, as the text of an SVG file."""
     width, height = chart.size
     letter = max(width, height) / 75
     left, above, below = (n * letter for n in (_LEFT, _ABOVE, _BELOW))
@@ -70,13 +70,13 @@ def _add_strokes(
 
 
 def _id(stroke: Stroke, group: Group) -> str:
-    """Ids are there once; a wedge has two strokes."""
+    """An id that is not in the group yet: a wedge has two strokes."""
     taken = {element.attribs.get("id") for element in group.elements}
     return stroke.of if stroke.of not in taken else f"{stroke.of}b"
 
 
 def _add_words(drawing: svgwrite.Drawing, chart: Chart, letter: float) -> None:
-    """The speeds above their columns, what a row is at its left, and what the chart is below."""
+    """The speeds above their columns, labels to the left of rows, and a description below."""
     width, height = chart.size
     style = {"font_family": "sans-serif", "fill": _INK}
 
@@ -117,7 +117,7 @@ def _what(items: Sequence[Item]) -> str:
 
 
 def _short(value: float) -> str:
-    """Three digits, without an exponent where that is short."""
+    """Three significant digits, without an exponent."""
     return np.format_float_positional(value, precision=3, fractional=False, trim="-")
 
 

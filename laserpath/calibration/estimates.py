@@ -1,4 +1,4 @@
-"""What a filled-in chart says: estimates with intervals, what they were made from, and a spot and a resin."""
+"""The result of a fit: estimates with intervals, residuals, and the spot and resin that follow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from laserpath.resin import critical_dose
 from laserpath.types import Resin, Spot
 
 _NEGLIGIBLE = 0.01
-"""Of the exponent: at ten times the speed the dose counts 2 % less."""
+"""Largest |m| that counts as reciprocity: at ten times the speed the dose counts 2 % less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class SizeResidual:
-    """One size: measured, as the fit has it, and the standard deviation of a measurement; mm.
+    """One size: measured, by the fit, and the standard deviation of a measurement; mm.
 
     what: width, diameter, merged (as the gap at which the lines of a wedge become one) or depth.  excess:
-    peak dose in critical doses.  used: False where it was too strong.  outlier: further off than chance would
-    have it.
+    peak dose in critical doses.  used: False if the dose was too high.  outlier: further off than chance
+    explains.
     """
 
     id: str
@@ -50,12 +50,12 @@ class SizeResidual:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """estimates: what was found.  physics: all of it, with what was given.  profile: of the spot.
+    """estimates: of the unknowns.  physics: these and the given parameters.  profile: of the spot.
 
     order: of the resin.  residuals: of all sizes.
-    noise: standard deviation of what was measured, mm, by group.  chi2, freedom: of the groups whose standard
-    deviation was given; None without.  notes: sentences on what cannot be told, and what was left out.
-    warnings: sentences on what is strange.
+    noise: standard deviation of a measurement, mm, by group.  chi2, freedom: of the groups whose standard
+    deviation was given; None without.  notes: sentences on what could not be fitted, and what was left out.
+    warnings: sentences on contradictions and doubts.
     """
 
     estimates: tuple[Estimate, ...]
@@ -77,12 +77,12 @@ class Fit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the estimates."""
+        """Names of the estimates."""
         return tuple(estimate.name for estimate in self.estimates)
 
     @property
     def lasting(self) -> bool:
-        """Whether reciprocity holds, as far as can be told."""
+        """Whether reciprocity holds within the interval of m, or to 1 %."""
         if LINEAR not in self.names:
             return True
         m = self[LINEAR]
@@ -90,27 +90,27 @@ class Fit:
 
     @property
     def p_value(self) -> float | None:
-        """How often chance alone makes a χ² as large."""
+        """Probability of a χ² as large by chance; None without χ²."""
         return None if self.chi2 is None else float(chi2.sf(self.chi2, max(self.freedom, 1e-9)))
 
     @property
     def outliers(self) -> tuple[str, ...]:
-        """Ids of items with a size that is further off than chance would have it."""
+        """Ids of the items with an outlier."""
         return tuple(dict.fromkeys(r.id for r in self.residuals if r.outlier))
 
     def spot(self) -> Spot:
-        """The spot that was found, or was given."""
+        """The fitted spot, or the given one."""
         fx, fy = self.physics.fwhm
         return Spot(float(np.sqrt(fx * fy)), self.profile, aspect=fx / fy)
 
     def resin(self, base: Resin | None = None, layer: float | None = None) -> Resin:
-        """`base` with what was found. layer: mm to cure through by the working curve; None: as edges say."""
-        found = {name: self[name].value for name in ("e_c", "penetration_depth") if name in self.names}
+        """`base` with the estimates. layer: mm to cure by the working curve; None: take the dose of edges."""
+        fitted = {name: self[name].value for name in ("e_c", "penetration_depth") if name in self.names}
         if layer is None:
             dose = self["critical_dose"].value
         else:
             dose = critical_dose(self["e_c"].value, self["penetration_depth"].value, layer)
-        e_c, depth = found.get("e_c"), found.get("penetration_depth")
+        e_c, depth = fitted.get("e_c"), fitted.get("penetration_depth")
         if self.order > 1 or (e_c is not None and e_c > dose):
             e_c = depth = None  # a working curve is of one photon, and of a dose that is not below its E_c
         return replace(
@@ -119,14 +119,14 @@ class Fit:
 
 
 def estimates_of(solution: FitSolution) -> Iterator[Estimate]:
-    """Values and intervals; of logarithms, in ratio."""
+    """Values and intervals; those of logarithms as ratios."""
     for name, x, half in zip(solution.unknowns.names, solution.theta, solution.half, strict=True):
         interval = np.array([x, x - half, x + half])
         yield Estimate(name, *(interval if name == LINEAR else np.exp(interval)).tolist())
 
 
 def residuals_of(data: Data, solution: FitSolution, ids: list[str], limit: float) -> Iterator[SizeResidual]:
-    """Of all sizes. limit: |residual|, in its own standard deviation, from which it is an outlier."""
+    """Residuals of all sizes. limit: |residual| over its standard deviation, above which it is an outlier."""
     sizes = data.model.sizes(solution.physics)
     fitted = data.predicted(sizes)
     own = solution.sigma * np.sqrt(np.maximum(1 - solution.leverage, 1e-6))

@@ -1,4 +1,4 @@
-"""From measurements to a fit: what can be told from them, the fit itself, and what is strange about it."""
+"""From measurements to a fit: the choice of unknowns, the fit itself, and warnings about it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from laserpath.calibration.model import TRUSTED, Physics
 
 PROFILES = ("airy", "gaussian")
 _VAGUE = np.log(2.0)
-"""Half of an interval, in ratio, from which nothing is known of a size or a dose."""
+"""Half an interval, as ln of a ratio, from which a size or a dose counts as undetermined."""
 _VAGUE_POWER = 0.5
-"""The same for the exponent of reciprocity."""
+"""Half an interval from which the exponent of reciprocity counts as undetermined."""
 _SAME = 0.02
-"""Doses that differ by less are one."""
-_BETTER = 10.0
-_LISTED = 6
+"""Relative difference below which two doses count as one."""
+_BETTER_FIT = 10.0
+"""Gain in −2 ln of the likelihood from which another spot profile is mentioned; larger mentions fewer."""
+_IDS_LISTED = 6
 _FALSE_ALARM = 0.01
+"""Probability of a warning about sound data; larger finds more outliers, some of them false."""
 _SIZE = {"width": "width", "diameter": "diameter", "merged": "gap where it closes", "depth": "depth"}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to fit. fwhm: mm, where it is known.  elliptical: a width along x and one along y.
+    """Options of a fit. fwhm: mm, if it is known.  elliptical: fit a width along x and one along y.
 
-    robust: outliers count less.  speed: mm/s that the doses are for; None: the mean of what was measured.
-    width_error, depth_error: standard deviation of one measurement, mm, where it is known.
+    robust: outliers count less.  speed: mm/s that the doses are for; None: the mean of the measured items.
+    width_error, depth_error: standard deviation of one measurement, mm, if it is known.
     compare: try the other spot profiles too.
     """
 
@@ -65,27 +67,27 @@ class Options:
 
 
 def fit(measurements: Measurements, options: Options | None = None) -> Fit:
-    """Spot, critical dose, reciprocity and working curve of what was measured, as far as it tells of them."""
+    """Spot, critical dose, reciprocity and working curve, as far as the measurements determine them."""
     options = options or Options()
     data = Data.of(measurements, options.spot)
     if not data.size.size and not data.seen.size:
         raise InputError("nothing is filled in: neither a size nor whether an item is visible")
     given = Physics(_given_widths(options), 1.0, speed=_speed(data, options))
-    plan, notes = _plan(data, options)
-    if not plan:
+    unknowns, notes = _unknowns(data, options)
+    if not unknowns:
         if options.fwhm is None:
             raise InputError(_no_widths(data))
         return _only_seen(data, measurements, options, given, notes)
-    data = data if "critical_dose" in plan else data.unseen()
-    solution = _solved(data, Unknowns(plan, given), options)
-    if LINEAR in plan and solution.half[plan.index(LINEAR)] > _VAGUE_POWER:
+    data = data if "critical_dose" in unknowns else data.unseen()
+    solution = _solved(data, Unknowns(unknowns, given), options)
+    if LINEAR in unknowns and solution.half[unknowns.index(LINEAR)] > _VAGUE_POWER:
         notes.append(
             "reciprocity cannot be told, and is taken for granted: measure items of one line energy at "
             "speeds that are far apart"
         )
-        solution = _solved(data, Unknowns(tuple(n for n in plan if n != LINEAR), given), options)
+        solution = _solved(data, Unknowns(tuple(n for n in unknowns if n != LINEAR), given), options)
     _check_vague(solution)
-    return _fit(data, measurements, solution, options, notes)
+    return _report(data, measurements, solution, options, notes)
 
 
 def _solved(data: Data, unknowns: Unknowns, options: Options) -> FitSolution:
@@ -97,7 +99,7 @@ def _given_widths(options: Options) -> tuple[float, float]:
 
 
 def _speed(data: Data, options: Options) -> float:
-    """That the doses are for: the geometric mean of what was measured, rounded to three digits."""
+    """mm/s that the doses are for: the geometric mean over the measured lines, to three digits."""
     if options.speed is not None:
         return options.speed
     items = data.item if data.item.size else data.seen
@@ -106,11 +108,11 @@ def _speed(data: Data, options: Options) -> float:
     return float(f"{mean:.3g}")
 
 
-# What can be told
+# The unknowns
 
 
-def _plan(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]:
-    """Names of the unknowns, and what cannot be told."""
+def _unknowns(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]:
+    """Names of the unknowns, and notes on those that the data does not determine."""
     names, notes = [], []
     plane, depths = ~data.deep, int(data.deep.sum())
     if plane.any():
@@ -147,16 +149,16 @@ def _no_widths(data: Data) -> str:
     )
 
 
-def _energies(data: Data, which: np.ndarray) -> int:
-    """How many different doses there are among the sizes of `which`."""
+def _energies(data: Data, chosen: np.ndarray) -> int:
+    """Count of different doses among the chosen sizes. chosen: (R,)."""
     sizes = data.model.sizes(Physics((1.0, 1.0), 1.0))
-    return len(np.unique(np.rint(sizes.excess[data.item[which]] / _SAME)))
+    return len(np.unique(np.rint(sizes.excess[data.item[chosen]] / _SAME)))
 
 
 def _check_energies(data: Data) -> None:
     plane = ~data.deep
-    count, found = int(plane.sum()), _energies(data, plane)
-    if found < 2:
+    count, energies = int(plane.sum()), _energies(data, plane)
+    if energies < 2:
         raise InputError(
             f"the FWHM cannot be told, since all {count} widths are of one line energy; measure lines of at "
             "least two more, or give the FWHM"
@@ -175,7 +177,7 @@ def _check_directions(data: Data) -> None:
 
 
 def _check_vague(solution: FitSolution) -> None:
-    """A sentence on what is hardly known."""
+    """Raise for an unknown that the data hardly determines."""
     for name, half in zip(solution.unknowns.names, solution.half, strict=True):
         if name != LINEAR and not half < _VAGUE:
             value = float(np.exp(solution.theta[solution.unknowns.names.index(name)]))
@@ -184,15 +186,15 @@ def _check_vague(solution: FitSolution) -> None:
                 "aspect": "the spot's aspect", "e_c": "E_c", "penetration_depth": "the penetration depth",
             }[name]  # fmt: skip
             more = "depths" if name in ("e_c", "penetration_depth") else "widths"
-            reach = (
+            interval = (
                 f"its 95 % interval goes to {np.exp(half):.3g} times it" if half < 20 else "all is possible"
             )
             raise InputError(
-                f"{what} cannot be told: {reach}; measure more {more}, of line energies further apart"
+                f"{what} cannot be told: {interval}; measure more {more}, of line energies further apart"
             )
 
 
-# Only visible or not
+# From visibility alone
 
 
 def _only_seen(
@@ -220,14 +222,14 @@ def _only_seen(
 
 
 def _peaks(data: Data, physics: Physics) -> Floats:
-    """(N,) dose in the middle of each item, of a wedge at its tip; critical doses."""
+    """(N,) dose in the middle of each item, at the tip of a wedge; in critical doses."""
     return np.exp(np.minimum(data.model.sizes(physics).excess, 500))
 
 
-# What is strange
+# Notes and warnings
 
 
-def _fit(
+def _report(
     data: Data, measurements: Measurements, solution: FitSolution, options: Options, notes: list[str]
 ) -> Fit:
     ids = [row.item.id for row in measurements.rows]
@@ -242,24 +244,24 @@ def _fit(
         residuals=residuals,
         noise={name: s for name, s in solution.noise.items() if any(r.what == name for r in residuals)},
         chi2=sum(((r.measured - r.fitted) / r.sigma) ** 2 for r in sure) if sure else None,
-        freedom=float(len(sure) - _of(solution, data, options)),
+        freedom=float(len(sure) - _freedom_taken(solution, data, options)),
     )
-    strange = [
+    warnings = [
         *_outliers(result), *_contradictions(data, solution, ids), *_reciprocity(result), *_doubtful(result),
         *_other_shapes(data, measurements, solution, options),
     ]  # fmt: skip
-    return replace(result, notes=(*notes, *_too_strong(result), *_layer(result)), warnings=tuple(strange))
+    return replace(result, notes=(*notes, *_too_strong(result), *_layer(result)), warnings=tuple(warnings))
 
 
-def _of(solution: FitSolution, data: Data, options: Options) -> float:
-    """Parameters that the sizes of known standard deviation took."""
+def _freedom_taken(solution: FitSolution, data: Data, options: Options) -> float:
+    """Degrees of freedom that the fit took from the sizes of known standard deviation."""
     known = np.array([name in options.known for name in ("width", "diameter", "merged", "depth")])
     return float(solution.leverage[known[data.group]].sum())
 
 
 def _names(ids: list[str]) -> str:
-    some = ", ".join(ids[:_LISTED])
-    return some if len(ids) <= _LISTED else f"{some} and {len(ids) - _LISTED} more"
+    some = ", ".join(ids[:_IDS_LISTED])
+    return some if len(ids) <= _IDS_LISTED else f"{some} and {len(ids) - _IDS_LISTED} more"
 
 
 def _too_strong(result: Fit) -> Iterator[str]:
@@ -282,11 +284,11 @@ def _outliers(result: Fit) -> Iterator[str]:
 def _contradictions(data: Data, solution: FitSolution, ids: list[str]) -> Iterator[str]:
     dose = _peaks(data, solution.physics)[data.seen]
     for sign, what, wrong in ((1, "visible", dose < 0.8), (-1, "not visible", dose > 1.25)):
-        found = [ids[k] for k in data.seen[wrong & (data.sign == sign)]]
-        if found:
+        contradicting = [ids[k] for k in data.seen[wrong & (data.sign == sign)]]
+        if contradicting:
             yield (
                 f"said to be {what}, but by the fit {'below' if sign > 0 else 'above'} the critical dose: "
-                f"{_names(found)}"
+                f"{_names(contradicting)}"
             )
 
 
@@ -310,7 +312,7 @@ def _doubtful(result: Fit) -> Iterator[str]:
 
 
 def _layer(result: Fit) -> Iterator[str]:
-    """Where between the surface and the bottom the edges were measured."""
+    """The depth at which the edges were measured."""
     if not {"e_c", "critical_dose"} <= set(result.names):
         return
     ratio = result["critical_dose"].value / result["e_c"].value
@@ -327,28 +329,28 @@ def _layer(result: Fit) -> Iterator[str]:
 def _other_shapes(
     data: Data, measurements: Measurements, solution: FitSolution, options: Options
 ) -> Iterator[str]:
-    """Whether another spot would fit better."""
+    """Another profile, or an ellipse, that fits better."""
     if not options.compare or "fwhm" not in solution.unknowns.names:
         return
     own = _misfit(data, solution)
     for profile in PROFILES:
         if profile != options.spot:
             other = Data.of(measurements, profile)
-            if _misfit(other, _solved(other, solution.unknowns, options)) < own - _BETTER:
+            if _misfit(other, _solved(other, solution.unknowns, options)) < own - _BETTER_FIT:
                 yield f"a spot {profile!r} fits the sizes better than {options.spot!r}"
     upright = data.model.upright[data.item[~data.deep]]
     if not options.elliptical and upright.any() and not upright.all():
         names = ("fwhm", "aspect", *solution.unknowns.names[1:])
-        found = _solved(data, Unknowns(names, solution.unknowns.given), options)
-        if abs(found.theta[1]) > found.half[1]:
+        oval = _solved(data, Unknowns(names, solution.unknowns.given), options)
+        if abs(oval.theta[1]) > oval.half[1]:
             yield (
-                f"the spot is not round: it is {np.exp(found.theta[1]):.3f} times as wide along x as along "
+                f"the spot is not round: it is {np.exp(oval.theta[1]):.3f} times as wide along x as along "
                 "y; fit with --elliptical"
             )
 
 
 def _misfit(data: Data, solution: FitSolution) -> float:
-    """−2 ln of the likelihood of the sizes in the plane, but for a constant."""
+    """−2 ln of the likelihood of the sizes in the plane, up to a constant."""
     plane = solution.used & (data.group != DEPTH)
     off = (data.predicted(data.model.sizes(solution.physics)) - data.size)[plane]
     return float(plane.sum() * np.log((off**2).mean()))

@@ -1,14 +1,14 @@
 """Spot, critical dose, penetration depth and reciprocity from measured sizes, by least squares.
 
-Unknown are θ = ln F (one for each axis, if asked for), ln D_c and m, and with depths ln D_p and ln E_c; their
+Unknown are θ = ln F (with the aspect, if requested), ln D_c and m, and with depths ln D_p and ln E_c; their
 sizes s_i(θ) are those of `model`. With σ_g the standard deviation of a group of sizes (widths, diameters,
 wedges, depths), θ minimises
 
     Σ_i ((s_i(θ) − measured_i)/σ_g(i))²  +  Σ_j (max(0, ∓ ln ρ_j(θ))/0.1)²
 
-where the second sum is over items of which only is known whether they are visible: it is 0 as long as those
-are above the threshold, or below. σ_g is not known; it follows from the residuals, σ_g² = Σ_{i∈g} r_i²/ν_g,
-ν_g = n_g − h_g with h_g the group's leverage, and the fit is done anew with it until it stays.
+where the second sum is over items that are only known to be visible or not: it is 0 as long as they are
+on the right side of the threshold. σ_g is not known; it follows from the residuals, σ_g² = Σ_{i∈g} r_i²/ν_g,
+ν_g = n_g − h_g with h_g the group's leverage, and the fit is repeated with it until it settles.
 
 Intervals: with J the derivatives in units of σ, the covariance is C = (JᵀJ)⁻¹, and a 95 % interval is θ ± t s
 with Student's t. Its degrees of freedom are those of the σ_g, each with its share in the parameter's variance
@@ -17,8 +17,7 @@ with Student's t. Its degrees of freedom are those of the σ_g, each with its sh
 Robust: the sum is of 2 (√(1 + r²) − 1) instead (soft L1), σ_g the median |r| × 1.4826, and C is multiplied by
 (Σψ²/ν)/(Σψ'/n)², ψ = r/√(1 + r²) (Huber, Annals of Statistics 1, 799, 1973).
 
-Widths of items with more than `TRUSTED` critical doses are left out, by what the fit says they had and not by
-what was measured.
+Widths of items with more than `TRUSTED` critical doses by the fit are left out, whatever was measured.
 """
 
 from __future__ import annotations
@@ -37,21 +36,21 @@ from laserpath.calibration.model import TRUSTED, Physics
 CONFIDENCE = 0.95
 _ROUNDS = 15
 _SETTLED = 3
-"""Rounds after which no more items are left out or taken in."""
-_LEAST = 1e-6
-"""mm, of a standard deviation."""
-_RINGS = 0.3
-"""What a share of 1 of sizes beyond `TRUSTED` counts, as mean |ln| of sizes, when looking for a start."""
-_OWN = 15.0
-"""Degrees of freedom that a group needs to have a standard deviation of its own: weights that are guessed
-from a few residuals make the intervals too narrow."""
+"""Rounds after which the choice of items is frozen, so that the fit settles."""
+_SIGMA_MIN = 1e-6
+"""mm, the smallest standard deviation; keeps exact data from dividing by 0."""
+_RINGS_PENALTY = 0.3
+"""Cost of a start with all sizes beyond `TRUSTED`, as mean |ln|; larger prefers wider spots."""
+_FREEDOM_OF_ITS_OWN = 15.0
+"""Degrees of freedom from which a group has a standard deviation of its own. With fewer, the weights are
+guesses and the intervals too narrow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitSolution:
-    """Where the sum is least. theta, error: (P,) and freedom: (P,), of Student's t.
+    """The minimum of the sum. theta, error: (P,).  freedom: (P,), of Student's t.
 
-    used: (R,) sizes that were.  sigma: (R,) mm, of each.  leverage: (R,).  noise: σ_g in mm by group.
+    used: (R,) True for a size that counts.  sigma: (R,) mm.  leverage: (R,).  noise: σ_g in mm by group.
     """
 
     unknowns: Unknowns
@@ -65,19 +64,19 @@ class FitSolution:
 
     @property
     def physics(self) -> Physics:
-        """The unknowns as they were found."""
+        """All parameters, with the fitted unknowns."""
         return self.unknowns.physics(self.theta)
 
     @property
     def half(self) -> Floats:
-        """(P,) half of each interval."""
+        """(P,) half the width of each interval."""
         return student.ppf((1 + CONFIDENCE) / 2, self.freedom) * self.error
 
 
 def solve(
     data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float], robust: bool = False
 ) -> FitSolution:
-    """Least squares in rounds. known: standard deviations in mm of groups that are known; the rest follow."""
+    """Least squares in rounds. known: standard deviations, mm, by group; the others follow from residuals."""
     theta = start
     sigma = _first_sigma(data, unknowns, start, known)
     used = np.ones(len(data.size), dtype=bool)
@@ -89,7 +88,7 @@ def solve(
         rest = kept.residuals(unknowns.physics(theta), np.ones(used.sum()))[: used.sum()]
         leverage = _leverage(jacobian, used.sum())
         noise, freedom = _noise(kept, rest, leverage, known, robust)
-        new = np.maximum([noise[GROUPS[g]] for g in data.group], _LEAST)
+        new = np.maximum([noise[GROUPS[g]] for g in data.group], _SIGMA_MIN)
         settled = bool(np.all(np.abs(np.log(new / sigma)) < 1e-3))
         sigma = new
         if turn < _SETTLED:
@@ -103,26 +102,26 @@ def solve(
 
 
 def _least(data: Data, unknowns: Unknowns, theta: Floats, sigma: Floats, loss: str) -> Floats:
-    found = least_squares(
+    solution = least_squares(
         lambda x: data.residuals(unknowns.physics(x), sigma),
         theta, jac=lambda x: data.slopes(unknowns, x, sigma), x_scale="jac", loss=loss, xtol=1e-9, ftol=1e-10,
         max_nfev=100,
     )  # fmt: skip
-    return found.x
+    return solution.x
 
 
 def _first_sigma(data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float]) -> Floats:
-    """A twentieth of what was measured, on the whole."""
+    """(R,) mm: the known ones, else a twentieth of the median size of the group."""
     sigma = np.empty(len(data.size))
     for g, name in enumerate(GROUPS):
-        of = data.group == g
-        if of.any():
-            sigma[of] = known.get(name, max(float(np.median(data.size[of])) / 20, _LEAST))
+        chosen = data.group == g
+        if chosen.any():
+            sigma[chosen] = known.get(name, max(float(np.median(data.size[chosen])) / 20, _SIGMA_MIN))
     return sigma
 
 
 def _trusted(data: Data, physics: Physics) -> Bools:
-    """(R,) depths, and what had few enough critical doses."""
+    """(R,) True for depths, and for sizes of at most `TRUSTED` critical doses."""
     return data.deep | (data.model.sizes(physics).excess[data.item] <= np.log(TRUSTED))
 
 
@@ -134,29 +133,31 @@ def _leverage(jacobian: Floats, sizes: int) -> Floats:
 def _noise(
     data: Data, rest: Floats, leverage: Floats, known: dict[str, float], robust: bool
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """σ_g in mm and ν_g by group. Groups of the plane with few degrees of freedom have one in common."""
+    """σ_g in mm and ν_g by group. Groups of the plane with few degrees of freedom share one."""
     free = {name: float((1 - leverage)[data.group == g].sum()) for g, name in enumerate(GROUPS)}
-    small = [name for name in GROUPS[:DEPTH] if name not in known and free[name] < _OWN]
+    small = [name for name in GROUPS[:DEPTH] if name not in known and free[name] < _FREEDOM_OF_ITS_OWN]
     pool = [*small, "width"] if small and "width" not in small and "width" not in known else small
     noise, freedom = {}, {}
     for g, name in enumerate(GROUPS):
         names = pool if name in pool else [name]
-        of = np.isin(data.group, [GROUPS.index(n) for n in names])
+        chosen = np.isin(data.group, [GROUPS.index(n) for n in names])
         nu = sum(free[n] for n in names)
         if name in known:
             noise[name], freedom[name] = known[name], np.inf
-        elif not of.any():
-            noise[name], freedom[name] = _LEAST, np.inf
+        elif not chosen.any():
+            noise[name], freedom[name] = _SIGMA_MIN, np.inf
         elif nu < 0.5:
             raise InputError(too_few(data, g))
         else:
-            spread = 1.4826 * np.median(np.abs(rest[of])) if robust else np.sqrt((rest[of] ** 2).mean())
-            noise[name], freedom[name] = max(float(spread * np.sqrt(of.sum() / nu)), _LEAST), nu
+            spread = (
+                1.4826 * np.median(np.abs(rest[chosen])) if robust else np.sqrt((rest[chosen] ** 2).mean())
+            )
+            noise[name], freedom[name] = max(float(spread * np.sqrt(chosen.sum() / nu)), _SIGMA_MIN), nu
     return noise, freedom
 
 
 def too_few(data: Data, group: int) -> str:
-    """What to do about a group without degrees of freedom."""
+    """The sentence on a group without degrees of freedom."""
     what = "depths" if group == DEPTH else "widths and diameters"
     count = int((data.group == DEPTH).sum() if group == DEPTH else (data.group != DEPTH).sum())
     return (
@@ -186,7 +187,7 @@ def _errors(
 
 
 def _free(jacobian: Floats) -> Bools:
-    """(P,) parameters that nothing holds, or that only others hold together with them."""
+    """(P,) True for a parameter that the data does not determine, alone or in a combination."""
     size = np.linalg.norm(jacobian, axis=0)
     if not size.all():
         return size == 0
@@ -195,11 +196,11 @@ def _free(jacobian: Floats) -> Bools:
     return (np.abs(loose) > 0.1).any(axis=0)
 
 
-# Where to begin
+# Initial guess
 
 
 def first_guess(data: Data, unknowns: Unknowns) -> Floats:
-    """θ from a coarse search over F and D_c, then a straight line for the depths."""
+    """θ from a coarse search over F and D_c, and a straight line through the depths."""
     plane = data.only(~data.deep)
     best = {"aspect": 1.0, "reciprocity": 0.0, **_plane(unknowns.given)}
     if len(plane.size):
@@ -219,9 +220,9 @@ def _plane(physics: Physics) -> dict[str, float]:
 
 
 def _searched(plane: Data, unknowns: Unknowns) -> dict[str, float]:
-    """The F and D_c of a grid whose sizes are nearest to the measured, in the mean of |ln|.
+    """The F and D_c of a grid whose sizes are nearest to the measured ones, by the mean |ln| of their ratios.
 
-    Sizes that all are far above the threshold might be the rings of a narrow spot; a wide one is likelier.
+    Sizes that are all far above the threshold might be the rings of a narrow spot; a wide one is likelier.
     """
     middle = float(np.median(plane.size))
     free = "fwhm" in unknowns.names
@@ -235,7 +236,7 @@ def _searched(plane: Data, unknowns: Unknowns) -> dict[str, float]:
             guess = replace(trial, critical_dose=float(dose))
             sizes = plane.model.sizes(guess)
             off = np.abs(np.log(np.maximum(plane.predicted(sizes), 1e-9) / plane.size)).mean()
-            off += _RINGS * float((sizes.excess[plane.item] > np.log(TRUSTED)).mean())
+            off += _RINGS_PENALTY * float((sizes.excess[plane.item] > np.log(TRUSTED)).mean())
             if off < least:
                 least, best = off, _plane(guess)
     return best

@@ -1,4 +1,4 @@
-"""Estimates in the words and units of people."""
+"""Estimates for display, in the usual units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from laserpath.calibration.data import LINEAR
 from laserpath.calibration.estimates import Estimate
 from laserpath.resin import dose_unit
 
-_PEOPLE = {
+_DISPLAYED = {
     "fwhm": ("spot's FWHM", 1000.0, "µm"),
     "aspect": ("FWHM along x ÷ along y", 1.0, ""),
     "critical_dose": ("critical dose", 100.0, "mJ/cm²"),
@@ -14,21 +14,21 @@ _PEOPLE = {
     "e_c": ("E_c, where gelling begins", 100.0, "mJ/cm²"),
     LINEAR: ("reciprocity exponent m", 1.0, ""),
 }
-"""What people call it, our unit in theirs, and that."""
+"""Name → displayed name, value of our unit in the displayed one, displayed unit."""
 PLURAL = {"width": "widths", "diameter": "diameters", "merged": "gaps of wedges", "depth": "depths"}
-"""Of the sizes."""
+"""Size → its plural in sentences."""
 
 
 def in_words(estimate: Estimate, order: int) -> tuple[str, float, float, float, str]:
-    """(name, value, low, high, unit) as people say them."""
-    name, scale, unit = _PEOPLE[estimate.name]
+    """(name, value, low, high, unit) for display. order: photons absorbed at once."""
+    name, scale, unit = _DISPLAYED[estimate.name]
     if unit == "mJ/cm²" and order > 1:
         scale, unit = 1.0, dose_unit(order)
     return name, estimate.value * scale, estimate.low * scale, estimate.high * scale, unit
 
 
 def shown(value: float) -> str:
-    """Four digits, or three behind the point of what is nearly 0."""
+    """The value with four significant digits, or with three decimals below 0.01."""
     return f"{value:.4g}" if abs(value) >= 0.01 else f"{value:.3f}"
 
 

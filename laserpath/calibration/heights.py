@@ -33,16 +33,16 @@ Pair = tuple[Floats, Floats]
 """Commanded and measured height of one whole print, (H, W) mm each."""
 
 EDGE_REACH = 60.0
-"""r, pixels; between 20 and 100 the fit hardly cares."""
+"""r, pixels. The fit is much the same with any from 20 to 100."""
 
 STRIDE = 4
-"""The shape is fitted to every fourth pixel of every fourth row: neighbours know no more."""
+"""Step in pixels and rows of the heights that are fitted. A smaller one costs time: neighbours are alike."""
 
 RIDGE = 1e-6
-"""Relative to the features' variance: keeps the closed form solvable, changes nothing else."""
+"""Ridge relative to the features' variance, just large enough to keep the closed form solvable."""
 
 STEP = 0.01
-"""Of the differences that the slopes are taken from: well above the noise of single precision."""
+"""Step of the forward differences on the fitted scale, well above the noise of single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class HeightModel:
 
 @dataclass(frozen=True, slots=True)
 class HeightFit:
-    """A fitted model and how well it holds the prints that it was fitted to. Lengths in mm.
+    """A fitted model and how well it describes the prints that it was fitted to. Lengths in mm.
 
     shape_rms: of the residual about each print's mean.  level_rms: of the prints' means.
-    errors: relative standard errors of width, tail_width, depth; those of the log odds of tail_share,
-    threshold: all on the scale that was fitted.
+    errors: standard errors on the fitted scale: relative for width, tail_width and depth, of the log odds for
+    tail_share and threshold.
     """
 
     model: HeightModel
@@ -89,7 +89,7 @@ class HeightFit:
 
 
 def features(surface: Floats, centre: float) -> Floats:
-    """What g, q and e multiply in y: (3, H, W)."""
+    """The terms of y that g, q and e multiply: (3, H, W)."""
     about = surface - centre
     return np.stack([about, about**2, -outside(surface.shape, EDGE_REACH)])
 

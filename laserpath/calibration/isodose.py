@@ -36,13 +36,13 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 
 BEYOND = 2.5
-"""Layers reach so many d above and below the relief; thresholds are kept where that is enough."""
+"""Margin of layers above and below the relief, in d. The limits of the threshold need as many."""
 
 MOST_LAYERS = 200
-"""A relief that is higher than this many d is cut into steps, not fitted."""
+"""Largest number of layers. A relief that needs more is refused: it is far higher than the spot is deep."""
 
 _ALMOST = 1e-6
-"""Single precision knows D no better; Φ⁻¹ of 0 and 1 is kept finite with it."""
+"""Distance of D from 0 and 1 that keeps Φ⁻¹ finite: the error of D in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,15 @@ class IsoDose:
         layers = self._layers(commanded, count or self.layer_count(commanded))
         spread = self.transfer(commanded.shape, pixel)
         in_depths = (commanded / self.depth).astype(np.float32)
-        found = np.full(commanded.shape, layers[0])
+        surface = np.full(commanded.shape, layers[0])
         above = np.full(commanded.shape, 1 - _ALMOST, dtype=np.float32)  # D of the layer below
         for z, next_z in pairwise(layers):
             dose = blurred(ndtr(in_depths - np.float32(next_z / self.depth)), spread)
             crosses = (above >= self.threshold) & (dose < self.threshold)
             high, low = (_probit(d[crosses]) - ndtri(self.threshold) for d in (above, dose))
-            found[crosses] = z + (next_z - z) * high / (high - low)
+            surface[crosses] = z + (next_z - z) * high / (high - low)
             above = dose
-        return found
+        return surface
 
     def layer_count(self, commanded: Floats) -> int:
         """Layers at most d apart, from `BEYOND` d below the relief (H, W), mm, to as far above it."""

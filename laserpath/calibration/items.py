@@ -1,4 +1,4 @@
-"""What a chart is made of, and what was measured of it.
+"""The items of a chart, and their measurements.
 
 A line, a dot and a wedge are straight strokes at one power and one speed; a dot is one that is shorter than
 the spot, so that controllers that are dark at a standstill write it too. A wedge is two strokes that meet in
@@ -17,13 +17,13 @@ from laserpath.base.errors import InputError
 
 KINDS = ("line", "dot", "wedge")
 SIZES = ("width", "depth", "diameter", "merged")
-"""What may be measured of an item, mm. width: of a line.  depth, or height: of a line or a dot.  diameter: of
-a dot, across its stroke.  merged: how far from the tip the two lines of a wedge are one."""
+"""The sizes that may be measured of an item, mm. width: of a line.  depth, or height: of a line or a dot.
+diameter: of a dot, across its stroke.  merged: distance from the tip where the lines of a wedge are one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to measure. x, y: its middle.  along: 'x' or 'y', the way that it is written.
+    """One thing to measure. x, y: its middle.  along: 'x' or 'y', the direction of writing.
 
     length: of the stroke; of a wedge, from its tip to its open end.  gap: between the middles of a wedge's
     lines at that end; 0 elsewhere.
@@ -57,13 +57,13 @@ class Item:
 
     @property
     def time(self) -> float:
-        """s, of the whole stroke."""
+        """Duration of the whole stroke, s."""
         return self.length / self.speed
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An item and what was measured of it, mm; None: not measured. visible: None: not said.
+    """An item and its measured sizes, mm; None: not measured. visible: None: not reported.
 
     planned: the width or diameter that the chart was laid out with.
     """
@@ -98,7 +98,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All items with what was measured. order: photons absorbed at once, of the resin."""
+    """All items with their measurements. order: photons that the resin absorbs at once."""
 
     rows: tuple[Measured, ...]
     order: int = 1

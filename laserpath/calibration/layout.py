@@ -1,4 +1,4 @@
-"""Where everything of a chart is: from the upper left corner of its lines, at last moved to the work zero."""
+"""The layout of a chart, from the upper left corner of its lines down; `build` moves it to the work zero."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.items import Item
-from laserpath.calibration.matrix import Matrix, run_in, shortest, shortest_time, slowest_told, speed_of
+from laserpath.calibration.matrix import Matrix, run_in, shortest, shortest_time, slowest_speed, speed_of
 from laserpath.calibration.model import line_profile, shape_of, stroke_profile
 from laserpath.calibration.program import Stroke
 from laserpath.calibration.stroke_font import LETTERS, WIDTH, strokes
 from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process
 
-_DOT = 0.25
-_SHORTER = 4.0
-"""Power of the second row of dots, against the first."""
+_DOT_FWHM = 0.25
+_POWER_RATIO = 4.0
+"""Dose rate of the first row of dots over that of the second."""
 _WEDGES = 6
-_LABELS = 0.67
-"""Where labels are in the range of line energies, by logarithm: well above the threshold, and no blots."""
+_LABEL_ENERGY = 0.67
+"""Line energy of labels as a share of the logarithmic range: 0 is the weakest, 1 the strongest line."""
 _TICK_FWHM = 10.0
 
 
@@ -44,15 +44,15 @@ class Dimensions:
 
     @classmethod
     def of(cls, fwhm: float, machine: Machine) -> Dimensions:
-        """For a spot and a machine, whose motor steps a dot must not be lost between."""
+        """The sizes for a spot and a machine; a dot is longer than the shortest move of the machine."""
         return cls(
             f=fwhm, pitch=16 * fwhm, length=25 * fwhm, space=12 * fwhm, letter=8 * fwhm, wedge=60 * fwhm,
-            gap=4 * fwhm, dot=max(_DOT * fwhm, 1.01 * shortest(machine)),
+            gap=4 * fwhm, dot=max(_DOT_FWHM * fwhm, 1.01 * shortest(machine)),
         )  # fmt: skip
 
 
 class ChartBuilder:
-    """What has been laid out so far. y: of the row to come, mm."""
+    """A chart under construction. y: mm, of the next row."""
 
     def __init__(self, process: Process, table: Matrix, layout: Dimensions) -> None:
         self.process, self.table, self.layout = process, table, layout
@@ -60,7 +60,7 @@ class ChartBuilder:
         self.marks: list[Stroke] = []
         self.step = layout.length + layout.space
         self.fastest = float(table.speed[0])
-        self.label_energy = float(table.energy[0] * (table.energy[-1] / table.energy[0]) ** _LABELS)
+        self.label_energy = float(table.energy[0] * (table.energy[-1] / table.energy[0]) ** _LABEL_ENERGY)
         self.letters = iter(LETTERS)
         self.y = 0.0
 
@@ -74,8 +74,8 @@ class ChartBuilder:
         machine = self.process.machine
         strokes = [*self.marks, *(s for _, lines in self.items for s in lines)]
         box = np.vstack([np.vstack([s.xy, s.ends(machine)]) for s in strokes])
-        late = max(run_in(s.speed, machine) for s in self.marks)
-        low, high = box.min(axis=0) - late, box.max(axis=0) + late
+        margin = max(run_in(s.speed, machine) for s in self.marks)
+        low, high = box.min(axis=0) - margin, box.max(axis=0) + margin
         size = (float(high[0] - low[0]), float(high[1] - low[1]))
         for axis, length, room in zip("xy", size, machine.size, strict=True):
             if length > room:
@@ -116,15 +116,15 @@ class ChartBuilder:
         self.y -= lay.length / 2 + lay.space
 
     def _dots(self) -> None:
-        """Two rows of the same energies, with a high power for a short time, and a low one for a long."""
+        """Two rows of the same energies: a high power for a short time, and a low power for a long time."""
         machine = self.process.machine
         step, fastest = machine.power_step, min(self.layout.dot / shortest_time(machine), self.fastest)
-        for slower in (1.0, _SHORTER ** (1 / self.process.spot.photons)):
+        for slower in (1.0, _POWER_RATIO ** (1 / self.process.spot.photons)):
             row = self._row()
             for k, energy in enumerate(self._dot_energies()):
                 power = max(round(self._power(energy, fastest) / slower / step), machine.level_min) * step
                 speed = float(line_energy(power, 1.0, self.process.spot) / energy)
-                if not slowest_told(machine) <= speed <= self.fastest:
+                if not slowest_speed(machine) <= speed <= self.fastest:
                     continue
                 middle = (self.layout.f / 2 + k * self.layout.space, self.y)
                 half = np.array([self.layout.dot / 2, 0.0])
@@ -134,7 +134,7 @@ class ChartBuilder:
             self.y -= self.layout.pitch
 
     def _dot_energies(self) -> Floats:
-        """Line energies of the strokes whose middles have the peak doses of the lines."""
+        """Line energies that give the middle of a dot the peak dose of each line."""
         spot, length = self.process.spot, self.layout.dot
         light = stroke_profile(shape_of(spot), spot.photons)
         share = min(length / spot.fwhm, 4.0)
@@ -176,7 +176,7 @@ class ChartBuilder:
             self._mark(np.array([top, top - (0.0, (3 if k % 2 else 5) * f)]))
 
     def _frame(self) -> None:
-        """A rectangle around all that is lit, with a mark every mm, or less on a small chart."""
+        """A rectangle around all strokes, with a mark every mm, or more closely on a small chart."""
         lay = self.layout
         lit = np.vstack([s.xy for s in (*self.marks, *(s for _, lines in self.items for s in lines))])
         (x0, y0), (x1, y1) = lit.min(axis=0) - lay.space, lit.max(axis=0) + lay.space
@@ -187,7 +187,7 @@ class ChartBuilder:
             self._mark(np.array([(x0 + k * step, y0), (x0 + k * step, y0 + high)]))
 
     def _row(self) -> str:
-        """The letter of the next row, which is written to its left."""
+        """The letter of the next row, after writing it to the left of the row."""
         letter = next(self.letters)
         lay = self.layout
         self._label(letter, -lay.space - lay.letter * WIDTH, self.y - lay.letter / 2)
@@ -198,7 +198,7 @@ class ChartBuilder:
             self._mark(stroke)
 
     def _mark(self, xy: Floats) -> None:
-        power, speed = label_light(self.label_energy, self.layout.letter / 3, self.process)
+        power, speed = label_power_and_speed(self.label_energy, self.layout.letter / 3, self.process)
         self.marks.append(Stroke(xy, power, speed))
 
     def _speed(self, power: float, energy: float) -> float:
@@ -209,12 +209,12 @@ class ChartBuilder:
         self.items.append((item, [Stroke(xy, item.power, item.speed, item.id) for xy in lines]))
 
 
-def label_light(energy: float, shortest_stroke: float, process: Process) -> tuple[float, float]:
-    """Power, mW, and speed, mm/s, of labels: so slow that the corners of letters do not matter."""
+def label_power_and_speed(energy: float, shortest_stroke: float, process: Process) -> tuple[float, float]:
+    """Power, mW, and speed, mm/s, of labels, slow enough to keep the speed around the corners of letters."""
     machine = process.machine
     smooth = float(np.sqrt(min(machine.acceleration) * shortest_stroke / 2))
     slow = min(smooth, shortest_stroke / shortest_time(machine), *machine.speed_max)
-    wanted = float(power_for(energy, slow, process.spot))
-    level = np.clip(np.floor(wanted / machine.power_step), machine.level_min, machine.power_levels)
+    target = float(power_for(energy, slow, process.spot))
+    level = np.clip(np.floor(target / machine.power_step), machine.level_min, machine.power_levels)
     power = float(level) * machine.power_step
     return power, min(speed_of(power, energy, process), *machine.speed_max)

@@ -1,9 +1,8 @@
-"""Which powers and speeds a chart has.
+"""The powers and speeds of a chart.
 
 Powers rise and speeds fall by one ratio r, P_i ∝ r^(i/N) and v_j ∝ r^(−j), so that the line energies of the
 matrix, P_i^N/v_j ∝ r^(i+j), are the same along each diagonal: that tells reciprocity from energy. Powers are
-on the controller's levels; each speed takes up what that rounding leaves, and is one that the dialect can
-say.
+on the controller's levels; each speed makes up for their rounding, and is one that the dialect can write.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from laserpath.resin import line_energy, power_for
 from laserpath.types import Machine, Process, Spot
 
 RUN_SHARE = 0.1
-"""Of the shorter side of the machine, that the way to full speed may take at each end of a line."""
-_RUN = 1.25
-_MOVES = 2.0
-"""Times that the link needs for a move, which a short one should take."""
-_FEED_FREE = 1e-3
-"""Room in the speed for the rounding of feeds."""
-_LATE = 6.0
-"""Time constants; `gcode.motion.compensated` takes 5 and the way itself."""
-_FAR = 1.5
-_SWITCHED = 2e-3
-"""s"""
-_DIGITS = 5
-"""Steps of the feed in the slowest speed. What is written is what is said, but the diagonals drift apart."""
+"""Share of the machine's shorter side for the run-up at each end of a line; more allows faster lines."""
+_RUN_UP_MARGIN = 1.25
+_TRANSMISSION_TIMES = 2.0
+"""Least duration of a short move, in times that the link takes to transmit a move."""
+_FEED_MARGIN = 1e-3
+"""Relative margin of the highest speed for the rounding of feeds."""
+_TIME_CONSTANTS = 6.0
+"""Length of the lead, in time constants; `gcode.motion.compensated` takes 5 and the shift itself."""
+_NOTED_RATIO = 1.5
+_SWITCHING_TIME = 2e-3
+"""s, the shortest lit stroke."""
+_FEED_STEPS = 5
+"""Least speed in steps of the feed. With fewer, rounded speeds leave the diagonals of equal line energy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +57,7 @@ def threshold_energy(dose: float, spot: Spot) -> float:
 def matrix(
     process: Process, low: float, high: float, powers: int, speeds: int
 ) -> tuple[Matrix, tuple[str, ...]]:
-    """From line energy `low` to `high`, or as near as the machine comes; sentences where that is far off."""
+    """The matrix from line energy `low` to `high`, as near as the machine comes; notes on what differs."""
     machine, spot = process.machine, process.spot
     if not 0 < low < high:
         raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are no range")
@@ -70,20 +69,20 @@ def matrix(
             f"even the weakest line, {machine.power_min:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
             "times the highest line energy asked for; put a filter into the beam, or ask for more"
         )
-    # As many powers as there is room for between the weakest and the strongest.
+    # As many powers as fit between the weakest and the strongest.
     rows = powers
     while rows > 2 and (high / least) ** ((rows - 1) / (rows + speeds - 2)) > strongest / weakest:
         rows -= 1
     steps = np.arange(rows + speeds - 1)
     energy = least * (high / least) ** (steps / steps[-1])
-    # The highest power must not be above the machine's: then all is slower.
+    # If the machine lacks the power for the strongest line at this speed, all lines are slower.
     fastest = min(limit, strongest / float(energy[rows - 1]))
-    wanted = power_for(energy[:rows], np.full(rows, fastest), spot) / machine.power_step
-    level = np.unique(np.clip(np.rint(wanted), machine.level_min, machine.power_levels))
+    target = power_for(energy[:rows], np.full(rows, fastest), spot) / machine.power_step
+    level = np.unique(np.clip(np.rint(target), machine.level_min, machine.power_levels))
     power = level * machine.power_step
     own = energy[: len(power)]
-    # What rounding has added to a power must not be added to the speed.
-    energy = energy * max(1.0, float((line_energy(power, limit, spot) / own).max()) * (1 + _FEED_FREE))
+    # A power that was rounded up must not push the speed above the limit.
+    energy = energy * max(1.0, float((line_energy(power, limit, spot) / own).max()) * (1 + _FEED_MARGIN))
     matrix = Matrix(
         power, line_energy(power[0], 1.0, spot) / energy[:speeds], energy[: len(power) + speeds - 1]
     )
@@ -92,7 +91,7 @@ def matrix(
 
 
 def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterator[str]:
-    if matrix.energy[0] > _FAR * low:
+    if matrix.energy[0] > _NOTED_RATIO * low:
         yield (
             f"the weakest line has {matrix.energy[0] / low:.3g} times the line energy asked for: the lowest "
             f"power, {matrix.power[0]:.3g} mW, at the highest speed, {matrix.speed[0]:.3g} mm/s"
@@ -105,7 +104,7 @@ def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterato
 
 
 def _check_slowest(matrix: Matrix, process: Process) -> None:
-    least = slowest_told(process.machine)
+    least = slowest_speed(process.machine)
     slowest = float(line_energy(matrix.power[0], 1.0, process.spot) / matrix.energy[len(matrix.speed) - 1])
     if slowest < least:
         raise InputError(
@@ -114,14 +113,14 @@ def _check_slowest(matrix: Matrix, process: Process) -> None:
         )
 
 
-def slowest_told(machine: Machine) -> float:
-    """The speed in mm/s, below which the rounding of feeds is coarse."""
+def slowest_speed(machine: Machine) -> float:
+    """The speed in mm/s below which the rounding of feeds is coarse."""
     dialect = gcode.dialect(machine.dialect)
-    return _DIGITS * 0.1**dialect.feed_decimals * dialect.unit / 60
+    return _FEED_STEPS * 0.1**dialect.feed_decimals * dialect.unit / 60
 
 
 def speed_of(power: float, energy: float, process: Process) -> float:
-    """mm/s at which a power has a line energy, rounded to what the dialect says."""
+    """mm/s at which a power has a line energy, rounded to what the dialect can write."""
     exact = float(line_energy(power, 1.0, process.spot)) / energy
     machine, dialect = process.machine, gcode.dialect(process.machine.dialect)
     unit = dialect.unit / 60 * 0.1**dialect.feed_decimals
@@ -133,18 +132,23 @@ def speed_of(power: float, energy: float, process: Process) -> float:
 
 
 def run_up(speed: float, machine: Machine) -> float:
-    """Dark way in mm in which the head comes to a speed, and which the link has the time to send."""
-    way = _RUN * speed**2 / (2 * _ramp(machine))
-    return max(way, _MOVES * speed / machine.segment_rate, 2 * shortest(machine), run_in(speed, machine))
+    """Length in mm of the dark run-up: enough to reach the speed, and to transmit the move."""
+    distance = _RUN_UP_MARGIN * speed**2 / (2 * _ramp(machine))
+    return max(
+        distance,
+        _TRANSMISSION_TIMES * speed / machine.segment_rate,
+        2 * shortest(machine),
+        run_in(speed, machine),
+    )
 
 
 def run_in(speed: float, machine: Machine) -> float:
-    """Way in mm that mirrors and lasers which come late are sent ahead."""
-    return _LATE * max(machine.lag, machine.laser_on_delay, machine.laser_off_delay) * speed
+    """Lead in mm that makes up for lagging mirrors and laser delays."""
+    return _TIME_CONSTANTS * max(machine.lag, machine.laser_on_delay, machine.laser_off_delay) * speed
 
 
 def shortest(machine: Machine) -> float:
-    """The shortest move in mm that the controller does not leave out: a few motor steps."""
+    """The shortest move in mm that the controller does not drop: a few motor steps."""
     controller = convert.controller(machine)
     if isinstance(controller, gcode.motion.Marlin):
         return float(controller.shortest_move)
@@ -152,17 +156,17 @@ def shortest(machine: Machine) -> float:
 
 
 def shortest_time(machine: Machine) -> float:
-    """Seconds that a lit stroke should take; what is shorter comes late, and the laser switches badly."""
-    return max(_SWITCHED, _MOVES / machine.segment_rate)
+    """Seconds that a lit stroke takes at least: a shorter one is late on the link, and badly switched."""
+    return max(_SWITCHING_TIME, _TRANSMISSION_TIMES / machine.segment_rate)
 
 
 def speed_limit(machine: Machine) -> float:
     """mm/s that the machine reaches within its share of the work area."""
     room = RUN_SHARE * min(machine.size)
-    return min(*machine.speed_max, float(np.sqrt(2 * _ramp(machine) * room / _RUN)))
+    return min(*machine.speed_max, float(np.sqrt(2 * _ramp(machine) * room / _RUN_UP_MARGIN)))
 
 
 def _ramp(machine: Machine) -> float:
-    """The acceleration to reckon with, mm/s². Klipper keeps a part of each way for cruising."""
+    """The effective acceleration, mm/s². Klipper keeps a part of each move for cruising."""
     klipper = gcode.dialect(machine.dialect).controller == "klipper"
     return min(machine.acceleration) * (1 - machine.minimum_cruise_ratio if klipper else 1)

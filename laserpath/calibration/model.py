@@ -1,4 +1,4 @@
-"""How wide and how deep a stroke becomes, as a function of what is to be found.
+"""Width and depth of a stroke, as functions of the parameters of a fit.
 
 A stroke of power P and speed v has the line energy q = E_N P^N/v (`resin`), in mJ/mm. Across it, at the
 distance y from its middle, it leaves the dose
@@ -38,8 +38,8 @@ from laserpath.resin import line_energy
 from laserpath.types import Spot
 
 TRUSTED = 20.0
-"""Peak dose, in critical doses, up to which a width tells of the spot and not of its rings, of scattered
-light or of diffusion."""
+"""Largest peak dose, in critical doses, at which a width is used in a fit. Wider lines depend on rings,
+scattered light and diffusion."""
 
 _TANGENT = 0.01
 _REACH = 3.0
@@ -66,20 +66,20 @@ class LineProfile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrokeProfile:
-    """Across the middle of strokes of up to 4 FWHM: the same over their length, too."""
+    """Across the middle of strokes of up to 4 FWHM: peak and u², also as functions of the length."""
 
     peaks: Callable[[Floats], Floats]
     squares: RectBivariateSpline
 
     def squared(self, drop: Floats, length: Floats) -> Floats:
-        """u² where the dose of strokes of some lengths, in FWHM, has fallen by exp(drop)."""
+        """u² where the dose has fallen by exp(drop), for strokes of the given lengths in FWHM."""
         beyond = np.maximum(drop - _DROPS[-1], 0)
         return self.squares.ev(length, np.minimum(drop, _DROPS[-1])) * np.exp(np.minimum(beyond, 50))
 
 
 @lru_cache(maxsize=8)
 def line_profile(profile: str, photons: int) -> LineProfile:
-    """The table of a profile."""
+    """The table for a line of a spot profile."""
     spot = Spot(1.0, profile, photons=photons)
     end = optics.cutoff(spot, _FAINT)
     node, weight = np.polynomial.legendre.leggauss(64 + int(4 * np.pi * end * _REACH))
@@ -91,7 +91,7 @@ def line_profile(profile: str, photons: int) -> LineProfile:
 
 @lru_cache(maxsize=8)
 def stroke_profile(profile: str, photons: int) -> StrokeProfile:
-    """The table of a profile."""
+    """The tables for short strokes of a spot profile."""
     spot = Spot(1.0, profile, photons=photons)
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     u = np.linspace(0.0, _REACH, _POINTS)
@@ -108,12 +108,12 @@ def stroke_profile(profile: str, photons: int) -> StrokeProfile:
 
 
 def shape_of(spot: Spot) -> str:
-    """The profile that the sizes of a spot are those of; a measured one is taken for Gaussian."""
+    """The profile by which sizes are computed; a measured one is taken as Gaussian."""
     return "airy" if spot.profile == "airy" else "gaussian"
 
 
 def _inverted(u: Floats, dose: Floats) -> tuple[float, Floats, Floats]:
-    """Down to where the dose rises again, or is nearly nothing."""
+    """L(0), and ln(L(0)/L) with u², until the dose rises again or nearly vanishes."""
     ends = np.flatnonzero((np.diff(dose) >= 0) | (dose[1:] < _FAINT * 10 * dose[0]))
     last = int(ends[0]) if ends.size else len(u) - 1
     return float(dose[0]), np.log(dose[0] / dose[: last + 1]), u[: last + 1] ** 2
@@ -128,7 +128,7 @@ def width(squared: Callable[[Floats], Floats], excess: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Physics:
-    """What is to be found. fwhm: of the light along x and along y, mm.
+    """The parameters of a fit. fwhm: of the light along x and along y, mm.
 
     critical_dose, e_c: mJ/mm², at `speed`, v₀ in mm/s, of a line along x.  penetration_depth: mm.
     reciprocity: m.
@@ -144,7 +144,7 @@ class Physics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """(N,) of each item. excess: ln ρ, of a wedge for both lines.  depth: mm, negative below E_c.
+    """(N,) for each item. excess: ln ρ, of a wedge for both lines.  depth: mm, negative below E_c.
 
     size: mm, the width, the diameter, or how far apart the lines of a wedge become one.
     """
@@ -171,7 +171,7 @@ class SizeModel:
         self.wedge = np.array([item.kind == "wedge" for item in items], dtype=bool)
 
     def sizes(self, physics: Physics) -> Sizes:
-        """Of all items."""
+        """Sizes of all items."""
         fx, fy = physics.fwhm
         along, across = np.where(self.upright, fy, fx), np.where(self.upright, fx, fy)
         short = self.dot & (self.length <= _LENGTHS[-1] * along)

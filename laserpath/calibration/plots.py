@@ -1,4 +1,4 @@
-"""A fit against what was measured: sizes and depths over the peak dose, and what is left, as one SVG."""
+"""A fit and its measurements: sizes and depths over the peak dose, and their residuals, as one SVG."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _PLANE = ("width", "diameter", "merged")
 
 
 def fit_svg(fit: Fit, items: Sequence[Item]) -> str:
-    """The text of an SVG file; items: that were measured, for the dots' lengths."""
-    # The same figure is the same file; words stay words.
+    """The text of an SVG file. items: those measured, for the lengths of dots."""
+    # The same figure gives the same bytes; text stays text.
     with rc_context({"svg.hashsalt": "laserpath", "svg.fonttype": "none", "font.family": "sans-serif"}):
         figure = _figure(fit, items)
         text = StringIO()
@@ -111,15 +111,15 @@ def _add_outliers(ax: Axes, rows: Sequence[SizeResidual], height: Any) -> None:
 
 
 def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[SizeResidual]) -> tuple[Floats, Floats]:
-    """Peak dose, in critical doses, and µm, of strokes of the dots' length or of lines."""
+    """Peak dose, in critical doses, and size or depth, µm: of dots like the first one, or of lines."""
     doses = [r.excess for r in rows]
-    # Beyond `TRUSTED` the model is not meant for widths.
+    # The model does not hold for widths beyond `TRUSTED`.
     last = max(doses) if name == "depth" else min(max(doses), TRUSTED)
-    wanted = np.geomspace(min(*doses, 1.0) if name == "depth" else 1.0, 1.1 * last, 200)
+    doses_drawn = np.geomspace(min(*doses, 1.0) if name == "depth" else 1.0, 1.1 * last, 200)
     like = next((i for i in items if (i.kind == "dot") == (name == "diameter")), items[0])
     like = replace(like, kind="dot" if name == "diameter" else "line", power=1.0, speed=fit.physics.speed)
     unit = np.exp(SizeModel([like], fit.profile, fit.order).sizes(fit.physics).excess[0])
-    powers = (wanted / unit) ** (1 / fit.order)
+    powers = (doses_drawn / unit) ** (1 / fit.order)
     sizes = SizeModel([replace(like, power=float(p)) for p in powers], fit.profile, fit.order).sizes(
         fit.physics
     )

@@ -6,18 +6,17 @@ I: the image, in any unit.  m: commanded dose, 1 where fully exposed.  G(s): Gau
 FWHM = 2 √(2 ln 2) s.  σ: development, with the contrast β and the critical dose D_c (on m's scale) of
 `resin`.  T: the pose, `registration`.  b < 0 where what was exposed is darker.
 
-Fit. Phase correlation says where the print lies to a pixel. Least squares over the pixels then find ln s,
+Fit. Phase correlation gives the pose to a pixel. Least squares over the pixels then find ln s,
 ln β, ln D_c, shift, turn and ln scale together, by scipy's trust-region method; a and b in closed form each
-time. m is read between its pixels as a cubic spline, which is blurred as a whole; beyond its border is its
-mirror image, and what lies there is not counted.
+time. m is read between its pixels as a cubic spline, which is blurred as a whole; beyond its border it is
+mirrored, and pixels there do not count.
 
 Intervals. Neighbouring pixels err together, so the image is cut into 8 × 8 tiles, and those count as
 independent: covariance (JᵀJ)⁻¹ (Σ_k J_kᵀ r_k r_kᵀ J_k) (JᵀJ)⁻¹ (Liang & Zeger 1986), Student's t with 63
 degrees of freedom, 95 %.
 
-What it cannot tell apart: the blur of a microscope widens the edges as a low contrast does; and without
-features near the spot's size (gaps, tips, corners) blur and contrast make the same edges. The intervals grow
-then.
+Limits: the blur of a microscope widens edges as a low contrast does; and without features near the spot's
+size (gaps, tips, corners) blur and contrast make the same edges. The intervals grow then.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ from laserpath.resin import gamma_of
 FWHM = 2 * np.sqrt(2 * np.log(2))
 SMALLEST = 16
 MOST_PIXELS = 120_000
-"""Counted; of a larger image, every k-th row and column."""
-MOST_APART = 20.0
-"""A printed pixel is not larger than so many commanded ones."""
+"""Pixels that count; of a larger image every k-th row and column. More take longer for little gain."""
+LARGEST_PIXEL = 20.0
+"""Largest size of a printed pixel, in commanded ones."""
 TILES = 8
 STEP = 1e-3
 CONFIDENCE = 0.95
-UNLIKE = 0.3
-"""Share of the image's variance below which the images are said not to belong together."""
+LEAST_EXPLAINED = 0.3
+"""Explained share of the variance below which a warning says that the images may not belong together."""
 
 _WIDTHS = (0.6, 1.2, 2.5, 5.0, 10.0)
-"""s to start from, pixels."""
+"""Initial values of s, pixels; more find the minimum more reliably and cost time."""
 _LOW = np.log([0.2, 0.5, 0.02])
 _HIGH = np.log([60.0, 300.0, 5.0])
 """Bounds of s in pixels, β, D_c."""
@@ -60,14 +59,14 @@ _HIGH = np.log([60.0, 300.0, 5.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrintFit:
-    """What the image tells.
+    """The fitted parameters of a print.
 
     fwhm: of the spot's blur, mm.  contrast: β of `resin`.  critical_dose: D_c, 1 = the dose of a wide area
     that is fully exposed.  shift: of the print against the image's middle, (x, y) mm, y up.  turn: degrees,
-    counterclockwise.  scale: of the print, relative to what was commanded.  darker: what was exposed is.
+    counterclockwise.  scale: of the print, relative to the commanded image.  darker: exposed places are.
     explained: share of the image's variance, 0 … 1.  registered, predicted: (H, W) the print on the commanded
-    image's pixels, and what the fit says; in the image's unit, nan where the image does not reach.
-    warnings: sentences on what the image cannot tell.
+    image's pixels, and the fit's image; in the image's unit, nan outside the image.
+    warnings: sentences on what the image does not determine.
     """
 
     fwhm: Estimate
@@ -84,12 +83,12 @@ class PrintFit:
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """All with an interval."""
+        """All parameters with an interval."""
         return self.fwhm, self.contrast, self.gamma, self.critical_dose
 
     @property
     def gamma(self) -> Estimate:
-        """The contrast as resists are told by: the slope over log₁₀ of the dose."""
+        """The contrast as resists are specified: the slope over log₁₀ of the dose."""
         value, low, high = (gamma_of(b) for b in (self.contrast.value, self.contrast.low, self.contrast.high))
         return Estimate("gamma", value, low, high)
 
@@ -119,11 +118,11 @@ def fit_print(
             f"the commanded image is {commanded.min():g} to {commanded.max():g}, but must be within 0 and 1"
         )
     ratio = 1.0 if printed_pixel is None else pixel / printed_pixel
-    if not min(printed.shape) / SMALLEST >= ratio >= 1 / MOST_APART:
+    if not min(printed.shape) / SMALLEST >= ratio >= 1 / LARGEST_PIXEL:
         raise InputError(f"a printed pixel of {printed_pixel} mm does not fit a commanded one of {pixel} mm")
     model = _ImageModel.of(printed, commanded, pose_of(printed, commanded, ratio, turned=turned), turned)
     start = min(map(model.start, _WIDTHS), key=lambda theta: float(np.sum(model.residual(theta) ** 2)))
-    found = least_squares(
+    solution = least_squares(
         model.residual,
         start,
         model.slopes,
@@ -133,7 +132,7 @@ def fit_print(
         ftol=1e-6,
         max_nfev=60,
     )
-    return _result(model, found, pixel, ratio)
+    return _result(model, solution, pixel, ratio)
 
 
 def _checked(image: Floats, name: str) -> Floats:
@@ -147,7 +146,7 @@ def _checked(image: Floats, name: str) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ImageModel:
-    """The image as a function of θ = (ln s, ln β, ln D_c, row, column, turn, ln scale), lengths in pixels.
+    """The image as a function of θ = (ln s, ln β, ln D_c, row, column, turn, ln scale); lengths in pixels.
 
     spectrum: of the spline's coefficients of m.  points: (2, N) counted pixels.  values: (N,) there.
     """
@@ -181,18 +180,18 @@ class _ImageModel:
         )
 
     def start(self, s: float) -> Floats:
-        """s: pixels."""
+        """Initial θ for an s in pixels."""
         place = [*self.pose.shift, self.pose.turn, np.log(self.pose.scale)]
         return np.array([np.log(s), np.log(6.0), np.log(0.5), *place[: 4 if self.turned else 2]])
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
-        """Of θ: the pose stays within 5 of the larger pixels, 3°, 5 % of where it was found."""
+        """Bounds of θ: the pose stays within 5 of the larger pixels, 3° and 5 % of the initial one."""
         pixels = 5 * max(1.0, self.pose.scale)
         room = np.array([pixels, pixels, 0.05, 0.05])[: len(start) - 3]
         return np.r_[_LOW, start[3:] - room], np.r_[_HIGH, start[3:] + room]
 
     def sizes(self) -> Floats:
-        """What is a small step, by parameter."""
+        """(P,) typical change of each parameter, for the scaling of steps."""
         across = 1 / max(self.printed.shape)
         return np.array([0.3, 0.5, 0.2, 0.5, 0.5, across, across])[: len(self.start(1.0))]
 
@@ -228,22 +227,22 @@ class _ImageModel:
         )
 
 
-def _covariance(model: _ImageModel, found: OptimizeResult) -> Floats:
-    """Of θ, tiles of the image independent."""
+def _covariance(model: _ImageModel, solution: OptimizeResult) -> Floats:
+    """Covariance of θ, tiles of the image independent."""
     rows, columns = model.points
     edges = [np.linspace(x.min(), x.max() + 1, TILES + 1) for x in (rows, columns)]
     tile = (np.digitize(rows, edges[0]) - 1) * TILES + np.digitize(columns, edges[1]) - 1
-    slopes = found.jac
+    slopes = solution.jac
     bread = np.linalg.pinv(slopes.T @ slopes)
     scores = np.zeros((TILES**2, slopes.shape[1]))
-    np.add.at(scores, tile, slopes * found.fun[:, None])
+    np.add.at(scores, tile, slopes * solution.fun[:, None])
     filling = scores.T @ scores * TILES**2 / (TILES**2 - 1)
     return bread @ filling @ bread
 
 
-def _result(model: _ImageModel, found: OptimizeResult, pixel: float, ratio: float) -> PrintFit:
-    theta = found.x
-    error = np.sqrt(np.diag(_covariance(model, found))) * student.ppf((1 + CONFIDENCE) / 2, TILES**2 - 1)
+def _result(model: _ImageModel, solution: OptimizeResult, pixel: float, ratio: float) -> PrintFit:
+    theta = solution.x
+    error = np.sqrt(np.diag(_covariance(model, solution))) * student.ppf((1 + CONFIDENCE) / 2, TILES**2 - 1)
     a, b = model.levels(theta)
     pose = model.pose_at(theta)
     estimate = partial(_estimate, theta, error)
@@ -252,7 +251,7 @@ def _result(model: _ImageModel, found: OptimizeResult, pixel: float, ratio: floa
     seen = map_coordinates(model.printed, at, order=1, mode="constant", cval=np.nan)
     predicted = a + b * model.developed(theta, grid)
     predicted[np.isnan(seen)] = np.nan
-    explained = 1 - float(np.mean(found.fun**2))
+    explained = 1 - float(np.mean(solution.fun**2))
     return PrintFit(
         fwhm=estimate("fwhm", 0, FWHM * pixel),
         contrast=estimate("contrast", 1, 1.0),
@@ -276,16 +275,16 @@ def _estimate(theta: Floats, error: Floats, name: str, k: int, unit: float) -> E
 
 
 def _warnings(theta: Floats, error: Floats, explained: float) -> tuple[str, ...]:
-    said = []
-    if explained < UNLIKE:
-        said.append(
+    warnings = []
+    if explained < LEAST_EXPLAINED:
+        warnings.append(
             f"the fit explains {explained:.0%} of the printed image: it may not show what was commanded"
         )
     for k, name in enumerate(("blur", "contrast", "critical dose")):
         if min(theta[k] - _LOW[k], _HIGH[k] - theta[k]) < 0.01:
-            said.append(f"the {name} ran into the limit of what is tried: this image does not tell it")
+            warnings.append(f"the {name} ran into the limit of what is tried: this image does not tell it")
         elif error[k] > np.log(2):
-            said.append(
+            warnings.append(
                 f"the {name} is known to less than a factor of 2: print features near the spot's size"
             )
-    return tuple(said)
+    return tuple(warnings)

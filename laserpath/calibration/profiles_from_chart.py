@@ -1,4 +1,4 @@
-"""A fit as profiles: TOML files for people, that `plan --resin … --spot …` takes."""
+"""The profiles that a chart's fit gives: commented TOML files for `plan --resin … --spot …`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from laserpath.types import Resin
 
 
 def spot_profile(fit: Fit, source: str) -> str:
-    """The TOML text of the spot."""
+    """The TOML text of the spot. source: file name of the measurements."""
     fx, fy = fit.physics.fwhm
     known = [e for e in fit.estimates if e.name in ("fwhm", "aspect")]
     lines = [
@@ -33,7 +33,7 @@ def spot_profile(fit: Fit, source: str) -> str:
 def resin_profile(
     fit: Fit, source: str, name: str, base: Resin | None = None, layer: float | None = None
 ) -> str:
-    """The TOML text of the resin: `base` with the dose that was found; layer: mm to cure through."""
+    """The TOML text of the resin: `base` with the fitted dose. layer: mm to cure through."""
     resin = fit.resin(base, layer)
     doses = [e for e in fit.estimates if e.name not in ("fwhm", "aspect")]
     lines = [
@@ -64,7 +64,7 @@ def _head(what: str, source: str, fit: Fit) -> Iterator[str]:
 
 
 def _dose(fit: Fit, resin: Resin) -> Iterator[str]:
-    """The critical dose, by the working curve where there is one."""
+    """The lines of the critical dose, by the working curve if the resin has one."""
     if fit.order > 1:
         scale = 10.0 ** (6 * fit.order)
         yield f"critical_dose_mW{fit.order}_s_per_um{2 * fit.order} = {resin.critical_dose / scale:.5g}"
@@ -87,9 +87,9 @@ def files_of(
     base: Resin | None = None,
     layer: float | None = None,
 ) -> dict[str, str]:
-    """NAME.spot.toml, NAME.resin.toml and NAME.fit.svg → text, as far as there is something to say of each.
+    """NAME.spot.toml, NAME.resin.toml and NAME.fit.svg → text; without a fitted dose or sizes, fewer files.
 
-    source: what was measured, for the comments.  base, layer: see `Fit.resin`.
+    source: file name of the measurements, for the comments.  base, layer: see `Fit.resin`.
     """
     if layer is not None and not (np.isfinite(layer) and layer > 0):
         raise InputError(f"layer is {layer * 1000:g} µm, but must be above 0")

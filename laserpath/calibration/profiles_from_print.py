@@ -1,4 +1,4 @@
-"""What a photograph of a print tells, as profiles: a Gaussian spot of its blur, a resin of its contrast."""
+"""The profiles that a photograph of a print gives: a Gaussian spot of its blur, a resin of its contrast."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LEAST_CONTRAST = 0.1
 
 
 def print_profiles(fit: PrintFit, source: str, base: Resin, name: str) -> dict[str, str]:
-    """File name → TOML text. base: what the resin's other values are taken from.
+    """File name → TOML text. base: the resin that provides all other values.
 
-    The blur of the photograph is in the spot's; the dose has no unit in a photograph, so the resin's stays.
+    The spot includes the camera's blur. A photograph has no unit of dose, so the resin keeps its own.
     """
     fwhm, contrast = fit.fwhm, fit.contrast
     spot = [

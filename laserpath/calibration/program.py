@@ -1,4 +1,4 @@
-"""The strokes of a chart as G-code that a machine executes as told."""
+"""The strokes of a chart as G-code that a machine executes as commanded."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class Stroke:
     of: str = ""
 
     def moved(self, dx: float, dy: float) -> Stroke:
-        """The same elsewhere."""
+        """The stroke, shifted by (dx, dy) mm."""
         return Stroke(self.xy + (dx, dy), self.power, self.speed, self.of)
 
     def ends(self, machine: Machine) -> Floats:
-        """(2, 2) where the head begins and ends: of an item, a dark head start before and behind."""
+        """(2, 2) mm, where the head begins and ends: for an item, with a dark run-up before and after."""
         if not self.of:
             return self.xy[[0, -1]]
-        way = self.xy[-1] - self.xy[0]
-        room = way / np.hypot(*way) * run_up(self.speed, machine)
-        return np.array([self.xy[0] - room, self.xy[-1] + room])
+        along = self.xy[-1] - self.xy[0]
+        run = along / np.hypot(*along) * run_up(self.speed, machine)
+        return np.array([self.xy[0] - run, self.xy[-1] + run])
 
 
 def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
-    """Rapids between strokes, dark lines before and behind those of items, whose ids are comments."""
+    """Rapids between strokes, dark lines before and after those of items, whose ids are comments."""
     xy: list[Floats] = [np.zeros(2)]
     power: list[float] = []
     speed: list[float] = []
@@ -52,13 +52,13 @@ def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
             speed.append(fast)
             kind.append(how)
 
-    told = ""
+    item = ""
     for stroke in strokes:
         before, behind = stroke.ends(machine)
         go(before, 0.0, min(machine.rapid_speed), gcode.Kind.RAPID)
-        if stroke.of != told:
-            told = stroke.of
-            comments.append((len(power), told or "labels"))
+        if stroke.of != item:
+            item = stroke.of
+            comments.append((len(power), item or "labels"))
         go(stroke.xy[0], 0.0, stroke.speed, gcode.Kind.LINE)
         for point in stroke.xy[1:]:
             go(point, stroke.power, stroke.speed, gcode.Kind.LINE)
@@ -72,7 +72,7 @@ def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
 
 
 def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> tuple[str, float]:
-    """The program, and the seconds that it takes."""
+    """The program and its write time in s. head: lines of its header."""
     machine = process.machine
     moves = moves_of(strokes, machine)
     seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time

@@ -1,15 +1,15 @@
-"""How one image lies on another: shift, turn and scale, from their spectra.
+"""The pose of one image on another: shift, rotation and scale, from their spectra.
 
 Phase correlation (Kuglin, Hines 1975): with A, B the transforms of two images, the inverse transform of
-A B*/(|A B*| + ε) has its peak at the shift of A against B; a negative one where A is B's negative. A parabola
-through the peak and its neighbours gives it to a fraction of a pixel. Turn and scale (Reddy, Chatterji, IEEE
-Trans. Image Process. 5 (1996) 1266): the spectrum's magnitude does not know the shift; on the axes (angle,
-log radius) a turn and a scale are shifts. These are starting values; `prints` refines them with the blur.
+A B*/(|A B*| + ε) has its peak at the shift of A against B; a negative peak if A is B's negative. A parabola
+through the peak and its neighbours gives it to a fraction of a pixel. Rotation and scale (Reddy, Chatterji,
+IEEE Trans. Image Process. 5 (1996) 1266): the spectrum's magnitude does not change with the shift; on the
+axes (angle, log radius) rotation and scale are shifts. These are starting values; `prints` refines them.
 
     x_commanded = c_commanded + R(−φ) (x_printed − c_printed − shift)/scale
 
 x = (row, column) in each image's pixels, c the images' centres; φ > 0 turns from +row to +column,
-counterclockwise to the eye, since rows point down.
+counterclockwise in the image, since rows point down.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ ANGLES = 360
 RADII = 180
 LARGEST_TURN = np.radians(20.0)
 LARGEST_SCALE = 1.25
-"""A print is put under the microscope by hand, not thrown; and a spectrum knows no difference of 180°."""
+"""Limits of rotation and scale, as prints are placed by hand. Larger ones admit false matches: the spectrum
+is the same after 180°."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
     """The module's equation. shift: (row, column) pixels of the printed image.  turn: φ, rad.
 
-    scale: pixels of the printed image in one of the commanded, so also that of their sizes.
+    scale: pixels of the printed image per pixel of the commanded one.
     """
 
     shift: tuple[float, float] = (0.0, 0.0)
@@ -47,7 +48,7 @@ class Pose:
         return _centre(onto) + np.array([[cos, sin], [-sin, cos]]) @ about / self.scale
 
     def printed(self, commanded: Floats, of: tuple[int, int], onto: tuple[int, int]) -> Floats:
-        """x_printed (2, N) of x_commanded (2, N): the other way."""
+        """x_printed (2, N) of x_commanded (2, N): the inverse of `commanded`."""
         about = (commanded - _centre(onto)) * self.scale
         cos, sin = np.cos(self.turn), np.sin(self.turn)
         return _centre(of) + np.array([[cos, -sin], [sin, cos]]) @ about + np.array(self.shift)[:, None]
@@ -58,17 +59,17 @@ def _centre(shape: tuple[int, int]) -> Floats:
 
 
 def pose_of(printed: Floats, commanded: Floats, ratio: float = 1.0, *, turned: bool) -> Pose:
-    """Where the printed image (H, W) lies on the commanded one (h, w), to about a pixel.
+    """The pose of the printed image (H, W) on the commanded one (h, w), to about a pixel.
 
-    ratio: size of the commanded image's pixels in those of the printed one.  turned: it may also be turned
-    and scaled otherwise; taken where that makes the images more alike.
+    ratio: size of the commanded image's pixels in those of the printed one.  turned: also try a rotation and
+    a scale, and take them if they correlate better.
     """
     if ratio != 1:
         small = gaussian_filter(printed, 0.4 * max(ratio - 1, 0))
-        found = pose_of(
+        pose = pose_of(
             zoom(small, 1 / ratio, order=1, mode="nearest", grid_mode=True), commanded, turned=turned
         )
-        return Pose((ratio * found.shift[0], ratio * found.shift[1]), found.turn, ratio * found.scale)
+        return Pose((ratio * pose.shift[0], ratio * pose.shift[1]), pose.turn, ratio * pose.scale)
     guesses = [Pose()]
     if turned:
         turn, scale = _turn_and_scale(*_alike(printed, commanded))
@@ -79,12 +80,12 @@ def pose_of(printed: Floats, commanded: Floats, ratio: float = 1.0, *, turned: b
 
 
 def likeness(printed: Floats, commanded: Floats, pose: Pose) -> float:
-    """|correlation| of the slightly blurred images where both are, 0 … 1."""
-    where, seen = _resampled(gaussian_filter(commanded, 1.0), printed.shape, pose)
-    here = gaussian_filter(printed, 1.0)[seen]
-    if seen.sum() < 16 or np.ptp(here) == 0 or np.ptp(where[seen]) == 0:
+    """|correlation| of the slightly blurred images where they overlap, 0 … 1."""
+    laid, seen = _resampled(gaussian_filter(commanded, 1.0), printed.shape, pose)
+    print_seen = gaussian_filter(printed, 1.0)[seen]
+    if seen.sum() < 16 or np.ptp(print_seen) == 0 or np.ptp(laid[seen]) == 0:
         return 0.0
-    return abs(float(np.corrcoef(where[seen], here)[0, 1]))
+    return abs(float(np.corrcoef(laid[seen], print_seen)[0, 1]))
 
 
 def phase_correlation(one: Floats, other: Floats) -> tuple[float, float]:
@@ -94,12 +95,12 @@ def phase_correlation(one: Floats, other: Floats) -> tuple[float, float]:
     peak = np.abs(gaussian_filter(ifft2(cross / (size + 1e-2 * size.mean() + 1e-30)).real, 0.7, mode="wrap"))
     row, column = (int(i) for i in np.unravel_index(np.argmax(peak), peak.shape))
     shift = []
-    for axis, at in ((0, row), (1, column)):
+    for axis, place in ((0, row), (1, column)):
         line = peak[:, column] if axis == 0 else peak[row]
         n = len(line)
-        left, middle, right = line[at - 1], line[at], line[(at + 1) % n]
+        left, middle, right = line[place - 1], line[place], line[(place + 1) % n]
         bend = left - 2 * middle + right
-        exact = at + (0.5 * (left - right) / bend if bend < 0 else 0.0)
+        exact = place + (0.5 * (left - right) / bend if bend < 0 else 0.0)
         shift.append(float(exact - n if exact > n / 2 else exact))
     return shift[0], shift[1]
 
@@ -112,7 +113,7 @@ def _shifted(printed: Floats, commanded: Floats, guess: Pose) -> Pose:
 
 
 def _resampled(commanded: Floats, shape: tuple[int, ...], pose: Pose) -> tuple[Floats, np.ndarray]:
-    """The commanded image as it lies on a printed one of that shape, and where it does."""
+    """The commanded image on the pixels of a printed one, and a mask of where it lies."""
     rows, columns = shape
     points = np.indices((rows, columns)).reshape(2, -1).astype(float)
     at = pose.commanded(points, (rows, columns), commanded.shape)

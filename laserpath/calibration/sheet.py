@@ -1,8 +1,8 @@
-"""The sheet of a chart: a CSV to fill in, and to read again however a spreadsheet has saved it.
+"""The sheet of a chart: a CSV to fill in, read back as any spreadsheet saves it.
 
 A column is named by what it holds and its unit, `width_um` or `width_mm`. Columns may be separated by commas,
-semicolons or tabs. Between semicolons or tabs a decimal comma is one; between commas only in quotes, and
-where it could part thousands (`"1,234"`) it is refused. Lines that begin with # are not data, but
+semicolons or tabs. Between semicolons or tabs a decimal comma may be used; between commas it needs quotes,
+and is refused where it might separate thousands (`"1,234"`). Lines that begin with # are not data, but
 `# absorption_order = 2` is read.
 """
 
@@ -27,18 +27,18 @@ _QUANTITIES: Mapping[str, Units] = {
     **dict.fromkeys((*SIZES, "height"), _LENGTHS),
 }  # fmt: skip
 _WORDS = ("id", "kind", "along", "visible", "note")
-_TOLD = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
-"""Columns that help to find one's way; the fit does not need them."""
+_DERIVED = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
+"""Columns for orientation, which the fit ignores, except for the planned size."""
 _PLANNED = "planned_um"
-_FAR = 50.0
-"""Times wider or narrower than planned: no dose does that, a wrong unit does."""
+_WRONG_UNIT = 50.0
+"""Ratio to the planned sizes from which the unit is taken to be wrong; no dose explains it."""
 _YES, _NO = ("yes", "y", "1", "true", "x", "ja", "oui", "si"), ("no", "n", "0", "false", "nein", "non")
 _BLANK = ("", "-", "–", "—", "n/a", "na")
 _ORDER = re.compile(r"#\s*absorption_order\s*[=:]\s*(\S+)")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}")
 
 COLUMNS = (
-    "id", "kind", "along", "x_mm", "y_mm", "power_mW", "speed_mm_per_s", "length_um", "gap_um", *_TOLD,
+    "id", "kind", "along", "x_mm", "y_mm", "power_mW", "speed_mm_per_s", "length_um", "gap_um", *_DERIVED,
     "visible", "width_um", "depth_um", "diameter_um", "merged_um", "note",
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ def write_sheet(
     order: int,
     decimal: str = "point",
 ) -> str:
-    """The CSV text. head: sentences before it.  planned: mm by id.  decimal: 'point' or 'comma'."""
+    """The CSV text. head: comment lines at its top.  planned: mm by id.  decimal: 'point' or 'comma'."""
     if decimal not in ("point", "comma"):
         raise InputError(f"decimal is {decimal!r}, but must be point or comma")
     text = io.StringIO()
@@ -68,7 +68,7 @@ def write_sheet(
 
 def _row(item: Item, planned: float | None) -> list[object]:
     dot, wedge = item.kind == "dot", item.kind == "wedge"
-    # What the machine is told, to more digits than it takes.
+    # The commanded values, with more digits than the machine takes.
     return [
         item.id, item.kind, item.along, _short(item.x), _short(item.y), f"{item.power:.8g}",
         f"{item.speed:.8g}", _short(item.length * 1000), _short(item.gap * 1000) if wedge else "",
@@ -87,14 +87,14 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """How the file has its numbers. decimal: whether any has a decimal comma."""
+    """The number format of a file. decimal: whether any number has a decimal comma."""
 
     delimiter: str
     decimal: bool
 
 
 def read_sheet(data: str | bytes, name: str = "measurements") -> Measurements:
-    """What was filled in. A bad cell is named by its row, counted as a spreadsheet does, and its column."""
+    """The measurements. An error names a cell by its column and its row, counted as a spreadsheet does."""
     try:
         return _read(_text(data))
     except InputError as error:
@@ -127,7 +127,7 @@ def _read(text: str) -> Measurements:
         rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise InputError(f"it is no CSV: {error}") from error
-    # csv.reader keeps blank lines as empty rows; a quoted cell may not go over several lines here.
+    # csv.reader keeps blank lines as empty rows, so that rows count as in a spreadsheet.
     table = [
         (n, row) for n, row in enumerate(rows, start=1) if any(map(str.strip, row)) and not _comment(row[0])
     ]
@@ -151,21 +151,21 @@ def _comment(text: str) -> bool:
     return text.lstrip(' "').startswith("#")
 
 
-def _order(said: str) -> int:
-    said = said.strip(' ",;')
-    if said not in [str(n) for n in range(1, 9)]:
-        raise InputError(f"absorption_order is {said!r}, but must be a whole number from 1 to 8")
-    return int(said)
+def _order(cell: str) -> int:
+    cell = cell.strip(' ",;')
+    if cell not in [str(n) for n in range(1, 9)]:
+        raise InputError(f"absorption_order is {cell!r}, but must be a whole number from 1 to 8")
+    return int(cell)
 
 
 def _known() -> dict[str, tuple[str, str]]:
-    """Column → what it holds, and its unit."""
+    """Column → quantity and unit."""
     quantities = {
         f"{name}_{unit.replace('/', '_per_')}": (name, unit)
         for name, units in _QUANTITIES.items()
         for unit in units
     }
-    words = {name: (name, "") for name in (*_WORDS, *_TOLD)}
+    words = {name: (name, "") for name in (*_WORDS, *_DERIVED)}
     return {**quantities, **words, _PLANNED: ("planned", "um")}
 
 
@@ -185,13 +185,13 @@ def _check_columns(columns: Sequence[str], known: Mapping[str, tuple[str, str]])
 
 
 def _check_unit(measured: Sequence[Measured]) -> None:
-    """Refuse widths in mm in a column of µm, which the chart's own widths give away."""
+    """Refuse widths in mm in a column of µm, by comparing them with the planned widths."""
     pairs = [(m.width or m.diameter, m.planned) for m in measured]
     ratios = sorted(size / planned for size, planned in pairs if size and planned)
     if len(ratios) < 3:
         return
     middle = ratios[len(ratios) // 2]
-    if not 1 / _FAR < middle < _FAR:
+    if not 1 / _WRONG_UNIT < middle < _WRONG_UNIT:
         raise InputError(
             f"its sizes are {middle:.2g} times those that the chart planned, and no dose does that; "
             "are they in the unit that their columns name?"
@@ -205,7 +205,7 @@ def _measured(
     known: Mapping[str, tuple[str, str]],
     style: _Style,
 ) -> Measured:
-    """One row."""
+    """The measurement in one row."""
     if len(row) > len(columns) and any(cell.strip() for cell in row[len(columns) :]):
         raise InputError(
             f"row {number} has {len(row)} cells, but there are {len(columns)} columns; a decimal comma must "
@@ -213,7 +213,7 @@ def _measured(
         )
     values: dict[str, Any] = {}
     for column, cell in zip(columns, row, strict=False):
-        if not column or (column in _TOLD and column != _PLANNED) or cell.strip().lower() in _BLANK:
+        if not column or (column in _DERIVED and column != _PLANNED) or cell.strip().lower() in _BLANK:
             continue
         what, unit = known[column]
         try:
@@ -243,7 +243,7 @@ def _row_of(number: int, values: dict[str, Any]) -> Measured:
 
 
 def _number(cell: str, unit: str, units: Units, style: _Style) -> float:
-    """A cell in our units; it may name a unit of its own."""
+    """The value of a cell in our units; it may name another unit than its column."""
     digits = cell.split()[0] if cell.split() else cell
     ambiguous = _THOUSANDS.fullmatch(digits)
     if ambiguous and (
@@ -254,12 +254,12 @@ def _number(cell: str, unit: str, units: Units, style: _Style) -> float:
         )
     if digits.count(",") > 1 or ("," in digits and "." in digits):
         raise InputError(f"{cell!r} has several points or commas, but may have one")
-    number, said = parse(cell.replace(",", ".", 1), units, unit)
-    return convert(number, said, units)
+    number, own_unit = parse(cell.replace(",", ".", 1), units, unit)
+    return convert(number, own_unit, units)
 
 
-def _visible(said: str) -> bool | None:
-    said = said.lower()
-    if said in (*_YES, *_NO, ""):
-        return None if not said else said in _YES
-    raise InputError(f"visible is {said!r}, but must be yes or no")
+def _visible(cell: str) -> bool | None:
+    cell = cell.lower()
+    if cell in (*_YES, *_NO, ""):
+        return None if not cell else cell in _YES
+    raise InputError(f"visible is {cell!r}, but must be yes or no")

@@ -1,7 +1,6 @@
-"""Digits and capitals as strokes that a laser can write: polylines on a box 2 wide and 3 high, scaled to
-size.
+"""A stroke font of digits and capitals: polylines on a grid 2 wide and 3 high, scaled to size.
 
-I, O, S and Z are left out, which read as 1, 0, 5 and 2.
+I, O, S and Z are left out, since they read as 1, 0, 5 and 2.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from laserpath.base.errors import InputError
 
 LETTERS = "ABCDEFGHJKLMNPQRTUVWXY"
 WIDTH = 2 / 3
-"""Of a character, in heights."""
+"""Width of a character over its height."""
 ADVANCE = 1.0
-"""From a character to the next, in heights."""
+"""Distance from one character to the next over the height; more spaces them wider."""
 
 _STROKES = {
     "0": "00 20 23 03 00", "1": "02 13 10", "2": "03 23 22 00 20", "3": "03 23 20 00|12 22", "4": "20 23 01 "
@@ -30,7 +29,7 @@ _STROKES = {
     "23",
     "W": "03 00 11 20 23", "X": "00 23|03 20", "Y": "03 11 23|11 10", ".": "00 10", "-": "02 22",
 }  # fmt: skip
-"""Points xy of each stroke, in thirds of the height."""
+"""Character → strokes, separated by |, as points xy in thirds of the height."""
 
 
 def strokes(text: str, x: float, y: float, height: float) -> list[Floats]:

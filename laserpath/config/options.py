@@ -21,8 +21,8 @@ from laserpath.config.values import OneOf, Quantity, Whole
 class Option:
     """One option. name: its key in a project file; as a flag, `--` and the name with dashes.
 
-    sets: `Record.field`, in `types` or `design`.  parse: from what is written to the value of that field; a
-    `Length` becomes multiples of the spot's FWHM.
+    sets: `Record.field`, in `types` or `design`.  parse: parser of its value (`values`); a `Length` is turned
+    into multiples of the spot's FWHM.
     metavar, help, default: as shown; a `OneOf` without a metavar lists its words.
     replaces: options that are left out of a project if this one is given: they set the same, or a part of it.
     drawings_only: grey images do not heed it.  flag: False if only a project file has it.

@@ -1,4 +1,4 @@
-"""The project file, `laserpath.toml` beside a design: what is asked of its plan, to ask it again.
+"""The project file, `laserpath.toml` beside a design: the options of its plan, to plan it again.
 
     design = "board.gbr"
     machine = "my-laser.toml"       # a name, a file beside this one, or a table with a profile's keys
@@ -41,13 +41,13 @@ class Project:
 
 
 def beside(design: str | Path | None) -> Project | None:
-    """The project of a design's folder (None: of the current one), if there is one."""
+    """The project beside a design (None: in the current folder), if there is one."""
     path = (Path() if design is None else Path(design).parent) / NAME
     return load(path) if path.is_file() else None
 
 
 def load(path: str | Path) -> Project:
-    """Read a project file; every wrong key or value is named."""
+    """Read a project file. Raises with the key and the value that is wrong."""
     path = Path(path)
     owner = f"project {str(path)!r}"
     table = _table(path, owner)
@@ -70,7 +70,7 @@ def load(path: str | Path) -> Project:
 
 
 def _table(path: Path, owner: str) -> dict[str, Any]:
-    """The keys and values of a TOML file, its numbers as they are written."""
+    """The keys and values of a TOML file; numbers are Decimal, exactly as written."""
     from decimal import Decimal
 
     try:
@@ -89,7 +89,7 @@ def _table(path: Path, owner: str) -> dict[str, Any]:
 
 
 def _beside(path: Path, profile: Any) -> Any:
-    """A profile's file, and what a table names, is looked for beside the project."""
+    """A profile with its file, or the files that its table names, in the folder of the project."""
     if isinstance(profile, Mapping):
         files = {key: profile[key] for key in ("measured", "dialect") if _is_file(profile.get(key))}
         return {**profile, **{key: str(path.parent / file) for key, file in files.items()}}
@@ -106,26 +106,26 @@ def _is_file(value: Any) -> bool:
 
 
 def text(design: Design, process: Process, settings: Settings, folder: str | Path | None = None) -> str:
-    """The project that plans the same again, with nothing left to a profile that may change.
+    """The project that plans the same again. It has all values, because profiles may change.
 
-    folder: that it is for, from where the design's file is named.
+    folder: of the project; the design's path is relative to it.
     """
     lines = list(_lines(design, process, settings))
     if folder is not None and design.file is not None:
-        place = Path(os.path.relpath(design.file, folder)).as_posix()
-        lines[0] = f"design = {quoted(place)}"
+        path = Path(os.path.relpath(design.file, folder)).as_posix()
+        lines[0] = f"design = {quoted(path)}"
     return "".join(f"{line}\n" for line in lines)
 
 
 def narrow(text: str, width: int = 60) -> Iterator[str]:
-    """The lines of a project in ASCII, none longer than that: a program's head would fold them."""
+    """The lines of a project in ASCII, at most `width` long, because a program's head folds longer ones."""
     for line in text.splitlines():
         plain = "".join(c if c.isascii() else _escaped(c) for c in line)
         key, _, value = plain.partition(" = ")
         if len(plain) <= width or not value.startswith('"'):
             yield plain
             continue
-        # A backslash at the end of a line takes the line break, and the blanks behind it, out of the text.
+        # In TOML a backslash at the end of a line removes the line break and the blanks after it.
         parts = re.findall(r"\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|[^\\]", value[1:-1])
         yield f'{key} = """\\'
         yield from (f"{part}\\" for part in _joined(parts, width - 10))
@@ -133,7 +133,7 @@ def narrow(text: str, width: int = 60) -> Iterator[str]:
 
 
 def _joined(parts: list[str], width: int) -> Iterator[str]:
-    """Pieces put together to lines that do not begin with a blank."""
+    """Parts joined to lines that do not begin with a blank."""
     line = ""
     for part in parts:
         if len(line) + len(part) > width and line and not part[0].isspace():
@@ -155,7 +155,8 @@ def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str
     yield from _settings(settings)
     measured = process.spot.measured is not None
     if measured:
-        # Without a source it came from a program: an empty name is refused, and no other spot is taken.
+        # A spot from a program has no source. Its empty name is refused; without the key, the default
+        # spot would be planned with.
         yield f"spot = {quoted(process.spot.source)}"
     for name in _TABLES:
         if name == "spot" and measured:

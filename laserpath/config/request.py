@@ -1,4 +1,4 @@
-"""Options of a plan, by name, → process, settings, and what of the design to read.
+"""Options of a plan by name → process, settings, and how to read and arrange the design.
 
     given = {"machine": "my-laser.toml", "critical_dose": 0.35, "quality": "fine", "rotate": 90.0}
     process, settings = process_of(given), settings_of(given, fwhm=0.1)

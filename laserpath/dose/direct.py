@@ -34,10 +34,10 @@ from laserpath.types import BeamImage, Grid, Spot
 
 _KNOTS = 1 << 14
 _FARTHEST = 8.0
-"""FWHM of a stencil's radius at most."""
+"""Largest radius of a stencil, in FWHM; a larger one loses less energy and costs its square in time."""
 
 _WIDEST = 32
-"""Pixels of an unrolled stencil; a wider one takes long to compile, and the FFT is faster."""
+"""Largest width of an unrolled stencil, pixels. A wider one takes long to compile, and the FFT is faster."""
 
 
 def direct_engine(
@@ -61,7 +61,7 @@ def _along_axes(spot: Spot) -> tuple[float, float] | None:
 
 
 def _box(fwhm: float, grid: Grid, tolerance: float) -> int:
-    """Pixels beyond which a Gaussian is below a third of the tolerance; even."""
+    """Width in pixels, even, outside which a Gaussian is below a third of the tolerance."""
     radius = fwhm * np.sqrt(np.log(3 / tolerance) / (4 * np.log(2)))
     return 2 * int(np.ceil(radius / grid.pitch))
 

@@ -1,4 +1,4 @@
-"""What an engine is: points of energy ↔ dose on a grid. `fft`, `direct` and `autodiff` are the engines.
+"""The interface of an engine: points of energy ↔ dose on a grid. `fft`, `direct` and `autodiff` have one.
 
 All of them compute D_j = Σ_k e_k h(x_j − x_k) at the pixel centres x_j of a grid, for a spot h with
 ∫h = 1, and with g = ∂L/∂D the adjoint ∂L/∂e_k = Σ_j g_j h(x_j − x_k), ∂L/∂x_k = e_k ∇(Σ_j g_j h(x_j − ·)).
@@ -21,12 +21,12 @@ from laserpath.types import Grid, Spot
 DTYPE = {"f32": np.float32, "f64": np.float64}
 
 TOLERANCE = 1e-3
-"""Largest error of an engine, relative to the peak of the dose, unless another is asked for."""
+"""Default of the largest error of an engine, relative to the peak of the dose."""
 
 _FEWEST_PIXELS = 2.0
 _BRIGHTEST = 1e30
 _GRIDS = 8
-"""Arrays of the grid's size that an engine holds at its peak, at most."""
+"""Largest number of arrays of the grid's size that an engine holds at once; for the check of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Engine(Protocol):
 
 
 def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
-    """Refuse what no engine can do: one sentence with the name, the value and the limit."""
+    """Raise InputError for a request that no engine can meet."""
     if precision not in DTYPE:
         raise InputError(f"precision {precision!r} is unknown; known: {', '.join(DTYPE)}")
     number("tolerance", tolerance)
@@ -82,7 +82,7 @@ def check_memory(shape: tuple[int, int], precision: str, note: str = "") -> None
 
 
 def _memory() -> float:
-    """Bytes that are free, or all that the machine has; without limit where the system does not tell."""
+    """Free memory in bytes, or all of the machine's; infinite if the system reports neither."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             (free,) = (line.split()[1] for line in lines if line.startswith("MemAvailable"))

@@ -47,16 +47,16 @@ from laserpath.types import Grid, Spot
 
 _ORDERS = (4, 6, 8, 10)
 _FINEST = 24.0
-"""Splat pixels per FWHM at most."""
+"""Largest number of splat pixels per FWHM; more allow a finer tolerance and cost time."""
 
 _KINKS = 5.0
-"""Periods per FWHM kept of a spot with kinks, a table between its rows or the cusp of the airy-function.
+"""Highest frequency, in 1/FWHM, that is kept of a spot with kinks: a table, or the cusp of the airy-function.
 
 Kinks come out rounded over a tenth of the FWHM, which no beam is sharp enough to contradict.
 """
 
 _MOSTLY_RIM = 4
-"""A padded grid so many times larger than the picture's is blamed on its rim."""
+"""Size of the padded grid over the picture's from which an error names the rim as the reason."""
 
 Spectrum = NDArray[np.complexfloating]
 
@@ -231,7 +231,7 @@ def band_of(spot: Spot, tolerance: float) -> float:
 
 
 def _left_out(spot: Spot, band: float) -> float:
-    """How much of its peak a spot may change where the frequencies above the band are missing, at most."""
+    """Bound on the change of the spot, over its peak, by leaving out the frequencies above the band."""
     low, high = -7.0, 0.0
     for _ in range(12):
         middle = (low + high) / 2
@@ -240,7 +240,7 @@ def _left_out(spot: Spot, band: float) -> float:
 
 
 def _rim(spot: Spot, tolerance: float) -> float:
-    """How far the next copy must be, mm: the rings that `tail` leaves out stay below half of the tolerance.
+    """Least distance of the next copy, mm: the rings that `tail` leaves out stay below half of the tolerance.
 
     Along a line at a distance d the rings, about 0.6 FWHM apart, add up over √(0.6 FWHM d).
     """
@@ -285,6 +285,6 @@ def _resolution(spot: Spot, band: float, tolerance: float) -> tuple[int, float]:
 
 
 def alias_ratio(frequency: Floats, order: int) -> Floats:
-    """ρ(ν), |ν| < 1/2: how much of the B-spline's spectrum folds back onto ν, relative to what is there."""
+    """ρ(ν), |ν| < 1/2: the aliases of the B-spline's spectrum at ν over the spectrum itself."""
     copies = sum(np.abs(np.sinc(frequency + k)) ** order for k in (-3, -2, -1, 1, 2, 3))
     return copies / np.abs(np.sinc(frequency)) ** order

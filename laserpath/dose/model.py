@@ -56,7 +56,7 @@ def engine(
         return direct_engine(grid, spot, precision, tolerance)
     check(grid, spot, precision, tolerance)
     check_memory(grid.shape, precision)
-    from laserpath.dose.autodiff import AutodiffEngine  # a reference, seldom wanted
+    from laserpath.dose.autodiff import AutodiffEngine  # a reference for tests
 
     return AutodiffEngine(grid, spot, precision)
 

@@ -1,11 +1,11 @@
-"""Taichi, started once and quietly, and its kernels called from wherever they are wanted.
+"""Taichi, started once and quietly, and kernels that any thread may call.
 
-What Taichi 1.7 cannot do is arranged for, or said:
+Limits of Taichi 1.7, each worked around or refused:
 
-- One device a process: the first that is asked for. Another one is refused.
+- One device a process: the first requested one. Another one is refused.
 - A kernel is compiled only on the thread that started Taichi, so that is a thread of our own; once
   compiled it may be called from every thread, one at a time.
-- A child made by `fork` has Taichi's locks but not its threads, and would wait for ever: refused.
+- A forked child has Taichi's locks but not its threads, and would wait for ever: refused.
 """
 
 from __future__ import annotations
@@ -150,9 +150,9 @@ class Kernel:
 
 
 def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np.int32]:
-    """First rows of strips with about equally many points, one a processor, and the end: (T + 1,).
+    """First rows of strips with about equally many points, one strip a processor, and the end: (T + 1,).
 
-    y: (M,) where the points are, mm.  origin, pitch: of the rows, mm.  height: rows.
+    y: (M,) of the points, mm.  origin, pitch: of the rows, mm.  height: rows.
     """
     count = cpu_count()
     if count == 1:

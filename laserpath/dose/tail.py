@@ -1,4 +1,4 @@
-"""What the copies of a periodic grid add, to be subtracted: the far tail of a spot with an aperture's edge.
+"""The dose of the copies of a periodic grid, to be subtracted: the far tail of an aperture's edge.
 
 An Airy spot falls as r^−3 only. Averaged over its rings it is h̄(r) = c/r³ (`optics.tail`), so with a
 period L the copies add at a displacement d
@@ -30,7 +30,7 @@ from laserpath.types import Grid, Spot
 
 _IMAGES = 4
 _MARGIN = 2
-"""Nodes outside the picture, for the splat of points at its rim."""
+"""Nodes outside the picture, for the splat of points at its edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class FarTail:
 def copies(spot: Spot, x: Floats, y: Floats, period: tuple[float, float], nearest: float) -> Floats:
     """C at displacements x, y (mm, broadcast together) for a period (x, y) in mm; 1/mm².
 
-    No copy counts as nearer than `nearest`: so near are only nodes outside the picture.
+    No copy counts as nearer than `nearest`; only nodes outside the picture are that near.
     """
     lx, ly = period
     total = np.zeros(np.broadcast_shapes(x.shape, y.shape))

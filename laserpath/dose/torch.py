@@ -93,12 +93,12 @@ class _Dose(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_dose: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         gradient = _Adjoint.apply(d_dose, *ctx.saved_tensors, ctx.model)
-        wanted = zip(gradient, ctx.needs_input_grad, strict=False)
-        return (*(one if wants else None for one, wants in wanted), None)
+        pairs = zip(gradient, ctx.needs_input_grad, strict=False)
+        return (*(one if needed else None for one, needed in pairs), None)
 
 
 class _Adjoint(torch.autograd.Function):
-    """∂L/∂(xy, power, speed). Not differentiable, neither in ∂L/∂D nor in the path, and says so."""
+    """∂L/∂(xy, power, speed). A second derivative, in ∂L/∂D or the path, is refused."""
 
     @staticmethod
     def forward(
@@ -146,14 +146,14 @@ def _array(tensor: torch.Tensor) -> Floats:
 
 
 def _tensor(array: Floats, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
-    """The array's memory as a tensor, copied only where device or dtype are others."""
+    """The array's memory as a tensor, copied only if device or dtype differ."""
     return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(device=device, dtype=dtype)
 
 
 def _common_dtype(*tensors: torch.Tensor) -> torch.dtype:
-    """The widest floating dtype among them; torch's default where there is none."""
-    found = [one.dtype for one in tensors if one.is_floating_point()]
-    widest = found[0] if found else torch.get_default_dtype()
-    for dtype in found[1:]:
+    """The widest floating dtype among them; torch's default without any."""
+    dtypes = [one.dtype for one in tensors if one.is_floating_point()]
+    widest = dtypes[0] if dtypes else torch.get_default_dtype()
+    for dtype in dtypes[1:]:
         widest = torch.promote_types(widest, dtype)
     return widest

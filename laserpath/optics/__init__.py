@@ -1,15 +1,15 @@
-"""The spot: how the light of one position is spread over the resin.
+"""The spot: the distribution of light over the resin at one position of the head.
 
     h(x, y), 1/mm², ∫ h dA = 1;   H(f) = ∫ h exp(−2πi f·x) dA, f in 1/mm, H(0) = 1.
 
-| profile | what it is | in |
+| profile | spot | module |
 | --- | --- | --- |
 | airy | a uniformly filled circular aperture, in focus or defocused | `airy`, `pupil` |
 | gaussian | a Gaussian beam, in focus or defocused | `gaussian` |
 | airy-function | Ai(κr), which is not the physical spot | `radial` |
 | measured | a table of radius and intensity, or a photograph | `radial`, `image` |
 
-Each is made for a FWHM of 1 (`shape`), kept, and scaled. An elliptical spot is a round one in stretched
+Each is computed for a FWHM of 1 (`shape`), cached, and scaled. An elliptical spot is a round one in stretched
 coordinates: with ξ along `angle` and η across it,
 
     h(x, y) = u(ξ/(F√a), η√a/F)/F²,   H = U(F√a f_ξ, F f_η/√a),   F the FWHM, a the aspect.
@@ -76,14 +76,14 @@ def gaussian_fwhm(radius: float) -> float:
 
 
 def measured_fwhm(measured: BeamImage | BeamTable) -> float:
-    """The FWHM (mm) of a measured spot as it is; of an image, of the circle that is as large in area."""
+    """The FWHM (mm) of a measured spot, unscaled; of an image, the diameter of the circle of equal area."""
     return image.own_fwhm(measured) if isinstance(measured, BeamImage) else radial.own_fwhm(measured)
 
 
 def fwhm(spot: Spot) -> float:
-    """FWHM of the spot that the dose is spread with (defocused, h^N), mm: geometric mean of both axes.
+    """FWHM of the effective spot (defocused, h^N), mm: geometric mean of both axes.
 
-    Where the light is a disc or a ring: the diameter at which it last is half its maximum.
+    Of a disc or a ring: the largest diameter at which it is half its maximum.
     """
     return spot.fwhm * _shape(spot).width
 
@@ -151,8 +151,8 @@ def transfer_slopes(spot: Spot, fx: ArrayLike, fy: ArrayLike = 0.0) -> tuple[Flo
 def cutoff(spot: Spot, tolerance: float = 0.0) -> float:
     """f_c, 1/mm, above which H may be left out: that changes h nowhere by more than tolerance × its peak.
 
-    Along the sharpest axis; ∫_{|f|>f_c} |H| d²f ≤ tolerance × the largest h. With tolerance 0, above which H
-    is zero: 2 NA/λ for the Airy spot, N times that for N photons, inf for the others.
+    Along the sharpest axis; ∫_{|f|>f_c} |H| d²f ≤ tolerance × the largest h. With tolerance 0: from which on
+    H is zero, 2 NA/λ for the Airy spot, N times that for N photons, inf for the others.
     """
     return _shape(spot).cutoff(_checked(tolerance)) / min(_axes(spot))
 
@@ -160,7 +160,7 @@ def cutoff(spot: Spot, tolerance: float = 0.0) -> float:
 def widened(spot: Spot, width: float) -> Spot:
     """The spot of the same shape and power, `width` times as wide.
 
-    A defocus z has the parameter ψ ∝ z λ/FWHM² of its shape, so that z grows with the square.
+    A defocus z has the parameter ψ ∝ z λ/FWHM² of its shape, so z grows with the square of the width.
     """
     return replace(spot, fwhm=width * spot.fwhm, defocus=width**2 * spot.defocus)
 

@@ -36,7 +36,7 @@ FWHM_PER_RESOLUTION = HALF_MAXIMUM / np.pi
 DEFOCUS = np.pi * FWHM_PER_RESOLUTION**2
 """ψ ÷ (λ z/FWHM²)."""
 DEFOCUS_MAX = 20.0
-"""Largest |ψ|: the tables are tested up to here, where the light is a disc of 25 FWHM across."""
+"""Largest |ψ|: the tables are tested up to it, where the light is a disc of 25 FWHM across."""
 
 NA_MAX = 1.7
 """Largest numerical aperture: what the best immersion objectives reach."""
@@ -86,7 +86,7 @@ class Airy(Round):
 
     @property
     def _near(self) -> float:
-        """How far the amplitude is tabulated, in v; farther out Lommel's series are short."""
+        """Largest v of the table of amplitudes; farther out Lommel's series are short."""
         return 8 * abs(self._psi) + 64
 
     @cached_property

@@ -4,7 +4,7 @@
     H(f) = sinc⁴(f_x s) sinc⁴(f_y s) Σ_jk a_jk exp(−2πi (f_x x_j + f_y y_k)) / Σa.
 
 So h is nowhere negative, twice differentiable, and wider than the photograph by s²/3 in variance, which the
-scaling to the wanted FWHM takes back. The origin is the centroid. H is complex, since h need not be even.
+scaling to the given FWHM takes back. The origin is the centroid. H is complex, since h need not be even.
 The image's own FWHM is the diameter of the circle that has the area where h is above half its maximum.
 For N photons the pixels are raised to the N.
 
@@ -29,13 +29,13 @@ from laserpath.optics.shape import Shape
 from laserpath.types import BeamImage
 
 _MESH_PER_PIXEL = 8
-"""The finer mesh's oversampling, for images of up to 256 pixels; half of it for larger ones."""
+"""Oversampling of the finer mesh, for images of up to 256 pixels; half of it for larger ones."""
 _FEW = 1 << 26
-"""So many terms are summed one by one."""
+"""Largest number of terms that are summed directly; above it a mesh is interpolated."""
 _PIXELS_PER_FWHM = 128
-"""Of the mesh on which the area of the half maximum is counted."""
+"""Pitch of the mesh for the area of the half maximum; more pixels give a more accurate FWHM."""
 _PERIODS = tuple(2**k for k in range(21))
-"""Squares that the cut-off is sought in, from the image's own band on."""
+"""Squares in which the cut-off is sought, outwards from the image's own band."""
 
 
 class Photograph(Shape):
@@ -64,7 +64,7 @@ class Photograph(Shape):
         return np.sinc(p * self._pixel) ** 4 * np.sinc(q * self._pixel) ** 4 * self._sum(p, q)
 
     def spectrum_slopes(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """(κ·∇U, 0): an image is taken as it is, in focus or not."""
+        """(κ·∇U, 0): an image has no defocus of its own."""
         a, b = p * self._pixel, q * self._pixel
         blur = np.sinc(a) ** 4 * np.sinc(b) ** 4
         # x d/dx sinc⁴ = 4 sinc³ (cos πx − sinc x)
@@ -104,7 +104,7 @@ class Photograph(Shape):
         re, im = (
             ndimage.map_coordinates(part, at, order=5, prefilter=False, mode="grid-wrap") for part in parts
         )
-        # The mesh knows the centre in whole pixels, so that it repeats with the period of the sum.
+        # The mesh is centred on a whole pixel, so that it repeats with the period of the sum.
         dy, dx = (c - round(c) for c in self._centre)
         return (re + 1j * im) * np.exp(2j * np.pi * self._pixel * (p * dx + q * dy))
 
@@ -136,7 +136,7 @@ class Photograph(Shape):
 
     @property
     def _farthest(self) -> float:
-        """Radius of the last light."""
+        """Radius that holds all light."""
         return float(np.hypot(np.abs(self._x).max(), np.abs(self._y).max()) + 3 * self._pixel)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Quadrature and interpolation that the spots share.
+"""Quadrature and interpolation for the spots.
 
 Gauss–Legendre on panels: 8 nodes hold a polynomial of degree 15, and 1.35 more for each radian of an
 oscillation hold that to rounding. Splines of degree 5 on equal steps s are off by about s⁶/30240 times the
@@ -32,7 +32,7 @@ def panels(edges: Floats, radians: float = RADIANS_PER_PANEL) -> tuple[Floats, F
 
 
 def quadrature(start: float, end: float, radians: float) -> tuple[Floats, Floats]:
-    """Nodes and weights of ∫ from start to end of what turns by `radians` on the way."""
+    """Nodes and weights of ∫ from start to end of an integrand whose phase turns by `radians`."""
     count = 1 + int(radians / RADIANS_PER_PANEL)
     return panels(np.linspace(start, end, count + 1))
 

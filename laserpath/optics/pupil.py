@@ -28,7 +28,7 @@ from laserpath.base.arrays import Floats
 from laserpath.optics.numerics import bessel_zeros, quadrature
 
 _CHUNK = 1 << 22
-"""Numbers of a matrix at a time."""
+"""Numbers of a matrix per batch; more need more memory."""
 
 
 def amplitude(v: Floats, psi: float) -> tuple[Floats, Floats, Floats]:

@@ -2,8 +2,8 @@
 
     U(κ) = 2π ∫₀^R u(ρ) J₀(2πκρ) ρ dρ,
 
-by Gauss–Legendre quadrature between the places where u is not smooth. The table reaches as far as a frequency
-was ever asked for, in powers of two; its steps are such that the spline is off by less than 1e-10.
+by Gauss–Legendre quadrature between the places where u is not smooth. The table extends to the highest
+frequency so far, in powers of two; its steps keep the spline's error below 1e-10.
 
 `AiryFunction`: u ∝ Ai(κ₀ρ), the Airy *function* in place of Airy's pattern; ∫₀^∞ t Ai(t) dt = −Ai′(0).
 `Tabulated`: measured at some radii, in between a cubic spline that is even about the axis and nowhere below
@@ -12,7 +12,7 @@ holds: of a Gaussian tabulated every tenth of its FWHM a thousandth lies above 5
 above 1.4/FWHM.
 
 Where U falls as κ^(−2−p), what is left above κ falls as κ^(−p); the cut-off for a tolerance beyond the
-table follows from p, as the table's last two octaves have it.
+table follows from p, which is taken from the table's last two octaves.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _FIRST_OCTAVE = 2
 
 
 class Summed(Round):
-    """A round spot on [0, end], given by what it is proportional to there.
+    """A round spot on [0, end], given up to a factor by `one_photon`.
 
     knots: (K,) radii, from 0 to the end, between which it is smooth.
     """
 
     LAW_AT: tuple[float, ...] = (8, 32)
-    """κ at which the spectrum has its final law, most likely and in any case."""
+    """κ at which the spectrum follows its final law: probably, and certainly."""
     POWER: float | None = None
-    """p of that law, where it is known."""
+    """p of that law; None if it must be fitted."""
 
     def __init__(self, knots: Floats, photons: int) -> None:
         self._end, self._n = float(knots[-1]), photons
@@ -75,7 +75,7 @@ class Summed(Round):
         return np.where(rho <= self._end, slope / (2 * within), 0.0) / self._integral
 
     def _rings(self, radians_per_length: float) -> tuple[Floats, Floats]:
-        """Radii, and the energies of rings there that sum up to 1."""
+        """Radii of rings, and their energies, whose sum is 1."""
         parts = 1 + (np.diff(self._knots) * radians_per_length / RADIANS_PER_PANEL).astype(int)
         edges = [
             np.linspace(a, b, n, endpoint=False)
@@ -150,7 +150,7 @@ class Summed(Round):
         power = self.POWER
         if power is None:
             power = float(np.log2(before / last)) if last > 1e-12 * self.peak else 4.0
-        # Below 1/4 it cannot be told from a spectrum whose integral is infinite.
+        # Below 1/4 it is not distinguishable from a spectrum whose integral is infinite.
         rest = last / (2**power - 1) if power > 0.25 else np.inf
         return kappa, within[-1] - within + rest, power
 
@@ -212,6 +212,6 @@ def own_fwhm(table: BeamTable) -> float:
 
 
 def _curve(table: BeamTable) -> CubicSpline:
-    """Intensity ÷ largest; flat on the axis, and where it ends."""
+    """Intensity over its largest value; flat on the axis and at the end."""
     flat = ((1, 0.0), (1, 0.0))
     return CubicSpline(table.radius, table.intensity / table.intensity.max(), bc_type=flat)

@@ -1,7 +1,7 @@
-"""What every spot must be able to say of itself, for a FWHM of 1.
+"""The interface of a spot of FWHM 1.
 
 A shape is u(p, q) with ∫u = 1: lengths in FWHM of the one-photon spot in focus, frequencies κ in 1/FWHM,
-U(κ) = ∫ u exp(−2πi κ·p) dA. Its defocus is a number ψ ∝ λ z/FWHM² (each profile says which), so that
+U(κ) = ∫ u exp(−2πi κ·p) dA. Its defocus is a number ψ ∝ λ z/FWHM², defined by each profile, so that
 
     h(x) = u(x/F)/F²,   H(f) = U(F f, ψ),   ∂H/∂F = (κ·∇U − 2ψ ∂U/∂ψ)/F,   ∂H/∂z = ∂U/∂ψ · ψ/z.
 
@@ -22,7 +22,7 @@ _SAMPLES = 4001
 
 
 class Shape(ABC):
-    """A spot of unit FWHM; angles and widths in mm are none of its business."""
+    """A spot of unit FWHM, without angle or width in mm."""
 
     power_integral: float
     """∫ u₁^N dA of the one-photon spot u₁."""
@@ -47,7 +47,7 @@ class Shape(ABC):
 
     @abstractmethod
     def cutoff(self, tolerance: float) -> float:
-        """κ_c with ∫_{|κ|>κ_c} |U| d²κ ≤ tolerance × the largest u; inf where there is none."""
+        """κ_c with ∫_{|κ|>κ_c} |U| d²κ ≤ tolerance × the largest u; inf if none does."""
 
     @abstractmethod
     def reach(self, tolerance: float) -> float:
@@ -114,7 +114,7 @@ class Round(Shape):
 
     @cached_property
     def _profile(self) -> tuple[Floats, Floats]:
-        """Radii and u there, as far out as half the maximum can be."""
+        """Radii and u there, out to the farthest possible half maximum."""
         rho = np.linspace(0, self.far(0.4), _SAMPLES)
         return rho, self.radial(rho)
 

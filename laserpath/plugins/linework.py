@@ -1,8 +1,8 @@
-"""The line work of a plotter's program, such as vpype → `Design`.
+"""The line work of a plotter program such as vpype → `Design`.
 
 vpype has lines of complex numbers x + iy in px, 96 to the inch, y down from the page's upper left corner. A
-pen's line is an area as wide as the pen, with round ends and joins. Filled instead, the closed lines of a
-layer are by turns edges of solids and of holes in them (even-odd). What lies off the page is cut.
+pen's line is an area as wide as the pen, with round ends and joins. In a filled layer the closed lines bound
+an area by the even-odd rule. The area off the page is cut.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from laserpath.design.shapes import Shapes
 from laserpath.types import Design, Point
 
 PX = 25.4 / 96
-"""mm."""
+"""Length of a px, mm."""
 
 _CLOSED = 0.05
-"""px, between the ends of a line that counts as closed: vpype's own limit is as small."""
+"""px, largest gap between the ends of a closed line; as small as vpype's own limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class PenLayer:
-    """lines: (n,) complex each, px, y down.  pen: mm, how wide they are; None: not drawn.
+    """lines: (n,) complex each, px, y down.  pen: mm, their width; None: not drawn.
 
-    filled: whether the closed ones are filled.
+    filled: whether the closed lines are filled.
     """
 
     lines: Sequence[NDArray[np.complex128]]
@@ -62,15 +62,15 @@ def _areas(layer: PenLayer, height: float, tolerance: float) -> list[shapely.Geo
     lines = [_flipped(line, height) for line in layer.lines if len(line)]
     for line in lines:
         check_reach("the line work", line)
-    found: list[shapely.Geometry] = []
+    areas: list[shapely.Geometry] = []
     if layer.pen is not None:
         shapes = Shapes(1.0, tolerance)
         for line in lines:
             shapes.line(line, layer.pen, "the line work")
-        found += list(shapes.polygons())
+        areas += list(shapes.polygons())
     if layer.filled:
-        found.append(fill([line for line in lines if _is_closed(line)], EVENODD))
-    return found
+        areas.append(fill([line for line in lines if _is_closed(line)], EVENODD))
+    return areas
 
 
 def _flipped(line: NDArray[np.complex128], height: float) -> Floats:
@@ -83,7 +83,7 @@ def _is_closed(line: Floats) -> bool:
 
 
 def _warnings(layers: Sequence[PenLayer]) -> list[str]:
-    """A sentence if lines were left out."""
+    """A sentence if open lines were left out."""
     lost = sum(
         not _is_closed(_flipped(line, 0.0))
         for layer in layers

@@ -1,10 +1,10 @@
-"""What to change: for each figure of a plan that falls short, the option or profile key that mends it.
+"""Advice: for each figure of a plan that falls short, the option or profile key that improves it.
 
-Each piece of advice names what is wrong with a figure, what to change, and that as it is typed:
-`--pitch 1.2fwhm` on the command line, `speed_max_mm_per_min = 600` in a machine's profile. The gravest come
-first, and none is given that would turn what a graver one turns the other way.
+Each piece of advice names the fault and the change, the latter as it is typed: `--pitch 1.2fwhm` on the
+command line, `speed_max_mm_per_min = 600` in a machine's profile. The most important comes first, and advice
+that opposes a more important one is dropped.
 
-A program that was not planned here has no options: what is said there is about the program.
+A program of another tool has no options; advice on it is about the program itself.
 """
 
 from __future__ import annotations
@@ -26,45 +26,48 @@ KINDS = (
     "lost", "hollow", "over-dose", "feature", "gap", "corner", "too strong", "too weak", "loss", "steps",
     "brakes", "dose rises", "link", "bends", "finer", "faster",
 )  # fmt: skip
-"""What can be wrong, by name."""
+"""The kinds of advice."""
 
 _PITCH_FWHM = 1.2
-"""Lines that far apart fill an area."""
+"""Largest pitch at which lines fill an area."""
 _ITERATIONS = 500
-"""What a plan is mostly done with; it stops by itself where nothing is gained."""
+"""Iterations that suffice for most plans; the optimiser stops by itself when the loss is flat."""
 _SHORT = 100
-"""Iterations below which each stage of the optimiser is so short that a flat loss tells nothing."""
+"""Iterations below which a flat loss does not show convergence, because each stage is too short."""
 _FEW, _FALLING = 20, 0.02
-"""Iterations whose late fall tells nothing; the fall of the loss in the last tenth that tells of more."""
+"""Iterations from which the fall of the loss is judged; relative fall in the last tenth that promises more.
+A larger fall advises more iterations less often."""
 _COARSE_FWHM = 0.05
-"""A motor step that moves edges visibly."""
+"""Motor step that moves edges visibly."""
 _LONG, _VERY_LONG = 5.0, 60.0
-"""s. What takes less need not be faster; what takes more might well be."""
+"""Write times, s, above which braking is named, and above which a faster quality is. Larger ones advise
+less often."""
 _FILTER, _STRONGER, _CALMER = 1.0, 2.0, 0.5
-"""Optical density for a laser too strong, where a line does not ask for more; times the power, for one too
-weak; times the speed, where the controller brakes."""
+"""Optical density advised for a laser too strong, unless a single line needs more; factor on the power of one
+too weak; factor on the speed if the controller brakes."""
 _WORTH_FWHM = 0.02
-"""FWHM, of the mean edge error as executed. Below it `fine` gains nothing: power levels and braking make what
-is left (samples: 0.008 → 0.009 and 0.014 → 0.014, against 0.031 → 0.026, 0.033 → 0.023 and 0.059 → 0.050)."""
+"""Mean edge error as executed, in FWHM, below which `fine` gains nothing: power levels and braking cause the
+rest (samples: 0.008 → 0.009 and 0.014 → 0.014, against 0.031 → 0.026, 0.033 → 0.023 and 0.059 → 0.050)."""
 _WAY_FWHM = 1.0
-"""FWHM, a way to full speed so short that braking moves the edge little: v²/(2 a)."""
+"""Distance to full speed, v²/(2 a), in FWHM, in which braking moves the edge little. A larger one advises a
+higher speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """name: an option or a profile's key as it is typed, or what else it is.  way: +1 more of it, −1 less."""
+    """name: an option or profile key as it is typed, or another quantity.  way: +1 more of it, −1 less."""
 
     name: str
     way: int
 
     def opposes(self, other: Change) -> bool:
-        """Whether both cannot be done."""
+        """Whether the two changes exclude each other."""
         return self.name == other.name and self.way != other.way
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """kind: of `KINDS`.  wrong: what is wrong with a figure.  mend: what to change, by name in `changes`."""
+    """kind: of `KINDS`.  wrong: the fault.  mend: the remedy, in words; changes: the remedy, by name."""
 
     kind: str
     wrong: str
@@ -73,26 +76,26 @@ class Advice:
 
     @property
     def sentence(self) -> str:
-        """As the page has it."""
+        """The advice as the page shows it."""
         return f"{self.wrong}: {self.mend}."
 
     def opposes(self, other: Advice) -> bool:
-        """Whether who follows one undoes the other."""
+        """Whether following one undoes the other."""
         return any(one.opposes(two) for one in self.changes for two in other.changes)
 
 
 def advise(data: PageData, level: str) -> tuple[Advice, ...]:
-    """What to change, the gravest first; level: of the verdict."""
+    """The advice on a plan, the most important first. level: of the verdict."""
     early = tuple(_on_iterations(data, level))
     if lost := data.lost:
-        # What is commanded would cure: its pitch and powers are no matter until it is executed.
+        # The commanded program would cure, so that pitch and power do not matter until it is executed.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
         return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
     for one in (*early, *_on_area(data), *_on_design(data), *_on_power(data), *_on_motion(data, level),
                 *_on_quality(data, level)):  # fmt: skip
-        told = early and one not in early and one.changes == early[0].changes
-        if not told and not any(one.opposes(graver) for graver in kept):
+        repeated = early and one not in early and one.changes == early[0].changes
+        if not repeated and not any(one.opposes(graver) for graver in kept):
             kept.append(one)
     return tuple(kept)
 
@@ -102,7 +105,7 @@ def _slower() -> Change:
 
 
 def _on_iterations(data: PageData, level: str) -> Iterator[Advice]:
-    """An optimiser that ended too early: what else is wrong may be right with more iterations."""
+    """An optimiser that ended too early, so that more iterations may mend other faults too."""
     gain, settings = _late_gain(data.loss), data.settings
     if settings is None:
         return
@@ -118,7 +121,7 @@ def _on_iterations(data: PageData, level: str) -> Iterator[Advice]:
 
 
 def unfinished(data: PageData) -> str:
-    """That the optimiser had few iterations or was stopped, which may be what is wrong; else nothing."""
+    """That the optimiser stopped or had too few iterations, which may be why the print is off; else ''."""
     report, settings = data.report, data.settings
     if settings is None or not report.unfinished:
         return ""
@@ -130,12 +133,12 @@ def unfinished(data: PageData) -> str:
 
 
 def _on_area(data: PageData) -> Iterator[Advice]:
-    """What stays unexposed inside, and what gets far too much."""
+    """Areas that stay unexposed inside, and areas that get far too much dose."""
     settings, resin = data.settings, data.process.resin
-    found = data.inspection
-    holes = tuple(one for one in found.flaws if one.kind == "pinhole")
-    if found.missing or holes:
-        much = faults.too_much_wrong(found, data.fwhm) or not holes
+    inspection = data.inspection
+    holes = tuple(one for one in inspection.flaws if one.kind == "pinhole")
+    if inspection.missing or holes:
+        much = faults.too_much_wrong(inspection, data.fwhm) or not holes
         wrong = "Lines are too far apart or too weak inside the design" if much else (
             f"Left inside the design: {', '.join(faults.kinds(holes, data.fwhm))}"
         )  # fmt: skip
@@ -149,7 +152,7 @@ def _on_area(data: PageData) -> Iterator[Advice]:
             change, mend = Change("--pitch", -1), f"take --pitch {0.8 * settings.pitch_fwhm:.3g}fwhm"
         yield Advice("hollow", wrong, mend, (change,))
     dose = data.report.scored.figures.dose_max
-    # The optimiser takes back the power of close lines; what is left is the laser's lowest, told below.
+    # The optimiser lowers the power of close lines as far as the laser can; `_on_power` handles the rest.
     if settings is None and dose > 1.05 * resin.over_dose:
         wrong = (
             f"The largest dose is {number(dose)} × critical, above the resin's limit of {resin.over_dose:g} "
@@ -164,7 +167,7 @@ def _more(settings: Settings) -> str:
 
 
 def _on_design(data: PageData) -> Iterator[Advice]:
-    """What the spot is too large for."""
+    """Details that the spot is too large for."""
     spot = f"{number(data.fwhm * 1000)} µm"
     smaller = (Change("--spot-fwhm", -1),)
     for kind, plural in (("feature", "features"), ("gap", "gaps")):
@@ -188,7 +191,7 @@ def _on_design(data: PageData) -> Iterator[Advice]:
 
 
 def _on_power(data: PageData) -> Iterator[Advice]:
-    """A laser too strong or too weak for the resin."""
+    """A laser that is too strong or too weak for the resin."""
     machine = data.process.machine
     on = data.toolpath.on
     length, power = data.toolpath.length[on], data.toolpath.power[on]
@@ -214,14 +217,14 @@ def _on_power(data: PageData) -> Iterator[Advice]:
 
 
 def _filter(data: PageData) -> str:
-    """The filter for a laser too strong: that of the warning, if a line alone is told to need one."""
-    found = strength(data.process, data.settings or Settings(), data.design)
-    density = found.density if found.ratio > 1 else max(found.density, _FILTER)
+    """The filter for a laser that is too strong: the one of the warning, if a single line needs one."""
+    needed = strength(data.process, data.settings or Settings(), data.design)
+    density = needed.density if needed.ratio > 1 else max(needed.density, _FILTER)
     return filter_of(data.process.machine, density)
 
 
 def _late_gain(loss: Floats) -> float:
-    """The relative fall of the loss in the last tenth of the iterations; stages before it do not count."""
+    """The relative fall of the loss in the last tenth of the iterations, whatever earlier stages gained."""
     late = loss[-1 - len(loss) // 10 :]
     return float(1 - late.min() / late[0]) if len(loss) >= _FEW and late[0] > 0 else 0.0
 
@@ -290,7 +293,7 @@ def _on_steps(machine: Machine, steps: float, error: str) -> Advice:
 
 
 def _calmer(data: PageData) -> tuple[str, tuple[Change, ...]]:
-    """A lower speed: of the machine where that is planned for, else of the program."""
+    """Advice to go slower: in the machine's profile for a plan, in the program otherwise."""
     if not data.planned:
         return "a lower feed, with less power, makes it brake less", (Change("feed", -1),)
     machine = data.process.machine
@@ -300,14 +303,14 @@ def _calmer(data: PageData) -> tuple[str, tuple[Change, ...]]:
 
 
 def _on_quality(data: PageData, level: str) -> Iterator[Advice]:
-    """The next quality in the direction that the plan lacks; a tolerance asked for finds it by itself."""
+    """The next finer or faster quality; a plan with a tolerance chooses it by itself."""
     if data.settings is None or data.settings.max_epe_fwhm is not None:
         return
-    at, executed = QUALITIES.index(data.settings.quality), data.report.executed
+    quality, executed = QUALITIES.index(data.settings.quality), data.report.executed
     figures, motion = executed.figures, executed.motion
     worth = figures.epe_mean > _WORTH_FWHM and not optimum.reached(data.report)
-    if level == "fair" and at + 1 < len(QUALITIES) and worth:
-        better = QUALITIES[at + 1]
+    if level == "fair" and quality + 1 < len(QUALITIES) and worth:
+        better = QUALITIES[quality + 1]
         # At `fine` 95 % of the edge is farther off as often as not, at `standard` nearer than at `draft`.
         worst = ", if not at the worst places" if better == "fine" else ""
         yield Advice(
@@ -316,11 +319,11 @@ def _on_quality(data: PageData, level: str) -> Iterator[Advice]:
             f"--quality {better} takes more of it for edges truer on average{worst}",
             (Change("--quality", 1),),
         )
-    elif level == "good" and at > 0 and motion.write_time > _VERY_LONG:
+    elif level == "good" and quality > 0 and motion.write_time > _VERY_LONG:
         yield Advice(
             "faster",
             f"If {duration(motion.write_time)} is too long",
-            f"--quality {QUALITIES[at - 1]} writes faster at the cost of the edge; --max-epe LENGTH takes as "
-            "little as keeps that tolerance",
+            f"--quality {QUALITIES[quality - 1]} writes faster at the cost of the edge; --max-epe LENGTH "
+            "takes as little as keeps that tolerance",
             (Change("--quality", -1),),
         )

@@ -1,4 +1,4 @@
-"""The page's pictures: maps, which the viewer takes the place of where it runs, and charts."""
+"""The page's pictures with their captions: maps, which the viewer replaces where it runs, and charts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from laserpath.types.results import Limit
 
 
 def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
-    """Where things are: path, cure and dose; with a design its edge errors too."""
+    """Maps of path, cure and dose, and of the edge error if there is a design."""
     over = " over the design" if exposed.design else ""
     yield Picture.from_png(
         f"{'Design and toolpath' if exposed.design else 'Toolpath'}",
@@ -44,7 +44,7 @@ def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterato
 
 
 def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
-    """The worst places, if there are any."""
+    """The worst places enlarged, if there are any."""
     if exposed.design and places:
         yield Picture.from_png(
             "The worst places, enlarged",
@@ -55,7 +55,7 @@ def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Ite
 
 
 def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
-    """How much of what there is."""
+    """Histograms of dose, power and speed."""
     yield Picture.from_png(
         "Doses",
         histograms.doses(exposed),
@@ -78,7 +78,7 @@ def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
 
 
 def errors(data: PageData) -> Iterator[Picture]:
-    """How wrong the edge is, as planned and if dose or focus is off."""
+    """The edge errors, as planned and with dose or focus off."""
     executed, fwhm = data.report.executed, data.fwhm
     yield Picture.from_png(
         "Edge errors",
@@ -96,7 +96,7 @@ def errors(data: PageData) -> Iterator[Picture]:
 
 
 def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]:
-    """What goes on along the path, and while it was optimised."""
+    """Power and speed along the path, and the loss of the optimiser."""
     yield Picture.from_png(
         "Power and speed along the path",
         plots.power_along(exposed.toolpath, exposed.process.machine),
@@ -113,7 +113,7 @@ def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]
 
 
 def unprintable(data: PageData, limit: Limit) -> Picture | None:
-    """What even the best light misses, if it misses anything."""
+    """The places that even the best exposure misses, if there are any."""
     places = len(limit.unprintable)
     if not places:
         return None

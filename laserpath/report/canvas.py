@@ -1,7 +1,7 @@
-"""A sheet to draw on: matplotlib's object interface only, so that threads do not share a state.
+"""Sheets to draw on, by matplotlib's object interface only, so that threads share no state.
 
-Sizes are in inches at 96 per inch as CSS has them; pictures have `DPI` pixels per inch, which is sharp
-on a fine screen. Text is 10 pt, which is still readable when a phone shows the picture at two thirds.
+Sizes are in inches of 96 CSS pixels; pictures have `DPI` pixels per inch, which is sharp on a fine screen.
+Text is 10 pt, which is still readable when a phone shows the picture at two thirds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ WIDTH = 5.6
 INK = "#222222"
 FAINT = "#8a949c"
 _LARGE = 200_000
+"""Bytes above which a PNG gets a palette; a larger limit keeps more colours and makes pages larger."""
 _NEARLY_WHITE = 248
+"""Level of all three channels from which a palette's colour counts as white."""
 
 
 def sheet(width: float, height: float) -> Figure:
@@ -54,7 +56,7 @@ def labelled(ax: Axes, x: str, y: str) -> Axes:
 
 
 def map_sheet(box: Box, below: float = 0.6) -> tuple[Figure, Axes, Axes]:
-    """A map of `box` (mm) as wide as the page, and axes for a key of height 0.14 in under it.
+    """A map of `box` (mm) as wide as the page, and axes for a colour key under it.
 
     below: inches under the map's ticks that the key with its labels needs.
     """
@@ -64,7 +66,7 @@ def map_sheet(box: Box, below: float = 0.6) -> tuple[Figure, Axes, Axes]:
     height = float(np.clip(width * span[1] / span[0], 1.0, 1.25 * width))
     figure = sheet(WIDTH, height + top + ticks + below)
     ax = axes(figure, left, below + ticks, width, height)
-    # A long or a tall box gets room at its sides, so that a mm is as long in x as in y.
+    # A long or tall box gets margins, so that a mm is as long in x as in y.
     half = np.array([width, height]) * max(span / (width, height)) / 2
     middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
     (x0, y0), (x1, y1) = middle - half, middle + half
@@ -74,7 +76,7 @@ def map_sheet(box: Box, below: float = 0.6) -> tuple[Figure, Axes, Axes]:
 
 
 def legend(figure: Figure, handles: Sequence[object], columns: int | None = None) -> None:
-    """A legend along the lower edge, in one row unless told how many columns."""
+    """A legend along the lower edge, in one row unless `columns` is given."""
     figure.legend(
         handles=handles,
         loc="lower center",
@@ -124,7 +126,7 @@ def _encoded(image: Image.Image) -> bytes:
 
 
 def _reduced(image: Image.Image) -> Image.Image:
-    """The image in 256 colours. An octree keeps rare colours, but its white is a little grey: mended."""
+    """The image in 256 colours. An octree keeps rare colours, but renders white slightly grey: corrected."""
     result = image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     palette = np.array(result.getpalette()).reshape(-1, 3)
     palette[(palette >= _NEARLY_WHITE).all(axis=1)] = 255

@@ -1,4 +1,4 @@
-"""How much of the area has which dose, and how much of the light which power and speed; each a PNG."""
+"""Histograms of dose by area, and of power and speed by time; each function returns a PNG."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from laserpath.types import Design
 
 _BINS = 60
 _RIM_FWHM = 1.0
+"""Width of the strip around the design, in FWHM."""
 _LIT = 0.05
-"""Critical doses; less is dark."""
+"""Smallest dose that counts as exposed, in critical doses."""
 _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 
 
 def doses(exposed: ExposedProgram) -> bytes:
-    """The dose inside the design and around it, by area; all that is lit where there is no design."""
+    """The dose by area, inside the design and around it; of all that is exposed if there is no design."""
     resin = exposed.process.resin
     dose = exposed.dose / resin.critical_dose
     figure = sheet(WIDTH, 2.75)
@@ -44,7 +45,7 @@ def doses(exposed: ExposedProgram) -> bytes:
 
 
 def _shares(exposed: ExposedProgram, dose: Floats) -> list[tuple[Floats, str, str]]:
-    """(part of each pixel, colour, label)."""
+    """(share of each pixel, colour, label) of each histogram."""
     if exposed.design is None:
         return [((dose > _LIT).astype(np.float64), _INSIDE, "exposed")]
     inside = coverage(exposed.design, exposed.grid)
@@ -56,7 +57,7 @@ def _shares(exposed: ExposedProgram, dose: Floats) -> list[tuple[Floats, str, st
 
 
 def powers_and_speeds(track: Track) -> bytes:
-    """How much of the time with the laser on has which power and which speed, as executed."""
+    """Power and speed, as executed, by time with the laser on."""
     figure = sheet(WIDTH, 2.1)
     on, time = track.on, np.diff(track.t)
     wide = (WIDTH - 1.5) / 2

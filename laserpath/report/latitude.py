@@ -1,6 +1,6 @@
-"""Exposure latitude: between which doses the edge keeps a tolerance, in focus and out of it, in words.
+"""Exposure latitude in words: the range of dose in which the edge keeps a tolerance, in focus and out of it.
 
-Between the doses of the window the error is taken as a straight line.
+The error is interpolated linearly between the doses of the process window.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from laserpath.base.arrays import Floats
 from laserpath.report.numbers import number
 from laserpath.types.results import ProcessWindow
 
-_HALF_AS_MUCH = 1.5
+_GROWN = 1.5
+"""Factor on the mean error; its range of dose is named if no dose keeps the tolerance."""
 _BAND = 0.101
-"""Doses that may be expected of a laser and a resin: within 10 %, and what rounding adds."""
+"""Relative change of dose to be expected of laser and resin: 10 %, and a little for rounding."""
 _LOST = 0.01
+"""Share of the outline without an edge within that band, from which it is named. A larger one warns less."""
 _BETTER = 0.9
+"""Mean error at the best dose ÷ the planned one, below which the best dose is named..."""
 _TELLING_FWHM = 0.005
+"""... if it is also smaller by this much, in FWHM."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latitude:
-    """low, high: relative doses between which a tolerance is kept.  least, most: the window's ends."""
+    """low, high: relative doses between which a tolerance is kept.  least, most: ends of the window."""
 
     low: float
     high: float
@@ -34,7 +38,7 @@ class Latitude:
 
     @property
     def text(self) -> str:
-        """'−8 % to +12 %', rounded to the safe side; what reaches the window's end may go on there."""
+        """'−8 % to +12 %', rounded inwards; 'or more' where it reaches the end of the window."""
         low, high = math.ceil(100 * (self.low - 1) - 1e-6), math.floor(100 * (self.high - 1) + 1e-6)
         if low > high:
             return percent((self.low + self.high) / 2 - 1)
@@ -50,16 +54,16 @@ def percent(part: float) -> str:
 
 
 def latitude(dose: Floats, error: Floats, limit: float) -> Latitude | None:
-    """The doses (D,) at which the error (D,) stays within a limit: those around the planned one, 1.
+    """The range of dose (D,) around the planned one, 1, in which the error (D,) stays within a limit.
 
-    Where the planned one does not keep it, those around the best one; None if no dose does.
+    If the planned dose exceeds the limit, the range around the best dose; None if all doses exceed it.
     """
-    at = planned(dose)
-    if error[at] > limit:
-        at = int(np.argmin(error))
-    if error[at] > limit:
+    start = planned(dose)
+    if error[start] > limit:
+        start = int(np.argmin(error))
+    if error[start] > limit:
         return None
-    low, high = (_end(dose, error, limit, at, step) for step in (-1, 1))
+    low, high = (_end(dose, error, limit, start, step) for step in (-1, 1))
     return Latitude(low, high, float(dose[0]), float(dose[-1]))
 
 
@@ -68,24 +72,24 @@ def planned(dose: Floats) -> int:
     return int(np.argmin(np.abs(dose - 1)))
 
 
-def _end(dose: Floats, error: Floats, limit: float, at: int, step: int) -> float:
-    """Where the error goes through the limit, from `at` on in steps of ±1; the last dose if nowhere."""
+def _end(dose: Floats, error: Floats, limit: float, k: int, step: int) -> float:
+    """The dose where the error crosses the limit, from index k on in steps of ±1; else the last dose."""
     last = 0 if step < 0 else len(dose) - 1
-    while at != last and error[at + step] <= limit:
-        at += step
-    if at == last:
-        return float(dose[at])
-    part = (limit - error[at]) / (error[at + step] - error[at])
-    return float(dose[at] + part * (dose[at + step] - dose[at]))
+    while k != last and error[k + step] <= limit:
+        k += step
+    if k == last:
+        return float(dose[k])
+    part = (limit - error[k]) / (error[k + step] - error[k])
+    return float(dose[k] + part * (dose[k + step] - dose[k]))
 
 
 def in_words(window: ProcessWindow, limit: float, micrometres: Callable[[float], str]) -> str:
-    """What a window means; limit: on the 95th percentile, FWHM.  micrometres: writes a length of FWHMs."""
+    """A process window in words. limit: of the 95th percentile, FWHM.  micrometres: writes a length."""
     return " ".join(_sentences(window, limit, micrometres))
 
 
 def _sentences(window: ProcessWindow, limit: float, micrometres: Callable[[float], str]) -> Iterator[str]:
-    dose, at = window.dose, planned(window.dose)
+    dose, nominal = window.dose, planned(window.dose)
     kept = [latitude(dose, error, limit) for error in window.epe_p95]
     tolerance = f"{micrometres(limit)} ({number(limit, 2)} FWHM)"
     mean = window.epe_mean[0]
@@ -97,17 +101,17 @@ def _sentences(window: ProcessWindow, limit: float, micrometres: Callable[[float
     else:
         whole = f"from {percent(dose[0] - 1)} to {percent(dose[-1] - 1)}"
         yield f"At no dose {whole} of the planned one is 95 % of the edge within {tolerance}."
-        near = latitude(dose, mean, _HALF_AS_MUCH * mean[at])
+        near = latitude(dose, mean, _GROWN * mean[nominal])
         if near:
             yield (
-                f"The mean error, {micrometres(mean[at])} as planned, grows by no more than half while the "
-                f"dose is off by {near.text} {focus(window.width[0])}."
+                f"The mean error, {micrometres(mean[nominal])} as planned, grows by no more than half while "
+                f"the dose is off by {near.text} {focus(window.width[0])}."
             )
     best = int(np.argmin(mean))
-    if mean[best] < min(_BETTER * mean[at], mean[at] - _TELLING_FWHM):
+    if mean[best] < min(_BETTER * mean[nominal], mean[nominal] - _TELLING_FWHM):
         yield (
             f"The mean error would be least at {percent(dose[best] - 1)} of dose, "
-            f"{micrometres(mean[best])} instead of {micrometres(mean[at])}."
+            f"{micrometres(mean[best])} instead of {micrometres(mean[nominal])}."
         )
     yield from _losses(window)
 
@@ -118,7 +122,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _losses(window: ProcessWindow) -> Iterator[str]:
-    """How much more of the outline has no edge at a dose that may be expected."""
+    """The further share of the outline that has no edge at a dose to be expected."""
     likely = np.flatnonzero(np.abs(window.dose - 1) <= _BAND)
     if not len(likely):
         return
@@ -133,7 +137,7 @@ def _losses(window: ProcessWindow) -> Iterator[str]:
 
 
 def focus(width: float) -> str:
-    """What a relative width of the spot is called."""
+    """A relative width of the spot in words."""
     if width == 1:
         return "in focus"
     return f"with a spot {percent(abs(width - 1)).lstrip('+')} {'wider' if width > 1 else 'narrower'}"

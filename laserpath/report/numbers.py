@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 _TINY = 1e-4
+"""Positive numbers below this are written as '<0.0001'."""
+
 _SMALL = 0.01
+"""mm²; smaller areas are written in µm²."""
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`value` to `digits` significant digits, never in exponent form; a dash where there is none."""
+    """`value` to `digits` significant digits, never in exponent form; a dash if it is not finite."""
     if not math.isfinite(value):
         return "–"
     if value == 0:
@@ -21,7 +24,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def area(value: float, digits: int = 3) -> str:
-    """mm² with the unit, in µm² where they are few."""
+    """An area given in mm², with its unit: mm², or µm² if it is small."""
     return (
         f"{number(value, digits)} mm²"
         if value == 0 or value >= _SMALL
@@ -30,7 +33,7 @@ def area(value: float, digits: int = 3) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: 0.84 s, 32 s, 5 min 20 s, 2 h 05 min."""
+    """A time in s as text: 0.84 s, 32 s, 5 min 20 s, 2 h 05 min."""
     if not math.isfinite(seconds):
         return "–"
     if seconds < 59.95:
@@ -43,6 +46,6 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 0…1, with as many digits as tell it from all."""
-    said = f"{100 * share:.1f}"
-    return f"{100 * share:.2f} %" if said == "100.0" and share < 1 else f"{said} %"
+    """A share of 0…1 in percent, with a second decimal where the first would round it to 100 %."""
+    text = f"{100 * share:.1f}"
+    return f"{100 * share:.2f} %" if text == "100.0" and share < 1 else f"{text} %"

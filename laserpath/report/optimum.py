@@ -1,7 +1,8 @@
-"""How near a plan comes to the limit: the best dose that light with this spot could leave without a path.
+"""How near a plan comes to the limit: the best dose that this spot could expose without a path.
 
-Compared is the mean edge error as scored, and how many points of the contour have no edge. The limit is
-found, not proven, and it weighs the process window and the largest dose too: a plan may be a little nearer.
+The mean edge error as scored is compared, and the number of contour points without an edge. The limit is a
+numerical optimum, not a proven bound, and it weighs the process window and the largest dose too, so that a
+plan may have slightly truer edges.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from laserpath.report.numbers import number
 from laserpath.types.results import Limit, Report
 
 ROWS_OF_LIMIT = ("epe_mean", "epe_p95", "missing_edges", "iou")
-"""Figures that a limit has and that a plan is compared by; keys of `rows.ROWS`."""
+"""The figures by which plan and limit are compared; keys of `figure_table.ROWS`."""
 
 NOT_COMPUTED = "Not computed: for so large a design it would take long to find what no path could print."
 
 _NEARER = 0.95
+"""Mean edge error ÷ the limit's, below which the plan counts as truer than the limit."""
 _REACHED = 1.1
+"""Mean edge error ÷ the limit's, up to which a plan counts as the best possible. A larger ratio ends the
+advice to take a finer quality sooner."""
 
 
 def times_the_limit(report: Report) -> float:
@@ -31,12 +35,12 @@ def times_the_limit(report: Report) -> float:
 
 
 def reached(report: Report) -> bool:
-    """Whether another plan could hardly be truer."""
+    """Whether the plan is so near the limit that another could hardly have truer edges."""
     return times_the_limit(report) <= _REACHED
 
 
 def in_words(report: Report, limit: Limit, micrometres: Callable[[float], str]) -> str:
-    """The limit and how near the plan is; micrometres: writes a length of FWHMs."""
+    """The limit, and how near the plan comes to it. micrometres: writes a length given in FWHM."""
     plan, best, times = report.scored.figures, limit.figures, times_the_limit(report)
     error = f"{micrometres(best.epe_mean)} ({number(best.epe_mean, 2)} FWHM)"
     if times < _NEARER:
@@ -55,7 +59,7 @@ def in_words(report: Report, limit: Limit, micrometres: Callable[[float], str]) 
 
 
 def _missing(plan: int, best: int, samples: int) -> str:
-    """What either has no edge at, nothing where all edges print."""
+    """The points without an edge in plan and limit; nothing if all edges print."""
     if not plan and not best:
         return ""
     possible = f"{best} cannot" if best else "all could"

@@ -1,13 +1,14 @@
-"""Whole numbers for the page, small: what the viewer's `decode.js` reads back.
+"""Compact integers for the page, which the viewer's `decode.js` unpacks.
 
 A list of integers is written as variable-length bytes (7 bits a byte, low ones first, the top bit of all but
 the last byte set) of its zigzag numbers 2v for v ≥ 0 and −2v − 1 for v < 0, deflated (zlib, RFC 1950) and
-written in base64. What changes slowly is told by its differences first: a curve by those from point to
-point, a raster by what the plane through its neighbours leaves,
+written in base64. Values that change slowly are replaced by differences first: those of a curve from point to
+point, those of a raster from the plane through its neighbours,
 
     r[i, j] = v[i, j] − v[i, j−1] − v[i−1, j] + v[i−1, j−1],   0 outside,
 
-since small numbers take a byte each, and deflate less. Differences of rounded numbers: errors do not add up.
+since small numbers take one byte each and deflate well. The numbers are rounded before they are subtracted,
+so that errors do not add up.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from laserpath.base.arrays import Indices
 
 _BITS = 7
 _MOST = 9
-"""Groups of 7 bits: enough for 62-bit numbers."""
+"""Bytes of the longest number: 9 hold 62 bits and a sign."""
 
 
 def packed(values: ArrayLike) -> str:
-    """Integers of any shape, in row order."""
+    """Integers of any shape, in row order, as base64."""
     flat = np.asarray(values, dtype=np.int64).ravel()
     return base64.b64encode(zlib.compress(_varints(flat), 9)).decode("ascii")
 

@@ -1,12 +1,12 @@
-"""What the page's viewer is given: an exposure in numbers, as JSON.
+"""The viewer's data: an exposed program as JSON.
 
 Lengths are whole multiples of `quantum` mm, a thousandth of the spot's FWHM, from `origin`; times of
 `tick` s. The dose goes as the coefficients c of its cubic B-spline in steps of `step` critical doses,
 
     D(x, y) = Σ_ij c_ij β³((x − x0)/p − j) β³((y − y0)/p − i),
 
-so that the viewer draws between the pixels what the page measures there. Lists are packed by `packing`.
-More than a page should carry is thinned, and `notes` say so: the figures are always of the whole.
+so that the viewer draws between the pixels the dose that the page measures there. Lists are packed by
+`packing`. Data too large for a page are thinned, and `notes` say so; the figures always use all data.
 """
 
 from __future__ import annotations
@@ -33,51 +33,54 @@ from laserpath.types import Design, Process
 from laserpath.types.results import Edges
 
 PIXELS, PIECES, VERTICES, SAMPLES = 1_000_000, 60_000, 60_000, 40_000
-"""Of the dose, of the path as executed, of the design's outline and along it: what a page carries at most."""
+"""Limits of a page: pixels of dose, pieces of the executed path, vertices of the design and samples along it.
+Larger ones show finer detail, and make the file larger and the viewer slower."""
 
 _QUANTUM_FWHM = 1e-3
+"""Resolution of lengths, in FWHM."""
 _STEP = 1 / 512
-"""Critical doses."""
-_SEEN = 2.5
-"""Pixels per FWHM that a cubic spline needs."""
+"""Resolution of the dose, in critical doses."""
+_PIXELS_PER_FWHM = 2.5
+"""Pixels per FWHM that a cubic spline needs to show a dose truly."""
 _TICKS = 256
-"""In a piece of median length."""
+"""Ticks of the clock in a piece of median duration. More resolve short pieces better and pack less well."""
 _STOPS = 17
+"""Colour stops of the dose scale."""
 _TURN = 256
 """Directions that a normal is rounded to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """text: JSON that can stand in a script element.  notes: what is not shown in full, a sentence each."""
+    """text: JSON, safe in a script element.  notes: a sentence for each thing that is not shown in full."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def payload(exposed: ExposedProgram, places: Sequence[Place] = ()) -> Payload:
-    """The numbers of an exposure and of its worst places."""
-    process, fwhm, unit = exposed.process, exposed.fwhm, _Unit.of(exposed)
+    """The data of an exposed program and of its worst places."""
+    process, fwhm, units = exposed.process, exposed.fwhm, _Units.of(exposed)
     whole = track(exposed.run, process.machine)
     shown = thinned(whole, PIECES, fwhm, process.machine.power_max)
     dose, coarser = _dose(exposed)
     numbers = {
-        **_words(process, fwhm),
+        **_scales(process, fwhm),
         "box": list(exposed.box),
-        "origin": unit.origin,
-        "quantum": unit.quantum,
+        "origin": units.origin,
+        "quantum": units.quantum,
         "dose": dose,
-        "design": _design(exposed.design, unit) if exposed.design else None,
-        "edges": _edges(exposed.edges, unit, fwhm) if exposed.edges is not None else None,
-        "track": _track(shown, unit),
+        "design": _design(exposed.design, units) if exposed.design else None,
+        "edges": _edges(exposed.edges, units, fwhm) if exposed.edges is not None else None,
+        "track": _track(shown, units),
         "places": [[*p.xy, *p.normal, p.epe] for p in places],
     }
     text = json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return Payload(text, tuple(_notes(exposed, coarser, whole, shown)))
 
 
-def _words(process: Process, fwhm: float) -> dict[str, Any]:
-    """What the numbers are compared with, and their colours."""
+def _scales(process: Process, fwhm: float) -> dict[str, Any]:
+    """Spot, doses to compare with, and colours."""
     return {
         "fwhm": fwhm,
         "critical": process.resin.critical_dose,
@@ -90,29 +93,29 @@ def _words(process: Process, fwhm: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
-    """origin: mm.  quantum: mm."""
+class _Units:
+    """Of the viewer's lengths. origin, quantum: mm."""
 
     origin: list[float]
     quantum: float
 
     @classmethod
-    def of(cls, exposed: ExposedProgram) -> _Unit:
+    def of(cls, exposed: ExposedProgram) -> _Units:
         x0, y0, x1, y1 = exposed.box
         return cls([(x0 + x1) / 2, (y0 + y1) / 2], exposed.fwhm * _QUANTUM_FWHM)
 
     def whole(self, xy: Floats) -> Indices:
-        """(N, 2) mm in quanta."""
+        """Points (N, 2), mm, in whole quanta."""
         return np.rint((xy - self.origin) / self.quantum).astype(np.int64)
 
     def curve(self, xy: Floats) -> dict[str, str]:
-        """Points (N, 2), mm."""
+        """Points (N, 2), mm, packed."""
         x, y = self.whole(xy).T
         return {"x": packed_curve(x), "y": packed_curve(y)}
 
 
 def _dose_stops() -> list[str]:
-    """The colours of the dose's picture, from dark to the limit."""
+    """The colours of the dose map, from dark to the resin's limit."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -120,12 +123,12 @@ def _dose_stops() -> list[str]:
 
 
 def _dose(exposed: ExposedProgram) -> tuple[dict[str, Any], int]:
-    """The raster of the dose, and how many times coarser than it is known."""
+    """The raster of the dose, and the factor by which its pixels are wider than the computed ones."""
     grid, dose = exposed.grid, exposed.dose / exposed.process.resin.critical_dose
     times = math.ceil(math.sqrt(dose.size / PIXELS))
     (x0, y0), pitch = grid.origin, grid.pitch
-    if times > 1 and times * pitch <= exposed.fwhm / _SEEN:
-        # Nothing in a dose is finer than the spot: with pixels enough across it, some of them say it all.
+    if times > 1 and times * pitch <= exposed.fwhm / _PIXELS_PER_FWHM:
+        # A dose has no detail finer than the spot, so that a few pixels across it are enough.
         dose, pitch = dose[::times, ::times], times * pitch
     elif times > 1:
         rows, columns = (times * (n // times) for n in grid.shape)
@@ -146,33 +149,33 @@ def _dose(exposed: ExposedProgram) -> tuple[dict[str, Any], int]:
     }, times
 
 
-def _design(design: Design, unit: _Unit) -> dict[str, Any]:
-    """The outlines: how many points each has, and all points; a ring's last point is its first."""
-    area, tolerance = design.area, unit.quantum
-    while shapely.get_num_coordinates(area) > VERTICES and tolerance < 1e6 * unit.quantum:
+def _design(design: Design, units: _Units) -> dict[str, Any]:
+    """The outlines: the number of points of each ring, and all points without the rings' closing points."""
+    area, tolerance = design.area, units.quantum
+    while shapely.get_num_coordinates(area) > VERTICES and tolerance < 1e6 * units.quantum:
         tolerance *= 2
         area = shapely.simplify(design.area, tolerance, preserve_topology=False)
     polygons = [p for p in shapely.get_parts(area) if not p.is_empty]
     rings = [shapely.get_coordinates(r) for p in polygons for r in (p.exterior, *p.interiors)]
     points = np.concatenate([r[:-1] for r in rings])
-    return {"counts": packed([len(r) - 1 for r in rings]), **unit.curve(points)}
+    return {"counts": packed([len(r) - 1 for r in rings]), **units.curve(points)}
 
 
-def _edges(edges: Edges, unit: _Unit, fwhm: float) -> dict[str, Any]:
-    """Points along the outline with their error; of many, the worst of each few."""
-    some = _worst_of_each(np.abs(edges.epe), math.ceil(len(edges.epe) / SAMPLES))
-    u, v = edges.normal[some].T
+def _edges(edges: Edges, units: _Units, fwhm: float) -> dict[str, Any]:
+    """Points along the outline with their error; of too many, the worst of each few neighbours."""
+    chosen = _worst_of_each(np.abs(edges.epe), math.ceil(len(edges.epe) / SAMPLES))
+    u, v = edges.normal[chosen].T
     angle = np.rint(np.arctan2(v, u) / (2 * np.pi) * _TURN).astype(np.int64)
-    there = np.abs(edges.epe[~edges.missing]) / fwhm
-    limit = max(0.05, float(np.percentile(there, 99))) if len(there) else 2.0
+    known = np.abs(edges.epe[~edges.missing]) / fwhm
+    limit = max(0.05, float(np.percentile(known, 99))) if len(known) else 2.0
     return {
-        **unit.curve(edges.xy[some]),
+        **units.curve(edges.xy[chosen]),
         "normal": packed_curve(angle),
         "turn": _TURN,
-        "error": packed_curve(np.rint(edges.epe[some] / unit.quantum).astype(np.int64)),
-        "missing": packed(edges.missing[some]),
+        "error": packed_curve(np.rint(edges.epe[chosen] / units.quantum).astype(np.int64)),
+        "missing": packed(edges.missing[chosen]),
         "limit": limit * fwhm,
-        "spacing": SAMPLE_FWHM * fwhm * len(edges.epe) / max(len(some), 1),
+        "spacing": SAMPLE_FWHM * fwhm * len(edges.epe) / max(len(chosen), 1),
     }
 
 
@@ -184,13 +187,13 @@ def _worst_of_each(error: Floats, times: int) -> Indices:
     return np.array([s + int(np.argmax(error[s : s + times])) for s in starts])
 
 
-def _track(shown: Track, unit: _Unit) -> dict[str, Any]:
+def _track(shown: Track, units: _Units) -> dict[str, Any]:
     total = float(shown.t[-1])
     steps = np.diff(shown.t)
     tick = max(min(1e-5, float(np.median(steps)) / _TICKS if len(steps) else 1.0), total / 2**40)
     level = max(float(shown.power.max(initial=0.0)) / 2**12, 1e-9)
     return {
-        **unit.curve(shown.xy),
+        **units.curve(shown.xy),
         "t": packed_curve(np.rint(shown.t / tick).astype(np.int64)),
         "tick": tick,
         "power": packed_curve(np.rint(shown.power / level).astype(np.int64)),

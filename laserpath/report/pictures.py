@@ -1,4 +1,4 @@
-"""The report's maps, one function each; every function returns a PNG. `plots` has the charts.
+"""The report's maps: each function returns one as a PNG. `plots` has the charts.
 
 Colours: overcure is vermilion and undercure blue everywhere, with grey between (Okabe–Ito, safe for
 colour-blind readers); power as in the toolpath's SVG; dose in matplotlib's cividis, made for the same
@@ -45,18 +45,22 @@ POWER_MAP = LinearSegmentedColormap.from_list("power", POWER_STOPS)
 EPE_MAP = LinearSegmentedColormap.from_list("epe", (UNDER, "#c9c9c9", OVER))
 
 _PIXELS = 800
+"""Pixels along the longer side of a map. More show edges sharper and make the page larger."""
 _SHADES = 24
+"""Colours that powers are drawn in; more draw slower."""
 _RIM_FWHM = 2.0
+"""Margin of a map around what it shows, in FWHM."""
 ZOOM_FWHM = 4.0
+"""Half the width of an enlarged place, in FWHM."""
 ZOOMED = 4
-"""Places shown enlarged."""
+"""Number of places shown enlarged."""
 
 _RINGS: dict[str, dict[str, Any]] = {
     "lost": {"marker": "o", "mec": INK, "mew": 1.6, "ms": 12},
     "lost at ±10 % dose": {"marker": "s", "mec": INK, "mew": 1.1, "ms": 10},
     "edge is off": {"marker": "D", "mec": INK, "mew": 1.0, "ms": 7},
 }
-"""Marks of what cannot be printed, the worst first; they differ in shape, not in colour."""
+"""Marks of places that cannot be printed, the worst first; they differ in shape, not in colour."""
 
 
 def toolpath_map(exposed: ExposedProgram) -> bytes:
@@ -83,7 +87,7 @@ def toolpath_map(exposed: ExposedProgram) -> bytes:
 
 
 def dose_map(exposed: ExposedProgram) -> bytes:
-    """Dose ÷ critical dose, with the critical contour, the design's edge and what is above the limit."""
+    """Dose ÷ critical dose, with the critical contour, the design's edge and the area above the limit."""
     resin, design = exposed.process.resin, exposed.design
     box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
     field = window(exposed, box, resin.critical_dose, _PIXELS // 2)
@@ -108,7 +112,7 @@ def dose_map(exposed: ExposedProgram) -> bytes:
 
 
 def cure_map(exposed: ExposedProgram, done: str = "cure") -> bytes:
-    """What will cure; against the design, if there is one: right, too much, too little."""
+    """The area that cures; against the design, if there is one: right, too much, too little."""
     if exposed.design is None:
         figure, _ = _cure_sheet(exposed, None, exposed.box, exposed.process, below=0.35)
         legend(figure, [_swatch(RIGHT, f"{done}s")])
@@ -131,7 +135,7 @@ def _cure_sheet(
 
 
 def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
-    """What the best light would cure, against the design, with rings around what it cannot print."""
+    """The area that the best exposure cures, against the design, with marks at what it cannot print."""
     figure, ax = _cure_sheet(limit, design, design.bounds, process, below=0.55)
     add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
     marks: list[object] = list(_cure_marks(done))
@@ -145,7 +149,7 @@ def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure"
 
 
 def zooms(exposed: ExposedProgram, design: Design, places: Sequence[Place], done: str = "cure") -> bytes:
-    """The worst places enlarged: what cures, the design's edge and the lines of the toolpath."""
+    """The worst places enlarged: the cured area, the design's edge and the lines of the toolpath."""
     shown, fwhm, critical = places[:ZOOMED], exposed.fwhm, exposed.process.resin.critical_dose
     side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2
     figure = sheet(WIDTH, rows * (side + 0.62) + 0.35)
@@ -172,14 +176,14 @@ def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Pla
     figure, ax, key = map_sheet(box)
     add_design(ax, design, facecolor="#f1f3f5", edgecolor="none")
     error = edges.epe / fwhm
-    there = ~edges.missing
-    limit = max(0.05, float(np.percentile(np.abs(error[there]), 99))) if there.any() else 2.0
+    printed = ~edges.missing
+    limit = max(0.05, float(np.percentile(np.abs(error[printed]), 99))) if printed.any() else 2.0
     norm = Normalize(-limit, limit)
     # The large errors last, so that they lie on top.
-    order = np.argsort(np.abs(error[there]))
-    xy, size = edges.xy[there][order], _dot_size(design, box)
+    order = np.argsort(np.abs(error[printed]))
+    xy, size = edges.xy[printed][order], _dot_size(design, box)
     dots = ax.scatter(
-        xy[:, 0], xy[:, 1], c=error[there][order], cmap=EPE_MAP, norm=norm, s=size, linewidths=0
+        xy[:, 0], xy[:, 1], c=error[printed][order], cmap=EPE_MAP, norm=norm, s=size, linewidths=0
     )
     ax.scatter(edges.xy[edges.missing, 0], edges.xy[edges.missing, 1], c="black", s=size, linewidths=0)
     _number(ax, places, edges, box)
@@ -190,7 +194,7 @@ def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Pla
 
 
 def _lit(path: Toolpath) -> Toolpath:
-    """From the first light to the last."""
+    """The toolpath from its first exposing move to its last."""
     lit = np.flatnonzero(path.on)
     if not len(lit):
         return path
@@ -272,13 +276,13 @@ def _number(ax: Axes, places: Sequence[Place], edges: Edges, box: Box) -> None:
     taken: list[Floats] = [np.array(p.xy) for p in places]
     step = max(box[2] - box[0], box[3] - box[1]) / 26
     for i, place in enumerate(places):
-        at = _free_spot(np.array(place.xy), np.array(place.normal), taken, contour, step, box)
-        taken.append(at)
+        label = _free_spot(np.array(place.xy), np.array(place.normal), taken, contour, step, box)
+        taken.append(label)
         ax.plot(*place.xy, "o", mfc="none", mec=INK, mew=1, ms=8)
         ax.annotate(
             str(i + 1),
             place.xy,
-            tuple(at),
+            tuple(label),
             fontsize=10,
             fontweight="bold",
             color=INK,
@@ -292,14 +296,14 @@ def _number(ax: Axes, places: Sequence[Place], edges: Edges, box: Box) -> None:
 def _free_spot(
     xy: Floats, normal: Floats, taken: Sequence[Floats], contour: cKDTree, step: float, box: Box
 ) -> Floats:
-    """A place for a label near `xy`, outwards if it can be, at least `step` from all in `taken`."""
+    """A place for a label near `xy`, outwards if possible, at least `step` from all in `taken`."""
     base = np.arctan2(normal[1], normal[0])
     turns = np.array([0, 0.5, -0.5, 1, -1, 1.6, -1.6, 2.4, -2.4, np.pi]) + base
     ways = np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    at = (xy + step * np.array([1.2, 1.9, 2.7, 3.5])[:, None, None] * ways).reshape(-1, 2)
-    room = np.min([np.hypot(*(at - t).T) for t in taken], axis=0) / step
-    room = np.minimum(room, 2 * contour.query(at)[0] / step)
+    spots = (xy + step * np.array([1.2, 1.9, 2.7, 3.5])[:, None, None] * ways).reshape(-1, 2)
+    room = np.min([np.hypot(*(spots - t).T) for t in taken], axis=0) / step
+    room = np.minimum(room, 2 * contour.query(spots)[0] / step)
     inner = grown(box, -0.4 * step)
-    room[~((at >= inner[:2]) & (at <= inner[2:])).all(axis=1)] = -1
-    # The first that is free, or else the freest.
-    return np.asarray(at[int(np.argmax(np.minimum(room, 1)))])
+    room[~((spots >= inner[:2]) & (spots <= inner[2:])).all(axis=1)] = -1
+    # The first free spot, or else the one with most room.
+    return np.asarray(spots[int(np.argmax(np.minimum(room, 1)))])

@@ -1,4 +1,4 @@
-"""The report's charts, one function each; every function returns a PNG. Edge errors are in FWHM and µm."""
+"""The report's charts: each function returns one as a PNG. Edge errors are in FWHM and µm."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from laserpath.types.results import Measurement, ProcessWindow
 
 _LINES = ((INK, "o"), ("#86216b", "s"), ("#e69f00", "^"))
 """Colour and mark of the lines in focus and out of it."""
-_KEPT = "#e2f3ec"
+_KEPT_COLOUR = "#e2f3ec"
 
 
 def epe_histogram(exposure: Measurement, start: Measurement | None, fwhm: float) -> bytes:
-    """How many contour points have which edge error, next to the starting curve's if there is one."""
+    """Histogram of the edge errors, with that of the starting curve if there is one."""
     figure = sheet(WIDTH, 2.95)
     ax = labelled(axes(figure, 0.62, 0.72, WIDTH - 0.9, 1.65), "edge error, FWHM", "share of points, %")
     edges, error = exposure.edges, exposure.edges.epe / fwhm
     before = start.edges.epe / fwhm if start else np.zeros(0)
     drawn = before[~start.edges.missing] if start else before
-    found = np.concatenate([error[~edges.missing], drawn, [0.0]])
-    limit = float(np.clip(np.percentile(np.abs(found), 98) * 1.2, 0.1, 2.05))
+    known = np.concatenate([error[~edges.missing], drawn, [0.0]])
+    limit = float(np.clip(np.percentile(np.abs(known), 98) * 1.2, 0.1, 2.05))
     bins = np.linspace(-limit, limit, 62).tolist()
     groups = [np.clip(error[~edges.corner], -limit, limit), np.clip(error[edges.corner], -limit, limit)]
     ax.hist(
@@ -61,7 +61,7 @@ def _add_outline(ax: Axes, before: Floats, bins: list[float]) -> None:
 def process_window(window: ProcessWindow, limit: float, fwhm: float) -> bytes:
     """Mean and 95 % edge error against dose, a line for each width of the spot.
 
-    limit: of the 95 %, in FWHM, dashed; shaded are the doses that keep it in focus.
+    limit: of the 95 %, FWHM, dashed. The doses that keep it in focus are shaded.
     """
     figure = sheet(WIDTH, 4.0)
     left, wide = 0.62, WIDTH - 1.24
@@ -73,13 +73,13 @@ def process_window(window: ProcessWindow, limit: float, fwhm: float) -> bytes:
     most.axhline(limit, color=FAINT, lw=1, ls=(0, (4, 3)))
     kept = latitude(window.dose, window.epe_p95[0], limit)
     if kept:
-        most.axvspan(100 * (kept.low - 1), 100 * (kept.high - 1), color=_KEPT, lw=0, zorder=0)
+        most.axvspan(100 * (kept.low - 1), 100 * (kept.high - 1), color=_KEPT_COLOUR, lw=0, zorder=0)
     legend(figure, mean.get_legend_handles_labels()[0])
     return png(figure)
 
 
 def _add_errors(ax: Axes, window: ProcessWindow, errors: Floats, limit: float, fwhm: float) -> None:
-    """Errors (F, D) in FWHM against dose. Lines may run out at the top: lost edges would flatten all."""
+    """Errors (F, D) in FWHM against dose. Lines may leave the top, as lost edges would flatten all others."""
     off = 100 * (window.dose - 1)
     for width, error, (colour, marker) in zip(window.width, errors, cycle(_LINES), strict=False):
         ax.plot(off, error, color=colour, marker=marker, ms=4, lw=1.3, label=focus(width))
@@ -92,12 +92,12 @@ def _add_errors(ax: Axes, window: ProcessWindow, errors: Floats, limit: float, f
 
 
 def _scaled(fwhm: float) -> Any:
-    """FWHM to µm, and back."""
+    """Functions from FWHM to µm and back."""
     return (lambda x: x * fwhm * 1000, lambda x: x / (fwhm * 1000))
 
 
 def _micrometres(axis: Any) -> Any:
-    """The axis with ticks as all have them."""
+    """The axis with ticks in the style of all others."""
     axis.tick_params(labelsize=9.5, colors=INK, length=3)
     return axis
 
@@ -149,7 +149,7 @@ def loss_history(loss: Floats) -> bytes:
 
 
 def _add_course(ax: Axes, length: Floats, values: Floats, colour: str, bins: int = 900) -> None:
-    """Values along the length: the range within each of `bins` steps and, over it, the mean."""
+    """Values along the length: in each of `bins` steps their range and, over it, their mean."""
     if not len(values):
         return
     end = np.cumsum(length)

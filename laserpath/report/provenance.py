@@ -1,4 +1,4 @@
-"""All that made a page: the nouns of the job field by field, the file that was read, the versions."""
+"""What a page was made with: settings, spot, resin, machine and design field by field, and the versions."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from laserpath.report.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings
 
 Record = tuple[str, list[tuple[str, str]]]
-"""A title, and (name, value) of each thing under it."""
+"""A title, and the (name, value) pairs under it."""
 
 
 def records(process: Process, settings: Settings | None, design: Design | None) -> list[Record]:
-    """What is needed to plan, or to expose, the same again."""
-    named: list[tuple[str, Any]] = [
+    """The records that are needed to plan or expose the same again; settings: None if nothing was planned."""
+    nouns: list[tuple[str, Any]] = [
         ("Settings", settings),
         ("Spot", process.spot),
         ("Resin", process.resin),
         ("Machine", process.machine),
     ]
     klipper = gcode.dialect(process.machine.dialect).controller == "klipper"
-    idle = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
+    unused = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
     return [
         *_design(design, optics.fwhm(process.spot)),
         *(
-            (title, [(f.name, _value(getattr(noun, f.name))) for f in fields(noun) if f.name not in idle])
-            for title, noun in named
+            (title, [(f.name, _value(getattr(noun, f.name))) for f in fields(noun) if f.name not in unused])
+            for title, noun in nouns
             if noun is not None
         ),
     ]
 
 
 def versions() -> str:
-    """Of what computed it."""
+    """The versions of laserpath, Python and the packages that compute."""
     from laserpath import __version__
 
     parts = [f"laserpath {__version__}", f"Python {platform.python_version()}"]
@@ -52,13 +52,13 @@ def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
         return
     x0, y0, x1, y1 = (f"{value:.{decimals(fwhm)}f}" for value in design.bounds)
     shapes = len(design.area.geoms)
-    said = [
+    items = [
         ("name", printable(design.name)),
         ("place", f"x {x0} to {x1}, y {y0} to {y1}"),
         ("area", f"{design.area.area:.4g} mm² in {shapes} part{'s' * (shapes != 1)}"),
         *([("source", "; ".join(map(printable, design.source)))] if design.source else []),
     ]
-    yield "Design", said
+    yield "Design", items
 
 
 def _value(value: object) -> str:

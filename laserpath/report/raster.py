@@ -1,9 +1,9 @@
-"""Fields of an exposure prepared for a picture: cut to a window, made finer, classified.
+"""The dose of an exposure prepared for a picture: cropped, resampled, classified.
 
-Dose ÷ critical dose is interpolated by cubic splines, which is exact enough at the 3 and more pixels
-per FWHM that a grid has. Of each pixel the fractions that are cured, c, and drawn, w, are known
-(`measure.cured_fraction`, `design.target.rasterise`); min(c, w) of it is right, max(c − w, 0) overcured and
-max(w − c, 0) undercured, and its colour is the mixture. So the picture shows the areas of the table.
+Dose ÷ critical dose is interpolated by cubic splines, which is accurate enough at the 3 and more pixels
+per FWHM of a grid. `measure.cured_fraction` and `design.target.rasterise` give the fractions of each pixel
+that are cured, c, and drawn, w: min(c, w) of it is right, max(c − w, 0) overcured and max(w − c, 0)
+undercured. Its colour is the mixture, so that the picture shows the areas of the table.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ RIGHT, OVER, UNDER, PAPER = "#b9c4cc", "#d55e00", "#0072b2", "#ffffff"
 readers tell apart), and neither cured nor drawn."""
 
 _FINER = 6
+"""Largest factor by which pixels are made smaller. A larger one smooths edges and takes longer to draw."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DoseRaster:
     """dose: (rows, columns) in critical doses, on `grid`."""
 
     grid: Grid
@@ -51,20 +52,20 @@ def grown(box: Box, by: float) -> Box:
     return box[0] - by, box[1] - by, box[2] + by, box[3] + by
 
 
-class Dosed(Protocol):
-    """What has a dose: a measurement, a limit, an exposure."""
+class HasDose(Protocol):
+    """Anything with a dose on a grid: a measurement, an unconstrained optimum, an exposed program."""
 
     @property
     def grid(self) -> Grid:
-        """Of the dose."""
+        """The grid of the dose."""
 
     @property
     def dose(self) -> Floats:
         """(rows, columns) mJ/mm²."""
 
 
-def window(exposure: Dosed, box: Box, critical_dose: float, pixels: int) -> Field:
-    """The part of an exposure in `box`, with at least about `pixels` along its longer side."""
+def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> DoseRaster:
+    """The dose in `box`, ÷ the critical dose, with about `pixels` or more along its longer side."""
     grid, p = exposure.grid, exposure.grid.pitch
     rows, columns = grid.shape
     c0, r0 = np.clip(np.floor(grid.to_pixels(box[:2])).astype(int), 0, (columns - 2, rows - 2))
@@ -74,20 +75,20 @@ def window(exposure: Dosed, box: Box, critical_dose: float, pixels: int) -> Fiel
     return _finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape))))
 
 
-def _finer(grid: Grid, dose: Floats, times: int) -> Field:
-    """The field with pixels `times` smaller, between the centres of the outermost pixels."""
+def _finer(grid: Grid, dose: Floats, times: int) -> DoseRaster:
+    """The dose with pixels `times` smaller, between the centres of the outermost pixels."""
     if times <= 1:
-        return Field(grid, dose)
+        return DoseRaster(grid, dose)
     rows, columns = ((n - 1) * times + 1 for n in grid.shape)
     fine = ndimage.zoom(dose, (rows / grid.shape[0], columns / grid.shape[1]), order=3, mode="nearest")
-    return Field(Grid(grid.origin, grid.pitch / times, (rows, columns)), fine)
+    return DoseRaster(Grid(grid.origin, grid.pitch / times, (rows, columns)), fine)
 
 
 def coverage(design: Design, grid: Grid) -> Floats:
     """(rows, columns) fraction of each pixel that is drawn; the design may reach outside the grid."""
     x0, x1, y0, y1 = grid.extent
-    hair = grid.pitch * 1e-6
-    area = clipped(design.area, x0 + hair, y0 + hair, x1 - hair, y1 - hair)
+    inset = grid.pitch * 1e-6
+    area = clipped(design.area, x0 + inset, y0 + inset, x1 - inset, y1 - inset)
     parts = [g for g in shapely.get_parts(shapely.make_valid(area)) if g.area > 0]
     polygons = [g for part in parts for g in shapely.get_parts(part) if g.geom_type == "Polygon"]
     if not polygons:
@@ -95,10 +96,10 @@ def coverage(design: Design, grid: Grid) -> Floats:
     return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
 
 
-def cure_picture(field: Field, design: Design | None) -> NDArray[np.uint8]:
+def cure_picture(field: DoseRaster, design: Design | None) -> NDArray[np.uint8]:
     """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
 
-    Without a design whatever cures is right.
+    Without a design everything that cures is right.
     """
     cured = cured_fraction(field.dose, 1.0)
     drawn = cured if design is None else coverage(design, field.grid)

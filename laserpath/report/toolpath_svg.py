@@ -1,4 +1,4 @@
-"""A toolpath drawn for people: SVG in mm, y flipped at this door only (SVG's y points down).
+"""A toolpath as an SVG drawing in mm. SVG's y points down; it is flipped here and nowhere else.
 
 The design is a faint fill. Exposing moves are coloured, and drawn wider, by power: the used range
 of powers is cut into at most `CLASSES` equal classes, and consecutive moves of one class are one
@@ -25,7 +25,7 @@ from laserpath.types import Design, Machine, Toolpath
 Page = tuple[float, float, float, float]
 
 CLASSES = 12
-"""Classes of power at most: more cannot be told apart by eye."""
+"""Largest number of power classes; more cannot be told apart by eye."""
 
 POWER_STOPS = ("#e8b021", "#dd7a1f", "#c23b4e", "#86216b", "#2f0f5e")
 """Colours from the lowest to the highest power. Luminance falls all the way, so that the order is
@@ -42,14 +42,14 @@ _ON_SCREEN = "@media screen { svg:root { width: 100vw; height: 100vh } }"
 a design of 5 mm could not be read there otherwise."""
 
 _INVALID = dict.fromkeys((*range(32), 127, *range(128, 160), 65534, 65535), "?")
-"""Characters that XML 1.0 or a reader of it will not take."""
+"""Characters that XML 1.0 or one of its readers rejects, each replaced by '?'."""
 
 
 def power_colour(fraction: float) -> str:
     """The colour (#rrggbb) of a power at `fraction` (0..1) of the drawn range."""
     stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in POWER_STOPS])
-    at = float(np.clip(fraction, 0, 1)) * (len(stops) - 1)
-    rgb = [np.interp(at, np.arange(len(stops)), stops[:, i]) for i in range(3)]
+    position = float(np.clip(fraction, 0, 1)) * (len(stops) - 1)
+    rgb = [np.interp(position, np.arange(len(stops)), stops[:, i]) for i in range(3)]
     return "#" + "".join(f"{round(c):02x}" for c in rgb)
 
 
@@ -60,15 +60,16 @@ def round_length(longest: float) -> float:
 
 
 def printable(text: str) -> str:
-    """`text` with what cannot stand in an XML file (control characters, lone surrogates) as '?'."""
+    """`text` with characters that XML does not allow (control characters, lone surrogates) as '?'."""
     return text.translate(_INVALID).encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """Where things are on the sheet. (x0, y1) mm, y up, is the sheet's upper-left corner.
+    """The layout of the sheet. (x0, y1): its upper-left corner, mm, y up.
 
-    unit: mm, the size of a letter; strokes and margins follow it.
+    plot: height of the drawing above the legend, mm.  unit: mm, the size of a letter, to which strokes and
+    margins are scaled.
     """
 
     x0: float
@@ -87,7 +88,7 @@ class _Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _PowerClasses:
     """Classes of power: edges (C+1,) mW, rising."""
 
     edges: Floats
@@ -97,14 +98,14 @@ class _Scale:
 
     def classify(self, power: Floats) -> np.ndarray:
         """(N,) class of each power, −1 for travel."""
-        found = np.searchsorted(self.edges, power, side="right") - 1
-        return np.where(power > 0, np.clip(found, 0, len(self) - 1), -1)
+        index = np.searchsorted(self.edges, power, side="right") - 1
+        return np.where(power > 0, np.clip(index, 0, len(self) - 1), -1)
 
     def colour(self, k: int) -> str:
         return power_colour(1.0 if len(self) == 1 else k / (len(self) - 1))
 
     def width(self, k: int) -> float:
-        """In widths of the middle class."""
+        """Stroke width of a class, relative to the middle one."""
         return 0.6 + 0.8 * (0.5 if len(self) == 1 else k / (len(self) - 1))
 
 
@@ -136,7 +137,7 @@ def _bounds(toolpath: Toolpath, design: Design) -> Floats:
 def draw(toolpath: Toolpath, design: Design, machine: Machine) -> str:
     """The toolpath over its design, as the text of an SVG file."""
     whole, toolpath = toolpath, near(toolpath, design)
-    sheet, scale = _sheet(toolpath, design), _scale(toolpath, machine)
+    sheet, classes = _sheet(toolpath, design), _power_classes(toolpath, machine)
     drawing = svgwrite.Drawing(
         size=(f"{sheet.width:.4f}mm", f"{sheet.height:.4f}mm"),
         viewBox=f"0 0 {sheet.width:.4f} {sheet.height:.4f}",
@@ -150,9 +151,9 @@ def draw(toolpath: Toolpath, design: Design, machine: Machine) -> str:
     drawing.embed_stylesheet(_ON_SCREEN)
     drawing.add(drawing.rect((0, 0), ("100%", "100%"), fill="#ffffff"))
     drawing.add(drawing.path(_area(design, sheet), fill=DESIGN_FILL, fill_rule="evenodd", id="design"))
-    _add_moves(drawing, toolpath, sheet, scale, design.page)
+    _add_moves(drawing, toolpath, sheet, classes, design.page)
     _add_ends(drawing, toolpath, sheet)
-    _add_legend(drawing, sheet, scale, "start" if toolpath is whole else "first exposure")
+    _add_legend(drawing, sheet, classes, "start" if toolpath is whole else "first exposure")
     _add_scale_bar(drawing, sheet)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + str(drawing.tostring()) + "\n"
 
@@ -168,13 +169,13 @@ def _sheet(toolpath: Toolpath, design: Design) -> _Sheet:
     return _Sheet(x0, float(high[1]) + margin, width, float(size[1]) + 2 * margin, unit)
 
 
-def _scale(toolpath: Toolpath, machine: Machine) -> _Scale:
+def _power_classes(toolpath: Toolpath, machine: Machine) -> _PowerClasses:
     lit = toolpath.power[toolpath.on]
     low, high = (lit.min(), lit.max()) if len(lit) else (0.0, machine.power_max)
     if high - low < machine.power_step / 2:
-        return _Scale(np.array([low, high]))
+        return _PowerClasses(np.array([low, high]))
     classes = min(CLASSES, max(2, round((high - low) / machine.power_step)))
-    return _Scale(np.linspace(low, high, classes + 1))
+    return _PowerClasses(np.linspace(low, high, classes + 1))
 
 
 def _area(design: Design, sheet: _Sheet) -> str:
@@ -196,7 +197,7 @@ def _runs(classes: np.ndarray) -> Iterator[tuple[int, int, int]]:
 
 
 def _add_moves(
-    drawing: svgwrite.Drawing, toolpath: Toolpath, sheet: _Sheet, scale: _Scale, page: Page | None
+    drawing: svgwrite.Drawing, toolpath: Toolpath, sheet: _Sheet, classes: _PowerClasses, page: Page | None
 ) -> None:
     stroke = sheet.unit / 12
     group: Group = drawing.g(fill="none", stroke_linecap="round", stroke_linejoin="round", id="path")
@@ -206,10 +207,10 @@ def _add_moves(
     styles = {
         k: {
             "class_": "lit",
-            "stroke": scale.colour(k),
-            "stroke_width": round(stroke * scale.width(k), 5),
+            "stroke": classes.colour(k),
+            "stroke_width": round(stroke * classes.width(k), 5),
         }
-        for k in range(len(scale))
+        for k in range(len(classes))
     }
     dash = f"{6 * stroke:.4f},{5 * stroke:.4f}"
     styles[-1] = {
@@ -219,7 +220,7 @@ def _add_moves(
         "stroke_dasharray": dash,
     }
     xy = sheet.flip(toolpath.xy)
-    for k, first, last in _runs(scale.classify(toolpath.power)):
+    for k, first, last in _runs(classes.classify(toolpath.power)):
         group.add(drawing.path("M" + _points(xy[first : last + 1]), **styles[k]))
     drawing.add(group)
 
@@ -242,16 +243,17 @@ def _text(
     drawing.add(drawing.text(text, fill=_INK, font_size=round(size, 5), font_family="sans-serif", **place))
 
 
-def _add_legend(drawing: svgwrite.Drawing, sheet: _Sheet, scale: _Scale, start: str) -> None:
-    """Swatches of power from the left, and under them the marks."""
-    u, n = sheet.unit, len(scale)
+def _add_legend(drawing: svgwrite.Drawing, sheet: _Sheet, classes: _PowerClasses, start: str) -> None:
+    """Swatches of power from the left, and the marks below them."""
+    u, n = sheet.unit, len(classes)
     left, top, box, size = 2 * u, sheet.plot + 1.2 * u, 12 * u / max(n, 4), 0.9 * u
     _text(drawing, "laser power, mW", left, top - 0.4 * u, size)
     for k in range(n):
-        drawing.add(drawing.rect((left + k * box, top), (box, 0.8 * u), fill=scale.colour(k), class_="power"))
-    _text(drawing, f"{scale.edges[0]:.3g}", left, top + 1.8 * u, size)
+        swatch = drawing.rect((left + k * box, top), (box, 0.8 * u), fill=classes.colour(k), class_="power")
+        drawing.add(swatch)
+    _text(drawing, f"{classes.edges[0]:.3g}", left, top + 1.8 * u, size)
     if n > 1:
-        _text(drawing, f"{scale.edges[-1]:.3g}", left + n * box, top + 1.8 * u, size, "end")
+        _text(drawing, f"{classes.edges[-1]:.3g}", left + n * box, top + 1.8 * u, size, "end")
     base = top + 3.4 * u
     middle = base - 0.3 * u
     mark = {"stroke": _INK, "stroke_width": u / 12}

@@ -1,10 +1,10 @@
-"""The laser in time, as the controller executes the path: for the viewer's clock.
+"""Position and power of the laser over time, as the controller executes the path: for the viewer's clock.
 
-Knots (t, x, y) with a straight line between each and the next, run in constant time: the pieces of
-`gcode.motion` with the lag of mirrors and laser. Where there are more than can be shown, every second inner
-knot is left out again and again, as long as the place at its own time moves by no more than a tolerance
-and the power of both its pieces is the same within another; both double when that is not enough.
-What is left keeps its exact time and place, and a merged piece the energy of its parts.
+The track is a list of knots (t, x, y). Between two knots the spot moves straight and at constant speed: these
+are the pieces of `gcode.motion` with the lag of mirrors and laser. If there are more pieces than a page can
+hold, every second inner knot is dropped, repeatedly, where that moves the spot at the knot's time by no more
+than a tolerance, and the powers of both pieces agree within another; both tolerances double when that is not
+enough. The remaining knots keep their exact time and place, and a merged piece has the energy of its parts.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from laserpath.machine import convert
 from laserpath.types import Machine
 
 _LAG_STEP = 1e-3
+"""s, the longest step in which a lag is followed; larger ones make the track coarser."""
 _FINEST = 1 / 200
-"""Of the spot's FWHM: the first tolerance of a place."""
+"""First tolerance of position, in FWHM of the spot. A larger one drops more knots at once."""
 _POWERS = 1 / 255
-"""Of full power: the first tolerance of a power."""
+"""First tolerance of power, as a share of full power. A larger one merges more pieces at once."""
 _ROUNDS, _PASSES = 12, 6
+"""Tolerances, each twice the one before, and passes with each. More of them thin a long track further."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """t: (N+1,) s, rising from 0.  xy: (N+1, 2) mm.  power: (N,) mW.  off: mm, how far places were moved."""
+    """t: (N+1,) s, rising from 0.  xy: (N+1, 2) mm.  power: (N,) mW.  off: largest shift of xy, mm."""
 
     t: Floats
     xy: Floats
@@ -51,17 +53,17 @@ class Track:
 
 
 def track(run: gcode.motion.Executed, machine: Machine) -> Track:
-    """Where the spot is, and its power, all along a run."""
+    """Position and power of the spot during a run."""
     moves = gcode.motion.lagged(run.moves(), convert.lag(machine), _LAG_STEP)
     t = np.concatenate([[0.0], np.cumsum(moves.duration)])
-    # A piece may be so short that the clock does not see it.
+    # A piece may be so short that adding its duration does not change the time.
     kept = np.diff(t) > 0
     ends = np.concatenate([[True], kept])
     return Track(t[ends], moves.xy[ends], moves.power[kept] * machine.power_max)
 
 
 def thinned(whole: Track, most: int, fwhm: float, power_max: float) -> Track:
-    """At most about `most` pieces of a track, or as few as the widest tolerance leaves."""
+    """The track with about `most` pieces at most, or with as few as the last tolerance allows."""
     thin, place, power = whole, _FINEST * fwhm, 0.0
     for _ in range(_ROUNDS):
         if len(thin) <= most:
@@ -76,7 +78,7 @@ def thinned(whole: Track, most: int, fwhm: float, power_max: float) -> Track:
 
 
 def _halved(whole: Track, tolerance: float, power: float) -> Track:
-    """Without every second inner knot, where leaving it out moves and changes little."""
+    """The track without those of every second inner knot that the tolerances allow to drop."""
     t, xy = whole.t, whole.xy
     inner = np.arange(1, len(whole), 2)
     part = ((t[inner] - t[inner - 1]) / (t[inner + 1] - t[inner - 1]))[:, None]

@@ -1,13 +1,12 @@
 """The plan in plain sentences: what will cure, where it will miss and why, how long, what to change.
 
-Judged is the toolpath as executed by the controller, which is what the machine will do, by place and by
-share. **Poor** is a print that is not what was drawn: a feature is lost, a gap closed, a part cut or two
-joined (`measure.inspection`); or more than 0.1 % of the drawn area is wrong away from the edges (and more
-than FWHM²/10, which any small design may have); or more than 1 % of the contour points have no printed edge
-near. **Good**: an edge prints all along the contour, 95 % of it within the tolerance asked for (0.15 FWHM if
-none was), nothing is wrong away from the edges, and the largest dose is at most twice the resin's limit.
-**Fair** is all else, and its flaws are told with size and place; so is a larger dose,
-which may burn the resin, though all that was drawn is there.
+The verdict is on the toolpath as the controller executes it. A print is **poor** if it is not what was
+drawn: a feature is lost, a gap closed, a part cut or two joined (`measure.inspection`); or more than 0.1 % of
+the drawn area is wrong away from the edges (and more than FWHM²/10, which any small design may have); or more
+than 1 % of the contour points have no printed edge near. It is **good** if an edge prints all along the
+contour, 95 % of it within the tolerance (0.15 FWHM if none is given), nothing is wrong away from the edges,
+and the largest dose is at most twice the resin's limit. All other prints are **fair**: their flaws are named
+with size and place, and so is a larger dose, which may burn the resin though everything drawn is there.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from laserpath.report.numbers import area, duration, number, percent
 from laserpath.report.worst_places import FLOOR_FWHM
 
 _OVER = 2.0
-"""Times the resin's limit, of the largest dose."""
+"""Largest dose of a good plan, in multiples of the resin's limit."""
 
 NOTHING = "Nothing stands out that would need a change."
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """level: 'good', 'fair' or 'poor'.  headline: one line.  answers: (question, answer)."""
+    """level: 'good', 'fair', 'poor'; '' without a design.  headline: a line.  answers: (question, answer)."""
 
     level: str
     headline: str
@@ -67,12 +66,12 @@ def judge(data: PageData) -> Verdict:
 
 
 def _level(data: PageData) -> str:
-    figures, found = data.report.executed.figures, data.inspection
+    figures, inspection = data.report.executed.figures, data.inspection
     over = figures.dose_max / data.process.resin.over_dose
-    shares = faults.too_much_wrong(found, data.fwhm) or faults.too_far_off(found)
-    if found.faults or shares:
+    shares = faults.too_much_wrong(inspection, data.fwhm) or faults.too_far_off(inspection)
+    if inspection.faults or shares:
         return "poor"
-    right = figures.epe_p95 <= data.tolerance and not found.wrong_outline and not found.flaws
+    right = figures.epe_p95 <= data.tolerance and not inspection.wrong_outline and not inspection.flaws
     return "good" if right and over <= _OVER else "fair"
 
 
@@ -85,27 +84,27 @@ def _edge_in_short(data: PageData) -> str:
 
 
 def _burnt_in_short(data: PageData) -> str:
-    """The dose, where it may burn the resin."""
+    """The largest dose, if it may burn the resin."""
     most, limit = data.report.executed.figures.dose_max, data.process.resin.over_dose
     return f"up to {number(most)} × the critical dose" if most > _OVER * limit else ""
 
 
 def _misses_in_short(data: PageData) -> str:
-    found = data.inspection
-    if found.faults:
-        return ", ".join(faults.kinds(found.faults, data.fwhm))
-    if faults.too_much_wrong(found, data.fwhm):
+    inspection = data.inspection
+    if inspection.faults:
+        return ", ".join(faults.kinds(inspection.faults, data.fwhm))
+    if faults.too_much_wrong(inspection, data.fwhm):
         return ", ".join(_wrong_in_short(data))
-    if found.flaws and not faults.too_far_off(found):
-        return ", ".join(faults.kinds(found.flaws, data.fwhm))
-    if share := found.wrong_outline:
+    if inspection.flaws and not faults.too_far_off(inspection):
+        return ", ".join(faults.kinds(inspection.flaws, data.fwhm))
+    if share := inspection.wrong_outline:
         lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * data.design.area.length, 2)} mm"
         return f"no edge at all along {lost} of the contour"
     return _at_worst(data)
 
 
 def _at_worst(data: PageData) -> str:
-    """The largest error where an edge is; where none is it is only known to be above the search's cap."""
+    """The largest error of the printed edges; without any, the search's cap is a lower bound."""
     figures, edges = data.report.executed.figures, data.edges
     if edges.missing.all():
         return f"at worst {at_least('epe_max', figures.epe_max)}{data.micrometres(figures.epe_max)} off"
@@ -115,13 +114,13 @@ def _at_worst(data: PageData) -> str:
 
 
 def _wrong_in_short(data: PageData) -> Iterator[str]:
-    found = data.inspection
-    if found.missing:
-        yield f"{area(found.missing.area, 2)} of the inside stays un{data.done}{_d(data)}"
-    if found.excess:
-        yield f"{area(found.excess.area, 2)} {data.done}s where nothing is drawn"
-    if not found.missing and not found.excess:
-        yield from faults.kinds(found.flaws, data.fwhm)
+    inspection = data.inspection
+    if inspection.missing:
+        yield f"{area(inspection.missing.area, 2)} of the inside stays un{data.done}{_d(data)}"
+    if inspection.excess:
+        yield f"{area(inspection.excess.area, 2)} {data.done}s where nothing is drawn"
+    if not inspection.missing and not inspection.excess:
+        yield from faults.kinds(inspection.flaws, data.fwhm)
 
 
 def _d(data: PageData) -> str:

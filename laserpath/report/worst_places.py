@@ -1,14 +1,14 @@
-"""The places where the print misses the design most, and a likely reason for each.
+"""The places where the print differs most from the design, and a likely reason for each.
 
 A **place** is a connected run of contour samples whose |EPE| is in the worst twentieth and above
-`FLOOR_FWHM`, or that have no edge at all: samples less than `_LINK` FWHM apart belong together, so
-both sides of a slit that filled in are one place. Its coordinates and EPE are its worst sample's.
+`FLOOR_FWHM`, or that have no edge at all. Samples less than `_LINK` FWHM apart are connected, so that both
+sides of a slit that filled in are one place. Its coordinates and EPE are those of its worst sample.
 
-Where the edge as commanded is less than half as wrong, the controller is to blame: it brakes, and its
-power does not follow exactly. Otherwise the reason is read from the design: the width of the feature
+Where the edge as commanded is less than half as wrong, the controller is the reason: it brakes, and its
+power does not follow exactly. Otherwise the design gives the reason: the width of the feature
 (where the print stays inside) or of the gap (where it goes outside) along the normals of the place's
-samples, and whether a corner is near. A feature or gap narrower than the spot is told first, because
-it explains a corner's error too.
+samples, and whether a corner is near. A feature or gap narrower than the spot comes first, because it
+explains the error of a corner too.
 """
 
 from __future__ import annotations
@@ -31,24 +31,29 @@ from laserpath.types import Design, Point
 from laserpath.types.results import Edges, Inspection
 
 LISTED = 10
-"""Places told at most."""
+"""Largest number of places listed."""
 
 _MARKED = 5
-"""Faults at most that are put before them."""
+"""Largest number of faults listed before the places of the contour."""
 
 FLOOR_FWHM = 0.05
-"""An edge that is nearer than this is no miss."""
+"""Smallest |EPE| of a place, in FWHM. A larger floor hides small errors."""
 
 _WORST = 95.0
+"""Percentile of |EPE| from which a sample belongs to a place. A higher one makes places shorter."""
 _LINK = 0.6
-_REACH = 3.0
+"""Distance, in FWHM, below which two samples are one place."""
+_RAY = 3.0
+"""Length, in FWHM, of the rays that measure the width of a feature or gap."""
 _BLAME = 0.5
+"""|EPE| as commanded ÷ as executed, below which the controller is the reason."""
 _RAYS = 25
+"""Rays per place; more measure its width more reliably and take longer."""
 _CORNER = 4.0
-"""A corner explains an error of its neighbourhood only, FWHM of contour."""
+"""Length of contour, in FWHM, up to which a corner explains an error."""
 
 _GRAZING = 0.05
-"""FWHM; what is said to be as narrow, at a corner, is a ray that grazes the edge around the corner."""
+"""Width, in FWHM, below which a ray near a corner is taken to graze the edge around the corner."""
 
 REASONS = {
     "feature": "feature {} the spot",
@@ -68,9 +73,9 @@ REASONS = {
     "bite": "piece missing",
     "blob": "piece too much",
 }
-"""Kinds of place, in words; how narrow it is goes into the brackets.
+"""Kinds of place, in words; the braces take 'narrower than' or 'hardly wider than'.
 
-The last ten are those of `results.Fault`, a large pinhole as a hole or a slit.
+The last ten are those of `results.Fault`, where a large pinhole is a hole or a slit.
 """
 
 _TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
@@ -81,9 +86,9 @@ class Place:
     """xy: mm.  normal: outward.  epe: mm, + printed outside the design.  missing: no edge within the cap.
 
     extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
-    spot: its FWHM, mm, where that is known.
-    size: mm, of a fault that no contour sample sees; its epe is half of that, and stands for nothing.
-    across: mm, the width of a fault that is long and narrow.
+    spot: its FWHM, mm, if known.
+    size: mm, of a fault away from the contour samples; its epe is then ± half of that, without a meaning.
+    across: width of a long, narrow fault, mm.
     """
 
     xy: Point
@@ -99,17 +104,17 @@ class Place:
 
     @property
     def narrower(self) -> bool:
-        """Whether the feature or gap is narrower than the spot, and not just hardly wider."""
+        """Whether the feature or gap is narrower than the spot."""
         return self.width is not None and (self.spot is None or self.width < self.spot)
 
     @property
     def off(self) -> str:
-        """How far the edge is off, or at least, in words."""
+        """The edge error as text; a lower bound where no edge prints."""
         return f"{'≥ ' * self.missing}{'−' if self.epe < 0 else '+'}{number(1000 * abs(self.epe), 2)} µm"
 
     @property
     def amount(self) -> str:
-        """How large the fault is, or how far the edge is off, in words."""
+        """The size of the fault, or the edge error, as text."""
         if self.size:
             width = "" if self.across is None else f"{number(1000 * self.across, 2)} × "
             return f"{width}{number(1000 * self.size, 2)} µm"
@@ -117,12 +122,12 @@ class Place:
 
     @property
     def cause(self) -> str:
-        """A few words, with the width of what is narrow."""
-        said = REASONS[self.kind].format("narrower than" if self.narrower else "hardly wider than")
+        """The likely reason in a few words, with the width of a narrow feature or gap."""
+        reason = REASONS[self.kind].format("narrower than" if self.narrower else "hardly wider than")
         if self.width is None:
-            return said
-        # To a tenth below 100 µm: 99.7 µm rounded would be called narrower than 100.
-        return f"{said}, {round(self.width * 1000, 1 if self.width < 0.1 else 0):g} µm wide"
+            return reason
+        # One decimal below 100 µm: a whole 99.7 would read '100 µm', narrower than a spot of 100 µm.
+        return f"{reason}, {round(self.width * 1000, 1 if self.width < 0.1 else 0):g} µm wide"
 
     @property
     def reason(self) -> str:
@@ -133,7 +138,7 @@ class Place:
 def worst_places(
     edges: Edges, design: Design, fwhm: float, commanded: Edges | None = None
 ) -> tuple[Place, ...]:
-    """At most `LISTED` places of `edges`, worst first; `commanded`: the same without the controller."""
+    """At most `LISTED` places of `edges`, the worst first. commanded: the edges as commanded."""
     error = np.abs(edges.epe)
     if not len(error):
         return ()
@@ -148,60 +153,60 @@ def worst_places(
     # Samples are evenly spaced on each ring, and all rings have nearly the same spacing.
     spacing = design.area.length / len(error)
     counts = np.bincount(label)
-    found = [
+    places = [
         _place(
             edges, chosen[label == label[h]], int(chosen[h]), spacing * int(counts[label[h]]), design, fwhm
         )
         for h in heads
     ]
     if commanded is None or len(commanded.epe) != len(error):
-        return tuple(found)
+        return tuple(places)
     right = np.abs(commanded.epe[chosen[heads]]) < _BLAME * error[chosen[heads]]
-    braked = (replace(place, kind="motion", width=None) for place in found)
-    return tuple(b if r else place for place, b, r in zip(found, braked, right, strict=True))
+    braked = (replace(place, kind="motion", width=None) for place in places)
+    return tuple(b if r else place for place, b, r in zip(places, braked, right, strict=True))
 
 
-def marked(places: Sequence[Place], found: Inspection, fwhm: float) -> tuple[Place, ...]:
-    """The places with those faults before them that none of them is at; at most `LISTED`."""
+def marked(places: Sequence[Place], inspection: Inspection, fwhm: float) -> tuple[Place, ...]:
+    """The places, preceded by the faults that lie at none of them; at most `LISTED`."""
     unseen = [
         Place(one.at, (0.0, 1.0), (-0.5 if one.kind in _TOO_LITTLE else 0.5) * one.size, False, one.size,
               kind_of(one, fwhm), size=one.size, across=one.width)
-        for one in (*found.faults, *found.flaws)
+        for one in (*inspection.faults, *inspection.flaws)
         if all(math.dist(one.at, place.xy) > one.size / 2 + fwhm for place in places)
     ]  # fmt: skip
     return (*unseen[:_MARKED], *places)[:LISTED]
 
 
-def _linked(xy: Floats, reach: float) -> np.ndarray:
-    """(N,) number of the group of each point; points closer than `reach` are in one group."""
-    pairs = cKDTree(xy).query_pairs(reach, output_type="ndarray")
+def _linked(xy: Floats, distance: float) -> np.ndarray:
+    """(N,) group of each point; points closer than `distance` are in one group."""
+    pairs = cKDTree(xy).query_pairs(distance, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(xy), len(xy)))
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-def _narrowness(edges: Edges, run: np.ndarray, sign: int, design: Design, reach: float) -> float:
-    """Median over a run of samples of the way from the contour to the next one, mm, at most `reach`.
+def _narrowness(edges: Edges, run: np.ndarray, sign: int, design: Design, longest: float) -> float:
+    """Median over a run of samples of the distance to the opposite contour, mm, at most `longest`.
 
     sign: +1 along the outward normal (the width of a gap), −1 against it (of a feature).
     """
     some = run[:: max(1, len(run) // _RAYS)]
     xy, way = edges.xy[some], sign * edges.normal[some]
-    # Start off the contour by a little, or the point itself would be the first crossing.
-    rays = shapely.linestrings(np.stack([xy + 1e-3 * reach * way, xy + reach * way], axis=1))
+    # Rays start a little off the contour, or their first crossing would be the sample itself.
+    rays = shapely.linestrings(np.stack([xy + 1e-3 * longest * way, xy + longest * way], axis=1))
     x0, y0, x1, y1 = shapely.total_bounds(rays)
-    near = clipped(design.area.boundary, x0 - reach, y0 - reach, x1 + reach, y1 + reach)
+    near = clipped(design.area.boundary, x0 - longest, y0 - longest, x1 + longest, y1 + longest)
     distance = shapely.distance(shapely.points(xy), crossings(rays, near))
-    return float(np.median(np.where(np.isfinite(distance), distance, reach)))
+    return float(np.median(np.where(np.isfinite(distance), distance, longest)))
 
 
 def _place(edges: Edges, run: np.ndarray, i: int, extent: float, design: Design, fwhm: float) -> Place:
-    """The place of the samples `run`, of which `i` is the worst."""
+    """The place of the samples `run`; i: the worst of them."""
     epe, missing = float(edges.epe[i]), bool(edges.missing[i])
     sign = 1 if epe > 0 else -1
-    width: float | None = _narrowness(edges, run, sign, design, _REACH * fwhm)
+    width: float | None = _narrowness(edges, run, sign, design, _RAY * fwhm)
     cornered = edges.corner[i] and extent < _CORNER * fwhm
     grazing = cornered and width is not None and width < _GRAZING * fwhm
-    # A hair above the spot is as hard as a hair below it: so it is told, but not as narrower.
+    # A width just above the spot's prints as badly as one just below, so that it is a reason too.
     if width is not None and width < 1.05 * fwhm and not grazing:
         kind = "gap" if sign > 0 else "feature"
     else:

@@ -59,7 +59,7 @@ def test_a_plain_number_has_no_unit_to_name(text: str) -> None:
         parse(text, NUMBER, "")
 
 
-def test_a_decimal_comma_is_told() -> None:
+def test_a_decimal_comma_is_refused() -> None:
     with pytest.raises(InputError, match="'1,15' has a decimal comma; write a point"):
         parse("1,15", NUMBER, "")
     with pytest.raises(InputError, match="decimal comma"):

@@ -19,11 +19,11 @@ STEPS = 1600
 def as_executed(chart: Chart) -> Toolpath:
     """What the controller shines where, by the text of the program."""
     machine = chart.process.machine
-    said = gcode.read(
+    program = gcode.read(
         chart.program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
     )
     run = gcode.motion.execute(
-        said.moves, convert.controller(machine), characters=said.characters,
+        program.moves, convert.controller(machine), characters=program.characters,
         power_levels=machine.power_levels, longest=chart.process.spot.fwhm,
     )  # fmt: skip
     return convert.from_moves(run.moves(), machine)

@@ -68,14 +68,14 @@ def _linear(terms: Callable[[np.ndarray], list[np.ndarray]], pairs: Sequence[Pai
     for m, a in pairs:
         rows = np.stack([np.ones(m.size), *(t.ravel() for t in terms(m)), a.ravel() * 1e3])
         gram = gram + rows @ rows.T / m.size / len(pairs)
-    inner, wanted = gram[:-1, :-1], gram[:-1, -1]
-    weights = np.linalg.solve(inner + 1e-7 * np.diag(np.diag(inner)), wanted)
+    inner, target = gram[:-1, :-1], gram[:-1, -1]
+    weights = np.linalg.solve(inner + 1e-7 * np.diag(np.diag(inner)), target)
 
     def predict(m: np.ndarray) -> np.ndarray:
         rows = np.stack([np.ones_like(m), *terms(m)])
         return np.tensordot(weights, rows, 1) * 1e-3
 
-    return predict, float(gram[-1, -1] - 2 * weights @ wanted + weights @ inner @ weights)
+    return predict, float(gram[-1, -1] - 2 * weights @ target + weights @ inner @ weights)
 
 
 def blur(m: np.ndarray, micrometres: float) -> np.ndarray:

@@ -47,9 +47,9 @@ def test_all_of_every_item_is_written_with_its_power_at_its_speed(name: str) -> 
     """As the controller executes it: the head start is long enough."""
     chart = chart_for(name)
     machine = chart.process.machine
-    said = read(chart)
+    program = read(chart)
     run = gcode.motion.execute(
-        said.moves, convert.controller(machine), characters=said.characters,
+        program.moves, convert.controller(machine), characters=program.characters,
         power_levels=machine.power_levels, longest=0.05,
     )  # fmt: skip
     middle = (run.xyz[:-1, :2] + run.xyz[1:, :2]) / 2
@@ -151,7 +151,7 @@ def test_motor_steps_and_a_lag_are_reckoned_with() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("requested", "words"),
     [
         ({"powers": 1}, "powers is 1, but must be between 2 and 12"),
         ({"speeds": 13}, "speeds is 13"),
@@ -161,9 +161,9 @@ def test_motor_steps_and_a_lag_are_reckoned_with() -> None:
         ({"energies": (1e-2, 1e7)}, "feed's digits can still tell"),
     ],
 )
-def test_what_no_chart_can_be_is_a_sentence(asked: dict[str, object], words: str) -> None:
+def test_a_bad_request_is_refused_with_a_sentence(requested: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        calibration.chart(**asked)  # type: ignore[arg-type]
+        calibration.chart(**requested)  # type: ignore[arg-type]
 
 
 def test_a_machine_that_is_too_small_is_named() -> None:

@@ -144,7 +144,7 @@ def test_two_photons_are_fitted_with_the_dose_of_two_photons() -> None:
     assert found.resin().order == 2
 
 
-# What cannot be told
+# What the data does not determine
 
 
 def test_without_depths_there_is_no_working_curve() -> None:

@@ -58,10 +58,10 @@ def test_widths_of_lines_and_dots_are_those_of_the_dose_engine(
         seen, peak = across(item, spot)
         critical = peak / 4
         at = np.linspace(0, 2 * F, 4001)
-        wanted = 2 * np.interp(-critical, -seen, at)
+        expected = 2 * np.interp(-critical, -seen, at)
         sizes = SizeModel([item], profile, photons).sizes(Physics((fx, fy), critical))
         assert np.exp(sizes.excess[0]) == pytest.approx(4, rel=3e-3)
-        assert sizes.size[0] == pytest.approx(wanted, rel=3e-3)
+        assert sizes.size[0] == pytest.approx(expected, rel=3e-3)
 
 
 def across(item: Item, spot: Spot) -> tuple[Floats, float]:

@@ -27,8 +27,8 @@ def fill(text: str, measured: Measurements, delimiter: str = ",", comma: bool = 
         row = rows[cells[0]]
         for name in ("width", "depth", "diameter", "merged"):
             size = getattr(row, name)
-            said = "" if size is None else f"{size * 1000:.9g}"
-            cells[names.index(f"{name}_um")] = said.replace(".", ",") if comma else said
+            cell = "" if size is None else f"{size * 1000:.9g}"
+            cells[names.index(f"{name}_um")] = cell.replace(".", ",") if comma else cell
         cells[names.index("visible")] = {True: "yes", False: "no", None: ""}[row.visible]
         lines[k] = delimiter.join(cells)
     return "\n".join(lines) + "\n"

@@ -59,17 +59,17 @@ def design(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Library:
-    """Stands for `laserpath.plan`: notes what it was asked, and gives a plan that was made before."""
+    """Stands for `laserpath.plan`: records process and settings, and returns a plan made before."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.asked: tuple[Process, Settings] | None = None
+        self.received: tuple[Process, Settings] | None = None
         self.iterating: Callable[[int], None] = lambda k: None
 
     def __call__(
         self, design: str, process: Process, settings: Settings, progress: Callable[[Progress], None]
     ) -> Plan:
-        self.asked = process, settings
+        self.received = process, settings
         self.iterating(0)
         stopped = False
         try:
@@ -109,21 +109,21 @@ def beside(design: Path) -> list[str]:
 def test_the_bare_command_plans_for_real(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("plan", "square.svg", "--iterations", "20") == 0
     assert beside(design) == NAMES
-    said = capsys.readouterr()
-    assert all(name in said.out for name in NAMES)
-    assert "as executed" in said.out
-    assert "Traceback" not in said.err
+    printed = capsys.readouterr()
+    assert all(name in printed.out for name in NAMES)
+    assert "as executed" in printed.out
+    assert "Traceback" not in printed.err
 
 
 def test_json_is_all_there_is_on_stdout(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("plan", "square.svg", "-o", "out/deep", "--iterations", "20", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert sorted(Path(f).name for f in said["files"]) == NAMES
-    assert all(Path(f).is_file() for f in said["files"])
-    assert said["within_tolerance"] is True
-    assert 0.9 < said["commanded"]["iou"] <= 1
-    assert said["commanded"].keys() == said["executed"].keys() == said["start"].keys()
-    assert said["quality"] == "standard"
+    content = json.loads(capsys.readouterr().out)
+    assert sorted(Path(f).name for f in content["files"]) == NAMES
+    assert all(Path(f).is_file() for f in content["files"])
+    assert content["within_tolerance"] is True
+    assert 0.9 < content["commanded"]["iou"] <= 1
+    assert content["commanded"].keys() == content["executed"].keys() == content["start"].keys()
+    assert content["quality"] == "standard"
 
 
 def test_json_has_null_for_what_is_no_number(
@@ -135,16 +135,16 @@ def test_json_has_null_for_what_is_no_number(
         library.plan, report=replace(report, commanded=replace(report.commanded, figures=figures))
     )
     assert run("plan", "square.svg", "--json") == 0
-    said = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
-    assert said["commanded"]["pv_band"] is said["commanded"]["epe_max"] is None
+    content = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
+    assert content["commanded"]["pv_band"] is content["commanded"]["epe_max"] is None
 
 
 def test_quiet_says_only_warnings(design: Path, library: Library, capsys: pytest.CaptureFixture[str]) -> None:
     library.plan = replace(library.plan, report=replace(library.plan.report, warnings=("text is thin",)))
     assert run("plan", "square.svg", "--quiet") == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "laserpath: warning: text is thin" in said.err.splitlines()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "laserpath: warning: text is thin" in printed.err.splitlines()
     assert beside(design) == NAMES
 
 
@@ -199,8 +199,8 @@ def test_json_has_the_process_window(
     window = laserpath.ProcessWindow(np.array([1.0, 1.1]), np.ones(1), one, one, one, 0 * one, 77)
     library.plan = replace(library.plan, report=replace(library.plan.report, window=window))
     assert run("plan", "square.svg", "--json") == 0
-    said = json.loads(capsys.readouterr().out)["window"]
-    assert (said["dose"], said["epe_mean"], said["samples"]) == ([1.0, 1.1], [[0.1, 0.1]], 77)
+    content = json.loads(capsys.readouterr().out)["window"]
+    assert (content["dose"], content["epe_mean"], content["samples"]) == ([1.0, 1.1], [[0.1, 0.1]], 77)
 
 
 def test_json_has_the_limit_and_what_cannot_be_printed(
@@ -213,10 +213,10 @@ def test_json_has_the_limit_and_what_cannot_be_printed(
         library.plan, report=replace(report, limit=replace(report.limit, unprintable=(gap,)))
     )
     assert run("plan", "square.svg", "--json") == 0
-    said = json.loads(capsys.readouterr().out)["limit"]
-    assert said.pop("unprintable") == ["1 gap closes at (1.500, 1.250) mm"]
-    assert said.keys() == {"epe_mean", "epe_p95", "missing_edges", "iou"}
-    assert said == {key: getattr(report.limit.figures, key) for key in said}
+    content = json.loads(capsys.readouterr().out)["limit"]
+    assert content.pop("unprintable") == ["1 gap closes at (1.500, 1.250) mm"]
+    assert content.keys() == {"epe_mean", "epe_p95", "missing_edges", "iou"}
+    assert content == {key: getattr(report.limit.figures, key) for key in content}
     library.plan = replace(library.plan, report=replace(report, limit=None))
     assert run("plan", "square.svg", "--json") == 0
     assert json.loads(capsys.readouterr().out)["limit"] is None
@@ -262,9 +262,9 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
     design: Path, library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run("plan", "square.svg")
-    said = capsys.readouterr()
-    assert "\x1b" not in said.out + said.err
-    assert "loss" not in said.err
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err
+    assert "loss" not in printed.err
 
 
 # What it hands to the library
@@ -306,14 +306,14 @@ def test_options_reach_the_library(
     toml = profiles.text("machine", "grbl-diode-405").replace("power_max_mW = 10", "power_max_mW = 77")
     Path("mine.toml").write_text(toml)
     assert run("plan", "square.svg", "-q", *arguments.split()) in (0, 3)
-    assert library.asked is not None
-    process, settings = library.asked
+    assert library.received is not None
+    process, settings = library.received
     assert getattr(settings if part == "settings" else getattr(process, part), field) == value
 
 
 def test_without_options_the_defaults_are_those_of_the_library(design: Path, library: Library) -> None:
     run("plan", "square.svg", "-q")
-    assert library.asked == (Process(), Settings())
+    assert library.received == (Process(), Settings())
 
 
 def test_the_defaults_that_the_help_states_are_true() -> None:
@@ -333,9 +333,9 @@ def test_examples_in_the_help_stand_line_by_line(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     assert run(*arguments) == 0
-    said = capsys.readouterr().out
-    assert "\\b" not in said and "\b" not in said
-    examples = [line.strip() for line in said.splitlines() if line.strip().startswith("laserpath ")]
+    printed = capsys.readouterr().out
+    assert "\\b" not in printed and "\b" not in printed
+    examples = [line.strip() for line in printed.splitlines() if line.strip().startswith("laserpath ")]
     assert len(examples) >= 3
     assert all(line.count("laserpath ") == 1 for line in examples)
 
@@ -394,10 +394,10 @@ def test_bad_input_is_one_sentence_and_writes_nothing(
     design: Path, capsys: pytest.CaptureFixture[str], arguments: str, words: str
 ) -> None:
     assert run(*arguments.split()) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    # How large the design is, is told before.
-    first, *rest = [line for line in said.err.splitlines() if "1 × 1 mm" not in line]
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    # The size of the design is printed before.
+    first, *rest = [line for line in printed.err.splitlines() if "1 × 1 mm" not in line]
     assert first.startswith("laserpath: ")
     assert re.search(words, first)
     assert rest in ([], [f"See 'laserpath {arguments.split()[0]} --help'."], ["See 'laserpath --help'."])
@@ -448,9 +448,9 @@ def test_the_first_interrupt_finishes_with_the_best_so_far(
 ) -> None:
     library.iterating = at(3)
     assert run("plan", "square.svg") == 0
-    said = capfd.readouterr()
+    printed = capfd.readouterr()
     assert re.search(
-        r"stopping with the best so far: measuring and writing it, about \d+ s; Ctrl-C again", said.err
+        r"stopping with the best so far: measuring and writing it, about \d+ s; Ctrl-C again", printed.err
     )
     assert beside(design) == NAMES
 

@@ -50,16 +50,16 @@ def test_a_chart_is_written_and_its_size_said_before(
 ) -> None:
     assert run("calibrate", "-o", "out", "--name", "first") == 0
     assert files(folder / "out") == ["first.csv", "first.gcode", "first.svg"]
-    said = capsys.readouterr()
-    assert "88 items" in said.err and " mm" in said.err and " s to write" in said.err
+    printed = capsys.readouterr()
+    assert "88 items" in printed.err and " mm" in printed.err and " s to write" in printed.err
     assert run("check", "out/first.gcode", "--strict") == 0
 
 
 def test_a_chart_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("calibrate", "--json", "--around", "35mJ/cm2", "--spot-fwhm", "80um") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["items"] > 60 and said["write_time_s"] > 10 and len(said["files"]) == 3
-    low, high = said["line_energy_mJ_per_mm"]
+    content = json.loads(capsys.readouterr().out)
+    assert content["items"] > 60 and content["write_time_s"] > 10 and len(content["files"]) == 3
+    low, high = content["line_energy_mJ_per_mm"]
     assert low < 0.35 * 0.08 / 0.8734 < high
 
 
@@ -86,8 +86,10 @@ def test_a_chart_that_cannot_be(
 def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "chart.csv", "--name", "mine", "--speed", "4") == 0
     assert files(sheet.parent) == ["chart.csv", "mine.fit.svg", "mine.resin.toml", "mine.spot.toml"]
-    said = capsys.readouterr()
-    assert "spot's FWHM" in said.out and "critical dose" in said.out and "reciprocity fails" in said.err
+    printed = capsys.readouterr()
+    assert (
+        "spot's FWHM" in printed.out and "critical dose" in printed.out and "reciprocity fails" in printed.err
+    )
     spot, resin = (
         profiles.spot(sheet.parent / "mine.spot.toml"),
         profiles.resin(sheet.parent / "mine.resin.toml"),
@@ -116,15 +118,15 @@ def test_a_layer_is_cured_through_by_the_working_curve(sheet: Path) -> None:
 def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--spot", "gaussian", "--width-error", "3um", "--depth-error", "5um", "--robust")
     assert run("fit", "chart.csv", "--json", *arguments) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert {e["name"] for e in said["estimates"]} >= {
+    content = json.loads(capsys.readouterr().out)
+    assert {e["name"] for e in content["estimates"]} >= {
         "fwhm",
         "critical_dose",
         "penetration_depth",
         "reciprocity",
     }
-    assert all(e["low"] <= e["value"] <= e["high"] for e in said["estimates"])
-    assert said["chi2"] > 0 and said["sizes"]
+    assert all(e["low"] <= e["value"] <= e["high"] for e in content["estimates"])
+    assert content["chi2"] > 0 and content["sizes"]
 
 
 @pytest.mark.parametrize(
@@ -142,8 +144,8 @@ def test_a_sheet_that_tells_nothing_leaves_nothing(
 ) -> None:
     (folder / "bad.csv").write_text(content)
     assert run("fit", "bad.csv") == 2
-    said = capsys.readouterr().err
-    assert words in said and said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert words in printed and printed.count("\n") == 1
     assert files(folder) == ["bad.csv"]
 
 
@@ -168,6 +170,6 @@ def test_help_comes_without_numerics(command: str) -> None:
         "except SystemExit: print(sorted({'numpy', 'scipy', 'taichi', 'shapely', 'matplotlib'} & "
         "set(sys.modules)))"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "Examples:" in said
-    assert said.rstrip().endswith("[]")
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "Examples:" in printed
+    assert printed.rstrip().endswith("[]")

@@ -42,11 +42,11 @@ def test_a_sound_file_is_one_sentence_and_exit_code_0(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("check", str(program)) == 0
-    said = capsys.readouterr()
-    (line,) = said.out.splitlines()
+    printed = capsys.readouterr()
+    (line,) = printed.out.splitlines()
     assert line.startswith("sound.gcode: no errors, no warnings; ")
     assert "within X 1…11 and Y 1…2 mm" in line
-    assert said.err == ""
+    assert printed.err == ""
 
 
 def test_an_error_is_a_line_to_click_on_and_exit_code_1(
@@ -84,15 +84,15 @@ def test_quiet_says_only_findings(program: Path, capsys: pytest.CaptureFixture[s
 def test_json_is_all_there_is_on_stdout(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_text(SOUND.replace("X11 Y2", "X301 Y2"))
     assert run("check", str(program), "--json") == 1
-    said = json.loads(capsys.readouterr().out)
-    assert (said["errors"], said["warnings"]) == (1, 0)
-    (finding,) = said["findings"]
+    content = json.loads(capsys.readouterr().out)
+    assert (content["errors"], content["warnings"]) == (1, 0)
+    (finding,) = content["findings"]
     assert finding.keys() == {"severity", "line", "column", "message"}
     assert (finding["severity"], finding["line"]) == ("error", 7)
-    assert said["box_mm"] == [1, 1, 301, 2]
-    assert said["moves"] == 3
+    assert content["box_mm"] == [1, 1, 301, 2]
+    assert content["moves"] == 3
     # 10 mm and 300 mm at 20 mm/s, the way back at 100 mm/s, and what the ramps cost.
-    assert 15.6 < said["write_time_s"] < 16.5
+    assert 15.6 < content["write_time_s"] < 16.5
 
 
 def test_the_dialect_may_be_another_than_the_machine_s(
@@ -115,9 +115,9 @@ def test_the_machine_may_be_a_file(program: Path, capsys: pytest.CaptureFixture[
 def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_bytes(bytes(range(256)) * 3)
     assert run("check", str(program)) == 1
-    said = capsys.readouterr()
-    assert "error: " in said.out
-    assert said.err == ""
+    printed = capsys.readouterr()
+    assert "error: " in printed.out
+    assert printed.err == ""
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(
     program: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     assert run("check", *arguments) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
 
 
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "--help") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "0 no errors; 1 the file has errors" in said
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "0 no errors; 1 the file has errors" in printed

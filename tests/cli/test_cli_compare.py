@@ -25,8 +25,8 @@ DESIGN = design(shapely.box(1, 1, 2, 2), name="square")
 @pytest.fixture(scope="module")
 def planned() -> str:
     """The G-code of a short plan of the square."""
-    asked = Settings(iterations=60, quality="draft", initial="contour", origin="page")
-    return laserpath.plan(DESIGN, settings=asked).program
+    settings = Settings(iterations=60, quality="draft", initial="contour", origin="page")
+    return laserpath.plan(DESIGN, settings=settings).program
 
 
 @pytest.fixture
@@ -41,25 +41,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: str) -> Pat
 
 
 def test_a_plan_has_truer_edges_than_a_hatch(planned: str) -> None:
-    found = compare([hatch(), planned], design=DESIGN, names=["hatch", "plan"])
-    lines = {line.key: line for line in found.lines}
+    comparison = compare([hatch(), planned], design=DESIGN, names=["hatch", "plan"])
+    lines = {line.key: line for line in comparison.lines}
     for key in ("epe_mean", "epe_p95", "epe_mean_tuned", "iou"):
-        assert [found.names[k] for k in lines[key].best] == ["plan"], key
+        assert [comparison.names[k] for k in lines[key].best] == ["plan"], key
     error = lines["epe_mean"]
     assert error.ratios == pytest.approx((1.0, error.values[1] / error.values[0]))
-    assert next(iter(headline(found))).startswith("plan has the truer edges: ")
+    assert next(iter(headline(comparison))).startswith("plan has the truer edges: ")
 
 
 def test_a_program_is_as_good_as_itself(planned: str) -> None:
-    found = compare([planned, planned], design=DESIGN, names=["a", "b"])
-    assert all(line.best == () and line.values[0] == line.values[1] for line in found.lines)
-    assert next(iter(headline(found))).startswith("Their edges are equally true")
+    comparison = compare([planned, planned], design=DESIGN, names=["a", "b"])
+    assert all(line.best == () and line.values[0] == line.values[1] for line in comparison.lines)
+    assert next(iter(headline(comparison))).startswith("Their edges are equally true")
 
 
 def test_the_lower_dose_is_better_and_the_area_alone_is_neither() -> None:
-    found = compare([hatch(s=300), hatch(s=60), hatch(s=100)], names=["strong", "weak", "middle"])
-    lines = {line.key: line for line in found.lines}
-    assert found.design is None
+    comparison = compare([hatch(s=300), hatch(s=60), hatch(s=100)], names=["strong", "weak", "middle"])
+    lines = {line.key: line for line in comparison.lines}
+    assert comparison.design is None
     assert lines["dose_max"].best == (1,)
     assert lines["over_dosed"].best == (1,)
     assert lines["cured"].best == ()
@@ -67,10 +67,10 @@ def test_the_lower_dose_is_better_and_the_area_alone_is_neither() -> None:
 
 
 def test_each_program_is_aligned_by_itself() -> None:
-    found = compare([hatch(), hatch(7, 3)], design=DESIGN, choices=Choices(align=True), names=["a", "b"])
-    a, b = (s.shift for s in found.simulations)
+    comparison = compare([hatch(), hatch(7, 3)], design=DESIGN, choices=Choices(align=True), names=["a", "b"])
+    a, b = (s.shift for s in comparison.simulations)
     assert (a[0] - b[0], a[1] - b[1]) == pytest.approx((7, 3), abs=2e-3)
-    first, second = (s.executed.measured for s in found.simulations)
+    first, second = (s.executed.measured for s in comparison.simulations)
     assert first is not None
     assert second is not None
     assert first.figures.iou == pytest.approx(second.figures.iou, abs=0.01)
@@ -79,8 +79,8 @@ def test_each_program_is_aligned_by_itself() -> None:
 def test_names_are_short_where_they_tell_files_apart(folder: Path) -> None:
     (folder / "old").mkdir()
     (folder / "old" / "job.nc").write_text(hatch(s=90))
-    found = compare([Path("job.nc"), Path("old/job.nc"), Path("plan.gcode"), Path("plan.gcode")])
-    assert found.names == ("job.nc", "old/job.nc", "3: plan.gcode", "4: plan.gcode")
+    comparison = compare([Path("job.nc"), Path("old/job.nc"), Path("plan.gcode"), Path("plan.gcode")])
+    assert comparison.names == ("job.nc", "old/job.nc", "3: plan.gcode", "4: plan.gcode")
 
 
 def test_it_writes_one_page_and_says_which_is_better(
@@ -90,10 +90,10 @@ def test_it_writes_one_page_and_says_which_is_better(
     monkeypatch.chdir(folder)
     before = names(folder)
     assert run("compare", "job.nc", "plan.gcode", "--design", "square.svg", "-o", "out") == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("plan.gcode has the truer edges: ")
-    assert "Edge error, mean" in said.out
-    assert "✓" in said.out
+    printed = capsys.readouterr()
+    assert printed.out.startswith("plan.gcode has the truer edges: ")
+    assert "Edge error, mean" in printed.out
+    assert "✓" in printed.out
     assert names(folder) == sorted([*before, "out"])
     assert names(folder / "out") == ["square.comparison.html"]
     page = (folder / "out" / "square.comparison.html").read_text()
@@ -114,15 +114,15 @@ def test_a_browser_shows_the_page_without_a_complaint_and_a_phone_all_of_its_wid
     )  # fmt: skip
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=need("chromium"), args=list(flags))
-        shown, said = browser.new_page(viewport={"width": 390, "height": 800}), []
-        shown.on("console", lambda message: said.append(message.text))
-        shown.on("pageerror", lambda error: said.append(str(error)))
+        shown, messages = browser.new_page(viewport={"width": 390, "height": 800}), []
+        shown.on("console", lambda message: messages.append(message.text))
+        shown.on("pageerror", lambda error: messages.append(str(error)))
         shown.goto(page.as_uri())
         widths = shown.evaluate("[...document.images].map(image => image.naturalWidth)")
         assert len(widths) == 6
         assert min(widths) > 300
         assert shown.evaluate("document.documentElement.scrollWidth") <= 390
-        assert said == []
+        assert messages == []
         browser.close()
 
 
@@ -130,17 +130,17 @@ def test_json_has_each_program_and_the_best_of_each_figure(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("compare", "job.nc", "plan.gcode", "--design", "square.svg", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [p["program"] for p in said["programs"]] == ["job.nc", "plan.gcode"]
-    assert said["figures"]["epe_mean"]["best"] == ["plan.gcode"]
-    assert said["figures"]["epe_mean"]["better"] == "low"
-    assert said["figures"]["epe_mean"]["values"][1] == said["programs"][1]["executed"]["epe_mean"]
-    assert said["files"] == ["square.comparison.html"]
+    content = json.loads(capsys.readouterr().out)
+    assert [p["program"] for p in content["programs"]] == ["job.nc", "plan.gcode"]
+    assert content["figures"]["epe_mean"]["best"] == ["plan.gcode"]
+    assert content["figures"]["epe_mean"]["better"] == "low"
+    assert content["figures"]["epe_mean"]["values"][1] == content["programs"][1]["executed"]["epe_mean"]
+    assert content["files"] == ["square.comparison.html"]
 
 
 def test_names_of_the_user_s_cannot_break_the_page() -> None:
-    found = compare([hatch(), hatch(s=90)], names=["<b>&$x$", "b"])
-    page = found.page()
+    comparison = compare([hatch(), hatch(s=90)], names=["<b>&$x$", "b"])
+    page = comparison.page()
     assert "<b>&" not in page
     assert "&lt;b&gt;&amp;$x$" in page
 
@@ -163,9 +163,9 @@ def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
     Path("dark.nc").write_text(hatch(s=0))
     before = names(folder)
     assert run("compare", *arguments) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
     assert names(folder) == before
 
 
@@ -176,5 +176,5 @@ def test_one_program_alone_is_no_comparison() -> None:
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compare", "--help") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "laserpath compare lightburn.gc design.gcode --design design.svg" in said
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "laserpath compare lightburn.gc design.gcode --design design.svg" in printed

@@ -1,4 +1,4 @@
-"""Commands as a group: they are found, helped with, completed, and quiet where no person reads."""
+"""Commands as a group: listed, with help and completion, and quiet without a terminal."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def run(*arguments: str) -> int:
 
 def leaves() -> list[tuple[str, click.Command]]:
     """All commands, those of groups too."""
-    found = []
+    commands = []
     for name, command in EVERY.items():
         inner = getattr(command, "commands", {})
-        found += [(f"{name} {below}", c) for below, c in inner.items()] or [(name, command)]
-    return found
+        commands += [(f"{name} {below}", c) for below, c in inner.items()] or [(name, command)]
+    return commands
 
 
 def test_the_list_names_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(EVERY) == set(COMMANDS)
     assert run("--help") == 0
-    said = capsys.readouterr().out
-    assert all(f"  {name} " in said for name in COMMANDS)
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", [name for name, _ in leaves()])
 def test_every_command_helps(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*name.split(), "--help") == 0
-    said = capsys.readouterr().out
-    assert f"Usage: laserpath {name}" in said
-    assert "\\b" not in said
+    printed = capsys.readouterr().out
+    assert f"Usage: laserpath {name}" in printed
+    assert "\\b" not in printed
 
 
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("doctor",)])
@@ -60,10 +60,10 @@ def test_every_option_says_what_it_is(name: str, command: click.Command) -> None
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_for_each_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("completion", shell) == 0
-    said = capsys.readouterr().out
-    assert "_LASERPATH_COMPLETE" in said
+    printed = capsys.readouterr().out
+    assert "_LASERPATH_COMPLETE" in printed
     if shell == "bash":
-        subprocess.run(["bash", "-n"], input=said, text=True, check=True)
+        subprocess.run(["bash", "-n"], input=printed, text=True, check=True)
 
 
 def test_commands_and_options_are_completed() -> None:

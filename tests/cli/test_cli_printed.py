@@ -43,24 +43,24 @@ PRINTED = ("--printed", "photo.png", "--commanded", "mask.png", "--pixel", "0.1u
 
 def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*PRINTED, "--name", "mine", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    found = {e["name"]: e for e in said["estimates"]}
+    content = json.loads(capsys.readouterr().out)
+    estimates = {e["name"]: e for e in content["estimates"]}
     fwhm = SIGMA * PIXEL * 2 * np.sqrt(2 * np.log(2)) / 1000
-    assert found["fwhm"]["low"] < fwhm < found["fwhm"]["high"]
-    assert found["contrast"]["low"] < CONTRAST < found["contrast"]["high"]
-    assert said["shift_mm"] == pytest.approx([-0.0005, -0.0003], abs=2e-5)
-    assert sorted(said["files"]) == ["mine.resin.toml", "mine.spot.toml"]
-    assert profiles.spot("mine.spot.toml").fwhm == pytest.approx(found["fwhm"]["value"])
+    assert estimates["fwhm"]["low"] < fwhm < estimates["fwhm"]["high"]
+    assert estimates["contrast"]["low"] < CONTRAST < estimates["contrast"]["high"]
+    assert content["shift_mm"] == pytest.approx([-0.0005, -0.0003], abs=2e-5)
+    assert sorted(content["files"]) == ["mine.resin.toml", "mine.spot.toml"]
+    assert profiles.spot("mine.spot.toml").fwhm == pytest.approx(estimates["fwhm"]["value"])
     resin, base = profiles.resin("mine.resin.toml"), profiles.resin()
-    assert resin.contrast == pytest.approx(found["contrast"]["value"])
+    assert resin.contrast == pytest.approx(estimates["contrast"]["value"])
     assert (resin.critical_dose, resin.tone) == (base.critical_dose, base.tone)
 
 
-def test_it_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*PRINTED) == 0
-    said = capsys.readouterr().out
-    assert "spot's FWHM: 0.7" in said
-    assert "% of what the image shows is explained" in said
+    printed = capsys.readouterr().out
+    assert "spot's FWHM: 0.7" in printed
+    assert "% of what the image shows is explained" in printed
 
 
 @pytest.mark.parametrize(

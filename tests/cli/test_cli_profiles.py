@@ -89,9 +89,9 @@ def test_check_tells_the_kind(kind: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_check_says_what_is_wrong(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("some.toml").write_text(text)
     assert run("check", "some.toml") == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
 
 
 @pytest.mark.parametrize(

@@ -38,26 +38,26 @@ class Clock:
         return self.now
 
 
-def told(
+def reports_of(
     tries: int = 3, shape: int = 200, refine: int = 300, converged: float = 1.0, attempts: int = 1
 ) -> list[Progress]:
     """What a planner tells, its last stage ended after a share of its iterations."""
-    said = [Progress("try", k, 40, 1.0) for _ in range(tries) for k in range(1, 41)]
+    reports = [Progress("try", k, 40, 1.0) for _ in range(tries) for k in range(1, 41)]
     for _ in range(attempts):
-        said += [Progress("shape", k, shape, 1.0) for k in range(1, shape + 1)]
-        said += [Progress("refine", k, refine, 1.0) for k in range(1, round(converged * refine) + 1)]
-    return [*said, Progress("measure", 1, 1, 1.0)]
+        reports += [Progress("shape", k, shape, 1.0) for k in range(1, shape + 1)]
+        reports += [Progress("refine", k, refine, 1.0) for k in range(1, round(converged * refine) + 1)]
+    return [*reports, Progress("measure", 1, 1, 1.0)]
 
 
 def fed(
-    said: list[Progress], seconds: Callable[[Progress], float], attempts: int = 1
+    reports: list[Progress], seconds: Callable[[Progress], float], attempts: int = 1
 ) -> tuple[list[float], list[float]]:
     """Shares and times left, each event after `seconds`."""
     clock = Clock()
     meter = Meter(500, clock)
     meter.expect(EXPECTED, attempts=attempts)
     shares, left = [], []
-    for event in said:
+    for event in reports:
         clock.now += seconds(event)
         meter(event)
         shares.append(meter.share)
@@ -76,28 +76,30 @@ def fed(
 def test_the_share_never_goes_back(
     tries: int, converged: float, attempts: int, pace: float, data: st.DataObject
 ) -> None:
-    said = told(tries, converged=converged, attempts=attempts)
+    reports = reports_of(tries, converged=converged, attempts=attempts)
     uneven = data.draw(st.lists(st.floats(0, 3), min_size=3, max_size=3))
-    shares, left = fed(said, lambda e: pace * uneven[e.iteration % 3] * 0.2, attempts)
+    shares, left = fed(reports, lambda e: pace * uneven[e.iteration % 3] * 0.2, attempts)
     assert all(b >= a for a, b in pairwise(shares))
     assert shares[0] > 0 and shares[-1] == pytest.approx(130 / 150)
     assert all(value >= 0 for value in left)
 
 
 @pytest.mark.parametrize("pace", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("said", [told(), told(converged=0.3), told(tries=2)], ids=["all", "early", "two"])
-def test_at_a_steady_pace_the_time_left_falls_and_comes_true(said: list[Progress], pace: float) -> None:
+@pytest.mark.parametrize(
+    "reports", [reports_of(), reports_of(converged=0.3), reports_of(tries=2)], ids=["all", "early", "two"]
+)
+def test_at_a_steady_pace_the_time_left_falls_and_comes_true(reports: list[Progress], pace: float) -> None:
     costs = {"try": 30 / 120, "shape": 100 / 500, "refine": 100 / 500, "measure": 0.0}
-    _, left = fed(said, lambda e: pace * costs[e.stage])
+    _, left = fed(reports, lambda e: pace * costs[e.stage])
     assert all(b <= a + 1e-9 for a, b in pairwise(left))
     assert left[-1] == pytest.approx(pace * EXPECTED.finishing, rel=0.3)
     # A third of the way in, what is left of a plan that takes all its iterations is known to a factor of 2.
-    if said == told():
-        spent = sum(pace * costs[e.stage] for e in said[200:])
-        assert 0.5 < left[200 + len(left) - len(said)] / (spent + pace * EXPECTED.finishing) < 2
+    if reports == reports_of():
+        spent = sum(pace * costs[e.stage] for e in reports[200:])
+        assert 0.5 < left[200 + len(left) - len(reports)] / (spent + pace * EXPECTED.finishing) < 2
 
 
-def test_while_nothing_is_told_the_time_left_goes_on() -> None:
+def test_between_reports_the_time_left_goes_on() -> None:
     clock = Clock()
     meter = Meter(500, clock)
     meter.expect(EXPECTED)
@@ -114,7 +116,7 @@ def test_stopped_early_only_the_ending_is_left() -> None:
     clock = Clock()
     meter = Meter(500, clock)
     meter.expect(EXPECTED)
-    for event in told()[:150]:
+    for event in reports_of()[:150]:
         clock.now += 0.22
         meter(event)
     ending = meter.ending
@@ -129,11 +131,11 @@ def test_plain_lines_come_after_30_s_or_10_percent(capsys: pytest.CaptureFixture
     meter = Meter(500, clock)
     meter.on_change = Lines(meter, clock)
     meter.expect(EXPECTED)
-    for event in told():
+    for event in reports_of():
         clock.now += 0.25
         meter(event)
-    said = capsys.readouterr().err.splitlines()
-    shares = [int(re.match(r"laserpath: (\d+) %, [a-z ]+; about .+ left$", one)[1]) for one in said]  # type: ignore[index]
+    printed = capsys.readouterr().err.splitlines()
+    shares = [int(re.match(r"laserpath: (\d+) %, [a-z ]+; about .+ left$", one)[1]) for one in printed]  # type: ignore[index]
     assert shares == sorted(shares)
     assert 7 <= len(shares) <= 10
     assert "measuring and writing" in line(meter)
@@ -151,7 +153,9 @@ def test_a_slow_plan_says_a_line_every_30_s(capsys: pytest.CaptureFixture[str]) 
     assert 4 <= len(capsys.readouterr().err.splitlines()) <= 5
 
 
-def test_a_long_reading_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_reading_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(shown, "_SILENT", 0.01)
     for hidden in (True, False):
         with shown.meter(10, hidden=hidden) as meter, shown.reading("board.gbr", meter, hidden=hidden):
@@ -170,7 +174,7 @@ def test_a_run_that_is_captured(
     with pytest.raises(SystemExit) as ended:
         main([*ASKED, *["-q"] * quiet])
     assert not ended.value.code
-    check_told(capfd.readouterr().err, quiet)
+    check_printed(capfd.readouterr().err, quiet)
 
 
 @pytest.mark.slow
@@ -185,18 +189,18 @@ def test_a_run_without_a_terminal(tmp_path: Path, quiet: bool) -> None:
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,
         env={**os.environ},
     )  # fmt: skip
-    check_told(done.stderr, quiet)
+    check_printed(done.stderr, quiet)
 
 
-def check_told(said: str, quiet: bool) -> None:
-    lines = said.splitlines()
+def check_printed(printed: str, quiet: bool) -> None:
+    lines = printed.splitlines()
     if quiet:
         assert lines == []
         return
     assert any(re.search(r"about .* to plan, with .* GB of memory; about .* to write", one) for one in lines)
-    shares = [int(found[1]) for one in lines if (found := re.match(r"laserpath: (\d+) %", one))]
+    shares = [int(match[1]) for one in lines if (match := re.match(r"laserpath: (\d+) %", one))]
     assert shares and shares == sorted(shares)
-    assert "\x1b" not in said
+    assert "\x1b" not in printed
 
 
 def test_a_stack_has_one_share_and_one_time_left() -> None:
@@ -207,7 +211,7 @@ def test_a_stack_has_one_share_and_one_time_left() -> None:
     shares, left, names = [], [], []
     for number, work in enumerate(layers):
         meter.layer(number)
-        events = told()
+        events = reports_of()
         for event in events:
             clock.now += 130 * work / (len(events) - 1) if event.stage != "measure" else 0.0
             meter(event)

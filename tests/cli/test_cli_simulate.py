@@ -49,12 +49,12 @@ def test_without_a_design_it_says_what_cures_and_nothing_of_edges(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("simulate", "job.nc", "-o", "out") == 0
-    said = capsys.readouterr()
-    assert "13 exposing moves, 12.0 mm with 0.600 mW at 20.0 mm/s" in said.out
-    assert "Area exposed" in said.out
-    assert "Edge" not in said.out
+    printed = capsys.readouterr()
+    assert "13 exposing moves, 12.0 mm with 0.600 mW at 20.0 mm/s" in printed.out
+    assert "Area exposed" in printed.out
+    assert "Edge" not in printed.out
     assert names(folder / "out") == ["job.cured.svg", "job.simulation.html"]
-    assert "out/job.simulation.html" in said.out
+    assert "out/job.simulation.html" in printed.out
 
 
 def test_the_page_is_the_report_of_that_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,41 +69,41 @@ def test_the_page_is_the_report_of_that_program(folder: Path, monkeypatch: pytes
 
 def test_with_a_design_it_measures_against_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("simulate", "job.nc", "--design", "square.svg") == 0
-    said = capsys.readouterr()
-    assert "square: 1 × 1 mm, 1 shape" in said.err
-    assert "Edge error, mean" in said.out
-    assert "Overlap (IoU)" in said.out
+    printed = capsys.readouterr()
+    assert "square: 1 × 1 mm, 1 shape" in printed.err
+    assert "Edge error, mean" in printed.out
+    assert "Overlap (IoU)" in printed.out
 
 
 def test_json_is_all_there_is_on_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("simulate", "job.nc", "--design", "square.svg", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["files"] == ["job.simulation.html", "job.cured.svg"]
-    assert said["program"] == "job.nc"
-    assert said["executed"]["write_length"] == pytest.approx(13 * 0.92)
-    assert said["executed"]["cured"] == pytest.approx(
-        1 - said["executed"]["undercure"] + said["executed"]["overcure"], rel=1e-6
+    content = json.loads(capsys.readouterr().out)
+    assert content["files"] == ["job.simulation.html", "job.cured.svg"]
+    assert content["program"] == "job.nc"
+    assert content["executed"]["write_length"] == pytest.approx(13 * 0.92)
+    assert content["executed"]["cured"] == pytest.approx(
+        1 - content["executed"]["undercure"] + content["executed"]["overcure"], rel=1e-6
     )
-    assert said["commanded"]["dose_max"] > 1
-    assert said["best_dose"]["epe_mean"] <= said["executed"]["epe_mean"]
-    assert said["shift_mm"] == [0, 0]
+    assert content["commanded"]["dose_max"] > 1
+    assert content["best_dose"]["epe_mean"] <= content["executed"]["epe_mean"]
+    assert content["shift_mm"] == [0, 0]
 
 
 def test_without_a_design_json_has_no_edges(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("simulate", "job.nc", "--json", "-q") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["design"] is None
-    assert said["best_dose"] is None
-    assert "epe_mean" not in said["executed"]
+    content = json.loads(capsys.readouterr().out)
+    assert content["design"] is None
+    assert content["best_dose"] is None
+    assert "epe_mean" not in content["executed"]
 
 
 def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "0.1um", "-q") == 3
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "tolerance missed by job.nc: less than 95 % of the edge is within 200 µm" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "tolerance missed by job.nc: less than 95 % of the edge is within 200 µm" in printed.err
     assert "job.simulation.html" in names(folder)
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "2fwhm", "-q") == 0
 
@@ -127,8 +127,8 @@ def test_stdin_and_another_dialect(
     stream = type("Stdin", (), {"buffer": type("Buffer", (), {"read": staticmethod(lambda: marlin)})})
     monkeypatch.setattr("sys.stdin", stream)
     assert run("simulate", "-", "--dialect", "marlin") == 0
-    said = capsys.readouterr()
-    assert "with 5.02 mW at 20.0 mm/s. Read as marlin writes it, with 10 mW at S255" in said.out
+    printed = capsys.readouterr()
+    assert "with 5.02 mW at 20.0 mm/s. Read as marlin writes it, with 10 mW at S255" in printed.out
     assert "stdin.cured.svg" in names(folder)
 
 
@@ -174,10 +174,10 @@ def test_a_file_that_is_doubtful_is_exposed_and_told(
 ) -> None:
     Path("odd.nc").write_text(hatch().replace("M4 S0", "M100\nM4 S0").replace("X1.960", "X-1.960", 1))
     assert run("simulate", "odd.nc", "-q") == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "laserpath: warning: line 3: M100 is passed over" in said.err
-    assert "X -1.96 mm is below 0 mm" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "laserpath: warning: line 3: M100 is passed over" in printed.err
+    assert "X -1.96 mm is below 0 mm" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -208,14 +208,14 @@ def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
     Path("dark.nc").write_text(hatch(s=0))
     before = names(folder)
     assert run("simulate", *arguments) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
     assert names(folder) == before
 
 
 def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("simulate", "--help") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "laserpath simulate lightburn.gc --design board.svg --align" in said
-    assert "3 files written, but --max-epe is not met" in said
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "laserpath simulate lightburn.gc --design board.svg --align" in printed
+    assert "3 files written, but --max-epe is not met" in printed

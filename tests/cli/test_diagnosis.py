@@ -1,4 +1,4 @@
-"""The self-test finds nothing wrong here, and finds what is wrong where something is."""
+"""The self-test passes here, and fails where something is wrong."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ def run(*arguments: str) -> int:
 
 def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 0
-    said = capsys.readouterr().out
-    assert f"laserpath     {laserpath.__version__}" in said
-    assert said.count("good ") == len(diagnosis.diagnose().checks)
-    assert "taichi cache" in said
+    printed = capsys.readouterr().out
+    assert f"laserpath     {laserpath.__version__}" in printed
+    assert printed.count("good ") == len(diagnosis.diagnose().checks)
+    assert "taichi cache" in printed
 
 
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["good"] is True
-    assert {check["name"] for check in said["checks"]} == {"dose", "gradient", "cured width", "G-code"}
-    assert all(check["error"] <= check["limit"] for check in said["checks"])
+    content = json.loads(capsys.readouterr().out)
+    assert content["good"] is True
+    assert {check["name"] for check in content["checks"]} == {"dose", "gradient", "cured width", "G-code"}
+    assert all(check["error"] <= check["limit"] for check in content["checks"])
 
 
 def test_a_dose_that_is_off_is_found(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    right = DoseModel.dose
-    monkeypatch.setattr(DoseModel, "dose", lambda self, path: 1.01 * right(self, path))
+    true_dose = DoseModel.dose
+    monkeypatch.setattr(DoseModel, "dose", lambda self, path: 1.01 * true_dose(self, path))
     assert run() == 1
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("WRONG"))
     assert "dose" in line
 
 
-def test_what_fails_is_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no device\nat all")
 

@@ -20,8 +20,8 @@ from laserpath.cli.grouped import options as decorated
 from laserpath.config import options, project, request
 from laserpath.config.options import Option
 from laserpath.config.values import Quantity, Whole
-from laserpath.design.arrange import Arrangement
-from laserpath.design.reading import Reading
+from laserpath.design.arrange import Arrangement, Repeat
+from laserpath.design.reading import Black, Reading
 from laserpath.types import Design, Process, Resin, Settings, Spot
 
 RECORDS = (Process, Resin, Spot, Reading, Arrangement, Settings)
@@ -97,3 +97,28 @@ def test_an_option_is_one_entry_and_a_field(monkeypatch: pytest.MonkeyPatch, tmp
     file.write_text(project.text(DESIGN, Process(), settings))
     assert 'glow = "4fwhm"' in file.read_text()
     assert request.settings_of(project.load(file).values, fwhm=0.125) == settings
+
+
+def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
+    """`design` writes these lines itself: it stands below the table."""
+    reading = Reading(
+        0.01,
+        ("F.Cu",),
+        cell="top",
+        unit="um",
+        pixel=0.1,
+        threshold=0.3,
+        grey=Black(height=0.06),
+        line_width=0.2,
+    )
+    sized = Arrangement("x", 90.0, size=(20.0, None), negative=True, repeat=Repeat(3, 2, (10.0, 8.0)))
+    scaled = Arrangement(scale=2.0)
+    recipes = [list(record.recipe()) for record in (reading, sized, scaled)]
+    keys = {line.partition(" = ")[0] for lines in recipes for line in lines}
+    assert keys == {option.name for option in options.setting("Reading", "Arrangement")}
+
+    file = tmp_path / project.NAME
+    file.write_text("\n".join(recipes[0] + recipes[1]))
+    values = project.load(file).values
+    assert request.reading_of(values, 0.01) == reading
+    assert request.arrangement_of(values) == sized

@@ -79,7 +79,7 @@ def test_the_two_photon_example_says_how_to_measure_its_number() -> None:
     assert math.sqrt(resist.critical_dose / per_square) == pytest.approx(10, rel=0.05)  # mW
 
 
-def test_a_resist_may_be_told_by_its_gamma(tmp_path: Path) -> None:
+def test_a_resist_may_be_given_by_its_gamma(tmp_path: Path) -> None:
     resist = profiles.resin(write(tmp_path, changed("resin", "contrast", "gamma = 2.5")))
     assert resist.contrast == pytest.approx(4 * 2.5 / math.log(10))
 

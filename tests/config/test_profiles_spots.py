@@ -341,9 +341,9 @@ def test_a_bad_spot_ends_the_command_with_2_and_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: str
 ) -> None:
     (tmp_path / "bad.toml").write_text(text, encoding="utf-8")
-    said = ["plan", str(SAMPLE), "--spot", str(tmp_path / "bad.toml"), "--iterations", "2"]
+    arguments = ["plan", str(SAMPLE), "--spot", str(tmp_path / "bad.toml"), "--iterations", "2"]
     with pytest.raises(SystemExit) as caught:
-        main([*said, "-o", str(tmp_path / "out")])
+        main([*arguments, "-o", str(tmp_path / "out")])
     assert caught.value.code == 2
     (sentence,) = capsys.readouterr().err.splitlines()
     assert words in sentence

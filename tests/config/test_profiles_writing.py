@@ -25,11 +25,11 @@ def back(kind: str, noun: Machine | Resin | Spot) -> Machine | Resin | Spot:
     return read
 
 
-def like(found: object, wanted: object) -> bool:
+def like(read: object, written: object) -> bool:
     """Equal to the twelve digits that are written."""
-    for name in wanted.__slots__:  # type: ignore[attr-defined]
-        value = getattr(wanted, name)
-        same = getattr(found, name)
+    for name in written.__slots__:  # type: ignore[attr-defined]
+        value = getattr(written, name)
+        same = getattr(read, name)
         if isinstance(value, float | tuple) and not isinstance(value, bool):
             assert same == pytest.approx(value, rel=1e-10), name
         else:

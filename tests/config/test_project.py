@@ -1,4 +1,4 @@
-"""The project file: it plans the same again, options stand above it, what is wrong is named."""
+"""The project file: it plans the same again, options override it, errors name the key."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def run(*arguments: str) -> int:
     return int(caught.value.code or 0)
 
 
-def asked_of(path: Path) -> tuple[Process, Settings]:
-    said = project.load(path).values
-    process = request.process_of(said)
-    return process, request.settings_of(said, process.spot.fwhm)
+def choices_of(path: Path) -> tuple[Process, Settings]:
+    values = project.load(path).values
+    process = request.process_of(values)
+    return process, request.settings_of(values, process.spot.fwhm)
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def asked_of(path: Path) -> tuple[Process, Settings]:
         ),
     ],
 )
-def test_what_is_written_asks_for_the_same(folder: Path, process: Process, settings: Settings) -> None:
+def test_a_written_project_plans_the_same(folder: Path, process: Process, settings: Settings) -> None:
     design = laserpath.load("square.svg", tolerance=0.002)
     (folder / project.NAME).write_text(project.text(design, process, settings))
-    back, choices = asked_of(folder / project.NAME)
+    back, choices = choices_of(folder / project.NAME)
     assert choices == settings
     for name in ("spot", "resin", "machine"):
         for field in getattr(process, name).__slots__:
-            found, wanted = getattr(getattr(back, name), field), getattr(getattr(process, name), field)
-            assert found == (wanted if isinstance(wanted, str | None) else pytest.approx(wanted))
+            read, written = getattr(getattr(back, name), field), getattr(getattr(process, name), field)
+            assert read == (written if isinstance(written, str | None) else pytest.approx(written))
 
 
 def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,22 +105,22 @@ def test_the_head_of_the_program_is_the_project(folder: Path) -> None:
     assert profiles.machine(read.values["machine"]) == Machine()
 
 
-def test_options_stand_above_the_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / project.NAME).write_text(
         'design = "square.svg"\nquality = "fine"\nspot_fwhm = "80um"\nscale = 2\nmachine = "mine.toml"\n'
     )
     text = profiles.text("machine", "grbl-diode-405").replace("power_max_mW = 10", "power_max_mW = 77")
     (folder / "mine.toml").write_text(text)
-    asked: list[Any] = []
+    plans: list[Any] = []
 
     def note(design: Design, process: Process, settings: Settings, progress: object) -> Plan:
-        asked.append((design, process, settings))
+        plans.append((design, process, settings))
         raise gcode.GcodeError("enough")
 
     monkeypatch.setattr(laserpath, "plan", note)
     run("plan")
     run("plan", "--quality", "draft", "--spot", "fibre-10um", "--size", "5mm")
-    (first, process, settings), (second, other, choices) = asked
+    (first, process, settings), (second, other, choices) = plans
     assert settings == replace(Settings(), quality="fine")
     assert process.spot.fwhm == 0.08
     assert process.machine.power_max == 77
@@ -133,9 +133,9 @@ def test_options_stand_above_the_project(folder: Path, monkeypatch: pytest.Monke
 def test_a_project_holds_for_every_design_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / project.NAME).write_text("iterations = 3\n")
     assert run("plan", "square.svg", *CONTOUR, "--json") == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out)["result"]
-    assert project.NAME in said.err
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["result"]
+    assert project.NAME in printed.err
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_a_wrong_project_is_one_sentence(
 ) -> None:
     (folder / project.NAME).write_text(text)
     assert run("plan", "-q") == 2
-    said = capsys.readouterr()
-    assert re.search(words, said.err.splitlines()[0])
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert re.search(words, printed.err.splitlines()[0])
+    assert printed.out == ""
     assert sorted(p.name for p in folder.iterdir()) == [project.NAME, "square.svg"]
 
 

@@ -1,4 +1,4 @@
-"""What people write → what laserpath is asked: units, pairs, sizes, and sentences where that fails."""
+"""What people write → values: units, pairs, sizes, and a sentence for what cannot be parsed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from laserpath.types import Settings
         ("layer", ["1/0", "2/0"], ("1/0", "2/0")),
     ],
 )
-def test_what_is_written_is_what_is_meant(name: str, written: Any, meant: Any) -> None:
+def test_what_is_written_is_parsed(name: str, written: Any, meant: Any) -> None:
     assert request.KEYS[name](written) == meant
 
 
@@ -67,12 +67,12 @@ def test_what_is_written_is_what_is_meant(name: str, written: Any, meant: Any) -
         ("critical_dose", True, "is not a number"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(name: str, written: Any, words: str) -> None:
+def test_what_cannot_be_parsed_is_refused(name: str, written: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         request.KEYS[name](written)
 
 
-def test_what_is_given_replaces_every_way_to_say_it() -> None:
+def test_an_option_replaces_those_that_set_the_same() -> None:
     usual = {"spot": "fibre-10um", "scale": 2.0, "quality": "fine"}
     assert request.over(usual, {"spot_fwhm": 0.1}) == {"spot_fwhm": 0.1, "scale": 2.0, "quality": "fine"}
     assert request.over(usual, {"size": (20.0, None)})["size"] == (20.0, None)
@@ -80,7 +80,7 @@ def test_what_is_given_replaces_every_way_to_say_it() -> None:
     assert request.over(usual, {}) == usual
 
 
-def test_nothing_said_is_what_is_usual() -> None:
+def test_without_options_there_are_defaults() -> None:
     assert request.settings_of({}, 0.1) == Settings()
     assert request.arrangement_of({}) == Arrangement()
     assert request.settings_of({"pitch": request.KEYS["pitch"]("0.2mm")}, 0.1).pitch_fwhm == 2

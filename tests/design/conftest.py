@@ -1,4 +1,4 @@
-"""gdstk in a process of its own, sooner started."""
+"""gdstk in a subprocess that starts fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from laserpath.design.gds import extract, isolate
 
 
 def forked(arguments: list[str]) -> None:
-    """`isolate._run` in a copy of this process: a new Python takes a tenth of a second each time."""
+    """`isolate._run` in a fork of this process: starting a new Python takes 0.1 s each time."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()  # what crashes is expected to
@@ -33,6 +33,6 @@ def forked(arguments: list[str]) -> None:
 
 @pytest.fixture
 def forking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where many small GDSII files are read. As it is read really: test_gds_bad, test_gds_quirks, `slow`."""
+    """For many small GDSII files; test_gds_bad, test_gds_quirks and `slow` use the real subprocess."""
     if hasattr(os, "fork"):
         monkeypatch.setattr(isolate, "_run", forked)

@@ -1,4 +1,4 @@
-"""Files with errors: a few bytes of a good one changed, left out, doubled, swapped, or the end cut off."""
+"""Damaged files: a few bytes of a good file changed, dropped, doubled or swapped, or the end cut off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIGNS = b'0123456789-.eE*%XYDGM,$()[]{}"\n\0\xff'
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
-    """The file with one or several errors."""
+    """The file with one or several errors in it."""
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 5, 20))):
         if len(out) > 2:
@@ -42,8 +42,8 @@ def _once(rng: random.Random, data: bytearray) -> bytearray:
     return data
 
 
-def told(read: Callable[[bytes, str, Reading], Design], data: bytes, reading: Reading) -> str:
-    """The sentence with which a file is refused; '' of one that is read. Anything else is raised."""
+def refusal(read: Callable[[bytes, str, Reading], Design], data: bytes, reading: Reading) -> str:
+    """The message with which a file is refused; '' if it is read. Other exceptions pass through."""
     try:
         read(data, "fuzz", reading)
     except InputError as error:

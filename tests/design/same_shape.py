@@ -1,6 +1,6 @@
 """One shape in every format that can be read: an L with a round hole, and beside it a bar at 30°.
 
-Each writer says it in its format's own words (an arc, a flash, a rotated rectangle), not as the same polygon.
+Each writer uses its format's own means (an arc, a flash, a rotated rectangle), not the same polygon.
 All in mm, y up, the page from (0, 0) to PAGE.
 """
 
@@ -48,7 +48,7 @@ AREA = 8 * 3 + 3 * 4 - np.pi * RADIUS**2 + LENGTH * WIDTH
 
 
 def as_svg() -> bytes:
-    """A path with a hole of two arcs, and a turned rect; y down, as SVG has it."""
+    """A path with a hole of two arcs, and a rotated rect; y down, as in SVG."""
     w, h = PAGE
     outline = " ".join(f"{x} {h - y}" for x, y in L)
     x, y = HOLE[0] - RADIUS, h - HOLE[1]
@@ -63,7 +63,7 @@ def as_svg() -> bytes:
 
 
 def as_gerber() -> bytes:
-    """A region, the hole as a clear flash of a round aperture, the bar as a flash of a turned macro."""
+    """A region, the hole as a clear flash of a round aperture, the bar as a flash of a rotated macro."""
 
     def at(x: float, y: float) -> str:
         return f"X{round(x * 1e6)}Y{round(y * 1e6)}"
@@ -95,7 +95,7 @@ def as_gerber() -> bytes:
 
 
 def as_png(pixels_per_mm: float) -> bytes:
-    """Black on white, each pixel as grey as it is covered; the resolution is in the file."""
+    """Black on white, with greys by the coverage of each pixel; the resolution is in the file."""
     pitch = 1 / pixels_per_mm
     columns, rows = (round(side * pixels_per_mm) for side in PAGE)
     grid = Grid((pitch / 2, pitch / 2), pitch, (rows, columns))
@@ -107,7 +107,7 @@ def as_png(pixels_per_mm: float) -> bytes:
 
 
 def as_geojson(tolerance: float = 1e-4) -> bytes:
-    """Two features; GeoJSON knows no arcs."""
+    """Two features; GeoJSON has no arcs."""
     features = [
         {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(part)}
         for part in shape(tolerance).geoms

@@ -1,4 +1,4 @@
-"""The shape of `same_shape` in the words of CAD: DXF, GDSII and OASIS."""
+"""The shape of `same_shape` in CAD formats: DXF, GDSII and OASIS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dxf(draw: Draw, units: int = 4, version: str = "R2010", binary: bool = False
 
 
 def as_dxf(scale: float = 1.0, **how: Any) -> bytes:
-    """Lines, a circle of two arcs, a block that is turned. scale: units of the drawing in a mm."""
+    """Lines, a circle of two arcs, a rotated block. scale: units of the drawing per mm."""
 
     def draw(document: Any, model: Any) -> None:
         corners = [(x * scale, y * scale) for x, y in L]
@@ -46,7 +46,7 @@ def as_dxf(scale: float = 1.0, **how: Any) -> bytes:
 
 
 def as_gds(oasis: bool = False, unit: float = 1e-6, tolerance: float = 1e-4) -> bytes:
-    """A polygon with a cut line to its hole, and a path in a cell that is turned. unit: m."""
+    """A polygon with a cut line to its hole, and a path in a rotated cell. unit: m."""
     mm = 1e-3 / unit
     library = gdstk.Library(unit=unit, precision=1e-9)
     solid, hole = gdstk.Polygon(L).scale(mm, mm), gdstk.Polygon(disc(tolerance).exterior.coords).scale(mm, mm)
@@ -60,7 +60,7 @@ def as_gds(oasis: bool = False, unit: float = 1e-6, tolerance: float = 1e-4) -> 
 def written(library: Any, oasis: bool = False) -> bytes:
     """The file of a library."""
     with TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # some tests want what is wrong
+        warnings.simplefilter("ignore")  # some tests write invalid files
         path = Path(folder, "a")
         (library.write_oas if oasis else library.write_gds)(path)
         return path.read_bytes()

@@ -33,7 +33,7 @@ FLAGS = [
 
 
 def coverage(png: bytes) -> Coverage:
-    """From black on white."""
+    """The coverage of a black-on-white image."""
     grey = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=np.float64).mean(axis=2)
     return 1 - grey / 255
 
@@ -48,7 +48,7 @@ def on_pixels(design: Design, scale: int) -> Coverage:
 
 
 def resvg(svg: str, scale: int) -> Coverage:
-    """As resvg draws it."""
+    """The rendering by resvg."""
     resvg_py = pytest.importorskip("resvg_py", reason="resvg_py is not here: pip install resvg_py")
     png = resvg_py.svg_to_bytes(
         svg_string=svg, background="#ffffff", zoom=scale, dpi=96, skip_system_fonts=True
@@ -57,14 +57,14 @@ def resvg(svg: str, scale: int) -> Coverage:
 
 
 class Chromium:
-    """A browser that draws pictures. An `img` may open nothing but itself."""
+    """A browser that renders images. An `img` may open no other file."""
 
     def __init__(self, browser: Any) -> None:
         self._browser = browser
         self._pages: dict[int, Any] = {}
 
     def __call__(self, svg: str, scale: int) -> Coverage:
-        """As Chromium draws it."""
+        """The rendering by Chromium."""
         if scale not in self._pages:
             self._pages[scale] = self._browser.new_page(device_scale_factor=scale)
         page = self._pages[scale]
@@ -78,7 +78,7 @@ class Chromium:
 
 @contextmanager
 def chromium(path: str) -> Iterator[Chromium]:
-    """A browser for many pictures. path: of the program."""
+    """A browser for many images. path: of the program."""
     from playwright import sync_api as api
 
     with api.sync_playwright() as playwright:

@@ -45,7 +45,7 @@ def of_cells(where: list[tuple[int, int]]) -> Design:
 
 
 def same(a: shapely.Geometry, b: shapely.Geometry, within: float = 1e-6) -> bool:
-    """Whether the areas are the same up to a share of them."""
+    """Whether the areas agree within a relative error."""
     return differing_area(a, b) <= within * b.area
 
 
@@ -220,7 +220,7 @@ def wheel(vertices: int, reach: float = 1.0) -> Design:
     ],
 )
 def test_ten_thousand_copies_take_seconds(pitch: float, side: int, units: float) -> None:
-    """Measured 0.2 s apart, 4 s overlapping; the bound catches what takes minutes. 900 where they overlap."""
+    """Measured 0.2 s apart, 4 s overlapping (only 900 copies); the bound catches what takes minutes."""
     many = within(units, lambda: arranged(wheel(40), repeat=Repeat(side, side, (pitch, pitch))))
     width, height = many.size
     assert width == pytest.approx((side - 1) * pitch + wheel(40).size[0])
@@ -232,7 +232,7 @@ def test_too_many_vertices_are_refused_with_their_number() -> None:
         arranged(wheel(1000), repeat=Repeat(100, 100, (3, 3)))
 
 
-# The order, and what is told
+# The order, and what `source` reports
 
 
 def test_the_order_is_mirror_rotate_size_negative_repeat() -> None:
@@ -255,7 +255,7 @@ def test_nothing_to_do_changes_nothing() -> None:
     assert arranged(repeat=Repeat(1, 1, (1, 1))).area.equals_exact(DESIGN.area)
 
 
-def test_each_thing_done_is_told() -> None:
+def test_the_source_names_each_step() -> None:
     words = arranged(
         mirror="xy", rotate=-90, size=(None, 5), negative=True, repeat=Repeat(2, 1, (30, 40))
     ).source
@@ -265,8 +265,8 @@ def test_each_thing_done_is_told() -> None:
     )  # fmt: skip
 
 
-def test_a_design_that_grows_is_read_as_finely_as_asked(tmp_path: Path) -> None:
-    """The tolerance is of the design as arranged."""
+def test_a_design_that_grows_keeps_its_tolerance(tmp_path: Path) -> None:
+    """The tolerance holds for the arranged design."""
     disc = '<circle cx="2" cy="2" r="1"/>'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="4mm" viewBox="0 0 4 4">{disc}</svg>'
     path = tmp_path / "disc.svg"

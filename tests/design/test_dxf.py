@@ -1,4 +1,4 @@
-"""DXF: areas of its entities against closed forms, what places and hides them, units, layers."""
+"""DXF: areas of entities against closed forms, blocks, hidden layers, units."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lines(model: Any, points: Any, **attributes: Any) -> None:
 
 
 def difference(a: Any, b: Any) -> float:
-    """Largest distance between two areas that are nearly the same."""
+    """Hausdorff distance of the edges of two areas."""
     return max(
         shapely.hausdorff_distance(shapely.boundary(p), shapely.boundary(q)) for p, q in ((a, b), (b, a))
     )
@@ -77,7 +77,7 @@ def test_what_inkscape_exports(name: str) -> None:
     assert design.source[0] == f"from {name}"
 
 
-def test_without_a_unit_mm_are_taken_and_that_is_said() -> None:
+def test_without_a_unit_mm_are_taken_with_a_warning() -> None:
     for data in (
         dxf(lambda _, m: m.add_circle((0, 0), 1), units=0),
         text("0 CIRCLE; 8 0; 10 0; 20 0; 40 1", header=""),  # ezdxf's own header would say metres
@@ -279,7 +279,7 @@ def test_lines_that_branch_do_not_say_what_is_inside() -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_any_closed_walk_in_pieces_is_found_again(corners: list[tuple[int, int]], seed: int) -> None:
-    """Shuffled and turned round, its segments join to loops that use each of them once."""
+    """Shuffled and reversed segments join to loops that use each of them once."""
     rng = np.random.default_rng(seed)
     p = np.array(corners, dtype=float)
     ends = np.stack([p, np.roll(p, -1, axis=0)], axis=1)
@@ -339,7 +339,7 @@ def test_a_hatch_of_edges() -> None:
     assert drawn(draw).area.area == pytest.approx(expected, abs=60 * TOLERANCE)
 
 
-def test_a_pattern_is_filled_as_a_whole_and_that_is_said() -> None:
+def test_a_pattern_is_filled_as_a_whole_with_a_warning() -> None:
     def draw(_: Any, model: Any) -> None:
         hatch = model.add_hatch()
         hatch.set_pattern_fill("ANSI31")
@@ -384,10 +384,10 @@ def test_arrays_are_turned_but_their_pitch_is_not_scaled() -> None:
     turn = np.array(
         [[math.cos(math.pi / 6), math.sin(math.pi / 6)], [-math.sin(math.pi / 6), math.cos(math.pi / 6)]]
     )
-    wanted = np.array([(i * 5, j * 7) for i in range(4) for j in range(3)]) @ turn + 1
+    expected = np.array([(i * 5, j * 7) for i in range(4) for j in range(3)]) @ turn + 1
     found = shapely.get_coordinates(shapely.centroid(shapely.get_parts(design.area)))
     assert len(found) == 12
-    assert np.abs(np.sort(found, axis=0) - np.sort(wanted, axis=0)).max() < 1e-6
+    assert np.abs(np.sort(found, axis=0) - np.sort(expected, axis=0)).max() < 1e-6
     assert design.area.area == pytest.approx(12 * math.pi * 2, rel=1e-3)
 
 
@@ -402,7 +402,7 @@ def test_the_tolerance_holds_after_a_block_is_enlarged() -> None:
     assert np.abs(np.hypot(*(xy - [20, 0]).T) - 25).max() <= TOLERANCE
 
 
-def test_a_block_that_is_clipped_counts_as_a_whole_and_that_is_said() -> None:
+def test_a_clipped_block_counts_as_a_whole_with_a_warning() -> None:
     def draw(document: Any, model: Any) -> None:
         document.blocks.new("B").add_circle((0, 0), 2)
         XClip(model.add_blockref("B", (0, 0))).set_block_clipping_path([(0, 0), (9, 9)])
@@ -484,7 +484,7 @@ def test_paper_space_is_not_read() -> None:
 
 @pytest.mark.parametrize(("rows", "units"), [(50, 36), pytest.param(250, 180, marks=pytest.mark.slow)])
 def test_a_hundred_thousand_squares_in_an_array_take_seconds_at_most(rows: int, units: float) -> None:
-    """Measured 3 s; the bound catches what grows with the square. At first a fifth."""
+    """Measured 3 s; the bound catches quadratic growth, first with a fifth of the entities."""
 
     def draw(document: Any, model: Any) -> None:
         document.blocks.new("B").add_lwpolyline([(0, 0), (1, 0), (1, 1), (0, 1)], close=True)

@@ -1,4 +1,4 @@
-"""DXF files that cannot be read: one clear sentence each, and nothing outside them is ever opened."""
+"""DXF files that cannot be read: one clear sentence each, and no other file is opened."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def test_a_million_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         read(nested(3, 10), "many", Reading(0.01))
 
 
-def test_what_was_repaired_is_told() -> None:
-    """A group code with a letter too much: ezdxf's recovery reads its number."""
+def test_a_repair_gives_a_warning() -> None:
+    """A group code with an extra letter: ezdxf's recovery reads its number."""
     broken = GOOD.replace(b"AcDbCircle\n 10\n", b"AcDbCircle\n 10x\n", 1)
     assert broken != GOOD
     design = read(broken, "broken", Reading(0.01))
@@ -180,14 +180,16 @@ def test_no_file_that_a_drawing_names_is_opened(tmp_path: Path) -> None:
         [sys.executable, "-c", WATCH, str(path)], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
-    said = json.loads(done.stdout)
-    assert str(path) in said["opened"]
-    assert not {str(other), str(picture), str(tmp_path / "sheet.pdf")} & set(said["opened"])
-    assert [kind in " ".join(said["warnings"]) for kind in (str(other), "IMAGE", "PDFUNDERLAY")] == [True] * 3
+    result = json.loads(done.stdout)
+    assert str(path) in result["opened"]
+    assert not {str(other), str(picture), str(tmp_path / "sheet.pdf")} & set(result["opened"])
+    assert [kind in " ".join(result["warnings"]) for kind in (str(other), "IMAGE", "PDFUNDERLAY")] == [
+        True
+    ] * 3
 
 
 def drawing_of_everything() -> bytes:
-    """Small, with every entity that is read: header, tables, blocks and entities alone."""
+    """A small file with every entity that is read; only header, tables, blocks and entities."""
 
     def draw(drawing: Any, model: Any) -> None:
         block = drawing.blocks.new("B", base_point=(1, 1))
@@ -253,7 +255,7 @@ def mutated(lines: list[bytes], first: int, rng: random.Random) -> bytes:
 
 
 def survives(count: int, seed: int) -> int:
-    """How many of the mutated files are still designs; anything but a sentence for the others fails."""
+    """How many mutated files are still read; the others must be refused with a sentence."""
     rng, whole = random.Random(seed), drawing_of_everything()
     many_lines = 0
     lines, first, good = whole.split(b"\n"), whole[: whole.index(b"BLOCKS")].count(b"\n"), 0

@@ -1,4 +1,4 @@
-"""What of a DXF is no outline: left out with one sentence that counts it, and the rest is read."""
+"""Entities of a DXF that are no outlines: left out with one sentence that counts them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def drawn(draw: Draw, **how: Any) -> Design:
 
 
 def everything(document: Any, model: Any) -> None:
-    """A disc, and beside it what CAD programs put into a drawing without a shape of its own."""
+    """A disc, and beside it entities of CAD programs that have no shape."""
     model.add_circle((0, 0), 1)
     model.add_text("a label")
     model.add_text("another", dxfattribs={"layer": "Notes"})
@@ -63,7 +63,7 @@ def test_solids_and_regions_are_left_out() -> None:
     assert "1 3DSOLID, 1 REGION and 1 BODY are left out" in design.warnings[0]
 
 
-def test_layers_that_do_not_count_are_not_told_of() -> None:
+def test_layers_that_do_not_count_give_no_warning() -> None:
     assert drawn(everything, layers=("0",)).warnings[0].startswith("1 TEXT")
     with pytest.raises(InputError, match=r"nothing on layer 'notes' encloses an area \(1 TEXT is left out"):
         drawn(everything, layers=("notes",))

@@ -1,4 +1,4 @@
-"""Lines of a DXF that enclose nothing: left out, as wide as is asked for, or as wide as the spot."""
+"""Lines of a DXF that enclose nothing: left out, of a given width, or as wide as the spot."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_beside_outlines_open_lines_are_left_out_and_the_option_is_named() -> No
 def test_with_a_width_they_are_drawn_and_outlines_stay_areas(width: float) -> None:
     design = drawn(square_and_axes, line_width=width)
     length = math.hypot(5, 5)
-    wanted = 100 + stadium(10, width) + stadium(length, width)
-    assert design.area.area == pytest.approx(wanted, abs=6 * TOLERANCE * width + 1e-6)
+    expected = 100 + stadium(10, width) + stadium(length, width)
+    assert design.area.area == pytest.approx(expected, abs=6 * TOLERANCE * width + 1e-6)
     assert design.warnings == ()
 
 
-def test_only_open_lines_are_as_wide_as_the_spot_and_that_is_said() -> None:
+def test_only_open_lines_are_as_wide_as_the_spot_with_a_warning() -> None:
     design = drawn(square_and_axes, layers=("axis",))
     assert design.area.area == pytest.approx(stadium(10, SPOT) + stadium(math.hypot(5, 5), SPOT), rel=0.01)
     (warning,) = design.warnings
@@ -143,7 +143,7 @@ def test_a_wider_gap_stays_open_and_is_measured() -> None:
 @given(st.integers(3, 40), st.integers(0, 10**6))
 @settings(max_examples=20, deadline=None)
 def test_a_ring_of_short_lines_with_gaps_is_one_ring(n: int, seed: int) -> None:
-    """Lines far shorter than the gap that is closed are no gaps themselves."""
+    """Lines far shorter than the largest gap that is closed do not count as gaps."""
     rng = random.Random(seed)
     radius = 0.0005 * n
     ends = [

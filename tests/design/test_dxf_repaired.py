@@ -1,4 +1,4 @@
-"""DXF files that ezdxf's own recovery gives up on are read, and what stops it is left out by name."""
+"""DXF files on which ezdxf's own recovery fails are read, without the entities that stop it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def entities(data: bytes) -> int:
 
 
 def bare(data: bytes) -> bytes:
-    """Without the first of the subclass markers of what is drawn."""
+    """The file without the first subclass marker of its entities."""
     at = entities(data)
     return data[:at] + data[at:].replace(b"100\nAcDbEntity\n", b"")
 
@@ -52,7 +52,7 @@ def test_entities_without_their_first_marker_are_read(draw: Draw) -> None:
 
 
 def test_tables_outside_of_a_section_and_layers_after_the_marker_are_read() -> None:
-    """As an export of Inkscape for OpenSCAD has it: the section of tables ends twice."""
+    """The TABLES section ends twice, as in Inkscape's export for OpenSCAD."""
     design = read(dxf(triangle), "whole", READING)
     data = bare(dxf(triangle))
     first = data.index(b"ENDTAB\n") + len(b"ENDTAB\n")
@@ -61,9 +61,9 @@ def test_tables_outside_of_a_section_and_layers_after_the_marker_are_read() -> N
     broken = read(data, "broken", READING)
     assert broken.area.equals(design.area)
     assert "1 curve on layer 'A'" in broken.source
-    (said,) = (warning for warning in broken.warnings if "damaged" in warning)
-    assert "found ENDSEC tag without previous SECTION tag" in said
-    assert said.count("outside of a section") == 1
+    (warning,) = (one for one in broken.warnings if "damaged" in one)
+    assert "found ENDSEC tag without previous SECTION tag" in warning
+    assert warning.count("outside of a section") == 1
 
 
 VIEWPORT = (
@@ -88,13 +88,13 @@ def test_what_cannot_be_read_is_left_out_by_name() -> None:
     assert "LWPOLYLINE #ABC is left out" in " ".join(design.warnings)
 
 
-def test_blocks_that_nothing_places_are_told() -> None:
+def test_blocks_that_nothing_places_give_a_warning() -> None:
     data = dxf(lambda drawing, _: [drawing.blocks.new(name).add_circle((0, 0), 1) for name in ("A", "B")])
     with pytest.raises(InputError, match="model space is empty, and nothing places the 2 blocks that the"):
         read(data, "blocks", READING)
 
 
-def test_what_python_says_of_itself_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_about_python_s_internals_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any) -> None:
         raise AttributeError("'NoneType' object has no attribute 'get_xlist'")
 

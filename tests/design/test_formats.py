@@ -1,4 +1,4 @@
-"""The format is what the content says: whatever a file is called, and whatever an editor put before it."""
+"""The format is detected from the content, whatever a file's suffix and whatever an editor put before it."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def test_the_content_counts_and_not_the_suffix(name: str, suffix: str, tmp_path:
     found = read(tmp_path, f"drawing{suffix}", good(name))
     right = read(tmp_path, f"right.{name.lower()}", good(name))
     assert found.area.equals(right.area)
-    told = found.source[0]
+    source = found.source[0]
     same = formats.SUFFIXES.get(suffix) == name
-    assert told == (f"from drawing{suffix}" if same else f"from drawing{suffix}, which is {name}")
+    assert source == (f"from drawing{suffix}" if same else f"from drawing{suffix}, which is {name}")
 
 
 BEFORE = {
@@ -151,7 +151,7 @@ def test_a_packed_drawing_and_a_packed_chip(tmp_path: Path):
     assert read(tmp_path, "a.gds.gz", gzip.compress(good("GDSII"))).area.area > 1
 
 
-def test_a_packed_file_that_is_cut_off_is_said_to_be(tmp_path: Path):
+def test_a_packed_file_that_is_cut_off_is_refused_as_such(tmp_path: Path):
     with pytest.raises(InputError, match=r"compressed \(gzip\) and is cut off"):
         read(tmp_path, "a.svgz", gzip.compress(good("SVG"))[:-20])
 
@@ -199,10 +199,10 @@ def test_a_foreign_file_says_what_it_is_and_what_to_save(what: str, suffix: str,
     data, mend = FOREIGN[what]
     with pytest.raises(InputError) as error:
         read(tmp_path, f"file{suffix}", data)
-    told = str(error.value)
-    assert what in told
-    assert mend in told
-    assert "\n" not in told
+    message = str(error.value)
+    assert what in message
+    assert mend in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_what_says_nothing_about_the_format_goes_by_the_content_too(tmp_path: Pa
 
 @pytest.mark.parametrize("name", formats.FORMATS)
 def test_a_format_is_whole(name: str):
-    """Its entry names a reader and options that there are; the help and the docs name it."""
+    """Its entry names a reader and options that exist; the help and the docs name it."""
     known = formats.FORMATS[name]
     assert callable(import_module(f"laserpath.design.{known.module}").read)
     assert known.heeds <= {field.name for field in fields(Reading)} - {"tolerance", "grown"}

@@ -44,7 +44,7 @@ def drawn(made: Any, oasis: bool = False, **how: Any) -> Design:
 
 
 def difference(a: Any, b: Any) -> float:
-    """Largest distance between two areas that are nearly the same."""
+    """Hausdorff distance of the edges of two areas."""
     return max(
         shapely.hausdorff_distance(shapely.boundary(p), shapely.boundary(q)) for p, q in ((a, b), (b, a))
     )
@@ -65,7 +65,7 @@ def test_the_shape_of_all_formats(oasis: bool, unit: float) -> None:
 
 @pytest.mark.parametrize("name", ["klayout.gds", "klayout.oas"])
 def test_what_klayout_writes(name: str) -> None:
-    """A polygon with a cut line, an array turned and mirrored, a path magnified with its round ends."""
+    """A polygon with a cut line, a rotated and mirrored array, a magnified path with round ends."""
 
     def layer(choice: str) -> Design:
         return load(DRAWINGS / name, tolerance=TOLERANCE, reading=Reading(1, layers=(choice,)))
@@ -120,7 +120,7 @@ def test_paths_have_their_width_and_their_ends(ends: Any, extra: float) -> None:
     assert drawn(made).area.area == pytest.approx(10 + extra, abs=1e-3)
 
 
-def test_a_path_without_width_is_told() -> None:
+def test_a_path_without_width_gives_a_warning() -> None:
     made, top = library()
     top.add(gdstk.FlexPath([(0, 0), (5, 0)], 0, simple_path=True), gdstk.rectangle((0, 0), (1, 1)))
     design = drawn(made)
@@ -129,7 +129,7 @@ def test_a_path_without_width_is_told() -> None:
 
 
 @BOTH
-def test_labels_are_told(oasis: bool) -> None:
+def test_labels_give_a_warning(oasis: bool) -> None:
     made, top = library()
     top.add(gdstk.rectangle((0, 0), (1, 1)), gdstk.Label("a", (0, 0)), gdstk.Label("b", (0, 0), layer=9))
     assert drawn(made, oasis).warnings == ("2 labels: text is not exposed",)
@@ -196,7 +196,7 @@ def two_tops() -> Any:
 
 
 @BOTH
-def test_of_several_cells_the_largest_is_read_and_all_are_told(oasis: bool) -> None:
+def test_of_several_cells_the_largest_is_read_and_all_are_listed(oasis: bool) -> None:
     made = two_tops()
     found = drawn(made, oasis)
     assert found.size == pytest.approx((6, 1))
@@ -224,7 +224,7 @@ def test_a_cell_below_the_top_can_be_chosen() -> None:
 
 
 @BOTH
-def test_of_several_layers_one_is_read_and_all_are_told(oasis: bool) -> None:
+def test_of_several_layers_one_is_read_and_all_are_listed(oasis: bool) -> None:
     made, top = library()
     low = made.new_cell("LOW")
     low.add(gdstk.rectangle((0, 0), (1, 1), layer=1, datatype=5))
@@ -232,15 +232,15 @@ def test_of_several_layers_one_is_read_and_all_are_told(oasis: bool) -> None:
     top.add(gdstk.rectangle((10, 0), (13, 1), layer=1), gdstk.rectangle((20, 0), (24, 1), layer=7))
     found = drawn(made, oasis)
     assert found.area.area == pytest.approx(12)
-    (told,) = found.warnings
-    assert "3 layers" in told
-    assert ": 1/5 (12 mm²), 7/0 (4 mm²), 1/0 (3 mm²); 1/5 is read, and --layer 7/0 would" in told
+    (warning,) = found.warnings
+    assert "3 layers" in warning
+    assert ": 1/5 (12 mm²), 7/0 (4 mm²), 1/0 (3 mm²); 1/5 is read, and --layer 7/0 would" in warning
     for layers, area in ((("1/5",), 12), (("1",), 15), (("1/0", "7"), 7), ((" 7 / 0 ",), 4)):
         assert drawn(made, oasis, layers=layers).area.area == pytest.approx(area)
     assert drawn(made, oasis, layers=("1",)).source == ("layer 1/0, 1/5 of cell 'TOP'",)
     for wrong, words in (
         ("2", "no layer 2 in cell 'TOP'; there are 1/0, 1/5, 7/0"),
-        ("metal", "'metal' is no number"),
+        ("metal", "'metal' is neither a number"),
     ):
         with pytest.raises(InputError, match=words):
             drawn(made, oasis, layers=(wrong,))
@@ -252,7 +252,7 @@ def test_of_several_layers_one_is_read_and_all_are_told(oasis: bool) -> None:
 @pytest.mark.slow
 @BOTH
 def test_a_million_squares_take_seconds(oasis: bool) -> None:
-    """Measured 7 s; the bound catches what grows with the square."""
+    """Measured 7 s; the bound catches quadratic growth."""
     made, top = library()
     cell = made.new_cell("A")
     cell.add(gdstk.rectangle((0, 0), (0.01, 0.01)))

@@ -1,4 +1,4 @@
-"""GDSII and OASIS files that cannot be read: one clear sentence each, and never the end of the process."""
+"""GDSII and OASIS files that cannot be read: one clear sentence each, and the process never crashes."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> 
 
 
 def test_records_by_hand_are_read() -> None:
-    """So that what is wrong above is what was meant to be."""
+    """The good file is read, so that those above fail for the intended reason."""
     design = read(gds(SQUARE), "square", Reading(0.001))
     assert design.bounds == pytest.approx((0, 0, 0.001, 0.001))
     assert read(gds(SQUARE) + bytes(2000), "tape", Reading(0.001)).area.equals(design.area)
@@ -231,7 +231,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 @pytest.mark.usefixtures("forking")
 @pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
 def test_mutated_files_are_a_design_or_a_sentence(oasis: bool) -> None:
-    """gdstk itself is ended by a signal at 1 % of such GDSII files, and at 7 % of OASIS."""
+    """gdstk itself crashes on 1 % of such GDSII files, and on 7 % of such OASIS files."""
     whole, rng, good, many_lines = everything(oasis), random.Random(3), 0, 0
     assert isinstance(read(whole, "whole", Reading(0.01)), Design)
     for _ in range(1000):

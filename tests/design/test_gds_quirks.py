@@ -69,8 +69,8 @@ def test_the_layer_with_the_longest_outline_counts_all_places(oasis):
     found = drawn(made, oasis)
     assert "layer 4/2 of" in found.source[0]
     assert len(found.area.geoms) == 400
-    (told,) = found.warnings
-    assert "4/2 (900 µm²), 1/0 (0.01 mm²), 2/0 (900 µm²); 4/2 is read, and --layer 1/0" in told
+    (warning,) = found.warnings
+    assert "4/2 (900 µm²), 1/0 (0.01 mm²), 2/0 (900 µm²); 4/2 is read, and --layer 1/0" in warning
     assert drawn(made, oasis, layers=("1",)).warnings == ()
 
 
@@ -82,8 +82,8 @@ def test_a_cell_that_is_elsewhere_is_left_out_with_a_warning(oasis):
     top.add(box(1000, 500), gdstk.Reference(low), gdstk.Reference("FAR", columns=3, rows=3, spacing=(9, 9)))
     found = drawn(made, oasis)
     assert found.area.area == pytest.approx(0.5)
-    (told,) = found.warnings
-    assert "that is not in the file (1 more like it): it is left out" in told
+    (warning,) = found.warnings
+    assert "that is not in the file (1 more like it): it is left out" in warning
 
 
 LIMITED = """
@@ -104,7 +104,7 @@ except InputError as error:
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such limit")
 @pytest.mark.parametrize("gibibytes", [6.0, 0.0])
 def test_a_process_with_little_memory_does_not_call_a_file_damaged(gibibytes, tmp_path: Path):
-    """6 GiB are enough, and less than what the reader sets itself; 300 MiB are not."""
+    """6 GiB, below the reader's own limit, are enough; 300 MiB are not."""
     path = tmp_path / "chip.gds"
     path.write_bytes(as_gds())
     limit = int(gibibytes * 2**30) or 300 << 20

@@ -1,4 +1,4 @@
-"""Gerber files: each word of the format has the area that the specification says, as gerbv draws it."""
+"""Gerber files: each command has the area that the specification defines and that gerbv draws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from mutations import mutated, told
+from mutations import mutated, refusal
 from pace_of_machine import within
 from PIL import Image
 from shapely import affinity
@@ -61,10 +61,10 @@ def turned(area: shapely.Geometry, degrees: float) -> shapely.Geometry:
     return affinity.rotate(area, degrees, origin=(0, 0))
 
 
-def assert_same(got: shapely.Geometry, wanted: shapely.Geometry, tolerance: float = TOLERANCE) -> None:
-    """They differ by no more than the tolerance along the edge."""
-    assert differing_area(got, wanted) <= tolerance * (wanted.length + got.length) / 2 + 1e-9
-    assert shapely.hausdorff_distance(got.boundary, wanted.boundary, densify=0.2) <= 1.5 * tolerance
+def assert_same(got: shapely.Geometry, expected: shapely.Geometry, tolerance: float = TOLERANCE) -> None:
+    """Assert that the areas differ by at most the tolerance along their edges."""
+    assert differing_area(got, expected) <= tolerance * (expected.length + got.length) / 2 + 1e-9
+    assert shapely.hausdorff_distance(got.boundary, expected.boundary, densify=0.2) <= 1.5 * tolerance
 
 
 # Apertures
@@ -84,9 +84,9 @@ APERTURES = {
 
 @pytest.mark.parametrize("case", APERTURES)
 def test_an_aperture_is_flashed(case: str) -> None:
-    definition, wanted = APERTURES[case]
+    definition, expected = APERTURES[case]
     got = gerber(f"%ADD10{definition}*%\nD10*\nX3000000Y-2000000D03*\n")
-    assert_same(got.area, affinity.translate(wanted, 3, -2))
+    assert_same(got.area, affinity.translate(expected, 3, -2))
 
 
 def test_what_lies_below_a_hole_shows_through() -> None:
@@ -128,9 +128,9 @@ MACROS = {
 
 @pytest.mark.parametrize("case", MACROS)
 def test_a_macro_is_flashed(case: str) -> None:
-    body, sizes, wanted = MACROS[case]
+    body, sizes, expected = MACROS[case]
     got = gerber(f"%AMM1*\n{body}*%\n%ADD10M1{sizes}*%\nD10*\nX1000000Y0D03*\n")
-    assert_same(got.area, affinity.translate(wanted, 1, 0))
+    assert_same(got.area, affinity.translate(expected, 1, 0))
 
 
 def test_a_macro_is_in_the_unit_of_the_file() -> None:
@@ -170,9 +170,9 @@ STROKES = {
 
 @pytest.mark.parametrize("case", STROKES)
 def test_a_stroke_is_drawn(case: str) -> None:
-    body, wanted = STROKES[case]
+    body, expected = STROKES[case]
     got = gerber(f"%ADD10C,0.2*%\nD10*\n{body}")
-    assert_same(got.area, wanted)
+    assert_same(got.area, expected)
 
 
 def test_a_wide_arc_keeps_the_tolerance_at_its_outer_edge() -> None:
@@ -188,7 +188,7 @@ def test_a_rectangle_draws_the_hull_of_its_ends() -> None:
     assert_same(got.area, plus(box(1, 1), box(1, 1, 3, 3)).convex_hull)
 
 
-def test_a_line_without_width_leaves_nothing_and_is_told() -> None:
+def test_a_line_without_width_leaves_nothing_with_a_warning() -> None:
     got = gerber("%ADD10C,0*%\n%ADD11C,1*%\nD10*\nX0Y0D02*\nX3000000D01*\nD11*\nX0Y0D03*\n")
     assert_same(got.area, disc(1))
     assert "without width" in got.warnings[0]
@@ -222,8 +222,8 @@ REGIONS = {
 
 @pytest.mark.parametrize("case", REGIONS)
 def test_a_region_is_filled(case: str) -> None:
-    body, wanted = REGIONS[case]
-    assert_same(gerber(f"G36*\n{body}G37*\n").area, wanted)
+    body, expected = REGIONS[case]
+    assert_same(gerber(f"G36*\n{body}G37*\n").area, expected)
 
 
 # Order, copies, transforms
@@ -248,14 +248,14 @@ def test_step_and_repeat() -> None:
 
 
 def test_copies_that_overlap_are_painted_upward_first() -> None:
-    """The specification's order: a copy's clear part removes of those below and left of it."""
+    """The specification's order: a copy's clear part erases the copies below and left of it."""
     got = gerber(
         "%ADD10C,1*%\n%ADD11R,1.2X0.3*%\n%SRX2Y2I0.4J0.5*%\nD10*\nX0Y0D03*\n%LPC*%\nD11*\nX0Y0D03*\n%SR*%\n"
     )
-    wanted = shapely.MultiPolygon()
+    expected = shapely.MultiPolygon()
     for x, y in ((0, 0), (0, 0.5), (0.4, 0), (0.4, 0.5)):
-        wanted = minus(plus(wanted, disc(1, x, y)), box(1.2, 0.3, x, y))
-    assert_same(got.area, wanted)
+        expected = minus(plus(expected, disc(1, x, y)), box(1.2, 0.3, x, y))
+    assert_same(got.area, expected)
 
 
 def test_regions_are_repeated_too() -> None:
@@ -273,8 +273,8 @@ BLOCK = (
 def test_a_block_aperture_brings_its_clear_parts_along() -> None:
     got = gerber(f"%ADD13R,9X9*%\n{BLOCK}D13*\nX0Y0D03*\nD12*\nX0Y0D03*\nX9000000D03*\n")
     one = minus(box(2, 2), box(1, 1, 0.5, 0.5))
-    wanted = plus(minus(plus(box(9, 9), box(2, 2)), box(1, 1, 0.5, 0.5)), affinity.translate(one, 9, 0))
-    assert_same(got.area, wanted)
+    expected = plus(minus(plus(box(9, 9), box(2, 2)), box(1, 1, 0.5, 0.5)), affinity.translate(one, 9, 0))
+    assert_same(got.area, expected)
 
 
 def test_a_clear_block_swaps_its_parts() -> None:
@@ -336,9 +336,9 @@ NUMBERS = {
 
 @pytest.mark.parametrize("case", NUMBERS)
 def test_coordinates_are_read_as_their_format_says(case: str) -> None:
-    head, body, wanted = NUMBERS[case]
+    head, body, expected = NUMBERS[case]
     got = gerber(f"%ADD10R,0.1X0.1*%\nG54D10*\n{body}", head)
-    assert got.area.centroid.coords[0] == pytest.approx(wanted, abs=1e-9)
+    assert got.area.centroid.coords[0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_file_without_a_unit_takes_the_one_that_is_given() -> None:
@@ -358,7 +358,7 @@ def test_a_file_that_names_no_unit_is_taken_to_be_in_inches() -> None:
 
 
 @pytest.mark.parametrize("late", ["%MOMM*%", "G71*", "G70*"])
-def test_a_unit_that_comes_after_it_is_needed_is_asked_for(late: str) -> None:
+def test_a_unit_after_it_is_needed_is_refused(late: str) -> None:
     text = f"%FSLAX24Y24*%\n%ADD10R,0.1X0.1*%\n{late}\nD10*\nX10000Y0D03*\n{END}".encode()
     with pytest.raises(InputError, match="after it is needed: give it, as in --unit mm"):
         read(text, "a", Reading(0.01))
@@ -373,7 +373,7 @@ def test_what_older_programs_write_is_heeded_or_harmless() -> None:
     assert got.warnings == ()
 
 
-def test_the_file_s_own_words_about_it_are_told() -> None:
+def test_the_attributes_of_the_file_are_reported() -> None:
     got = gerber(
         "%TF.FileFunction,Soldermask,Top*%\n%TF.FilePolarity,Negative*%\n%ADD10C,1*%\nD10*\nX0Y0D03*\n"
     )
@@ -399,7 +399,7 @@ def by_gerbv(program: str, path: Path, grid: Grid, out: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["gerber_kicad-F_Cu.gbr", "gerber_eagle_inch.gtl", "gerber_old_words.gbr"])
 def test_gerbv_draws_the_same(name: str, tmp_path: Path, need: Callable[[str], str]) -> None:
-    """gerbv knows no words from after 2010; its pixels lie up to half a pixel off."""
+    """gerbv does not know commands from after 2010; its pixels are up to half a pixel off."""
     design = load(FILES / name, tolerance=TOLERANCE)
     x0, y0, x1, y1 = design.bounds
     pitch = 0.01
@@ -413,7 +413,7 @@ def test_gerbv_draws_the_same(name: str, tmp_path: Path, need: Callable[[str], s
 
 
 def test_the_new_words_give_their_shapes() -> None:
-    """gerbv does not know them: three of the file's parts by hand."""
+    """gerbv does not know them; three parts of the file are checked by hand."""
     area = load(FILES / "gerber_new_words.gbr", tolerance=TOLERANCE).area
     flag = minus(shapely.Polygon([(-0.2, 0), (1, 0), (0.4, 0.5), (-0.2, 0.8)]), disc(0.2, 0.1, 0.2))
     assert_same(both(area, shapely.box(0, 0, 2, 2.5)), affinity.translate(flag, 1, 1))
@@ -528,7 +528,7 @@ def test_layers_are_refused() -> None:
 
 
 def test_forty_thousand_flashes_take_a_second() -> None:
-    """Measured 0.6 s; the bound catches what grows with the square."""
+    """Measured 0.6 s; the bound catches quadratic growth."""
     flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(200) for j in range(200))
     design = within(35, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
     assert design.area.area == pytest.approx(400)
@@ -538,6 +538,6 @@ def test_forty_thousand_flashes_take_a_second() -> None:
 def test_files_with_errors_are_read_or_refused() -> None:
     rng = random.Random(6)
     files = [path.read_bytes() for path in sorted(FILES.glob("gerber_*"))]
-    said = [told(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(2000)]
-    assert "\n" not in "".join(said)
-    assert said.count("") > 20
+    messages = [refusal(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(2000)]
+    assert "\n" not in "".join(messages)
+    assert messages.count("") > 20

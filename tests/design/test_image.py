@@ -1,4 +1,4 @@
-"""PNG and TIFF: edges between the pixels, whole pixels where there are two levels, and ink of every mode."""
+"""PNG and TIFF: edges between pixels, whole pixels for two levels, and ink of every mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations import mutated, told
+from mutations import mutated, refusal
 from pace_of_machine import within
 from PIL import Image, ImageDraw
 from same_shape import as_png
@@ -32,7 +32,7 @@ READING = Reading(1e-4, pixel=PIXEL)
 
 
 def saved(array: Any, kind: str = "PNG", mode: str = "", **how: Any) -> bytes:
-    """An array or a picture as a file."""
+    """An array or an image as a file."""
     picture = array if isinstance(array, Image.Image) else Image.fromarray(array)
     out = io.BytesIO()
     (picture.convert(mode) if mode else picture).save(out, kind, **how)
@@ -162,7 +162,7 @@ def _dot() -> np.ndarray:
         saved(_dot(), "TIFF", resolution_unit=1, x_resolution=5, y_resolution=5),
     ],
 )
-def test_without_a_resolution_it_is_asked_for(data: bytes) -> None:
+def test_without_a_resolution_a_pixel_is_required(data: bytes) -> None:
     with pytest.raises(InputError, match="--pixel 10um"):
         read(data, "a", Reading(0.01))
 
@@ -215,7 +215,7 @@ def test_sixteen_bits_are_kept(kind: str) -> None:
 
 @pytest.mark.parametrize("mode", ["1", "L", "I;16"])
 def test_a_tiff_whose_white_is_zero(mode: str) -> None:
-    """PhotometricInterpretation 0, the usual one of faxes and some scanners."""
+    """PhotometricInterpretation 0, as faxes and some scanners write it."""
     levels = {"1": np.array([[0, 255]], np.uint8), "L": GREYS, "I;16": GREYS.astype(np.uint16) * 257}[mode]
     data = bytearray(saved(levels, "TIFF", "1" if mode == "1" else ""))
     at = data.index(b"\x06\x01\x03\x00\x01\x00\x00\x00\x01\x00")  # tag 262, one SHORT, 1: black is zero
@@ -255,7 +255,7 @@ def test_anti_aliased_edges_are_no_greys() -> None:
     assert read(as_png(20), "a", Reading(0.002)).warnings == ()
 
 
-def test_greys_are_told_with_their_share() -> None:
+def test_greys_give_a_warning_with_their_share() -> None:
     picture = np.full((50, 80), 255, np.uint8)
     picture[10:40, 10:30] = 0
     picture[10:40, 50:70] = 100
@@ -280,7 +280,7 @@ NAN = np.full((3, 3), np.nan, np.float32)
 
 
 def _claims(width: int, height: int) -> bytes:
-    """A PNG that says it is so large."""
+    """A PNG whose header gives that size."""
     head = b"IHDR" + width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x08\0\0\0\0"
     return GOOD[:8] + b"\0\0\0\r" + head + zlib.crc32(head).to_bytes(4, "big") + GOOD[33:]
 
@@ -343,7 +343,7 @@ def test_layers_are_refused() -> None:
 
 
 def test_forty_thousand_dots_take_a_second() -> None:
-    """Measured 1.1 s; the bound catches what grows with the square."""
+    """Measured 1.1 s; the bound catches quadratic growth."""
     picture = np.full((400, 400), 255, np.uint8)
     picture[::2, ::2] = 0
     design = within(60, lambda: read(saved(picture), "a", READING))
@@ -359,6 +359,6 @@ def test_files_with_errors_are_read_or_refused() -> None:
     for compression in ("raw", "tiff_lzw", "tiff_deflate", "packbits"):
         for mode in ("L", "RGB"):
             files.append(saved(drawing, "TIFF", mode, dpi=(254, 254), compression=compression))
-    said = [told(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(3000)]
-    assert "\n" not in "".join(said)
-    assert said.count("") > 100
+    messages = [refusal(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(3000)]
+    assert "\n" not in "".join(messages)
+    assert messages.count("") > 100

@@ -1,4 +1,4 @@
-"""One shape from every format is one design, within the flattening tolerance."""
+"""One shape gives one design from every format, within the flattening tolerance."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def design(format_: str) -> Design:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_it_is_the_shape_itself(format_: str) -> None:
-    area, wanted = design(format_).area, shape()
+    area, expected = design(format_).area, shape()
     assert len(area.geoms) == 2 and sum(len(part.interiors) for part in area.geoms) == 1
-    assert differing_area(area, wanted) <= TOLERANCE * wanted.length
-    assert shapely.hausdorff_distance(area.boundary, wanted.boundary, densify=0.1) <= TOLERANCE
+    assert differing_area(area, expected) <= TOLERANCE * expected.length
+    assert shapely.hausdorff_distance(area.boundary, expected.boundary, densify=0.1) <= TOLERANCE
     assert area.area == pytest.approx(AREA, rel=1e-3)
 
 
 @pytest.mark.parametrize("other", [name for name in FORMATS if name != "svg"])
 def test_it_is_the_design_that_svg_gives(other: str) -> None:
-    """Each is within the tolerance of the shape on its own side of it, so that both are."""
+    """Both differ from the shape to the same side, so that they agree within one tolerance."""
     one, two = design("svg").area, design(other).area
     assert differing_area(one, two) <= TOLERANCE * one.length
     assert shapely.hausdorff_distance(one.boundary, two.boundary, densify=0.1) <= TOLERANCE

@@ -63,7 +63,7 @@ def grid(n: int, size: float) -> list[np.ndarray]:
 
 @pytest.mark.parametrize(("size", "each", "units"), [(0.5, 0.25, 20), (1.0, 1.0, 60)])
 def test_a_frame_round_many_squares_has_them_as_holes(size: float, each: float, units: float) -> None:
-    """Measured 0.5 s; what grows with the square of the number would take minutes."""
+    """Measured 0.5 s; quadratic growth would take minutes."""
     frame = np.array([[-1, -1], [120, -1], [120, 120], [-1, 120]], dtype=float)
     area = within(units, lambda: scattered.even_odd([frame, *grid(100, size)]))
     assert area.area == pytest.approx(121**2 - 10_000 * each)

@@ -156,7 +156,7 @@ def test_encodings_with_a_mark_and_doctype_are_fine(encoding: str) -> None:
 
 
 def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
-    """Measured 0.4 s; the bound catches what grows with the square."""
+    """Measured 0.4 s; the bound catches quadratic growth."""
     t = np.linspace(0, 2 * np.pi, 100_000, endpoint=False)
     xy = 50 + 40 * np.stack([np.cos(t), np.sin(t)], axis=1)
     d = "M" + "L".join(f"{x:.5f},{y:.5f}" for x, y in xy) + "Z"
@@ -166,7 +166,7 @@ def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
 
 @pytest.mark.parametrize(("rows", "units"), [(50, 38), pytest.param(200, 150, marks=pytest.mark.slow)])
 def test_forty_thousand_squares_of_one_path_are_read_in_time(rows: int, units: float) -> None:
-    """Measured 3 s; each ring against each other would take hours and gigabytes. At first a fourth."""
+    """Measured 3 s; comparing all pairs of rings would take hours and gigabytes. First with a fourth."""
     d = "".join(f"M{k % 200} {k // 200}h.5v.5h-.5z" for k in range(200 * rows))
     drawing = f'{ROOT.replace("100", "200")}<path d="{d}"/></svg>'
     design = within(units, lambda: read(drawing, "dots", Reading(0.002)))

@@ -43,7 +43,7 @@ def test_a_layer_is_found_by_its_label_and_by_its_id() -> None:
 
 
 def test_a_layer_keeps_the_transforms_styles_and_clips_around_it() -> None:
-    """The left half is moved by its parent, turned and clipped; the right half is a clone of its shape."""
+    """The left half is moved by its parent, rotated and clipped; the right half is a clone of its shape."""
     left, right = layers("Left half"), layers("Right half")
     assert same(layers("Left half", "Right half"), shapely.union(left.area, right.area, grid_size=NODING))
     assert same(layers("Parts"), shapely.union(left.area, right.area, grid_size=NODING))
@@ -63,7 +63,7 @@ def test_white_of_another_layer_removes_nothing() -> None:
     assert layers("a", svg=svg).area.area == pytest.approx(8100)
 
 
-def test_a_layer_that_is_switched_off_is_read_when_it_is_asked_for() -> None:
+def test_a_layer_that_is_switched_off_is_read_if_it_is_chosen() -> None:
     svg = f"""{ROOT}<g id="outer" display="none"><g id="inner" style="display:none">
     <rect width="9" height="9"/><g id="draft" display="none"><rect y="50" width="9" height="9"/></g></g></g>
     <rect x="50" width="5" height="5"/></svg>"""
@@ -75,7 +75,7 @@ def test_a_layer_that_is_switched_off_is_read_when_it_is_asked_for() -> None:
         layers("outer", svg=svg)  # what is hidden inside it stays hidden
 
 
-def test_text_in_a_layer_that_is_not_asked_for_is_no_matter() -> None:
+def test_text_in_a_layer_that_is_not_chosen_gives_no_warning() -> None:
     assert layers("Outline", "Parts").area.area > 0
     assert layers("Outline", "Parts").warnings == ()
     assert any("'word': text is left out" in warning for warning in layers("Notes").warnings)
@@ -110,7 +110,7 @@ def test_a_file_without_groups_says_so() -> None:
         layers("a", svg=f'{ROOT}<rect width="9" height="9"/></svg>')
 
 
-def test_the_layers_are_told() -> None:
+def test_the_source_names_the_layers() -> None:
     assert layers("Outline", "Parts").source == ("layers 'Outline', 'Parts'",)
     assert layers().source == ()
 

@@ -1,4 +1,4 @@
-"""What the SVG files of drawing programs have in them: read, or left out with a word. All are our own."""
+"""SVG as drawing programs write it: read, or left out with a warning. All files are our own."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ TOLERANCE = 5e-4
 AREA = 0.005
 """Of the drawn area."""
 EDGE = 0.35
-"""Pixels between their edge and ours, on average: they draw curves, and lay dashes on them, no better."""
+"""Mean distance in pixels between a renderer's edge and ours; renderers place curves and dashes no better."""
 
 Renderer = Callable[[str, int], Coverage]
 
@@ -64,17 +64,17 @@ NOT_RESVG = {
     "strokes: pathLength of a circle": "it does not know pathLength",
     "strokes: non-scaling-stroke": "it does not know vector-effect",
 }
-"""Features that resvg draws otherwise than the specification says, and Chromium does not."""
+"""Features in which resvg deviates from the specification, and Chromium does not."""
 
 NOT_CHROMIUM = {
     "clips: clip without display": "it drops the clip, but display does not apply to a clipPath "
     "(CSS Masking 1)",
 }
-"""The same the other way round."""
+"""Features in which Chromium deviates, and resvg does not."""
 
 
 def compare(svg: str, draw: Renderer, scale: int = SCALE) -> None:
-    """Their picture of a drawing is ours."""
+    """Assert that a renderer's image of a drawing agrees with ours."""
     same(read(svg, "drawing", Reading(TOLERANCE)), draw(svg, scale), scale)
 
 
@@ -140,7 +140,7 @@ def test_the_torture_drawing_is_drawn_as_by_chromium(browser: Renderer) -> None:
 
 @pytest.mark.parametrize("group", groups(TORTURE))
 def test_a_group_of_the_torture_drawing_by_itself(group: str, browser: Renderer) -> None:
-    """Asked for by its id as a layer, and left alone in the file for the renderers."""
+    """Each group is chosen by its id as a layer; the renderers get a file with that group alone."""
     design = read(TORTURE, "drawing", Reading(TOLERANCE, layers=(group,)))
     for draw in (resvg, browser):
         same(design, draw(only(TORTURE, group), WHOLE), WHOLE)

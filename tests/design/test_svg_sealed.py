@@ -1,4 +1,4 @@
-"""An SVG is read from its own bytes: no file and no address that it names is opened."""
+"""An SVG is read from its own bytes: no file and no address that it refers to is opened."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ OUTSIDE = {
     "xml:base": (f'<g xml:base="{{}}"><use href="#nowhere"/>{RECT}</g>', "not in this file"),
     "XInclude": (f'<x:include xmlns:x="http://www.w3.org/2001/XInclude" href="{{}}"/>{RECT}', ""),
 }
-"""What is drawn beside a square, and what is said about it ('': nothing that is drawn is lost)."""
+"""Element beside a square, and words of the warning about it ('': nothing visible is lost)."""
 
 BEFORE = {
     "a style sheet": ('<?xml-stylesheet href="{}" type="text/css"?>', "an xml-stylesheet outside the file"),
@@ -79,8 +79,8 @@ def attempt(svg):
     try:
         design = read(svg.encode(), "test", Reading(1e-3))
     except InputError as error:
-        return {"area": 0.0, "said": [str(error)]}
-    return {"area": design.area.area, "said": list(design.warnings)}
+        return {"area": 0.0, "messages": [str(error)]}
+    return {"area": design.area.area, "messages": list(design.warnings)}
 
 cases = json.loads(sys.stdin.read())
 for svg in cases.values():
@@ -100,7 +100,7 @@ print(json.dumps(out))
 
 
 def cases(where: str) -> dict[str, tuple[str, str]]:
-    """Name → the file that names `where`, and what is to be said."""
+    """Name → (file that refers to `where`, words of the warning)."""
     inside = {name: (f"{ROOT}{body.format(where)}</svg>", words) for name, (body, words) in OUTSIDE.items()}
     before = {
         name: (f"{head.format(where)}{ROOT}{RECT}</svg>", words) for name, (head, words) in BEFORE.items()
@@ -110,23 +110,23 @@ def cases(where: str) -> dict[str, tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def baits(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """A file that is there, as a path and as an address, and an address in the network."""
+    """An existing file, as a path and as an address, and an address in the network."""
     path = tmp_path_factory.mktemp("outside") / "other.svg"
     path.write_text(f'{ROOT}<rect id="it" width="50" height="50"/></svg>')
     return [str(path), path.as_uri(), URL]
 
 
 def test_nothing_outside_is_opened_and_each_is_named(baits: list[str]) -> None:
-    """Under a hook that hears every file and every address that Python opens, in a process of its own."""
-    asked = {f"{name} {bait}": case for bait in baits for name, case in cases(bait).items()}
+    """In a subprocess with an audit hook on every file and every address that Python opens."""
+    files = {f"{name} {bait}": case for bait in baits for name, case in cases(bait).items()}
     done = subprocess.run(
         [sys.executable, "-c", WATCH],
-        input=json.dumps({name: svg for name, (svg, _) in asked.items()}),
+        input=json.dumps({name: svg for name, (svg, _) in files.items()}),
         capture_output=True, text=True, check=False, cwd=Path(baits[0]).parent,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    for name, (_, words) in asked.items():
+    for name, (_, words) in files.items():
         assert found[name]["seen"] == [], name
-        assert words in " ".join(found[name]["said"]), (name, found[name]["said"])
+        assert words in " ".join(found[name]["messages"]), (name, found[name]["messages"])
         assert found[name]["area"] == pytest.approx(0 if words == "not safe" else 81), name

@@ -33,7 +33,7 @@ def area(body: str) -> float:
 
 
 def spread(perimeter: float) -> float:
-    """How much area a boundary of this length may gain or lose by flattening."""
+    """The area that a boundary of this length may gain or lose by flattening."""
     return perimeter * TOLERANCE
 
 
@@ -129,7 +129,7 @@ rings = st.lists(st.lists(st.tuples(numbers, numbers), min_size=3, max_size=9), 
 
 
 def winding(polygons: list[list[tuple[float, float]]], points: np.ndarray) -> np.ndarray:
-    """Winding numbers by the angle that each ring subtends: nothing in common with the reader."""
+    """Winding numbers by the angle that each ring subtends, independent of the reader's method."""
     total = np.zeros(len(points))
     for ring in polygons:
         v = np.asarray(ring)[None] - points[:, None]
@@ -336,7 +336,7 @@ def test_no_stroke_without_width_and_no_fill_without_area() -> None:
 
 @pytest.mark.parametrize("cap", ["round", "square"])
 def test_dashes_without_length_are_dots_from_the_start_on(cap: str) -> None:
-    """Every 10 mm from 0 up to what is short of 75."""
+    """Every 10 mm from 0 to below 75."""
     style = f'stroke="black" stroke-width="4" stroke-linecap="{cap}" stroke-dasharray="0 10"'
     dots = svg(f'<path d="M10 50h75" {style}/>').area
     assert len(dots.geoms) == 8
@@ -345,7 +345,7 @@ def test_dashes_without_length_are_dots_from_the_start_on(cap: str) -> None:
 
 
 def test_dashes_end_across_the_line_wherever_a_vertex_is() -> None:
-    """Eighths of a ring end where its curves do, up to rounding."""
+    """Eighths of a ring end at the ends of its curves, up to rounding."""
     ring = '<circle cx="50" cy="50" r="30" fill="none" stroke="black" stroke-width="10" {}/>'
     dashes = svg(ring.format('pathLength="8" stroke-dasharray="1"')).area
     assert dashes.area == pytest.approx(math.pi * 30 * 10, rel=1e-4)
@@ -356,7 +356,7 @@ def test_dashes_end_across_the_line_wherever_a_vertex_is() -> None:
 
 
 def test_dashes_meet_around_the_start_of_a_closed_line() -> None:
-    """Both dashes there are on: the corner is joined like any other, as all renderers do."""
+    """Both dashes at the corner are on: it is joined like any other, as in all renderers."""
     square = '<rect x="20" y="20" width="40" height="40" fill="none" stroke="black" stroke-width="4" {}/>'
     dashed = svg(square.format('stroke-dasharray="20" stroke-dashoffset="10"')).area
     assert [corner.area for corner in dashed.geoms] == pytest.approx([20 * 4] * 4)
@@ -375,7 +375,7 @@ def test_a_line_that_doubles_back_has_a_round_end_where_joins_are_round() -> Non
 @given(seed=st.integers(0, 999), n=st.integers(20, 60), rule=st.sampled_from(["nonzero", "evenodd"]))
 @settings(max_examples=20)
 def test_rings_that_lie_apart_do_not_change_each_other(seed: int, n: int, rule: str) -> None:
-    """Rings in groups, as many are filled, against each group by itself."""
+    """Many rings filled at once, in groups, against each group filled by itself."""
     rng = np.random.default_rng(seed)
     groups = [rng.uniform(0, 8, (rng.integers(1, 4), 4, 2)) + (12 * (k % 8), 12 * (k // 8)) for k in range(n)]
     alone = sum(fill(list(group), rule).area for group in groups)

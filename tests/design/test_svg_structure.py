@@ -1,4 +1,4 @@
-"""Groups, reuse, viewports, style sheets, clips and paint order, by areas that can be worked out."""
+"""Groups, reuse, viewports, style sheets, clips and paint order, by areas in closed form."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_page_size(attributes: str, page: tuple[float, float]) -> None:
     assert design.page == pytest.approx((0, 0, *page))
 
 
-def test_a_page_without_size_is_said_to_be_in_px() -> None:
+def test_a_page_without_size_is_in_px_with_a_warning() -> None:
     design = svg('<rect width="12" height="12"/>', f'{NS} viewBox="0 0 24 24"')
     assert design.size == pytest.approx((12 * PX, 12 * PX))
     assert any("px" in warning for warning in design.warnings)
@@ -84,7 +84,7 @@ def test_preserve_aspect_ratio(aspect: str, expected: tuple[float, ...]) -> None
     assert box('<rect x="5" y="5" width="10" height="10"/>', root) == pytest.approx(expected)
 
 
-def test_what_lies_off_the_page_is_cut_and_told() -> None:
+def test_what_lies_off_the_page_is_cut_with_a_warning() -> None:
     design = svg('<rect x="90" y="90" width="20" height="20"/>')
     assert design.area.area == pytest.approx(100)
     assert "300 mm²" in design.warnings[0]
@@ -140,7 +140,7 @@ TILES = [(0.7 * column + 0.35 * row, 0.7 * row) for row in range(9) for column i
 
 
 def test_what_touches_is_one_area_without_a_slit() -> None:
-    """Bricks that share edges only up to rounding: the contour goes round the wall, not each brick."""
+    """Bricks that share edges only up to rounding: the contour is that of the wall, not of each brick."""
     bricks = "".join(f'<rect x="{x:.3f}" y="{y:.3f}" width=".7" height=".7"/>' for x, y in TILES)
     steps = 9 * (2 * 0.7) + 8 * 2 * 0.35 + 2 * 9 * 0.7
     wall = svg(f'<g transform="translate(50 20) rotate(30)">{bricks}</g>').area
@@ -248,7 +248,7 @@ def test_clip_moves_with_the_element_and_by_its_own_transform() -> None:
     assert box(body) == pytest.approx((30, 20, 50, 40))
 
 
-def test_a_missing_clip_is_told_and_an_empty_one_hides() -> None:
+def test_a_missing_clip_gives_a_warning_and_an_empty_one_hides() -> None:
     frame = '<rect x="90" width="1" height="1"/>'
     missing = svg('<rect clip-path="url(#zz)" width="10" height="10"/>')
     assert missing.area.area == pytest.approx(100)
@@ -314,15 +314,15 @@ def test_ink_that_adds(ink: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ink", "told"), [("white", False), ("#fdfdfd", False), ("#ccc", True), ("pink", True)]
+    ("ink", "warned"), [("white", False), ("#fdfdfd", False), ("#ccc", True), ("pink", True)]
 )
-def test_ink_that_removes_is_told_unless_it_is_white(ink: str, told: bool) -> None:
+def test_ink_that_erases_gives_a_warning_unless_it_is_white(ink: str, warned: bool) -> None:
     design = svg(f'<rect width="9" height="9"/><rect id="r" width="3" height="3" fill="{ink}"/>')
     assert design.area.area == pytest.approx(72)
-    assert any("rect 'r'" in warning and "pale" in warning for warning in design.warnings) is told
+    assert any("rect 'r'" in warning and "pale" in warning for warning in design.warnings) is warned
 
 
-def test_half_transparent_ink_counts_as_opaque_or_not_at_all_and_is_told() -> None:
+def test_half_transparent_ink_counts_as_opaque_or_not_at_all_with_a_warning() -> None:
     design = svg(
         '<rect id="a" width="9" height="9" opacity=".7"/>'
         '<g opacity=".5"><rect id="b" width="30" height="9" opacity=".5"/></g>'
@@ -332,15 +332,15 @@ def test_half_transparent_ink_counts_as_opaque_or_not_at_all_and_is_told() -> No
     assert any("rect 'b'" in w and "left out" in w for w in design.warnings)
 
 
-def test_a_gradient_is_one_colour_and_told_unless_it_is_one() -> None:
+def test_a_gradient_is_one_colour_with_a_warning_unless_it_is_one() -> None:
     stops = {"one": '<stop stop-color="black"/>', "two": '<stop stop-color="#000"/><stop stop-color="#444"/>'}
-    for name, told in (("one", False), ("two", True)):
+    for name, warned in (("one", False), ("two", True)):
         design = svg(
             f'<linearGradient id="g">{stops[name]}</linearGradient>'
             '<rect fill="url(#g)" width="9" height="9"/>'
         )
         assert design.area.area == pytest.approx(81)
-        assert bool(design.warnings) is told
+        assert bool(design.warnings) is warned
 
 
 # Text and what is not understood

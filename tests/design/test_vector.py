@@ -1,4 +1,4 @@
-"""GeoJSON, WKT and shapely geometry: areas as they are, lines with a width, and nothing taken on trust."""
+"""GeoJSON, WKT and shapely geometry: areas, lines with a width, and bad files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import shapely
 from builders import polygons
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations import mutated, told
+from mutations import mutated, refusal
 from pace_of_machine import within
 from same_shape import as_geojson, as_wkt
 from shapes import NODING, differing_area
@@ -102,7 +102,7 @@ def test_layers_are_chosen_by_the_property() -> None:
         read(data, "a", Reading(1e-3, layers=("tip",)))
 
 
-def test_a_reference_system_is_told_and_not_looked_up() -> None:
+def test_a_reference_system_gives_a_warning_and_is_not_looked_up() -> None:
     crs = {"type": "link", "properties": {"href": "http://localhost:1/crs", "type": "proj4"}}
     (warning,) = read(geojson(feature(SQUARE), crs=crs), "a", READING).warnings
     assert "crs" in warning
@@ -240,7 +240,7 @@ def test_geometry_must_be_finite(value: float) -> None:
 
 
 def squares(n: int) -> list[str]:
-    """n × n of them, 0.5 mm wide."""
+    """n × n squares, 0.5 mm wide."""
     corners = [(i, j) for i in range(n) for j in range(n)]
     return [f"[[[{i},{j}],[{i}.5,{j}],[{i}.5,{j}.5],[{i},{j}.5],[{i},{j}]]]" for i, j in corners]
 
@@ -250,7 +250,7 @@ def many(n: int) -> bytes:
 
 
 def test_forty_thousand_polygons_take_a_second() -> None:
-    """Measured 0.6 s; the bound catches what grows with the square."""
+    """Measured 0.6 s; the bound catches quadratic growth."""
     data = many(200)
     design = within(20, lambda: read(data, "a", READING))
     assert design.area.area == pytest.approx(10_000)
@@ -268,6 +268,6 @@ def test_files_with_errors_are_read_or_refused() -> None:
     line = feature(shapely.LineString([(0, 0), (1, 1), (5, 0)]), width=0.5, layer="a")
     points = feature(shapely.GeometryCollection([shapely.Point(1, 2), SQUARE]), width=2)
     files = [as_geojson(0.01), as_wkt(0.01), geojson(line, points, crs={"type": "name"})]
-    said = [told(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(3000)]
-    assert "\n" not in "".join(said)
-    assert said.count("") > 100
+    messages = [refusal(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(3000)]
+    assert "\n" not in "".join(messages)
+    assert messages.count("") > 100

@@ -1,4 +1,4 @@
-"""Lines without a width in GeoJSON and WKT: left out, as wide as is asked for, or as wide as the spot."""
+"""Lines without a width in GeoJSON and WKT: left out, of a given width, or as wide as the spot."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TestRead:
 
 
 def spread(design: Design) -> float:
-    """How high a level line is."""
+    """The height of a level line."""
     return design.size[1]
 
 
@@ -101,5 +101,5 @@ def test_the_width_is_that_on_the_part(name: str, how: str, tmp_path: Path) -> N
         reading = Reading(TOLERANCE, line_width=width)
         design = load(path, tolerance=TOLERANCE, reading=reading, arrangement=ARRANGED[how])
         assert spread(design) == pytest.approx(width or SPOT, rel=2e-3, abs=TOLERANCE)
-        said = " ".join(design.warnings)
-        assert ("drawn 0.1 mm wide, as the spot is" in said) is (width is None)
+        warnings = " ".join(design.warnings)
+        assert ("drawn 0.1 mm wide, as the spot is" in warnings) is (width is None)

@@ -1,4 +1,4 @@
-"""What Taichi cannot do, arranged for or said: threads, forks, a second device, a host's own Taichi.
+"""Limits of Taichi, worked around or refused: threads, forks, a second device, a host's own Taichi.
 
 Each in a process of its own, since Taichi is started once.
 """
@@ -51,7 +51,7 @@ def test_the_first_call_may_come_from_any_of_many_threads():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_is_told_to_be_spawned():
-    said = run("""
+    printed = run("""
         import os
         from laserpath.base.errors import InputError
         dose()
@@ -66,9 +66,9 @@ def test_a_forked_child_is_told_to_be_spawned():
         dose()
         print("parent goes on")
     """)
-    assert "Taichi was started before this process was forked and cannot run in the child" in said
-    assert "start workers with multiprocessing's 'spawn' method" in said
-    assert said.endswith("parent goes on\n")
+    assert "Taichi was started before this process was forked and cannot run in the child" in printed
+    assert "start workers with multiprocessing's 'spawn' method" in printed
+    assert printed.endswith("parent goes on\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -93,7 +93,7 @@ def test_a_host_s_own_taichi_stands():
 
 
 def test_one_device_a_process():
-    said = run("""
+    printed = run("""
         from laserpath.base.errors import InputError
         dose()
         for device in ("cuda", "vulkan", "tpu"):
@@ -102,10 +102,11 @@ def test_one_device_a_process():
             except InputError as error:
                 print(error)
     """)
-    assert "device 'tpu' is unknown; known: auto, cpu, cuda, vulkan, metal" in said
+    assert "device 'tpu' is unknown; known: auto, cpu, cuda, vulkan, metal" in printed
     for device in ("cuda", "vulkan"):
         assert (
-            f"device '{device}' is not the 'cpu' on which Taichi runs already: one device a process" in said
+            f"device '{device}' is not the 'cpu' on which Taichi runs already: one device a process"
+            in printed
         )
 
 

@@ -115,7 +115,7 @@ BROKEN = [
     BROKEN,
     ids=[f"{b[0]}-{b[2][:20]!r}" for b in BROKEN],
 )
-def test_what_breaks_a_rule_is_told_with_its_line(
+def test_what_breaks_a_rule_is_reported_with_its_line(
     dialect: str, old: str, new: str, severity: str | None, line: int, words: str
 ) -> None:
     assert old in SOUND[dialect]
@@ -123,17 +123,17 @@ def test_what_breaks_a_rule_is_told_with_its_line(
     if severity is None:
         assert findings == ()
         return
-    told = [f for f in findings if words in f.message]
-    assert [(f.severity, f.line) for f in told] == [(severity, line)], findings
+    matching = [f for f in findings if words in f.message]
+    assert [(f.severity, f.line) for f in matching] == [(severity, line)], findings
 
 
 @pytest.mark.parametrize("dialect", ["marlin", "klipper", "linuxcnc"])
 def test_a_program_for_grbl_exposes_nothing_elsewhere_and_that_is_an_error(dialect: str) -> None:
     text = SOUND["grbl"].replace("G21 G90 G17", "G21\nG90")
     findings = check(text if dialect != "marlin" else text.replace("S500", "S128"), dialect)
-    (told,) = [f for f in findings if "nothing is exposed" in f.message]
-    assert told.error
-    assert dialect in told.message
+    (finding,) = [f for f in findings if "nothing is exposed" in f.message]
+    assert finding.error
+    assert dialect in finding.message
     # And where it cannot even be read to its end.
     findings = check(text.replace("G1 X11 Y2", "X11 Y2"), dialect)
     assert [f.error for f in findings if "nothing is exposed" in f.message] == [True]
@@ -151,8 +151,8 @@ def test_a_program_for_grbl_exposes_nothing_elsewhere_and_that_is_an_error(diale
 )  # fmt: skip
 def test_on_every_exit_the_laser_must_be_off(armed: str, end: str, severity: str | None) -> None:
     findings = check(SOUND["grbl"].replace("M4 S0", armed).replace("M5\nM2\n", end), "grbl")
-    told = [f.severity for f in findings if "laser" in f.message]
-    assert told == ([] if severity is None else [severity])
+    severities = [f.severity for f in findings if "laser" in f.message]
+    assert severities == ([] if severity is None else [severity])
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
@@ -162,14 +162,14 @@ def test_lines_are_counted_whatever_ends_them(end: str) -> None:
 
 
 def test_a_dark_program_and_one_without_motion_are_errors() -> None:
-    (told,) = check(SOUND["grbl"].replace("S500", "S0"), "grbl")
-    assert told.error and "nothing is exposed" in told.message
+    (finding,) = check(SOUND["grbl"].replace("S500", "S0"), "grbl")
+    assert finding.error and "nothing is exposed" in finding.message
     for text in ("", "\n\n", "G21\nG90\nM2\n", "; only a comment"):
-        (told,) = check(text, "grbl")
-        assert told.error and "nothing moves" in told.message
+        (finding,) = check(text, "grbl")
+        assert finding.error and "nothing moves" in finding.message
 
 
-def test_what_is_wrong_ten_thousand_times_is_told_once() -> None:
+def test_what_is_wrong_ten_thousand_times_is_reported_once() -> None:
     body = "".join(f"G0 X0 Y{k % 200}\nG1 X400 Y{k % 200} F9000 S900\n" for k in range(5000))
     findings = check(f"G21 G90 G17\nM4 S0\n{body}M5\nM2\n", "grbl")
     assert 0 < len(findings) < 6
@@ -189,25 +189,25 @@ def test_what_cannot_be_read_is_one_error_and_the_lines_are_checked_all_the_same
 
 def test_the_bulge_of_an_arc_must_be_within_the_work_area_too() -> None:
     arc = SOUND["grbl"].replace("G1 X11 Y2", "G3 X11 Y2 I5 J0")  # down to y = 2 − 5
-    (told,) = check(arc, "grbl")
-    assert "Y -3 mm is below 0" in told.message
+    (finding,) = check(arc, "grbl")
+    assert "Y -3 mm is below 0" in finding.message
     assert check(arc.replace("G3", "G2"), "grbl") == ()
 
 
 def test_heights_are_checked_where_the_machine_has_a_range() -> None:
     text = SOUND["grbl"].replace("G0 X1 Y1", "G0 X1 Y1 Z5")
     assert check(text, "grbl") == ()
-    (told,) = check(text, "grbl", z=(-1.0, 1.0))
-    assert told.error and "Z 5 mm" in told.message
+    (finding,) = check(text, "grbl", z=(-1.0, 1.0))
+    assert finding.error and "Z 5 mm" in finding.message
 
 
-def test_powers_below_the_lowest_level_that_lases_are_told() -> None:
+def test_powers_below_the_lowest_level_that_lases_are_reported() -> None:
     # Level of S10 of 1000: floor(254·0.01) + 1 = 3.
     text = SOUND["grbl"].replace("S500\nM5", "S10\nM5")
     assert check(text, "grbl", level_min=3) == ()
-    (told,) = check(text, "grbl", level_min=4)
-    assert (told.severity, told.line) == ("warning", 7)
-    assert "level 3" in told.message
+    (finding,) = check(text, "grbl", level_min=4)
+    assert (finding.severity, finding.line) == ("warning", 7)
+    assert "level 3" in finding.message
 
 
 def circle(step: float, feed: float, dialect: str = "grbl", radius: float = 20.0) -> str:
@@ -219,18 +219,18 @@ def circle(step: float, feed: float, dialect: str = "grbl", radius: float = 20.0
     return f"G21 G90 G17\nM4 S0\nG0 X{x[0]:.4f} Y{y[0]:.4f}\nG1 F{feed} S500\n{body}M5\nM2\n"
 
 
-def test_moves_too_short_for_the_look_ahead_are_told() -> None:
+def test_moves_too_short_for_the_look_ahead_are_reported() -> None:
     """v²/(2·a·15) = 50²/(2·500·15) = 0.167 mm at 50 mm/s: 0.2 mm will do, 0.1 mm will not."""
     assert not [f for f in check(circle(0.2, 3000), "grbl", segment_rate=1000) if "too short" in f.message]
-    (told,) = [f for f in check(circle(0.1, 3000), "grbl", segment_rate=1000) if "too short" in f.message]
-    assert told.severity == "warning"
-    assert "0.167 mm" in told.message
+    (finding,) = [f for f in check(circle(0.1, 3000), "grbl", segment_rate=1000) if "too short" in f.message]
+    assert finding.severity == "warning"
+    assert "0.167 mm" in finding.message
     assert not [f for f in check(circle(0.1, 1200), "grbl", segment_rate=1000) if "too short" in f.message]
 
 
-def test_more_moves_a_second_than_the_link_carries_are_told() -> None:
-    (told,) = [f for f in check(circle(0.05, 1200), "grbl") if "a second" in f.message]
-    assert told.severity == "warning"
+def test_more_moves_a_second_than_the_link_carries_are_reported() -> None:
+    (finding,) = [f for f in check(circle(0.05, 1200), "grbl") if "a second" in f.message]
+    assert finding.severity == "warning"
     assert not [f for f in check(circle(0.1, 1200), "grbl") if "a second" in f.message]
     # Klipper has no serial line of this kind.
     assert not [f for f in check(circle(0.05, 1200), "klipper") if "a second" in f.message]
@@ -240,17 +240,17 @@ def test_the_characters_count_as_well() -> None:
     """Lines of about 22 characters every 0.1 mm, at 20 mm/s: 4400 characters a second."""
     text = circle(0.1, 1200)
     assert not [f for f in check(text, "grbl", character_rate=5500.0) if "characters" in f.message]
-    (told,) = [f for f in check(text, "grbl", character_rate=3000.0) if "characters" in f.message]
-    assert told.severity == "warning"
+    (finding,) = [f for f in check(text, "grbl", character_rate=3000.0) if "characters" in f.message]
+    assert finding.severity == "warning"
 
 
-def test_speeds_out_of_reach_of_the_acceleration_are_told() -> None:
+def test_speeds_out_of_reach_of_the_acceleration_are_reported() -> None:
     """2 mm from rest to rest at 500 mm/s² come to √(500·2) = 31.6 mm/s, not to 50."""
     lines = "".join(f"G0 X1 Y{k}\nG1 X3 Y{k} F3000 S500\n" for k in range(1, 9))
     text = f"G21 G90 G17\nM4 S0\n{lines}M5\nM2\n"
     assert check(text, "grbl") == (), "with M4 the power follows"
-    (told,) = check(text.replace("M4", "M3"), "grbl")
-    assert "overexposes" in told.message
+    (finding,) = check(text.replace("M4", "M3"), "grbl")
+    assert "overexposes" in finding.message
     assert check(text.replace("F3000", "F1500"), "grbl") == ()
 
 
@@ -310,12 +310,12 @@ def test_a_hundred_thousand_lines_are_checked_in_a_moment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"box": (0, 0, 0, 10)}, "box"), ({"z": (1, 0)}, "z"), ({"s_max": 0}, "s_max"),
         ({"level_min": 300}, "level_min"), ({"look_ahead": 0}, "look_ahead"),
     ],
 )  # fmt: skip
-def test_an_envelope_that_is_none_is_refused(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(gcode.GcodeError, match=said):
+def test_an_envelope_that_is_none_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(gcode.GcodeError, match=message):
         envelope("grbl", **change)

@@ -172,8 +172,8 @@ def test_short_lines_are_joined_and_keep_their_energy(steps: list[float], shorte
     joined = join_short(moves, shortest)
     apart = np.abs(np.diff(joined.xy, axis=0)).max(axis=1)
     assert apart.min() >= shortest * (1 - 1e-9)
-    wanted = energy(moves)
-    assert energy(joined) == pytest.approx(wanted) or joined.power.max() == 1
+    target = energy(moves)
+    assert energy(joined) == pytest.approx(target) or joined.power.max() == 1
 
 
 @pytest.mark.parametrize("radius", [0.02, 0.05, 0.07, 0.15, 0.5])

@@ -77,7 +77,7 @@ def test_each_dialect_moves_as_its_controller(dialect: str, kind: type) -> None:
         assert controller.baud == 250000
 
 
-def test_full_power_is_the_dialect_s_unless_said() -> None:
+def test_full_power_is_the_dialect_s_unless_given() -> None:
     assert (Machine().s_max, Machine(dialect="marlin").s_max) == (1000, 255)
     assert Machine(dialect="marlin", s_max=100).s_max == 100
 

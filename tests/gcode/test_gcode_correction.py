@@ -1,4 +1,4 @@
-"""Power told for the speed that the head really has: the line energy as executed is the wanted one."""
+"""Power for the actual speed: the executed line energy is the target."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def zigzag() -> Moves:
     )
 
 
-def unevenness(told: Moves, wanted: Moves, controller: Controller, cell: float = 0.2) -> float:
-    """RMS of the energy in cells along the path, as executed, against the wanted; relative to the mean."""
-    done = execute(told, controller, power_levels=255, longest=0.02)
+def unevenness(commanded: Moves, target: Moves, controller: Controller, cell: float = 0.2) -> float:
+    """RMS of the energy in cells along the path, as executed, against the target; relative to the mean."""
+    done = execute(commanded, controller, power_levels=255, longest=0.02)
     way = np.append(0, np.cumsum(np.linalg.norm(np.diff(done.xyz, axis=0), axis=1)))
     energy = np.append(0, np.cumsum(done.power * done.duration))
-    at = np.arange(wanted.length[0] + cell, min(way[-1], wanted.length.sum()) - cell, cell)
-    should = np.append(0, np.cumsum(wanted.power * wanted.length / wanted.speed))
-    there = np.interp(at, np.append(0, np.cumsum(wanted.length)), should)
+    at = np.arange(target.length[0] + cell, min(way[-1], target.length.sum()) - cell, cell)
+    should = np.append(0, np.cumsum(target.power * target.length / target.speed))
+    there = np.interp(at, np.append(0, np.cumsum(target.length)), should)
     error = np.diff(np.interp(at, way, energy)) - np.diff(there)
     return float(np.sqrt((error**2).mean()) / np.diff(there).mean())
 
@@ -39,37 +39,37 @@ def unevenness(told: Moves, wanted: Moves, controller: Controller, cell: float =
 @CONSTANT
 @pytest.mark.parametrize("moves", [SQUARE, zigzag()], ids=["square", "zigzag"])
 def test_corners_do_not_burn(controller: Controller, moves: Moves) -> None:
-    told = corrected(moves, controller, shortest=0.05, power_levels=255)
-    assert unevenness(told, moves, controller) < unevenness(moves, moves, controller) / 4
-    np.testing.assert_allclose(told.length.sum(), moves.length.sum())
+    commanded = corrected(moves, controller, shortest=0.05, power_levels=255)
+    assert unevenness(commanded, moves, controller) < unevenness(moves, moves, controller) / 4
+    np.testing.assert_allclose(commanded.length.sum(), moves.length.sum())
 
 
 def test_marlin_s_own_trapezoid_is_helped_on_short_lines() -> None:
-    told = corrected(zigzag(), Marlin(), shortest=0.05, power_levels=255)
-    assert unevenness(told, zigzag(), Marlin()) < unevenness(zigzag(), zigzag(), Marlin()) / 2
-    assert len(told) == len(zigzag())
+    commanded = corrected(zigzag(), Marlin(), shortest=0.05, power_levels=255)
+    assert unevenness(commanded, zigzag(), Marlin()) < unevenness(zigzag(), zigzag(), Marlin()) / 2
+    assert len(commanded) == len(zigzag())
 
 
 @ALL
-def test_the_whole_energy_is_the_wanted(controller: Controller) -> None:
-    told = corrected(SQUARE, controller, shortest=0.05, power_levels=255)
-    assert execute(told, controller, power_levels=255).exposure == pytest.approx(0.3 * 40 / 20, rel=0.01)
+def test_the_total_energy_is_the_target(controller: Controller) -> None:
+    commanded = corrected(SQUARE, controller, shortest=0.05, power_levels=255)
+    assert execute(commanded, controller, power_levels=255).exposure == pytest.approx(0.3 * 40 / 20, rel=0.01)
 
 
 @ALL
 def test_it_costs_little_time(controller: Controller) -> None:
-    told = corrected(SQUARE, controller, shortest=0.05)
-    before, after = (execute(m, controller).write_time for m in (SQUARE, told))
+    commanded = corrected(SQUARE, controller, shortest=0.05)
+    before, after = (execute(m, controller).write_time for m in (SQUARE, commanded))
     assert after < 1.1 * before
 
 
 def test_powers_are_levels_and_parts_no_shorter_than_allowed() -> None:
-    told = corrected(SQUARE, Klipper(), shortest=0.3, segment_rate=50, power_levels=100, level_min=10)
-    levels = told.power * 100
+    commanded = corrected(SQUARE, Klipper(), shortest=0.3, segment_rate=50, power_levels=100, level_min=10)
+    levels = commanded.power * 100
     np.testing.assert_allclose(levels, np.rint(levels), atol=1e-9)
-    assert levels[told.on].min() >= 10
-    assert told.length[1:].min() >= 0.3 * (1 - 1e-9)
-    took = execute(told, Klipper()).durations(len(told))[1:]
+    assert levels[commanded.on].min() >= 10
+    assert commanded.length[1:].min() >= 0.3 * (1 - 1e-9)
+    took = execute(commanded, Klipper()).durations(len(commanded))[1:]
     assert took.min() >= 1 / 50 * 0.8
 
 
@@ -78,11 +78,11 @@ def test_travel_and_dwells_stay_as_they_are() -> None:
         [[0, 0], [5, 0], [10, 0], [10, 0], [20, 0]], [0, 0.5, 0.2, 0.5], [100, 20, 1, 20], [0, 1, 4, 1],
         dwell=[0, 0, 0.3, 0], comments=[(2, "wait"), (4, "end")],
     )  # fmt: skip
-    told = corrected(moves, Klipper(), shortest=0.1)
-    (still,) = np.flatnonzero(told.still)
-    assert (told.power[still], told.dwell[still]) == (0.2, 0.3)
-    assert told.comments == ((still, "wait"), (len(told), "end"))
-    assert told.rapid.sum() == 1
+    commanded = corrected(moves, Klipper(), shortest=0.1)
+    (still,) = np.flatnonzero(commanded.still)
+    assert (commanded.power[still], commanded.dwell[still]) == (0.2, 0.3)
+    assert commanded.comments == ((still, "wait"), (len(commanded), "end"))
+    assert commanded.rapid.sum() == 1
 
 
 def test_what_cannot_be() -> None:

@@ -40,9 +40,9 @@ def lines(dialect: gcode.Dialect) -> list[str]:
 
 @each
 def test_no_record_uses_words_that_its_controller_does_not_know(dialect: gcode.Dialect) -> None:
-    said = {word for line in lines(dialect) for word in line.split()}
-    said |= {word for line in (dialect.power, dialect.power_still, dialect.dwell) for word in line.split()}
-    assert not said & set(dialect.unknown)
+    written = {word for line in lines(dialect) for word in line.split()}
+    written |= {word for line in (dialect.power, dialect.power_still, dialect.dwell) for word in line.split()}
+    assert not written & set(dialect.unknown)
 
 
 @each
@@ -112,8 +112,8 @@ def test_the_template_explains_every_key() -> None:
     keys = {line.lstrip("# ").split(" = ")[0] for line in text.splitlines() if " = " in line}
     assert keys >= {field.name for field in fields(gcode.Dialect)} | {"base"}
     everything = "\n".join(line.removeprefix("# ") for line in text.splitlines() if " = " in line)
-    said = tomllib.loads(everything.replace("moves = ", "# ").replace("    text = ", "# "))
-    assert "base" in said and "power_levels" in said
+    stated = tomllib.loads(everything.replace("moves = ", "# ").replace("    text = ", "# "))
+    assert "base" in stated and "power_levels" in stated
 
 
 def test_a_dialect_of_ones_own(toml: Write) -> None:
@@ -156,7 +156,7 @@ def test_a_base_is_found_beside_its_file(toml: Write) -> None:
         ("units = 'feet'", "units is 'feet', but must be one of 'mm', 'inch'"),
         ("header = ['G21\\nG90']", "line 'G21.nG90' is not printable ASCII"),
         ("header = ['G21', 'µ']", "line 'µ' is not printable ASCII"),
-        ("base = 'grlb'", r"dialect 'grlb' is unknown; known: generic, grbl.*; did you mean grbl\?"),
+        ("base = 'grlb'", r"dialect 'grlb' is unknown; known: .*generic, grbl.*; did you mean grbl\?"),
         ("base = 1", "base is 1, but must be the name of a dialect"),
         ("base = 'mine.toml'", "mine.toml has itself as its base"),
         ("base = 'none.toml'", "none.toml: No such file"),
@@ -164,7 +164,7 @@ def test_a_base_is_found_beside_its_file(toml: Write) -> None:
         ("a b", "is not TOML"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said(toml: Write, text: str, sentence: str) -> None:
+def test_what_is_wrong_in_a_file_is_reported(toml: Write, text: str, sentence: str) -> None:
     text = text.replace("'", '"')
     with pytest.raises(gcode.GcodeError, match=sentence):
         load(toml(text))

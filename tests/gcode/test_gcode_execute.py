@@ -55,9 +55,9 @@ def test_an_even_planner_takes_its_profile_s_time() -> None:
 def test_with_dynamic_power_every_piece_has_the_commanded_line_energy() -> None:
     done = execute(corner(dynamic=True), LIMITS)
     on = done.power > 0
-    wanted = np.array([0, 0.5, 0.25, 0])[done.row] / 50
-    np.testing.assert_allclose(line_energy(done)[on], wanted[on])
-    assert (done.power[on] <= wanted[on] * 50 * (1 + 1e-12)).all()
+    target = np.array([0, 0.5, 0.25, 0])[done.row] / 50
+    np.testing.assert_allclose(line_energy(done)[on], target[on])
+    assert (done.power[on] <= target[on] * 50 * (1 + 1e-12)).all()
 
 
 def test_with_constant_power_corners_and_ends_burn() -> None:

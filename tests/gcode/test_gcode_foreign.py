@@ -79,7 +79,7 @@ def test_what_nobody_can_know_is_refused_with_its_line(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REMARKED)
-def test_what_is_passed_over_is_said(name: str) -> None:
+def test_what_is_passed_over_is_noted(name: str) -> None:
     expected = EXPECTED[name]
     notes = gcode.read(text(name), gcode.dialect(expected["dialect"]), expected["s_max"]).notes
     for line, word in expected["remarks"].items():

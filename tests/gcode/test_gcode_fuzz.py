@@ -236,11 +236,11 @@ def whole(text: str) -> list[tuple[float, ...]]:
     """
     here, offset, unit, absolute, g = [0.0] * 3, [0.0] * 3, 1.0, True, None
     found: list[tuple[float, ...]] = []
-    for said in re.split(r"\r\n|\r|\n", text):
-        said = re.sub(r"\(.*?\)|;.*", "", said).upper()
-        if re.match(r"SET_PIN|M[0-9]", said):
+    for line in re.split(r"\r\n|\r|\n", text):
+        line = re.sub(r"\(.*?\)|;.*", "", line).upper()
+        if re.match(r"SET_PIN|M[0-9]", line):
             continue
-        words = [(a, float(b)) for a, b in re.findall(r"([A-Z]) *([-+]?[0-9.]+)", said)]
+        words = [(a, float(b)) for a, b in re.findall(r"([A-Z]) *([-+]?[0-9.]+)", line)]
         codes = [v for a, v in words if a == "G"]
         unit = 25.4 if 20 in codes else 1.0 if 21 in codes else unit
         absolute = True if 90 in codes else False if 91 in codes else absolute

@@ -264,7 +264,7 @@ def test_a_million_moves_take_a_second() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"max_velocity": 0.0}, "max_velocity is 0.0"),
         ({"max_z_accel": -1.0}, "max_z_accel is -1.0"),
@@ -273,8 +273,8 @@ def test_a_million_moves_take_a_second() -> None:
         ({"steps": (80.0, 0.0, 80.0)}, "steps is"),
     ],
 )
-def test_impossible_limits_are_refused(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(GcodeError, match=said):
+def test_impossible_limits_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(GcodeError, match=message):
         replace(FREE, **change)
 
 

@@ -1,4 +1,4 @@
-"""A scanner that lags and a laser that is late: closed forms, and that what is told instead comes out."""
+"""A scanner that lags and a laser that is late: closed forms, and that compensation restores the path."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_a_line_from_rest_follows_the_closed_form() -> None:
     moves = Moves.straight([[0, 0], [2, 0]], [0.5], [v], [False])
     found = lagged(moves, Lag(tau), STEP)
     t = np.concatenate([[0], np.cumsum(found.duration)])
-    told = np.minimum(v * t, 2)
+    command = np.minimum(v * t, 2)
     end = 2 / v
     y = v * t - tau * v * (1 - np.exp(-t / tau))
     settled = 2 - tau * v * (1 - np.exp(-end / tau)) * np.exp(-(t - end) / tau)
-    np.testing.assert_allclose(found.xy[:, 0], np.where(told < 2, y, settled), atol=1e-9)
+    np.testing.assert_allclose(found.xy[:, 0], np.where(command < 2, y, settled), atol=1e-9)
 
 
 def test_at_steady_speed_it_is_tau_v_behind() -> None:
@@ -76,7 +76,7 @@ def test_mirrors_alone_leave_the_energy_and_a_dwell_stays_where_they_are() -> No
     st.floats(1e-4, 2e-3), st.floats(0, 1e-3), st.floats(0, 1e-3), st.floats(20, 500), st.floats(0, 6.28),
     st.floats(5, 20),
 )  # fmt: skip
-def test_a_compensated_stroke_begins_and_ends_where_it_was_wanted(
+def test_a_compensated_stroke_begins_and_ends_at_its_target(
     tau: float, on: float, off: float, speed: float, angle: float, length: float
 ) -> None:
     lag, moves = Lag(tau, on, off), stroke(length, speed, angle)
@@ -92,9 +92,9 @@ def test_a_compensated_stroke_begins_and_ends_where_it_was_wanted(
 
 
 def test_a_compensated_corner_is_truer() -> None:
-    wanted = Moves.straight([[0, 0], [5, 0], [15, 0], [15, 10]], [0, 0.5, 0.5], [1000, 200, 200], [1, 0, 0])
-    lag, line = Lag(1e-3), LineString(wanted.xy[1:])
-    ends = [lit(lagged(m, lag, STEP))[200:] for m in (wanted, compensated(wanted, lag))]
+    target = Moves.straight([[0, 0], [5, 0], [15, 0], [15, 10]], [0, 0.5, 0.5], [1000, 200, 200], [1, 0, 0])
+    lag, line = Lag(1e-3), LineString(target.xy[1:])
+    ends = [lit(lagged(m, lag, STEP))[200:] for m in (target, compensated(target, lag))]
     off = [max(LineString(pair).distance(line) for pair in e) for e in ends]
     assert off[1] < 0.6 * off[0]
 

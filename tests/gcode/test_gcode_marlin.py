@@ -164,10 +164,10 @@ def test_a_dwell_adds_its_time_and_its_light():
     times = [run(row, 50, dwell=[np.nan, s, np.nan]).time for s in (0.0, 0.5)]
     assert times[1] - times[0] == pytest.approx(0.5, abs=2e-3)
     p = run(row, 50, dwell=[np.nan, 0.5, np.nan])
-    shone = pieces(p, [0.0, 0.4, 0.0], IDEAL)
-    here = shone.row == 1
-    assert shone.duration[here].sum() == pytest.approx(0.5 + p.wait[2])
-    assert shone.exposure == pytest.approx(0.4 * (0.5 + p.wait[2]), rel=1e-6)
+    executed = pieces(p, [0.0, 0.4, 0.0], IDEAL)
+    here = executed.row == 1
+    assert executed.duration[here].sum() == pytest.approx(0.5 + p.wait[2])
+    assert executed.exposure == pytest.approx(0.4 * (0.5 + p.wait[2]), rel=1e-6)
 
 
 @pytest.mark.parametrize("power", [1.0, 0.4])
@@ -182,18 +182,18 @@ def test_power_rises_by_equal_parts_per_step_so_a_ramp_has_a_third_of_its_exposu
 
 def test_power_is_full_at_the_peak_of_a_line_that_never_reaches_its_speed():
     p = run([(0, 0), (2, 0)], 90)
-    shone = lit(p, 1.0, longest=0.01)
-    assert shone.power.max() > 0.99
-    assert shone.exposure == pytest.approx(p.time / 3, rel=0.02)
+    executed = lit(p, 1.0, longest=0.01)
+    assert executed.power.max() > 0.99
+    assert executed.exposure == pytest.approx(p.time / 3, rel=0.02)
 
 
 @pytest.mark.parametrize("longest", [0.02, 0.5, np.inf])
 def test_pieces_are_gapless_and_their_length_does_not_change_the_exposure(longest):
     p = run(circle(5.0, 0.7), 60, REAL)
-    fine, shone = lit(p, 0.5, REAL, 0.001), lit(p, 0.5, REAL, longest)
-    assert shone.duration.sum() == pytest.approx(p.time, rel=1e-4)
-    assert shone.exposure == pytest.approx(fine.exposure, rel=5e-3)
-    assert np.allclose(shone.xyz[-1], p.vertex[-1])
+    fine, executed = lit(p, 0.5, REAL, 0.001), lit(p, 0.5, REAL, longest)
+    assert executed.duration.sum() == pytest.approx(p.time, rel=1e-4)
+    assert executed.exposure == pytest.approx(fine.exposure, rel=5e-3)
+    assert np.allclose(executed.xyz[-1], p.vertex[-1])
 
 
 def test_a_block_that_only_brakes_runs_below_zero_which_wraps_or_is_dark():
@@ -211,8 +211,8 @@ def test_g0_is_dark_but_a_starving_laser_shines_on():
     p = run(row, 50, slow)
     assert p.wait.sum() > 0
     assert lit(p, 0.0, slow).exposure == 0
-    shone = lit(p, 0.5, slow)
-    assert shone.duration.sum() == pytest.approx(p.time, rel=1e-4)
+    executed = lit(p, 0.5, slow)
+    assert executed.duration.sum() == pytest.approx(p.time, rel=1e-4)
 
 
 @pytest.mark.parametrize("baud", [9600.0, 38400.0])

@@ -290,8 +290,8 @@ def test_klipper_knows_its_pin_alone() -> None:
     assert m.power.tolist() == [0.5, 0.5, 0.5, 0, 0]
     assert m.speed[~m.still].tolist() == [10, 10, 10, 10]
     assert program.lit_rapids.tolist() == [2] and not program.ended
-    for said in ("M3 is unknown to klipper", "S is no power", "SET_PIN FAN", "M2 is unknown"):
-        assert said in messages(program)
+    for message in ("M3 is unknown to klipper", "S is no power", "SET_PIN FAN", "M2 is unknown"):
+        assert message in messages(program)
 
 
 def test_linuxcnc_changes_the_power_with_the_motion_that_follows() -> None:

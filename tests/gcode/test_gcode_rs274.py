@@ -72,8 +72,8 @@ def assert_equal(
     feeds = [k for k, m in enumerate(found) if m.kind not in (canon.RAPID, canon.DWELL)]
     assert_close([found[k].speed for k in feeds], moves.speed[rows[feeds]], feed)
     power = np.array([m.spindle if m.analog is None else m.analog for m in found]) / s_max
-    told = np.array([m.analog is not None for m in found], dtype=bool) | in_feed(found)
-    assert_close(power[told], moves.power[rows[told]], canon.PRINTED / s_max + 1e-6)
+    compared = np.array([m.analog is not None for m in found], dtype=bool) | in_feed(found)
+    assert_close(power[compared], moves.power[rows[compared]], canon.PRINTED / s_max + 1e-6)
 
 
 def in_feed(found: Sequence[canon.Motion]) -> NDArray[np.bool_]:
@@ -214,7 +214,7 @@ def test_random_texts_are_read_alike(seed: int, output: bool) -> None:
     assert_equal(run(text).motions, moves, s_max=dialect.power_max, **INCHES)
 
 
-@pytest.mark.parametrize("name", [name for name, said in EXPECTED.items() if "error" not in said])
+@pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if "error" not in expected])
 def test_files_of_other_programs(name: str) -> None:
     """Those that are for LinuxCNC, or that it understands; what it refuses is none of its language.
 

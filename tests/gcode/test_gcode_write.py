@@ -34,7 +34,7 @@ each = pytest.mark.parametrize("dialect", EVERY, ids=lambda d: d.name)
 
 @dataclass
 class Act:
-    """One thing that a controller does. place: mm.  power: the S, Q or VALUE that shines meanwhile."""
+    """One thing that a controller does. place: mm.  power: the S, Q or VALUE meanwhile."""
 
     kind: int
     place: tuple[float, float, float]
@@ -277,7 +277,7 @@ def test_linuxcnc_changes_the_power_with_the_motion() -> None:
     ]  # fmt: skip
 
 
-def test_a_controller_that_is_lit_in_g0_is_told_to_be_dark_in_it() -> None:
+def test_a_controller_that_is_lit_in_g0_gets_power_0_before_it() -> None:
     text = write(JUMP, MANUAL).split(MANUAL.line_end)
     assert [line for line in text if line.startswith("G0")] == ["G0 X0 Y0 F6000 S0", "G0 X5 Y5 F6000 S0"]
 
@@ -345,7 +345,7 @@ def test_dark_moves_ask_for_no_change_of_mode() -> None:
     assert text.count("M4 S0") == 1 and "M3" not in text
 
 
-def test_z_is_said_where_it_changes() -> None:
+def test_z_is_written_where_it_changes() -> None:
     moves = gcode.Moves([[0, 0], [1, 0], [1, 0], [2, 0]], [1, 0, 1], [20] * 3, [1, 0, 1], z=[5, 5, 3, 3])
     assert [t.split(" F")[0].split(" S")[0] for t in body(moves, "grbl")] == [
         "G0 X0 Y0 Z5", "G1 X1 Y0", "G0 X1 Y0 Z3", "G1 X2 Y0",
@@ -405,9 +405,9 @@ def test_every_pwm_level_survives_the_text(s_max: float) -> None:
     n = np.arange(1, 256)
     x = np.arange(256.0)
     moves = gcode.Moves.straight(np.c_[x, 0 * x], n / 255, np.full(255, 10.0), np.zeros(255, bool))
-    said = [a.power for a in act(write(moves, gcode.dialect("grbl"), s_max), gcode.dialect("grbl"))[1:]]
+    powers = [a.power for a in act(write(moves, gcode.dialect("grbl"), s_max), gcode.dialect("grbl"))[1:]]
     # What GRBL's spindle_control.c makes of S with $30 = s_max and $31 = 0.
-    assert [255 if s >= s_max else math.floor(254 * s / s_max) + 1 for s in said] == n.tolist()
+    assert [255 if s >= s_max else math.floor(254 * s / s_max) + 1 for s in powers] == n.tolist()
     marlin = write(moves, gcode.dialect("marlin"))
     assert [int(s) for s in re.findall(r" S([0-9]+)\n", marlin)][1:] == n.tolist()
 

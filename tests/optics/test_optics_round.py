@@ -82,7 +82,7 @@ def test_the_profile_is_even_and_nowhere_negative(spot: Spot) -> None:
 
 @every
 @pytest.mark.parametrize("tolerance", [0.05, 1e-3, 1e-5])
-def test_beyond_its_reach_a_spot_is_as_faint_as_asked(spot: Spot, tolerance: float) -> None:
+def test_beyond_its_reach_a_spot_is_as_faint_as_requested(spot: Spot, tolerance: float) -> None:
     reach = optics.reach(spot, tolerance)
     peak = optics.profile(spot, np.linspace(0, 2 * F, 2001)).max()
     outside = optics.profile(spot, np.linspace(reach, 3 * reach, 20_001))
@@ -93,7 +93,7 @@ def test_beyond_its_reach_a_spot_is_as_faint_as_asked(spot: Spot, tolerance: flo
 
 @every
 @pytest.mark.parametrize("tolerance", [0.1, 0.06])
-def test_what_lies_above_the_cutoff_changes_the_spot_by_no_more_than_asked(
+def test_what_lies_above_the_cutoff_changes_the_spot_by_no_more_than_requested(
     spot: Spot, tolerance: float
 ) -> None:
     limit, end = optics.cutoff(spot, tolerance), 8 / F

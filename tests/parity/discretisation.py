@@ -212,9 +212,9 @@ def _linear(pixels: int, nodes: int, ratio: int) -> Floats:
     return weight
 
 
-def relative(found: Floats, wanted: Floats) -> float:
-    """Largest deviation ÷ largest value of what is wanted: the error of an array as a whole."""
-    found, wanted = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
-    assert found.shape == wanted.shape
+def relative(found: Floats, expected: Floats) -> float:
+    """Largest deviation ÷ largest value of the expected array: the error of an array as a whole."""
+    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+    assert found.shape == expected.shape
     assert np.isfinite(found).all()
-    return float(np.abs(found - wanted).max(initial=0) / max(np.abs(wanted).max(initial=0), 1e-300))
+    return float(np.abs(found - expected).max(initial=0) / max(np.abs(expected).max(initial=0), 1e-300))

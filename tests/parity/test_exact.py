@@ -39,8 +39,8 @@ def test_gaussian_segment(spot, at):
     whole, _ = dblquad(lambda y, x: gaussian(one, x, y), -0.6, 0.6, -0.6, 0.6, epsabs=1e-12)
     step = ENDS[1] - ENDS[0]
     line, _ = quad(lambda f: gaussian(spot, *(at - ENDS[0] - f * step)), 0, 1, epsabs=1e-13)
-    wanted = 3.0 * np.hypot(*step) * line / whole**spot.photons
-    assert gaussian_segment(one_pixel(*at), spot, *ENDS, q=3.0)[0, 0] == pytest.approx(wanted, rel=1e-8)
+    expected = 3.0 * np.hypot(*step) * line / whole**spot.photons
+    assert gaussian_segment(one_pixel(*at), spot, *ENDS, q=3.0)[0, 0] == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize("at", [(0.0, 0.0), (0.13, -0.05), (-0.3, 0.4)])
@@ -57,8 +57,8 @@ def test_airy_segment(at):
         return np.pi * na**2 / wavelength**2 * (2 * j1(x) / x) ** 2
 
     line, _ = quad(h, 0, 1, epsabs=1e-7, limit=400)
-    wanted = np.hypot(*(ends[1] - ends[0])) * line
-    assert airy_segment(one_pixel(*at), spot, *ends)[0, 0] == pytest.approx(wanted, rel=1e-6)
+    expected = np.hypot(*(ends[1] - ends[0])) * line
+    assert airy_segment(one_pixel(*at), spot, *ends)[0, 0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_no_length_is_no_dose():

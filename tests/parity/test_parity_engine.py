@@ -44,8 +44,8 @@ def test_four_gradients_are_central_differences(name, which):
 
     step = 1e-5 if which < 2 else 1e-2
     moved = range(len(found)) if which < 2 else np.flatnonzero(power)
-    wanted = {k: quartic_difference(lambda c, k=k: loss(k, c), step) for k in moved}
-    assert relative(found[list(wanted)], np.array(list(wanted.values()))) <= 1e-7
+    expected = {k: quartic_difference(lambda c, k=k: loss(k, c), step) for k in moved}
+    assert relative(found[list(expected)], np.array(list(expected.values()))) <= 1e-7
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

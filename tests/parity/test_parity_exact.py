@@ -1,7 +1,7 @@
 """One straight segment against the exact integral: any length, angle and sub-pixel offset, any pixel size.
 
 The deviation is the largest one of all pixels ÷ the segment's own largest dose, and below the tolerance
-that the model was asked for: 1e-3 by default, in f32, and 1e-6 in f64.
+requested of the model: 1e-3 by default, in f32, and 1e-6 in f64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from laserpath.types import Grid, Spot, Toolpath
 
 HALF = 0.5
 """Half of the field, mm; the segment may go from corner to corner of it."""
-ASKED = ({}, {"precision": "f64", "tolerance": 1e-6})
+REQUESTED = ({}, {"precision": "f64", "tolerance": 1e-6})
 SPOTS = {
     "airy": Spot(fwhm=0.1),
     "gaussian": Spot(fwhm=0.1, profile="gaussian"),
@@ -37,11 +37,11 @@ offsets = st.tuples(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5))
 
 
 @cache
-def model(spot: str, pixels: float, asked: int) -> DoseModel:
+def model(spot: str, pixels: float, requested: int) -> DoseModel:
     pitch = optics.fwhm(SPOTS[spot]) / pixels
     n = int(HALF / pitch)
     grid = Grid(origin=(-n * pitch, -n * pitch), pitch=pitch, shape=(2 * n + 1, 2 * n + 1))
-    return DoseModel(grid, SPOTS[spot], **ASKED[asked])
+    return DoseModel(grid, SPOTS[spot], **REQUESTED[requested])
 
 
 def deviation(how: DoseModel, length: float, angle: float, offset: tuple[float, float]) -> float:
@@ -51,13 +51,13 @@ def deviation(how: DoseModel, length: float, angle: float, offset: tuple[float, 
     limit = HALF - how.spot.fwhm - how.grid.pitch
     ends = np.clip(middle + np.outer((-length / 2, length / 2), direction), -limit, limit)
     exact = airy_segment if how.spot.profile == "airy" else gaussian_segment
-    wanted = exact(how.grid, how.spot, *ends)
+    expected = exact(how.grid, how.spot, *ends)
     found = how.dose(Toolpath(ends, np.ones(1), np.ones(1)))
     assert np.isfinite(found).all()
-    return float(np.abs(found - wanted).max() / max(wanted.max(), 1e-300))
+    return float(np.abs(found - expected).max() / max(expected.max(), 1e-300))
 
 
-@pytest.mark.parametrize("asked", range(len(ASKED)), ids=("default", "1e-6 in f64"))
+@pytest.mark.parametrize("requested", range(len(REQUESTED)), ids=("default", "1e-6 in f64"))
 @pytest.mark.parametrize("pixels", PIXELS_PER_FWHM)
 @pytest.mark.parametrize("spot", SPOTS)
 @settings(max_examples=12)
@@ -65,19 +65,19 @@ def deviation(how: DoseModel, length: float, angle: float, offset: tuple[float, 
 @example(length=2 * HALF, angle=np.pi / 4, offset=(0.3, -0.2))
 @example(length=0.05, angle=0.0, offset=(0.5, 0.5))
 @example(length=1e-9, angle=1.0, offset=(0.0, 0.0))
-def test_a_segment_is_the_exact_integral(spot, pixels, asked, length, angle, offset):
-    how = model(spot, pixels, asked)
-    assert deviation(how, length, angle, offset) <= ASKED[asked].get("tolerance", 1e-3)
+def test_a_segment_is_the_exact_integral(spot, pixels, requested, length, angle, offset):
+    how = model(spot, pixels, requested)
+    assert deviation(how, length, angle, offset) <= REQUESTED[requested].get("tolerance", 1e-3)
 
 
-@pytest.mark.parametrize("asked", range(len(ASKED)), ids=("default", "1e-6 in f64"))
+@pytest.mark.parametrize("requested", range(len(REQUESTED)), ids=("default", "1e-6 in f64"))
 @pytest.mark.parametrize("spot", ["airy", "gaussian"])
-def test_a_segment_at_the_edge_does_not_come_back_on_the_other_side(spot, asked):
+def test_a_segment_at_the_edge_does_not_come_back_on_the_other_side(spot, requested):
     """Where a periodic grid would show it: one end in the corner pixel, along the whole edge."""
-    how = model(spot, 6.0, asked)
+    how = model(spot, 6.0, requested)
     x0, _, y0, y1 = how.grid.extent
     ends = np.array([[x0, y0], [x0 + 0.01, 0.9 * y1]])
     exact = airy_segment if spot == "airy" else gaussian_segment
-    wanted = exact(how.grid, how.spot, *ends)
+    expected = exact(how.grid, how.spot, *ends)
     found = how.dose(Toolpath(ends, np.ones(1), np.ones(1)))
-    assert np.abs(found - wanted).max() <= ASKED[asked].get("tolerance", 1e-3) * wanted.max()
+    assert np.abs(found - expected).max() <= REQUESTED[requested].get("tolerance", 1e-3) * expected.max()

@@ -42,11 +42,11 @@ def test_spot_gradient_is_the_central_difference(name, which):
     spot = SPOTS[name]
     step = 0.02 * spot.fwhm if which == "fwhm" else 0.02
     value = {k: loss(replace(spot, **{which: getattr(spot, which) + k * step})) for k in (-2, -1, 1, 2)}
-    wanted = (8 * (value[1] - value[-1]) - (value[2] - value[-2])) / (12 * step)
+    expected = (8 * (value[1] - value[-1]) - (value[2] - value[-2])) / (12 * step)
     model = DoseModel(GRID, spot, **EXACT)
     points = model.points(PATH.xy, PATH.line_energy)
     found = getattr(model.engine.spot_gradient(points.xy, points.energy, SMOOTH), which)
-    assert found == pytest.approx(wanted, rel=1e-3)
+    assert found == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("precision", ["f32", "f64"])

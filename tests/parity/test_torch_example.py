@@ -48,9 +48,9 @@ def run(example: ModuleType, monkeypatch: pytest.MonkeyPatch, *options: object) 
 def test_the_script_says_the_loss_and_draws_a_picture(example, monkeypatch, capsys, tmp_path):
     picture = tmp_path / "power.png"
     run(example, monkeypatch, "--steps", 3, "--out", picture)
-    said = capsys.readouterr().out
-    assert "after 3 steps" in said
-    assert "IoU" in said
+    printed = capsys.readouterr().out
+    assert "after 3 steps" in printed
+    assert "IoU" in printed
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
 

@@ -32,13 +32,13 @@ needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA d
 
 
 def tensors(
-    seed: int = 0, moves: int = 5, wanted: Sequence[bool] = (True,) * 3, **kind
+    seed: int = 0, moves: int = 5, differentiated: Sequence[bool] = (True,) * 3, **kind
 ) -> list[torch.Tensor]:
-    """xy, power, speed of random moves; `wanted`: which of them need a gradient."""
+    """xy, power, speed of random moves; `differentiated`: which of them need a gradient."""
     rng = np.random.default_rng(seed)
     arrays = rng.uniform(-0.2, 0.2, (moves + 1, 2)), rng.uniform(1, 5, moves), rng.uniform(20, 50, moves)
     made = [torch.tensor(a, **kind) for a in arrays]
-    return [one.requires_grad_(want) for one, want in zip(made, wanted, strict=True)]
+    return [one.requires_grad_(needed) for one, needed in zip(made, differentiated, strict=True)]
 
 
 def loss(dose: torch.Tensor) -> torch.Tensor:
@@ -49,8 +49,8 @@ def gradients(inputs: Sequence[torch.Tensor], layer: DoseLayer = LAYER) -> list[
     return list(torch.autograd.grad(loss(layer(*inputs)), inputs))
 
 
-def same(found: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) -> None:
-    for name, one, other in zip(NAMES, found, wanted, strict=True):
+def same(found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> None:
+    for name, one, other in zip(NAMES, found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=0, msg=lambda text, n=name: f"{n}: {text}")
 
 
@@ -142,16 +142,16 @@ def test_a_retained_graph_goes_backward_again():
     same(once, gradients(inputs))
 
 
-@pytest.mark.parametrize("wanted", [w for w in itertools.product([True, False], repeat=3) if any(w)])
-def test_only_what_needs_a_gradient_gets_one(wanted):
-    inputs, expected = tensors(wanted=wanted), gradients(tensors())
+@pytest.mark.parametrize("differentiated", [w for w in itertools.product([True, False], repeat=3) if any(w)])
+def test_only_what_needs_a_gradient_gets_one(differentiated):
+    inputs, expected = tensors(differentiated=differentiated), gradients(tensors())
     loss(LAYER(*inputs)).backward()
-    for one, want, right in zip(inputs, wanted, expected, strict=True):
-        assert torch.equal(one.grad, right) if want else one.grad is None
+    for one, needed, right in zip(inputs, differentiated, expected, strict=True):
+        assert torch.equal(one.grad, right) if needed else one.grad is None
 
 
 def test_without_gradients_there_is_no_graph():
-    assert not LAYER(*tensors(wanted=(False,) * 3)).requires_grad
+    assert not LAYER(*tensors(differentiated=(False,) * 3)).requires_grad
     with torch.no_grad():
         assert not LAYER(*tensors()).requires_grad
 

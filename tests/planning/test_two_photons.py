@@ -100,8 +100,8 @@ def test_two_moves_of_different_power_merge_at_their_root_mean_square():
 
 def test_a_started_curve_has_the_line_energy_of_the_settings():
     curve = initial_curve(TEE, PROCESS, SETTINGS)
-    wanted = 4 / 3 * PROCESS.resin.critical_dose * SETTINGS.pitch_fwhm * optics.fwhm(SPOT)
-    np.testing.assert_allclose(path_energy(curve, SPOT)[curve.on], wanted)
+    expected = 4 / 3 * PROCESS.resin.critical_dose * SETTINGS.pitch_fwhm * optics.fwhm(SPOT)
+    np.testing.assert_allclose(path_energy(curve, SPOT)[curve.on], expected)
 
 
 def test_joined_strokes_write_what_they_were_given():
@@ -225,7 +225,7 @@ def test_a_slow_link_is_planned_for():
     assert lost(report) == []
 
 
-def test_what_a_slow_link_loses_of_a_path_that_does_not_mind_it_is_told():
+def test_the_loss_by_a_slow_link_is_reported_for_an_unconstrained_path():
     """Somebody else's G-code."""
     process = quick(segment_rate=10.0, acceleration=(1e5, 1e5))
     path = to_levels(

@@ -16,7 +16,7 @@ from laserpath.plugins.inkscape import FILES
 
 
 def run(*words: str) -> str:
-    """What is said on stdout. click's own runner mixes it with stderr before 8.2."""
+    """The text on stdout. click's own runner mixes it with stderr before 8.2."""
     out, error = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(error), pytest.raises(SystemExit) as caught:
         main(["plugins", *words])
@@ -44,12 +44,12 @@ def test_names_that_are_taken_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
     install(tmp_path, "one", {"laserpath.designs": {"svg": "one:x", "odd": "one:x"}})
     install(tmp_path, "two", {"laserpath.designs": {"odd": "two:x"}, "gcode.dialects": {"grbl": "two:x"}})
     monkeypatch.syspath_prepend(tmp_path)
-    said = run()
-    assert said.count("cannot be used: one of laserpath's own has this name") == 2
-    assert said.count("cannot be used: several packages have this name") == 2
+    printed = run()
+    assert printed.count("cannot be used: one of laserpath's own has this name") == 2
+    assert printed.count("cannot be used: several packages have this name") == 2
 
 
-def test_the_extension_goes_where_it_is_told(tmp_path: Path) -> None:
+def test_the_extension_goes_into_the_given_folder(tmp_path: Path) -> None:
     there = tmp_path / "a" / "folder"
     assert run("install", "inkscape", "--to", str(there)).split() == [str(there / name) for name in FILES]
     assert sorted(os.listdir(there)) == sorted(FILES)

@@ -104,9 +104,9 @@ def test_the_script_is_python_3_8_of_the_standard_library() -> None:
     assert {name.split(".")[0] for name in modules} <= sys.stdlib_module_names
 
 
-def options(**said: Any) -> argparse.Namespace:
+def options(**values: Any) -> argparse.Namespace:
     """What the dialog hands over."""
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in said.items()]
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
     found: argparse.Namespace = script.parser().parse_args([*words, "drawing.svg"])
     return found
 
@@ -114,11 +114,11 @@ def options(**said: Any) -> argparse.Namespace:
 def test_zeros_and_nothing_are_left_to_laserpath(tmp_path: Path) -> None:
     command = script.plan_command(options(command=sys.executable), tmp_path / "a.svg", tmp_path)
     assert command == [sys.executable, "plan", str(tmp_path / "a.svg"), "-o", str(tmp_path), "--json"]
-    said = options(
+    given = options(
         command=sys.executable, spot_fwhm=80, spot="other", critical_dose=35.5, max_epe=5, frame="true",
         quality="fine", options="--angle 45 --tone 'positive'",
     )  # fmt: skip
-    assert script.plan_command(said, tmp_path / "a.svg", tmp_path)[6:] == [
+    assert script.plan_command(given, tmp_path / "a.svg", tmp_path)[6:] == [
         "--quality", "fine", "--spot-fwhm", "80um", "--critical-dose", "35.5mJ/cm2", "--max-epe", "5um",
         "--frame", "--angle", "45", "--tone", "positive",
     ]  # fmt: skip
@@ -154,12 +154,12 @@ FAKE = """#!{python}
 import json, os, pathlib, sys
 here = pathlib.Path(__file__).parent
 drawing, folder = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[4])
-told = {{"arguments": sys.argv[1:], "drawing": drawing.read_text(encoding="utf-8"), "folder": os.getcwd(),
+record = {{"arguments": sys.argv[1:], "drawing": drawing.read_text(encoding="utf-8"), "folder": os.getcwd(),
          "python": os.environ.get("PYTHONPATH")}}
-(here / "told.json").write_text(json.dumps(told), encoding="utf-8")
-said, code = {said!r}, {code}
-if said:
-    print(said.replace("COPY", str(drawing)), file=sys.stderr)
+(here / "call.json").write_text(json.dumps(record), encoding="utf-8")
+stderr, code = {stderr!r}, {code}
+if stderr:
+    print(stderr.replace("COPY", str(drawing)), file=sys.stderr)
 if code in (0, 3):
     path = folder / (drawing.stem + ".toolpath.svg")
     path.write_text({toolpath!r}, encoding="utf-8")
@@ -174,13 +174,13 @@ def fake(tmp_path: Path) -> Callable[..., Path]:
     """Writes a command that does as if it were laserpath."""
 
     def write(
-        code: int = 0, said: str = "", warnings: tuple[str, ...] = (), toolpath: str = TOOLPATH
+        code: int = 0, stderr: str = "", warnings: tuple[str, ...] = (), toolpath: str = TOOLPATH
     ) -> Path:
         folder = tmp_path / "bin"
         folder.mkdir()
         path = folder / "laserpath"
         text = FAKE.format(
-            python=sys.executable, said=said, code=code, warnings=list(warnings), toolpath=toolpath
+            python=sys.executable, stderr=stderr, code=code, warnings=list(warnings), toolpath=toolpath
         )
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
@@ -233,11 +233,11 @@ def test_the_toolpath_comes_back_as_a_locked_layer(
     assert layer.get("transform") == "matrix(20,0,0,20,-10,-20)"
     text = done.stdout.decode()
     assert "<!-- a comment -->" in text and 'xmlns:kept="urn:kept"' in text and 'kept:that="1"' in text
-    told = json.loads((command.parent / "told.json").read_text(encoding="utf-8"))
-    assert Path(told["arguments"][1]).name == "my plate.svg", "the files are called as the drawing"
-    assert told["arguments"][3] == told["folder"] == str(document.parent)
-    assert told["python"] is None, "Inkscape's own Python path is not handed on"
-    assert not Path(told["arguments"][1]).parent.exists()
+    record = json.loads((command.parent / "call.json").read_text(encoding="utf-8"))
+    assert Path(record["arguments"][1]).name == "my plate.svg", "the files are called as the drawing"
+    assert record["arguments"][3] == record["folder"] == str(document.parent)
+    assert record["python"] is None, "Inkscape's own Python path is not handed on"
+    assert not Path(record["arguments"][1]).parent.exists()
 
 
 def test_the_next_run_takes_the_layer_away(fake: Callable[..., Path], drawing: Path, document: Path) -> None:
@@ -245,12 +245,12 @@ def test_the_next_run_takes_the_layer_away(fake: Callable[..., Path], drawing: P
     for _ in range(2):
         done = call(drawing, f"--command={command}", document=document)
         drawing.write_bytes(done.stdout)
-        told = json.loads((command.parent / "told.json").read_text(encoding="utf-8"))
-        assert LAYER not in told["drawing"]
+        record = json.loads((command.parent / "call.json").read_text(encoding="utf-8"))
+        assert LAYER not in record["drawing"]
     assert done.stdout.count(f'id="{LAYER}"'.encode()) == 1
 
 
-def test_what_to_know_is_said(fake: Callable[..., Path], drawing: Path, document: Path) -> None:
+def test_notes_and_warnings_are_shown(fake: Callable[..., Path], drawing: Path, document: Path) -> None:
     command = fake(3, "laserpath: warning: x\nlaserpath: tolerance missed: y", ("too strong",))
     done = call(drawing, f"--command={command}", document=document)
     assert done.returncode == 0 and LAYER.encode() in done.stdout
@@ -258,7 +258,7 @@ def test_what_to_know_is_said(fake: Callable[..., Path], drawing: Path, document
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "sentence"),
+    ("code", "stderr", "sentence"),
     [
         (2, "laserpath: COPY: it is empty", "my plate.svg: it is empty"),
         (2, "laserpath: No such option: --x\nSee 'laserpath plan --help'.", "No such option: --x"),
@@ -267,9 +267,9 @@ def test_what_to_know_is_said(fake: Callable[..., Path], drawing: Path, document
     ],
 )
 def test_an_error_is_one_sentence(
-    fake: Callable[..., Path], drawing: Path, document: Path, code: int, said: str, sentence: str
+    fake: Callable[..., Path], drawing: Path, document: Path, code: int, stderr: str, sentence: str
 ) -> None:
-    done = call(drawing, f"--command={fake(code, said)}", document=document)
+    done = call(drawing, f"--command={fake(code, stderr)}", document=document)
     assert (done.returncode, done.stdout) == (1, b""), "Inkscape leaves the drawing as it is"
     assert done.stderr.decode() == f"laserpath: {sentence}\n"
 
@@ -374,7 +374,7 @@ def test_text_becomes_outlines_in_a_copy(
         INKSCAPE_PROFILE_DIR=str(profile),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    seen = ET.fromstring(json.loads((command.parent / "told.json").read_text(encoding="utf-8"))["drawing"])
+    seen = ET.fromstring(json.loads((command.parent / "call.json").read_text(encoding="utf-8"))["drawing"])
     assert not script.has_text(seen)
     assert len(list(seen.iter(f"{SVG}path"))) >= 5, "a letter each at most"
     assert script.has_text(ET.fromstring(done.stdout)), "the drawing keeps its text"
@@ -407,9 +407,9 @@ def test_inkscape_runs_it(
     install(profile / "extensions")
     values = dict(word[2:].split("=") for word in (*QUICK, f"--command={real(tmp_path)}"))
     values |= {"spot-fwhm": "200", "iterations": "60"}  # so that there is nothing to warn of, in a window
-    said = " ".join(f'org.laserpath.plan.{name}="{value}"' for name, value in values.items())
+    attributes = " ".join(f'org.laserpath.plan.{name}="{value}"' for name, value in values.items())
     (profile / "preferences.xml").write_text(
-        f'<inkscape version="1"><group id="extensions" {said}/></inkscape>', encoding="utf-8"
+        f'<inkscape version="1"><group id="extensions" {attributes}/></inkscape>', encoding="utf-8"
     )
     document.write_text(DRAWING, encoding="utf-8")
     actions = "org.laserpath.plan.noprefs;export-filename:done.svg;export-do"

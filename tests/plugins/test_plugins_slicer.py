@@ -222,9 +222,9 @@ def test_a_recorded_file_has_the_model_s_sections() -> None:
 def check_sections(stack: list[SlicedLayer]) -> None:
     """Within the last digit that the slicer wrote."""
     for layer in stack:
-        wanted = affinity.translate(section(FRAME, layer.z - 0.1), *BED)
-        assert layer.area.hausdorff_distance(wanted) < 0.0015
-        assert differing_area(layer.area, wanted) < 0.001 * wanted.length
+        expected = affinity.translate(section(FRAME, layer.z - 0.1), *BED)
+        assert layer.area.hausdorff_distance(expected) < 0.0015
+        assert differing_area(layer.area, expected) < 0.001 * expected.length
 
 
 def test_orcaslicer_s_words() -> None:
@@ -251,7 +251,7 @@ def test_orcaslicer_s_words() -> None:
         ([], "the sliced file has no outer wall"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_said(lines: list[str], sentence: str) -> None:
+def test_unusable_files_are_refused_with_a_sentence(lines: list[str], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         layers(read(sliced(lines)))
 
@@ -419,8 +419,8 @@ def test_an_error_leaves_the_file_as_it_was(
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith(sentence) and said.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(sentence) and stderr.count("\n") == 1
     assert file.read_text(encoding="utf-8") == text
     assert os.listdir(tmp_path) == [file.name]
 

@@ -70,7 +70,7 @@ def test_what_is_off_the_page_is_cut() -> None:
     assert whole.page is None and whole.size[0] == pytest.approx(11.4, abs=2 * FINE)
 
 
-def test_open_lines_that_shall_be_filled_are_told() -> None:
+def test_open_lines_that_cannot_be_filled_are_reported() -> None:
     found = design([PenLayer([square(1, 1, 2), line((1, 1), (2, 2))], filled=True)], PAGE, "a", FINE)
     assert found.warnings == ("open lines cannot be filled and are left out: 1; draw them with a pen width",)
     assert found.area.area == pytest.approx(4)
@@ -86,7 +86,7 @@ def test_open_lines_that_shall_be_filled_are_told() -> None:
         ([PenLayer([line((1, 1), (1e9, 1))], pen=0.1)], "m from the origin, but 100 m is the limit"),
     ],
 )
-def test_what_cannot_be_used_is_said(layers: list[PenLayer], sentence: str) -> None:
+def test_unusable_line_work_is_refused_with_a_sentence(layers: list[PenLayer], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         design(layers, PAGE, "bad", FINE)
 

@@ -173,7 +173,7 @@ def test_who_follows_it_betters_the_figure(kind: str) -> None:
 def foreign(
     spacing: float, feed: float, step: float = 1.5, acceleration: float = 500.0
 ) -> tuple[PageData, Toolpath]:
-    """What is said of a program that hatches the square with these lines, not planned here, and its path."""
+    """Page data of another tool's program that hatches the square with these lines, and its path."""
     process, y = machine(acceleration=(acceleration, acceleration)), np.arange(1.02, 2.5, spacing)
     xs = np.arange(1, 2.5 + step / 2, step)
     rows = [np.column_stack([xs[:: 1 - 2 * (k % 2)], np.full(len(xs), v)]) for k, v in enumerate(y)]
@@ -186,8 +186,8 @@ def foreign(
     return PageData.of(report, SQUARE, drawn, process), drawn
 
 
-def kinds(said: PageData) -> set[str]:
-    return {one.kind for one in advise(said, "fair")}
+def kinds(data: PageData) -> set[str]:
+    return {one.kind for one in advise(data, "fair")}
 
 
 def test_lines_further_apart_leave_less() -> None:
@@ -229,16 +229,16 @@ def variations() -> list[tuple[PageData, str]]:
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
         for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
             inside = Inspection(missing=Fault("area", (1.2, 1.2), hollow, hollow) if hollow else None)
-            said = PageData(
+            varied = PageData(
                 report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, inside
             )
-            found.append((said, level))
+            found.append((varied, level))
     return found
 
 
 @pytest.fixture(scope="module")
 def all_advice() -> list[tuple[Advice, ...]]:
-    return [advise(said, level) for said, level in variations()]
+    return [advise(data, level) for data, level in variations()]
 
 
 def test_no_two_pieces_of_advice_contradict(all_advice: list[tuple[Advice, ...]]) -> None:
@@ -253,15 +253,15 @@ def test_what_advice_names_exists(all_advice: list[tuple[Advice, ...]]) -> None:
     """Options of `laserpath plan` as they are typed, and keys of profiles with their units."""
     options = {name for parameter in command.plan.params for name in parameter.opts}
     keys = {key for noun in (fields.MACHINE, fields.RESIN, fields.SPOT) for one in noun for key in one.keys}
-    said = {one.sentence for given_together in all_advice for one in given_together}
-    for sentence in said | {lost_sentence()}:
+    sentences = {one.sentence for given_together in all_advice for one in given_together}
+    for sentence in sentences | {lost_sentence()}:
         assert set(re.findall(r"--[a-z-]+", sentence)) <= options, sentence
         assert set(re.findall(r"\b[a-z0-9]+_[a-z0-9_]+", sentence, re.I)) <= keys, sentence
     assert {one.kind for together in all_advice for one in together} > {"hollow", "brakes", "finer"}
 
 
 def lost_sentence() -> str:
-    """What is said of a plan that the controller loses."""
+    """The advice on a plan that the controller loses."""
     job = make_job(SQUARE)
     before = job.report.commanded
     after = with_figures(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)

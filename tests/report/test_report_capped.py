@@ -1,4 +1,4 @@
-"""Where no edge was found as far as it is looked for, an edge error is *at least* what is said."""
+"""Where no edge is found within the cap, the edge error is a lower bound, and is shown as one."""
 
 from __future__ import annotations
 

@@ -95,10 +95,10 @@ def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
     path = Toolpath(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0]), np.array([1.0]))
     report = Report(exposure, exposure, exposure)
     data = PageData.of(report, SQUARE, path, PROCESS, Settings())
-    told = judge(data)
-    assert told.level == "good"
-    said = " ".join([told.headline, *(answer for _, answer in told.answers)])
-    assert "no printed edge" not in said and "without a printed edge" not in said
+    verdict = judge(data)
+    assert verdict.level == "good"
+    text = " ".join([verdict.headline, *(answer for _, answer in verdict.answers)])
+    assert "no printed edge" not in text and "without a printed edge" not in text
     assert rounded(data.inspection, FWHM).startswith(
         "1 of the points without an edge is at a corner, which a spot of 100 µm rounds off"
     )

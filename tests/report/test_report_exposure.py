@@ -31,11 +31,11 @@ def test_it_says_what_power_would_print_the_edges_where_they_are(level: float) -
     """A blurred edge is right at twice the critical dose inside."""
     made = exposure(DISC, PROCESS, level)
     html = render_exposure(shown(made), PageText("disc.gcode"), made, made)
-    told = re.findall(r"truest with ([\d.]+)\W× the power at the same speed, or with ([\d.]+)\W× the", html)
+    advice = re.findall(r"truest with ([\d.]+)\W× the power at the same speed, or with ([\d.]+)\W× the", html)
     if level == 2.0:
-        assert told == []
+        assert advice == []
         return
-    ((power, speed),) = told
+    ((power, speed),) = advice
     assert float(power) == pytest.approx(2 / level, rel=0.06)
     assert float(power) * float(speed) == pytest.approx(1, rel=0.06)
 

@@ -43,17 +43,17 @@ def design(area: Area) -> Design:
 
 def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     """What cures where `lit` is exposed, measured against `drawn`."""
-    wanted = design(drawn)
-    grid = grid_for(wanted, PROCESS.spot, 6)
+    outline = design(drawn)
+    grid = grid_for(outline, PROCESS.spot, 6)
     dose, wide = (
         gaussian_filter(rasterise(design(lit), grid).coverage, k * FWHM / 2.355 / grid.pitch)
         * level
         * CRITICAL
         for k in (1, 1.15)
     )
-    edges = edge_errors(dose, grid, wanted, PROCESS.spot, CRITICAL)
-    target = rasterise(wanted, grid)
-    figures = cure_figures(dose, wide, edges, target, wanted, PROCESS.spot, CRITICAL)
+    edges = edge_errors(dose, grid, outline, PROCESS.spot, CRITICAL)
+    target = rasterise(outline, grid)
+    figures = cure_figures(dose, wide, edges, target, outline, PROCESS.spot, CRITICAL)
     return Measurement(figures, replace(STILL, write_time=10.0, ideal_time=9.0), grid, dose, edges)
 
 
@@ -62,10 +62,10 @@ def inspected(drawn: Area, lit: Area, level: float = 2.0) -> Inspection:
 
 
 def verdict(drawn: Area, lit: Area, level: float = 2.0) -> Verdict:
-    wanted, executed = design(drawn), printed(drawn, lit, level)
+    outline, executed = design(drawn), printed(drawn, lit, level)
     report = Report(executed, executed, executed)
     path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
-    return judge(PageData.of(report, wanted, path, PROCESS))
+    return judge(PageData.of(report, outline, path, PROCESS))
 
 
 # Drawings
@@ -86,7 +86,7 @@ BOARD = plus(*[box(0, 0.8 * i, 10, 0.8 * i + 0.4) for i in range(13)])
 
 @dataclass(frozen=True)
 class Case:
-    """drawn, lit: what is wanted and what is exposed.  found: (kind, place) of each fault and flaw."""
+    """drawn, lit: what is outline and what is exposed.  found: (kind, place) of each fault and flaw."""
 
     drawn: Area
     lit: Area
@@ -160,22 +160,22 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_wrong_is_named_with_its_place(name: str) -> None:
     case = CASES[name]
-    told = verdict(case.drawn, case.lit)
+    judged = verdict(case.drawn, case.lit)
     found = inspected(case.drawn, case.lit)
     named = [(one.kind, one.at) for one in (*found.faults, *found.flaws)]
     assert sorted(kind for kind, _ in named) == sorted(kind for kind, _ in case.found), named
     for kind, place in case.found:
         assert min(math.dist(place, at) for other, at in named if other == kind) < 1.5 * FWHM, named
-    assert told.level == case.level, told.headline
+    assert judged.level == case.level, judged.headline
 
 
 def test_size_and_count_are_in_the_headline_and_further_places_below() -> None:
     lit = BOARD
     for k in range(4):
         lit = minus(lit, box(1 + k, 4.13, 1.11 + 0.01 * k + k, 4.26))
-    told = verdict(BOARD, lit)
-    assert "4 pinholes, the largest 0.1" in told.headline and "(4.0" in told.headline
-    (where,) = [answer for question, answer in told.answers if question.startswith("Where it will miss")]
+    judged = verdict(BOARD, lit)
+    assert "4 pinholes, the largest 0.1" in judged.headline and "(4.0" in judged.headline
+    (where,) = [answer for question, answer in judged.answers if question.startswith("Where it will miss")]
     assert "others at (" in where and "and 1 more" in where
 
 
@@ -203,14 +203,14 @@ def test_a_flaw_of_a_tenth_of_a_spot_is_never_red() -> None:
     assert judge(data).level == "poor"
 
 
-def test_too_much_dose_is_a_flaw_and_said() -> None:
+def test_too_much_dose_is_a_flaw_that_is_named() -> None:
     executed = printed(SQUARE, SQUARE)
     burnt = replace(executed, figures=replace(executed.figures, dose_max=21.0))
     report = Report(burnt, burnt, burnt)
     path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
-    told = judge(PageData.of(report, design(SQUARE), path, PROCESS))
-    assert told.level == "fair", "all that is drawn is there"
-    assert "up to 21.0 × the critical dose" in told.headline
+    judged = judge(PageData.of(report, design(SQUARE), path, PROCESS))
+    assert judged.level == "fair", "all that is drawn is there"
+    assert "up to 21.0 × the critical dose" in judged.headline
 
 
 @settings(max_examples=12, deadline=None)
@@ -245,8 +245,8 @@ def test_pixels_have_the_number_of_the_polygon_that_their_centre_is_in() -> None
     grid = Grid((0.13, 0.27), 0.5, (20, 28))
     found = numbered(parts, grid)
     x, y = np.meshgrid(grid.x(), grid.y())
-    wanted = sum((k + 1) * shapely.contains_xy(part, x, y) for k, part in enumerate(parts))
-    assert np.array_equal(found, wanted)
+    expected = sum((k + 1) * shapely.contains_xy(part, x, y) for k, part in enumerate(parts))
+    assert np.array_equal(found, expected)
 
 
 def test_coarse_pixels_are_made_fine_enough() -> None:
@@ -275,7 +275,7 @@ def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
 
 @pytest.mark.slow
 def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
-    """80 × 80 mm: in 6400 mm² a pinhole of 0.05 mm is a flaw, told with size and place."""
+    """80 × 80 mm: in 6400 mm² a pinhole of 0.05 mm is a flaw, judged with size and place."""
     board = design(plus(*[box(0, 2 * k, 80, 2 * k + 1.5) for k in range(40)]))
     grid = grid_for(board, PROCESS.spot, 6)
     dose = gaussian_filter(rasterise(board, grid).coverage, FWHM / 2.355 / grid.pitch) * 2 * CRITICAL
@@ -306,9 +306,9 @@ def test_a_slit_is_told_with_its_width_and_length(turn: float, width: float, len
     (flaw,) = inspected(SQUARE, minus(SQUARE, wide)).flaws
     assert flaw.kind == "pinhole" and flaw.width is not None
     assert flaw.width * flaw.size == pytest.approx(flaw.area)
-    told, *_ = sentences(inspected(SQUARE, minus(SQUARE, wide)), FWHM)
+    first, *_ = sentences(inspected(SQUARE, minus(SQUARE, wide)), FWHM)
     assert kind_of(flaw, FWHM) == "slit"
-    assert re.match(r"1 slit left in a part, 0\.1\d+ × [0-9.]+ mm at \(", told)
+    assert re.match(r"1 slit left in a part, 0\.1\d+ × [0-9.]+ mm at \(", first)
 
 
 def test_a_ring_of_a_gap_is_as_long_as_it_goes_round() -> None:
@@ -338,10 +338,10 @@ def test_of_many_kinds_three_are_told_and_all_are_listed() -> None:
     faults = tuple(Fault(kind, (1.0 + k, 2.0), 0.5 - 0.01 * k, 0.01) for k, kind in enumerate(kinds[:4]))
     flaws = tuple(Fault(kind, (6.0 + k, 2.0), 0.05, 0.01) for k, kind in enumerate(kinds[4:]))
     found = Inspection(faults=faults, flaws=flaws * 150, wrong_share=0.01)
-    told = list(sentences(found, FWHM))
-    first = [one.split(",")[0] for one in told[:3]]
+    lines = list(sentences(found, FWHM))
+    first = [one.split(",")[0] for one in lines[:3]]
     assert first == ["1 feature lost", "1 gap closed", "1 cut through a part"]
-    assert told[3] == "3 more kinds of fault are in the list below."
+    assert lines[3] == "3 more kinds of fault are in the list below."
     assert list(sentences(Inspection(faults=faults), FWHM))[3] == "1 more kind of fault is in the list below."
     rows, more = listed(found, FWHM)
     assert rows[0] == ("feature lost", "0.50 mm", "(1.000, 2.000)")

@@ -1,4 +1,4 @@
-"""How far dose and focus may be off: where an error goes through a limit, and what is said of it."""
+"""How far dose and focus may be off: where an error crosses a limit, and the sentences on it."""
 
 from __future__ import annotations
 

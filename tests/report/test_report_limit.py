@@ -110,20 +110,20 @@ def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) 
 
 def test_the_verdict_says_how_many_times_the_limit_the_plan_is(close: Job, html: str) -> None:
     assert "What could be done at best" in html
-    said = words(close, {"epe_mean": 0.065, "missing_edges": 9}, {"epe_mean": 0.05, "missing_edges": 4})
-    assert "The best light found is 5.0 µm (0.050 FWHM) off on average with this spot" in said
-    assert "this plan is at 1.3 times that, 6.5 µm as commanded" in said
-    assert "4 cannot have an edge; in this plan 9 have none." in said
+    text = words(close, {"epe_mean": 0.065, "missing_edges": 9}, {"epe_mean": 0.05, "missing_edges": 4})
+    assert "The best light found is 5.0 µm (0.050 FWHM) off on average with this spot" in text
+    assert "this plan is at 1.3 times that, 6.5 µm as commanded" in text
+    assert "4 cannot have an edge; in this plan 9 have none." in text
 
 
 def test_a_plan_nearer_than_the_limit_is_not_told_that_it_is_impossible(close: Job) -> None:
-    said = words(close, {"epe_mean": 0.03, "missing_edges": 2}, {"epe_mean": 0.05, "missing_edges": 0})
-    assert "No path" not in said
-    assert "This plan is nearer: 3.0 µm as commanded." in said
-    assert "all could have an edge; in this plan 2 have none." in said
+    text = words(close, {"epe_mean": 0.03, "missing_edges": 2}, {"epe_mean": 0.05, "missing_edges": 0})
+    assert "No path" not in text
+    assert "This plan is nearer: 3.0 µm as commanded." in text
+    assert "all could have an edge; in this plan 2 have none." in text
 
 
-def test_nothing_is_said_of_missing_edges_where_there_are_none(close: Job) -> None:
+def test_missing_edges_are_not_mentioned_where_there_are_none(close: Job) -> None:
     none = {"missing_edges": 0}
     assert "points" not in words(close, {"epe_mean": 0.05, **none}, {"epe_mean": 0.05, **none})
 
@@ -155,9 +155,9 @@ def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     job = with_limit(bars(3 * FWHM))
     assert job.report.limit
     clean = replace(job, report=replace(job.report, limit=replace(job.report.limit, unprintable=())))
-    told = section(html_of(clean))
-    assert "Nothing: no edge has to be off" in told
-    assert "<img" not in told
+    html = section(html_of(clean))
+    assert "Nothing: no edge has to be off" in html
+    assert "<img" not in html
 
 
 @pytest.mark.usefixtures("unillustrated")

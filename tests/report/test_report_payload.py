@@ -19,7 +19,7 @@ from scipy.ndimage import map_coordinates
 import gcode
 from laserpath.machine.program import Shipped
 from laserpath.report import ExposedProgram
-from laserpath.report import payload as told
+from laserpath.report import payload as payload_module
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.payload import payload
 from laserpath.report.track import Track, thinned, track
@@ -77,17 +77,17 @@ def test_a_raster_comes_back() -> None:
 def test_the_dose_between_the_pixels_is_the_dose_within_half_a_step(
     exposed: ExposedProgram, numbers: dict[str, Any]
 ) -> None:
-    said = numbers["dose"]
-    rows = np.cumsum(unpacked(said["values"]).reshape(said["rows"], said["columns"]), axis=1)
-    wave = np.cumsum(rows, axis=0) * said["step"]
+    part = numbers["dose"]
+    rows = np.cumsum(unpacked(part["values"]).reshape(part["rows"], part["columns"]), axis=1)
+    wave = np.cumsum(rows, axis=0) * part["step"]
     at = np.random.default_rng(2).uniform(5, 20, (2, 500))
     relative = exposed.dose / exposed.process.resin.critical_dose
     shown = map_coordinates(wave, at, order=3, prefilter=False, mode="mirror")
-    assert shown == pytest.approx(map_coordinates(relative, at, order=3, mode="mirror"), abs=said["step"] / 2)
+    assert shown == pytest.approx(map_coordinates(relative, at, order=3, mode="mirror"), abs=part["step"] / 2)
 
 
-def points(said: dict[str, str], numbers: dict[str, Any]) -> np.ndarray:
-    whole = np.stack([np.cumsum(unpacked(said[axis])) for axis in "xy"], axis=1)
+def points(part: dict[str, str], numbers: dict[str, Any]) -> np.ndarray:
+    whole = np.stack([np.cumsum(unpacked(part[axis])) for axis in "xy"], axis=1)
     return whole * numbers["quantum"] + numbers["origin"]
 
 
@@ -107,10 +107,10 @@ def test_outline_and_edges_are_within_a_quantum(exposed: ExposedProgram, numbers
 
 def test_without_a_design_there_is_nothing_to_compare(exposed: ExposedProgram) -> None:
     alone = replace(exposed, design=None, edges=None)
-    said = json.loads(payload(alone).text)
-    assert said["design"] is said["edges"] is None
+    part = json.loads(payload(alone).text)
+    assert part["design"] is part["edges"] is None
     on = exposed.toolpath.on
-    assert said["box"][0] == pytest.approx(exposed.toolpath.xy[1:][on][:, 0].min(), abs=0.2)
+    assert part["box"][0] == pytest.approx(exposed.toolpath.xy[1:][on][:, 0].min(), abs=0.2)
 
 
 def test_names_cannot_end_the_script(exposed: ExposedProgram) -> None:
@@ -121,15 +121,15 @@ def test_names_cannot_end_the_script(exposed: ExposedProgram) -> None:
 
 
 def test_the_laser_is_where_the_controller_has_it(exposed: ExposedProgram, numbers: dict[str, Any]) -> None:
-    said = numbers["track"]
-    xy, t = points(said, numbers), np.cumsum(unpacked(said["t"])) * said["tick"]
-    assert t[-1] == pytest.approx(exposed.run.write_time, abs=said["tick"])
-    assert said["total"] == pytest.approx(exposed.run.write_time)
+    part = numbers["track"]
+    xy, t = points(part, numbers), np.cumsum(unpacked(part["t"])) * part["tick"]
+    assert t[-1] == pytest.approx(exposed.run.write_time, abs=part["tick"])
+    assert part["total"] == pytest.approx(exposed.run.write_time)
     assert (np.diff(t) >= 0).all()
     at = exposed.run.at(t)[:, :2]
     fastest = np.hypot(*exposed.process.machine.rapid_speed)
-    assert np.abs(xy - at).max() <= numbers["quantum"] + fastest * said["tick"]
-    energy = np.cumsum(unpacked(said["power"])) * said["level"] @ np.diff(t)
+    assert np.abs(xy - at).max() <= numbers["quantum"] + fastest * part["tick"]
+    energy = np.cumsum(unpacked(part["power"])) * part["level"] @ np.diff(t)
     assert energy == pytest.approx(exposed.run.exposure * exposed.process.machine.power_max, rel=2e-3)
 
 
@@ -179,26 +179,26 @@ def test_a_program_that_does_nothing_has_a_clock_that_stands() -> None:
 # Sizes
 
 
-def test_what_is_too_much_is_thinned_and_said(
+def test_large_data_are_thinned_and_the_notes_say_so(
     exposed: ExposedProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert payload(exposed).notes == ()
     for name, most in (("PIXELS", 20_000), ("PIECES", 400), ("SAMPLES", 100), ("VERTICES", 60)):
-        monkeypatch.setattr(told, name, most)
+        monkeypatch.setattr(payload_module, name, most)
     small = payload(exposed)
     assert len(small.notes) == 3
-    said = json.loads(small.text)
-    assert said["dose"]["rows"] * said["dose"]["columns"] <= 20_000
+    part = json.loads(small.text)
+    assert part["dose"]["rows"] * part["dose"]["columns"] <= 20_000
     assert exposed.edges
-    errors = np.cumsum(unpacked(said["edges"]["error"])) * said["quantum"]
+    errors = np.cumsum(unpacked(part["edges"]["error"])) * part["quantum"]
     assert len(errors) <= 100
-    assert np.abs(errors).max() == pytest.approx(np.abs(exposed.edges.epe).max(), abs=said["quantum"])
-    assert unpacked(said["design"]["counts"]).sum() <= 60
+    assert np.abs(errors).max() == pytest.approx(np.abs(exposed.edges.epe).max(), abs=part["quantum"])
+    assert unpacked(part["design"]["counts"]).sum() <= 60
 
 
 def test_places_go_along(exposed: ExposedProgram) -> None:
     assert exposed.design
     assert exposed.edges
     places = worst_places(exposed.edges, exposed.design, exposed.fwhm)
-    said = json.loads(payload(exposed, places).text)["places"]
-    assert [tuple(place[:2]) for place in said] == [place.xy for place in places]
+    part = json.loads(payload(exposed, places).text)["places"]
+    assert [tuple(place[:2]) for place in part] == [place.xy for place in places]

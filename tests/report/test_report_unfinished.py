@@ -30,7 +30,7 @@ def lost() -> Job:
     )
 
 
-def told(
+def verdict_on(
     job: Job, ended: str, *, stopped: bool = False, iterations: int = 500, loss: np.ndarray = FLAT
 ) -> Verdict:
     report = replace(job.report, unfinished=ended, stopped=stopped)
@@ -44,7 +44,7 @@ def where(verdict: Verdict) -> str:
 
 
 def test_a_stop_by_the_user_comes_first(lost: Job) -> None:
-    verdict = told(lost, STOPPED, stopped=True, loss=FALLING)
+    verdict = verdict_on(lost, STOPPED, stopped=True, loss=FALLING)
     assert verdict.level == "poor"
     assert verdict.advice[0].startswith(f"The optimiser was {STOPPED}, ")
     assert where(verdict).startswith(f"The optimiser was {STOPPED}, ")
@@ -52,7 +52,7 @@ def test_a_stop_by_the_user_comes_first(lost: Job) -> None:
 
 
 def test_few_iterations_come_first(lost: Job) -> None:
-    verdict = told(lost, "all 25 iterations done", iterations=25, loss=FLAT[:25])
+    verdict = verdict_on(lost, "all 25 iterations done", iterations=25, loss=FLAT[:25])
     assert "did not converge (all 25 iterations done)" in verdict.advice[0]
     assert "take --iterations 500 before anything else" in verdict.advice[0]
     assert "did not converge" in where(verdict)
@@ -61,20 +61,20 @@ def test_few_iterations_come_first(lost: Job) -> None:
 
 def test_many_iterations_that_gain_nothing_more_are_not_blamed(lost: Job) -> None:
     for iterations in (200, 500):
-        advice = told(lost, f"all {iterations} iterations done", iterations=iterations).advice
+        advice = verdict_on(lost, f"all {iterations} iterations done", iterations=iterations).advice
         assert "optimiser" not in " ".join(advice)
-    verdict = told(lost, "all 500 iterations done", loss=FALLING)
+    verdict = verdict_on(lost, "all 500 iterations done", loss=FALLING)
     assert "--iterations 1000" in verdict.advice[0]
 
 
 def test_what_has_converged_is_not_unfinished(lost: Job) -> None:
-    verdict = told(lost, "", iterations=25)
+    verdict = verdict_on(lost, "", iterations=25)
     assert "optimiser" not in " ".join((*verdict.advice, where(verdict)))
 
 
 def test_a_good_plan_needs_no_more() -> None:
     job = make_job(Design(shapely.MultiPolygon([shapely.box(0, 0, 3, 3)]), "square"))
-    verdict = told(job, "all 25 iterations done", iterations=25)
+    verdict = verdict_on(job, "all 25 iterations done", iterations=25)
     assert verdict.level == "good"
     assert "optimiser" not in " ".join((*verdict.advice, where(verdict)))
 

@@ -84,12 +84,12 @@ def test_a_slit_below_the_spot_is_a_gap_of_that_width() -> None:
     assert worst.width == pytest.approx(0.04, rel=0.05)
 
 
-@pytest.mark.parametrize(("width", "said"), [(0.98, "narrower than"), (1.04, "hardly wider than")])
-def test_a_gap_is_called_narrower_than_the_spot_only_if_it_is(width: float, said: str) -> None:
+@pytest.mark.parametrize(("width", "words"), [(0.98, "narrower than"), (1.04, "hardly wider than")])
+def test_a_gap_is_called_narrower_than_the_spot_only_if_it_is(width: float, words: str) -> None:
     design = solid(shapely.box(0, 0, 3, 1), shapely.box(0, 1 + width * FWHM, 3, 2.2))
     worst = worst_places(exposure(design, PROCESS, 6.0).edges, design, FWHM)[0]
     assert worst.kind == "gap"
-    assert worst.cause.startswith(f"gap {said} the spot, ")
+    assert worst.cause.startswith(f"gap {words} the spot, ")
     assert worst.width == pytest.approx(width * FWHM, rel=0.01)
     assert worst.narrower == (width < 1)
 
@@ -152,10 +152,10 @@ def test_verdicts_follow_the_edge() -> None:
     assert verdict(good).level == "good"
     assert verdict(replace(good, settings=Settings(max_epe_fwhm=0.001))).level == "fair"
     hollow = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
-    told = verdict(hollow)
-    assert told.level == "poor"
-    assert "of the inside stays uncured" in told.headline
-    assert told.advice[0] == "Lines are too far apart or too weak inside the design: take --pitch 0.96fwhm."
+    judged = verdict(hollow)
+    assert judged.level == "poor"
+    assert "of the inside stays uncured" in judged.headline
+    assert judged.advice[0] == "Lines are too far apart or too weak inside the design: take --pitch 0.96fwhm."
 
 
 def test_advice_names_what_limits_the_plan() -> None:
@@ -214,8 +214,8 @@ def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
 
     def advice(settings: Settings, **figures: float) -> str:
         changed = with_figures(executed, **figures)
-        told = verdict(replace(job, settings=settings, report=replace(job.report, executed=changed)))
-        return " ".join(told.advice)
+        judged = verdict(replace(job, settings=settings, report=replace(job.report, executed=changed)))
+        return " ".join(judged.advice)
 
     slow = {"write_time": 400.0, "ideal_time": 300.0}
     coarse = {"epe_mean": 0.04, "epe_p95": 0.2, "write_time": 3.0}
@@ -253,8 +253,8 @@ def test_what_the_controller_loses_is_the_only_advice() -> None:
     assert re.match(r"As executed [\d.]+ % of the area is missing", advice)
     assert "take speed_max_mm_per_min = " in advice
     hollow = replace(job.report.commanded, figures=replace(job.report.commanded.figures, dose_max=4.4))
-    told = " ".join(verdict(replace(job, report=replace(job.report, commanded=hollow))).advice)
-    assert "--pitch 0.96fwhm" in told and "--pitch 1.2fwhm" not in told
+    advice = " ".join(verdict(replace(job, report=replace(job.report, commanded=hollow))).advice)
+    assert "--pitch 0.96fwhm" in advice and "--pitch 1.2fwhm" not in advice
 
 
 def test_the_controller_is_blamed_only_where_the_command_was_right() -> None:

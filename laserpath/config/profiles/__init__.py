@@ -1,14 +1,14 @@
 """Machines, resins and spots from TOML files: those that come with laserpath, and the user's own.
 
-    machine = profiles.machine("grbl-diode-405")    # by name: of ours, or in the user's folder
+    machine = profiles.machine("grbl-diode-405")    # by name: shipped, or in the user's folder
     machine = profiles.machine("my/laser.toml")     # by path
-    machine = profiles.machine({"power_max_mW": 10, …})    # the keys themselves
+    machine = profiles.machine({"power_max_mW": 10, …})    # keys and values
 
-The user's folder is the one that the system has for settings, `user_folder()`; a profile there comes before
-one of ours with the same name.
+The user's folder is `user_folder()`, in the system's folder for settings. A profile there takes precedence
+over a shipped one of the same name.
 
-A key ends with its unit, the one that people use: `speed_max_mm_per_min`, `critical_dose_mJ_per_cm2`.
-A pair [x, y] may be given as one number for both. An unknown key is an error.
+A key ends with its unit: `speed_max_mm_per_min`, `critical_dose_mJ_per_cm2`. A pair [x, y] may be given as
+one number for both. An unknown key is an error.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and 
     from laserpath.types import Machine, Resin, Spot
 
 Profile = str | Path | Mapping[str, Any]
-"""A name, a file, or the keys and values themselves."""
+"""A name, a file, or a table of keys and values."""
 
 FOLDERS = {"machine": "machines", "resin": "resins", "spot": "spots"}
 DEFAULTS = {"machine": "grbl-diode-405", "resin": "generic-405", "spot": "diode-0.1mm"}
 
 
 def user_folder() -> Path:
-    """Where the user's own profiles are, in a folder for each kind; LASERPATH_PROFILES says another place."""
+    """Folder of the user's own profiles, with a folder for each kind; LASERPATH_PROFILES overrides it."""
     import os
 
     from platformdirs import user_config_path
@@ -46,18 +46,18 @@ def user_folder() -> Path:
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """The profiles of a kind ('machine', 'resin' or 'spot') that can be called by name."""
+    """Names of the shipped and the user's own profiles of a kind: 'machine', 'resin' or 'spot'."""
     return tuple(sorted({*shipped(kind), *own(kind)}))
 
 
 def shipped(kind: str) -> tuple[str, ...]:
-    """Those that come with laserpath."""
+    """Names of the profiles of a kind that come with laserpath."""
     folder = resources.files(__name__) / FOLDERS[kind]
     return tuple(sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")))
 
 
 def own(kind: str) -> tuple[str, ...]:
-    """Those in the user's folder."""
+    """Names of the profiles of a kind in the user's folder."""
     folder = user_folder() / FOLDERS[kind]
     return tuple(sorted(f.stem for f in folder.glob("*.toml"))) if folder.is_dir() else ()
 
@@ -67,9 +67,7 @@ def machine(profile: Profile = DEFAULTS["machine"]) -> Machine:
     from laserpath.config.profiles import fields
     from laserpath.types import Machine
 
-    said, owner, folder = _load("machine", profile)
-    # What a profile names is looked for beside it.
-    return fields.build(Machine, fields.MACHINE, said, owner, folder)
+    return fields.build(Machine, fields.MACHINE, *_load("machine", profile))
 
 
 def resin(profile: Profile = DEFAULTS["resin"]) -> Resin:
@@ -97,7 +95,7 @@ def spot(profile: Profile = DEFAULTS["spot"]) -> Spot:
 
 
 def text(kind: str, name_or_path: str | Path) -> str:
-    """The TOML text of a profile, to start one's own from."""
+    """The TOML text of a profile, to copy and edit."""
     path = _path(kind, name_or_path)
     try:
         return path.read_text(encoding="utf-8")
@@ -134,9 +132,9 @@ def likely_kind(path: str | Path) -> str:
     """The kind that most keys of a profile file belong to."""
     from laserpath.config.profiles import fields
 
-    said, owner, _ = _load("machine", Path(path))
+    table, owner, _ = _load("machine", Path(path))
     known = {"machine": fields.MACHINE, "resin": fields.RESIN, "spot": fields.SPOT}
-    shares = {kind: sum(key in f.keys for key in said for f in of) for kind, of in known.items()}
+    shares = {kind: sum(key in f.keys for key in table for f in its) for kind, its in known.items()}
     best = max(shares, key=lambda kind: shares[kind])
     if not shares[best]:
         raise InputError(f"{owner.removeprefix('machine ')} has no key of a machine, a resin or a spot")
@@ -144,7 +142,7 @@ def likely_kind(path: str | Path) -> str:
 
 
 def summary(noun: Machine | Resin | Spot) -> str:
-    """A line that shows whether the numbers are what was meant."""
+    """One line with all values, by which a user sees whether they are as meant."""
     from laserpath.config.profiles import writing
 
     if getattr(noun, "measured", None) is not None:
@@ -158,14 +156,14 @@ def _is_path(name_or_path: str | Path) -> bool:
 
 
 def _load(kind: str, profile: Profile) -> tuple[Mapping[str, Any], str, Path]:
-    """The keys and values of a profile, how to call it in a sentence, and the folder that it is in."""
+    """Keys and values of a profile, its name for sentences, and its folder, where the files it names are."""
     if isinstance(profile, Mapping):
         return profile, f"{kind} in [{kind}]", Path()
     owner = f"{kind} profile {str(profile)!r}"
     path = _path(kind, profile)
     folder = path.parent if isinstance(path, Path) else Path()
     try:
-        # Decimal: what is written is taken exactly.
+        # Decimal keeps numbers exactly as written.
         return tomllib.loads(text(kind, profile), parse_float=Decimal), owner, folder
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{owner} is not valid TOML: {error}") from error

@@ -1,15 +1,15 @@
 """Measured spots: a photograph of the beam (PNG), or a table of radius and intensity (CSV).
 
-A photograph's values are taken as proportional to the intensity (no gamma), colours are added up.
-Background: the median of the border, a twentieth of the picture on each side, is subtracted. What is dark is
-decided on a smoothed copy: below 5 standard deviations of the copy's border (1.4826 × its median absolute
-deviation) nothing is left of the picture. A table is taken as it is.
+A photograph's values are taken as proportional to the intensity (no gamma); colours are added up. The
+background, the median of the border (a twentieth of the picture on each side), is subtracted. Pixels that
+are below 5 standard deviations of the border (1.4826 × its median absolute deviation) in a smoothed copy
+are set to 0. A table is used as it is.
 
-Both are smoothed with a Gaussian, a third of the measured FWHM wide unless said otherwise, against the
-camera's noise and the kinks between a table's rows, which would need a finer grid than any spot. The spot
-is scaled to the FWHM measured before, so that it is no wider for it; the Gaussian is as elongated as the
-area of a photograph's half maximum. Its pixels are made FWHM/64 to FWHM/24 wide. Of a table, with σ the
-Gaussian's and i0e(x) = exp(−x) I₀(x),
+Both are smoothed with a Gaussian whose FWHM is a third of the measured one unless given, against camera
+noise and the kinks between a table's rows, which would need a finer grid than any spot. The spot is then
+scaled to the FWHM measured before smoothing, so that it does not widen. The Gaussian is as elongated as the
+area above a photograph's half maximum. Pixels are resampled to FWHM/64 to FWHM/24. For a table, with σ of
+the Gaussian and i0e(x) = exp(−x) I₀(x),
 
     h(r) = ∫ h₀(r') exp(−(r − r')²/2σ²) i0e(r r'/σ²) r' dr'/σ².
 """
@@ -37,24 +37,24 @@ _SMOOTH_FWHM = 1 / 3
 _SIGMAS = 6.0
 _PIXELS_PER_FWHM = 32
 _NOISES = 5.0
-"""Standard deviations that nothing is dark above."""
+"""Standard deviations of the border, above which a pixel is part of the beam; more cut off fainter parts."""
 _DARK_END = 0.05
-"""Of the peak: more than that at the edge, and a part of the beam was not measured."""
+"""Largest share of the peak at the edge; if there is more, a part of the beam was not measured."""
 _OVEREXPOSED = 0.05
-"""Of the half maximum's pixels, at the highest value."""
+"""Largest share of the pixels above the half maximum that may have the highest value."""
 _RADIUS = {f"radius_{unit}": unit for unit in ("um", "mm")}
 
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """What was measured, and its FWHM in mm."""
+    """A measured beam, and its FWHM in mm."""
 
     measured: BeamImage | BeamTable
     fwhm: float
 
 
 def read(path: Path, pixel: float | None = None, smooth: float | None = None) -> Beam:
-    """A .png (pixel: mm, smooth: FWHM of the Gaussian in mm, 0 for none) or a .csv."""
+    """Read a .png or a .csv. pixel: mm, of a .png.  smooth: FWHM of the Gaussian in mm; 0: none."""
     name = f"measured spot {str(path)!r}"
     kind = path.suffix.lower()
     if kind not in (".png", ".csv"):
@@ -110,8 +110,8 @@ def _photograph(values: Floats, pixel: float, smooth: float | None) -> Beam:
     rough = _rough_fwhm(light)
     light = _cropped(np.where(_lit(light, rough), light, 0.0))
     light, pixel, rough = _resampled(light, pixel, rough)
-    # With half of the smoothing, since the highest pixel of a noisy picture is too high; a bell is wider by
-    # that in squares.
+    # Measured with half of the smoothing, since the highest pixel of a noisy picture is too high. The squares
+    # of the widths add up.
     half = rough * _SMOOTH_FWHM / 2
     fwhm = float(np.sqrt(measured_fwhm(BeamImage(_smoothed(light, half), 1.0)) ** 2 - half**2))
     light = _smoothed(light, fwhm * _SMOOTH_FWHM if smooth is None else smooth / pixel)
@@ -124,24 +124,24 @@ def _border(values: Floats) -> tuple[float, float]:
         raise InputError(
             f"it has {values.shape[1]} × {values.shape[0]} pixels, but at least 3 × 3 are needed"
         )
-    rim = [max(1, n // 20) for n in values.shape]
+    margin = [max(1, n // 20) for n in values.shape]
     border = np.ones(values.shape, bool)
-    border[rim[0] : -rim[0], rim[1] : -rim[1]] = False
+    border[margin[0] : -margin[0], margin[1] : -margin[1]] = False
     level = float(np.median(values[border]))
     return level, 1.4826 * float(np.median(np.abs(values[border] - level)))
 
 
 def _rough_fwhm(light: Floats) -> float:
-    """In pixels; single bright pixels do not count."""
+    """FWHM in pixels, without single bright pixels."""
     plain = ndimage.median_filter(light, 3)
     return float(np.sqrt(4 / np.pi * max(1, (plain > plain.max() / 2).sum())))
 
 
 def _lit(light: Floats, fwhm: float) -> Bools:
-    """Where a smoothed copy stands out of its border's noise."""
+    """The pixels at which a smoothed copy is above the noise of its border."""
     sigma = _SMOOTH_FWHM * fwhm / np.sqrt(8 * np.log(2))
     copy = ndimage.gaussian_filter(light, sigma, mode="nearest")
-    # What smoothing took away is noise, also where a beam is on the border; of it 1/(2√π σ) is left.
+    # Smoothing removes noise, even if the beam is on the border, and leaves 1/(2√π σ) of it.
     white = _border(light - copy)[1] * min(1.0, 1 / (2 * np.sqrt(np.pi) * sigma))
     level, noise = _border(copy)
     copy -= level
@@ -158,24 +158,24 @@ def _lit(light: Floats, fwhm: float) -> Bools:
 
 
 def _cropped(light: Floats) -> Floats:
-    """The part that holds light."""
+    """The rectangle that has all light."""
     rows, columns = (np.flatnonzero(light.any(axis=axis)) for axis in (1, 0))
     return light[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def _resampled(light: Floats, pixel: float, fwhm: float) -> tuple[Floats, float, float]:
-    """Pixels averaged, or a cubic spline through them, so that 24 to 64 make a FWHM."""
+    """The pixels averaged, or interpolated by a cubic spline, to 24 to 64 in a FWHM."""
     if (fewer := int(fwhm / _PIXELS_PER_FWHM)) > 1:
         return _averaged(light, fewer), pixel * fewer, fwhm / fewer
     finer = int(np.ceil(24 / fwhm))
     light = np.pad(light, 4)
-    at = [(np.arange(n * finer) + 0.5) / finer - 0.5 for n in light.shape]
-    fine = ndimage.map_coordinates(light, np.meshgrid(*at, indexing="ij"), order=3)
+    places = [(np.arange(n * finer) + 0.5) / finer - 0.5 for n in light.shape]
+    fine = ndimage.map_coordinates(light, np.meshgrid(*places, indexing="ij"), order=3)
     return fine, pixel / finer, fwhm * finer
 
 
 def _smoothed(light: Floats, fwhm: float) -> Floats:
-    """With a Gaussian of that FWHM in pixels, as elongated as the half maximum; nowhere below 0."""
+    """Smoothed with a Gaussian of that FWHM in pixels, as elongated as the half maximum; nowhere below 0."""
     covariance = fwhm**2 / (8 * np.log(2)) * _elongation(light)
     room = int(np.ceil(_SIGMAS * np.sqrt(covariance.diagonal().max())))
     padded = np.pad(light, room)
@@ -186,7 +186,7 @@ def _smoothed(light: Floats, fwhm: float) -> Floats:
 
 
 def _elongation(light: Floats) -> Floats:
-    """Second moments (y, x) of the area above half the maximum, for a determinant of 1; (2, 2)."""
+    """Second moments (y, x) of the area above half the maximum, scaled to a determinant of 1; (2, 2)."""
     plain = ndimage.median_filter(light, 3)
     moments = np.atleast_2d(np.cov(np.argwhere(plain > plain.max() / 2), rowvar=False, ddof=0))
     moments = moments + np.eye(2) / 12  # of a pixel itself
@@ -194,7 +194,7 @@ def _elongation(light: Floats) -> Floats:
 
 
 def _averaged(light: Floats, whole: int) -> Floats:
-    """Squares of whole × whole pixels."""
+    """Averages of squares of whole × whole pixels."""
     rows, columns = (-(-n // whole) for n in light.shape)
     padded = np.zeros((rows * whole, columns * whole))
     padded[: light.shape[0], : light.shape[1]] = light

@@ -1,6 +1,6 @@
-"""What a profile file may say: which keys, in which units, and what they mean for laserpath's nouns.
+"""The keys of a profile file and their units, and the `Machine`, `Resin` or `Spot` that they describe.
 
-A field of a noun is written as one of its keys, its name and a unit: `power_max_mW`, `power_max_W`.
+A field is written with one of its keys, its name and a unit: `power_max_mW`, `power_max_W`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ Noun = TypeVar("Noun")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a noun. units: None for text.  kind: of number.  pair: (x, y), or one for both.
+    """A field of a profile. units: None for text.  kind: of number.  pair: (x, y), or one number for both.
 
-    least: what the number may be at least; None: it must be above 0.
+    least: the smallest number allowed; None: any above 0.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Field:
 
     @property
     def keys(self) -> dict[str, str]:
-        """How it may be written: key → unit."""
+        """The keys of the field: key → unit."""
         if not self.units:
             return {self.name: ""}
         return {"_".join(filter(None, (self.name, _suffix(unit)))): unit for unit in self.units}
@@ -95,7 +95,7 @@ _ORDERS = range(1, 9)
 
 
 def _doses(order: int) -> Units:
-    """Units of a dose of N photons absorbed at once: (mW/mm²)^N s, from the second on."""
+    """Units of a dose if N photons are absorbed at once: (mW/mm²)^N s for N > 1."""
     if order == 1:
         return _FEW_DOSES
     n = order
@@ -103,7 +103,7 @@ def _doses(order: int) -> Units:
 
 
 def resin_fields(order: int) -> tuple[Field, ...]:
-    """The fields of a resin that absorbs so many photons at once."""
+    """The fields of a resin that absorbs `order` photons at once."""
     return (
         Field("name", required=False),
         Field("critical_dose", _doses(order), required=False),
@@ -136,19 +136,19 @@ SPOT = (
 def build(
     noun: type[Noun],
     fields: tuple[Field, ...],
-    said: Mapping[str, Any],
+    table: Mapping[str, Any],
     owner: str,
     folder: Path | None = None,
 ) -> Noun:
-    """The noun that a profile describes. owner: what to call the profile in a sentence.
+    """The `Machine`, `Resin` or `Spot` that a profile describes. table: its keys and values.
 
-    folder: where the files are that it names.
+    owner: name of the profile for sentences.  folder: of the files that it names.
     """
     try:
         if noun is Resin:
-            fields = _fields_of_resin(said)
-        _check_keys(fields, said)
-        values = {f.name: value for f in fields if (value := _value(f, said)) is not None}
+            fields = _fields_of_resin(table)
+        _check_keys(fields, table)
+        values = {f.name: value for f in fields if (value := _value(f, table)) is not None}
         if noun is Spot:
             values = _spot_values(values, folder or Path())
         elif noun is Resin:
@@ -161,30 +161,30 @@ def build(
 
 
 def _dialect(name: str, folder: Path) -> str:
-    """A dialect that there is; a file of one is looked for in the folder."""
-    found = str(folder / name) if name.endswith(".toml") else name
-    gcode.dialect(found)
-    return found
+    """The dialect's name, or the path of its file in the folder; raises if it cannot be read."""
+    dialect = str(folder / name) if name.endswith(".toml") else name
+    gcode.dialect(dialect)
+    return dialect
 
 
-def _check_keys(fields: tuple[Field, ...], said: Mapping[str, Any]) -> None:
+def _check_keys(fields: tuple[Field, ...], table: Mapping[str, Any]) -> None:
     known = {key: field for field in fields for key in field.keys}
-    for key in said:
+    for key in table:
         if key not in known:
             near = did_you_mean(key, known) or f"; known: {', '.join(known)}"
             raise InputError(f"key {key!r} is unknown{near}")
 
 
-def _value(field: Field, said: Mapping[str, Any]) -> Any:
-    """The field in our units, None where it is left to its default."""
-    given = [key for key in field.keys if key in said]
+def _value(field: Field, table: Mapping[str, Any]) -> Any:
+    """The value of the field in laserpath's units; None if it is not given."""
+    given = [key for key in field.keys if key in table]
     if not given:
         if field.required:
             raise InputError(f"key {next(iter(field.keys))!r} is missing")
         return None
     if len(given) > 1:
         raise InputError(f"keys {given[0]!r} and {given[1]!r} say the same; give one of them")
-    key, value = given[0], said[given[0]]
+    key, value = given[0], table[given[0]]
     if field.units is None:
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{key} is {_shown(value)}, but must be text in quotes")
@@ -198,7 +198,7 @@ def _value(field: Field, said: Mapping[str, Any]) -> Any:
 
 
 def _number(field: Field, key: str, value: Any) -> float | int:
-    """A finite number above zero, in our units."""
+    """A finite number within the limit of its field, in laserpath's units."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise InputError(f"{key} is {_shown(value)}, but must be a number")
     if not Decimal(value).is_finite() or (value <= 0 if field.least is None else value < field.least):
@@ -212,27 +212,27 @@ def _number(field: Field, key: str, value: Any) -> float | int:
 
 
 def _shown(value: Any) -> str:
-    """A value as the file has it."""
+    """A value as it is written in the file."""
     if isinstance(value, Decimal):
         return str(value).lower().replace("infinity", "inf")
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _fields_of_resin(said: Mapping[str, Any]) -> tuple[Field, ...]:
-    """The fields for the absorption order that is said: a dose's unit tells of which order it is."""
+def _fields_of_resin(table: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The fields for the absorption order given; a dose in the unit of another order is refused."""
     order = 1
     for field in RESIN:
         if field.name == "absorption_order":
-            order = _value(field, said) or 1
+            order = _value(field, table) or 1
     if order not in _ORDERS:
         raise InputError(f"absorption_order is {order}, but must be between 1 and {_ORDERS[-1]}")
     fields = resin_fields(order)
-    right = next(key for field in fields for key in field.keys if field.name == "critical_dose")
+    key_of_order = next(key for field in fields for key in field.keys if field.name == "critical_dose")
     for other in _ORDERS:
         keys = Field("critical_dose", _doses(other)).keys
-        if other != order and (given := [key for key in keys if key in said]):
+        if other != order and (given := [key for key in keys if key in table]):
             raise InputError(
-                f"{given[0]} is a dose of absorption_order {other}, but that is {order}; give {right}"
+                f"{given[0]} is a dose of absorption_order {other}, but that is {order}; give {key_of_order}"
             )
     return fields
 
@@ -241,7 +241,7 @@ _CURVE = ("e_c", "penetration_depth", "layer")
 
 
 def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
-    """What a `Resin` is made of. Of the two ways to give its critical dose and its contrast, one."""
+    """The values of a `Resin`. Its critical dose and its contrast may each be given in one of two ways."""
     order = values.pop("absorption_order", 1)
     curve = {name: values.pop(name) for name in _CURVE if name in values}
     if curve and "critical_dose" in values:
@@ -251,14 +251,14 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
             f"{next(iter(curve))} is of a working curve, which has absorption_order 1, not {order}"
         )
     keys = {field.name: next(iter(field.keys)) for field in resin_fields(order)}
-    lacking = [repr(keys[name]) for name in _CURVE if name not in curve]
-    if curve and lacking:
-        raise InputError(f"key {lacking[0]} is missing: a working curve needs {', '.join(_CURVE)}")
+    missing = [repr(keys[name]) for name in _CURVE if name not in curve]
+    if curve and missing:
+        raise InputError(f"key {missing[0]} is missing: a working curve needs {', '.join(_CURVE)}")
     if curve:
         values |= {"critical_dose": critical_dose(**curve), **curve}
         del values["layer"]
     if "critical_dose" not in values:
-        instead = f" (or {', '.join(lacking)})" if order == 1 else ""
+        instead = f" (or {', '.join(missing)})" if order == 1 else ""
         raise InputError(f"key {keys['critical_dose']!r} is missing{instead}")
     gamma = values.pop("gamma", None)
     if gamma is not None:
@@ -269,7 +269,7 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """What a `Spot` is made of. Of several ways to give the FWHM, one."""
+    """The values of a `Spot`. Its FWHM may be given in one of several ways."""
     photo = {name: values.pop(name) for name in ("pixel", "smooth") if name in values}
     file = values.pop("measured", None)
     if file is None and (photo or values.get("profile") == "measured"):
@@ -284,13 +284,13 @@ def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     along, across = widths
     if along != across and isinstance(values.get("measured"), BeamImage):
         raise InputError("fwhm is a pair, but a photograph has its own shape; give one fwhm_um")
-    # One width as it is, not as the root of its square.
+    # One width is taken exactly, not as the root of its square.
     size = along if along == across else math.sqrt(along * across)
     return {**values, "fwhm": size, "aspect": along / across}
 
 
 def _widths(values: dict[str, Any]) -> tuple[float, float] | None:
-    """FWHM along and across, taken out of `values`; None where it is not given."""
+    """FWHM along and across, removed from `values`; None if not given."""
     fwhm, radius, na = (values.pop(name, None) for name in ("fwhm", "radius_1e2", "na"))
     ways = {"the FWHM": fwhm, "radius_1e2": radius, "na": na}
     given = [name for name, way in ways.items() if way is not None]

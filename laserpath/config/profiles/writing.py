@@ -1,4 +1,4 @@
-"""Nouns → the text of a profile file, in the units that people use; `fields` reads the same noun from it."""
+"""`Machine`, `Resin`, `Spot` → the text of a profile file, from which `fields` reads the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIGITS = 12
 
 
 def text(noun: Machine | Resin | Spot) -> str:
-    """The keys and values of a profile that is this noun, a line each; measured spots have none."""
+    """The keys and values of the profile, one per line; a measured spot has none, and raises."""
     return "".join(f"{key} = {value}\n" for key, value in _rows(noun))
 
 
@@ -52,7 +52,7 @@ def _spot(spot: Spot) -> dict[str, Any]:
 
 
 def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """`key = value` of what is given, in the first of a field's units, or the usual one."""
+    """Key and value of each field that is set, in the usual unit, or the first of its units."""
     for field in known:
         value = values.get(field.name)
         if value is None:
@@ -63,7 +63,7 @@ def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterato
 
 
 def _value(value: Any, unit: Fraction | None) -> str:
-    """A number in its unit, a pair of them (one for both, where they are alike), or text in quotes."""
+    """A number in its unit, a pair of numbers (one for both if they are equal), or text in quotes."""
     if unit is None:
         return quoted(str(value))
     if isinstance(value, tuple):

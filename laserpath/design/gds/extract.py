@@ -1,12 +1,12 @@
-"""A GDSII or OASIS file → a table of its cells, made by gdstk in a process of its own.
+"""A GDSII or OASIS file → a table of its cells, read by gdstk in a subprocess.
 
-gdstk is C++ and trusts the file: a few changed bytes end the process that reads it. So this file is run
-by itself, not imported: `python extract.py FILE OUT TOLERANCE`. It needs gdstk and NumPy only, and writes
+gdstk is C++ and trusts the file: a few changed bytes crash the process that reads it. So this file is run
+by itself, not imported: `python extract.py FILE OUT TOLERANCE`. It needs only gdstk and NumPy, and writes
 OUT, an npz file. Lengths are in mm.
 
 names, dbu (mm), notes · points (P, 2), ring (R+1,) where each begins, layer (R, 2), ring_cell (R,)
 ref_cell (K,), ref_name (K,), matrix (K, 2, 3), offsets (O, 2), shift (K+1,) where those of each begin
-labels, hairlines (C,): of each cell, labels and paths without width, which have no area.
+labels, hairlines (C,): numbers of labels and of paths without width, which have no area, in each cell.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ import gdstk
 import numpy as np
 
 MM = 1e-3  # m
-MEMORY = 8 << 30  # bytes
-MOST = 4_000_000  # polygons before any cell is placed in another
+MEMORY = 8 << 30  # bytes that the subprocess may take
+MOST = 4_000_000  # polygons of all cells, each cell once
 
 
 class TooMuchError(ValueError):
-    """A file that is sound, but larger than what is read."""
+    """A sound file that is too large to be read."""
 
 
 def main(file: str, out: str, tolerance: str) -> None:
-    """Read the file and write the table; or `error`, a sentence."""
+    """Read the file and write the table, or only `error`, a sentence."""
     _limit_memory()
     try:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             library = _library(file, float(tolerance))
             table = _table(library)
-        table["notes"] = np.array([str(one.message).rstrip(".") for one in said], dtype=np.str_)
+        table["notes"] = np.array([str(one.message).rstrip(".") for one in notes], dtype=np.str_)
         table["dbu"] = np.array(library.precision / MM)
     except TooMuchError as error:
         table = {"error": np.array(str(error))}
@@ -48,12 +48,12 @@ def main(file: str, out: str, tolerance: str) -> None:
 
 
 def _limit_memory() -> None:
-    """A short file can ask for any amount: rather fail than let the machine swap."""
+    """Limit the memory, since a short file can request any amount: failing is better than swapping."""
     try:
         import resource
     except ImportError:  # not on Windows
         return
-    # What is allowed may be less already, and may not be raised.
+    # The limit may be lower already, and cannot be raised.
     allowed = [most for most in resource.getrlimit(resource.RLIMIT_AS) if most != resource.RLIM_INFINITY]
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(
@@ -96,7 +96,7 @@ def _table(library: Any) -> dict[str, Any]:
 
 
 def _shapes(cell: Any) -> Any:
-    """Each polygon of a cell, those of its paths too, and how many paths without width went by."""
+    """Each polygon of a cell and of its paths, with 1 for that of a path without width, else 0."""
     for polygon in cell.polygons:
         yield polygon, 0
     for path in cell.paths:
@@ -117,7 +117,7 @@ def _copies(shape: Any) -> Any:
 
 
 def _size(repetition: Any) -> int:
-    """How many there are, 0 for one alone; asked before they are made."""
+    """The number of copies, 0 for a single shape; checked before the copies are made."""
     columns, rows = repetition.columns, repetition.rows
     size = int(repetition.size) if columns is None or rows is None else int(columns) * int(rows)
     if size > MOST:
@@ -126,7 +126,7 @@ def _size(repetition: Any) -> int:
 
 
 def _references(references: list[tuple[int, Any]], number: dict[str, int]) -> dict[str, Any]:
-    """Where cells place others: x' = matrix · (x, 1) + offset."""
+    """The placements of cells in others: x' = matrix · (x, 1) + offset."""
     matrix, offsets, names = [], [], []
     for _, one in references:
         c, s = (round(float(f(one.rotation)), 15) for f in (np.cos, np.sin))  # right angles exactly

@@ -1,7 +1,7 @@
-"""Cells that place cells → where each cell stands in the top one, and the polygons there.
+"""Cells that place cells → all places of each cell in the top cell, and its polygons there.
 
-Parents come first: T(child) = T(parent) · reference · array, all of a cell's places at once, so that no
-polygon is made before it is known how many there will be.  places: (K, 2, 3), x' = A x + t, mm.
+Parents come first: T(child) = T(parent) · reference · array, for all places of a cell at once. The number of
+polygons is checked before any is made.  places: (K, 2, 3), x' = A x + t, mm.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.gds.isolate import Table
 
-MOST = 2_000_000  # polygons, or cells, in all places
-MOST_POINTS = 40_000_000
-DIGITS = 9  # of mm: far below any database unit
+MOST = 2_000_000  # polygons, or placed cells, with all copies
+MOST_POINTS = 40_000_000  # vertices, with all copies
+DIGITS = 9  # decimals of coordinates in mm, far below any database unit
 
 CONTEXT = "$$$CONTEXT_INFO$$$"
-"""The cell in which KLayout keeps how it made the others."""
+"""The cell in which KLayout records how it generated the others."""
 
 Ints = NDArray[np.int64]
 Box = Floats
@@ -33,7 +33,7 @@ Rings = tuple[Floats, Ints]
 
 
 class Cells:
-    """A table of cells, and which places which."""
+    """A table of cells, and which cell places which."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -43,7 +43,7 @@ class Cells:
 
     @cached_property
     def tops(self) -> list[int]:
-        """The cells that no other places. KLayout's own record of how it made others is no cell."""
+        """The cells that no other places, without KLayout's record."""
         noted = [k for k, name in enumerate(self.names) if name == CONTEXT]
         target = self.table["ref_target"][~np.isin(self.table["ref_cell"], noted)]
         placed = {*target.tolist(), *noted}
@@ -51,7 +51,7 @@ class Cells:
 
     @cached_property
     def lost(self) -> Mapping[int, list[str]]:
-        """Cell → the names of cells that it places and that are not in the file."""
+        """Cell → the names of the cells that it places and that are missing in the file."""
         out: dict[int, list[str]] = {}
         for k in np.flatnonzero(self.table["ref_target"] < 0).tolist():
             names = out.setdefault(int(self.table["ref_cell"][k]), [])
@@ -61,7 +61,7 @@ class Cells:
 
     @cached_property
     def children(self) -> Mapping[int, list[tuple[int, Ints]]]:
-        """Cell → the cells that it places, each with the numbers of those references."""
+        """Cell → (cell that it places, numbers of the references) for each."""
         cell, target = self.table["ref_cell"], self.table["ref_target"]
         order = np.lexsort((target, cell))
         steps = np.flatnonzero(np.diff(cell[order]) | np.diff(target[order])) + 1
@@ -73,7 +73,7 @@ class Cells:
         return out
 
     def placing(self, references: Ints) -> Floats:
-        """(J, 2, 3), the maps of some references with all their copies."""
+        """(J, 2, 3) maps of some references, with all their copies."""
         table = self.table
         begin, end = table["shift"][references], table["shift"][references + 1]
         own = np.repeat(table["matrix"][references], end - begin, axis=0)
@@ -83,20 +83,20 @@ class Cells:
         return maps
 
     def copies(self, references: Ints) -> int:
-        """How many maps those are."""
+        """The number of those maps."""
         return int((self.table["shift"][references + 1] - self.table["shift"][references]).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """One cell and those below it, each before those that it places."""
+    """A cell and those below it, each before those that it places."""
 
     cells: Cells
     order: tuple[int, ...]
 
     @property
     def name(self) -> str:
-        """Of the cell on top."""
+        """The name of the top cell."""
         return self.cells.names[self.order[0]]
 
     @property
@@ -106,12 +106,12 @@ class Hierarchy:
 
     @property
     def lost(self) -> list[tuple[str, str]]:
-        """(cell, what it places that is not in the file), by name."""
+        """(cell, missing cell that it places), by name."""
         cells = self.cells
         return [(cells.names[cell], name) for cell in self.order for name in cells.lost.get(cell, [])]
 
     def size(self) -> tuple[float, float]:
-        """Width and height of what is drawn, mm; of what is turned by an odd angle, at most."""
+        """Width and height of the drawing, mm; an upper bound for cells turned by odd angles."""
         boxes, drawn = self.cells.boxes, self._own_boxes()
         for cell in reversed(self.order):  # each after those that it places
             if cell in boxes:
@@ -130,7 +130,7 @@ class Hierarchy:
         return (0.0, 0.0) if box is None else (float(np.ptp(box[:, 0])), float(np.ptp(box[:, 1])))
 
     def _own_boxes(self) -> dict[int, Box]:
-        """Cell → the box around its own polygons."""
+        """Cell → bounding box of its own polygons."""
         table = self.cells.table
         owner = np.repeat(table["ring_cell"], np.diff(table["ring"]))
         low, high = np.full((len(self.cells.names), 2), np.inf), np.full((len(self.cells.names), 2), -np.inf)
@@ -139,7 +139,7 @@ class Hierarchy:
         return {cell: np.array([low[cell], high[cell]]) for cell in self.cells.drawn}
 
     def outlines(self) -> tuple[Floats, Floats]:
-        """(R,), (R,) length, mm, and area, mm², of each ring in all places of its cell together."""
+        """(R,), (R,) length in mm and area in mm² of each ring, summed over all places of its cell."""
         table, places = self.cells.table, self._places()
         xy, ends = table["points"], table["ring"]
         if len(ends) < 2:
@@ -149,15 +149,15 @@ class Hierarchy:
         steps = np.hypot(*(xy[following] - xy).T)
         cross = xy[:, 0] * xy[following, 1] - xy[following, 0] * xy[:, 1]
         once, squared = np.zeros(len(self.cells.names)), np.zeros(len(self.cells.names))
-        for cell, at in places.items():
-            factor = np.hypot(at[:, 0, 0], at[:, 1, 0])
+        for cell, maps in places.items():
+            factor = np.hypot(maps[:, 0, 0], maps[:, 1, 0])
             once[cell], squared[cell] = factor.sum(), (factor**2).sum()
         owner = table["ring_cell"]
         length = np.add.reduceat(steps, ends[:-1]) * once[owner]
         return length, np.abs(np.add.reduceat(cross, ends[:-1])) / 2 * squared[owner]
 
     def rings(self) -> Bools:
-        """(R,) which rings of the table are in these cells."""
+        """(R,) whether a ring of the table is in these cells."""
         return np.isin(self.cells.table["ring_cell"], self.order)
 
     def count(self, per_cell: str) -> int:
@@ -175,7 +175,7 @@ class Hierarchy:
         return max(largest.values())
 
     def check_size(self) -> None:
-        """Raise if there would be too much, all copies counted."""
+        """Raise if there would be too many polygons, with all copies."""
         table, cells = self.cells.table, len(self.cells.names)
         times = dict.fromkeys(self.order, 0)
         times[self.order[0]] = 1
@@ -194,26 +194,26 @@ class Hierarchy:
                 f"cell {self.name!r} has {vertices} vertices, above the {MOST_POINTS} that can be read"
             )
 
-    def polygons(self, wanted: Bools) -> Rings:
-        """The wanted rings (R,) of the table wherever their cells stand in the top one."""
+    def polygons(self, chosen: Bools) -> Rings:
+        """The chosen rings (R,) of the table in all places of their cells in the top cell."""
         table, places = self.cells.table, self._places()
         points, sizes = [np.zeros((0, 2))], [np.zeros(1, dtype=np.int64)]
         begin, size = table["ring"][:-1], np.diff(table["ring"])
-        numbers = np.flatnonzero(wanted)
+        numbers = np.flatnonzero(chosen)
         owner = table["ring_cell"][numbers]
         for cell in self.order:
             rings = numbers[np.searchsorted(owner, cell) : np.searchsorted(owner, cell, "right")]
             length = size[rings]
             which = np.repeat(begin[rings] + length - np.cumsum(length), length) + np.arange(length.sum())
-            at = places[cell]
-            moved = np.einsum("kij,pj->kpi", at[:, :, :2], table["points"][which]) + at[:, None, :, 2]
+            maps = places[cell]
+            moved = np.einsum("kij,pj->kpi", maps[:, :, :2], table["points"][which]) + maps[:, None, :, 2]
             points.append(moved.reshape(-1, 2))
-            sizes.append(np.tile(length, len(at)))
-        # The two sides of a cut line to a hole must stay the same to the last bit, or they leave a slit.
+            sizes.append(np.tile(length, len(maps)))
+        # Both sides of a cut line to a hole must agree to the last bit, or they leave a slit.
         return np.round(np.concatenate(points), DIGITS), np.cumsum(np.concatenate(sizes))
 
     def _places(self) -> dict[int, Floats]:
-        """Cell → (K, 2, 3), all its places in the top cell."""
+        """Cell → (K, 2, 3) maps of all its places in the top cell."""
         gathered: dict[int, list[Floats]] = {cell: [] for cell in self.order}
         gathered[self.order[0]].append(np.eye(2, 3)[None])
         places = {}
@@ -225,7 +225,7 @@ class Hierarchy:
 
 
 def below(cells: Cells, top: int) -> Hierarchy:
-    """A cell with all that it needs and that is there; raises if cells contain each other."""
+    """A cell with all cells below it; raises if cells contain each other."""
     needs: dict[int, list[int]] = {}
     left = [top]
     while left:

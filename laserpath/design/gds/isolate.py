@@ -1,6 +1,6 @@
-"""The process in which gdstk reads a file, and what it leaves: a table of the cells.
+"""Running `extract` in a subprocess, in which gdstk reads a file into a table of its cells.
 
-The file's bytes go to a folder of our own, which is removed; no name in them is followed. See `extract`.
+The file's bytes are written to a temporary folder, which is removed; no name in them is followed.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from numpy.typing import NDArray
 
 from laserpath.base.errors import InputError
 
-SECONDS = 600.0  # what gdstk may take: it reads 10⁶ polygons in a few
+SECONDS = 600.0  # time limit; gdstk reads 10⁶ polygons in a few seconds
 _NO_MEMORY = (b"MemoryError", b"bad_alloc", b"annot allocate memory", b"failed to map segment")
-"""What Python, C++ and the loader say where a limit stands below what they need."""
+"""Messages of Python, C++ and the loader when memory runs out."""
 _EXTRACT = Path(__file__).with_name("extract.py")
 
 Table = Mapping[str, NDArray[Any]]
 
 
 def table(data: bytes, tolerance: float) -> Table:
-    """The cells of a GDSII or OASIS file, mm. tolerance: of round ends and circles, mm."""
+    """The table of cells of a GDSII or OASIS file. tolerance: of round ends and circles, mm."""
     try:
         with TemporaryDirectory(prefix="laserpath-") as folder:
             file, out = Path(folder, "design"), Path(folder, "cells.npz")
             file.write_bytes(data)
             _run([str(file), str(out), repr(tolerance)])
-            with np.load(out, allow_pickle=False) as made:
-                found = {name: made[name] for name in made.files}
+            with np.load(out, allow_pickle=False) as columns:
+                cells = {name: columns[name] for name in columns.files}
     except OSError as error:
         raise InputError(f"no temporary folder can be used to read the file: {error.strerror}") from None
     except (EOFError, zipfile.BadZipFile):
         raise InputError("the file is damaged: gdstk cannot read it") from None
-    if "error" in found:
-        raise InputError(_plain(str(found["error"])))
-    return found
+    if "error" in cells:
+        raise InputError(_plain(str(cells["error"])))
+    return cells
 
 
 def _run(arguments: list[str]) -> None:
-    # The same packages as here, wherever this Python found them; one thread is enough for it.
+    # The same packages as in this process, wherever they are; one thread is enough.
     path = os.pathsep.join(p for p in sys.path if p)
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-P", str(_EXTRACT), *arguments]
@@ -73,5 +73,5 @@ def _run(arguments: list[str]) -> None:
 
 
 def _plain(text: str) -> str:
-    """One line of a message, without its full stop."""
+    """A message in one line, without its full stop."""
     return " ".join(text.split()).rstrip(".")[:200]

@@ -1,4 +1,4 @@
-"""The way from the bytes of a GDSII or OASIS file to a `Design`: which cell, which layers."""
+"""The bytes of a GDSII or OASIS file → `Design`: choice of the cell and the layers, and the area."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LARGEST = 1e5  # mm from the origin
 LISTED = 12  # names in a sentence
 _LAYER = re.compile(r"\s*(\d{1,9})\s*(?:/\s*(\d{1,9})\s*)?")
 _OASIS = b"%SEMI-OASIS\r\n"
-_END = 256  # bytes of the last record of OASIS, with its padding
+_END = 256  # bytes of OASIS's END record, with its padding
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a GDSII or OASIS file. name: of the design."""
     _sniff(data)
-    with np.errstate(all="ignore"):  # what overflows is refused by name
+    with np.errstate(all="ignore"):  # overflows are refused later, by name
         return _design(data, name, reading)
 
 
@@ -35,24 +35,24 @@ def _design(data: bytes, name: str, reading: Reading) -> Design:
     if stretch > 1:  # round ends and circles are polygons before they are magnified
         tree, choice = _tree(data, reading.tolerance / stretch, reading.cell)
     tree.check_size()
-    wanted, layered = _wanted(tree, reading.layers)
-    chosen = _listed(_layers(tree, wanted))
-    area = scattered.covered(_pieces(tree.polygons(wanted), tree.name))
+    chosen, layered = _chosen(tree, reading.layers)
+    layers = _listed(_layers(tree, chosen))
+    area = scattered.covered(_pieces(tree.polygons(chosen), tree.name))
     if area.is_empty:
         raise InputError(
-            f"the design is empty: no polygon on layer {chosen} of cell {tree.name!r} has an area"
+            f"the design is empty: no polygon on layer {layers} of cell {tree.name!r} has an area"
         )
     return Design(
         area,
         name,
         None,
         (*filter(None, (choice, layered)), *_warnings(tree)),
-        (f"layer {chosen} of cell {tree.name!r}",),
+        (f"layer {layers} of cell {tree.name!r}",),
     )
 
 
 def _sniff(data: bytes) -> None:
-    """Refuse what is plainly something else, or not all of a file."""
+    """Refuse files of another format, and files that are cut off."""
     if not data.strip(b"\0 \r\n\t"):
         raise InputError("the file is empty")
     if data.startswith(_OASIS):
@@ -67,37 +67,37 @@ def _sniff(data: bytes) -> None:
         raise InputError("the GDSII file is cut off: it does not finish with an ENDLIB record")
 
 
-def _tree(data: bytes, tolerance: float, wanted: str | None) -> tuple[Hierarchy, str]:
-    """The cell to read, with what it places; and a sentence if it is one of several."""
+def _tree(data: bytes, tolerance: float, name: str | None) -> tuple[Hierarchy, str]:
+    """The cell to read, with those that it places; and a warning if it is one of several."""
     cells = Cells(table(data, tolerance))
     unit = float(cells.table["dbu"])
     if not (np.isfinite(unit) and 1e-12 <= unit <= 1e3):
         raise InputError(f"the file's database unit is {unit:g} mm, but must be between 1e-12 and 1000 mm")
     if not set(cells.names) - {CONTEXT}:
         raise InputError("the design is empty: there is no cell in it")
-    return (below(cells, _named(cells, wanted)), "") if wanted is not None else _top(cells)
+    return (below(cells, _named(cells, name)), "") if name is not None else _top(cells)
 
 
-def _named(cells: Cells, wanted: str) -> int:
-    if wanted not in cells.names:
-        names = [name for name in cells.names if name != CONTEXT]
-        near = difflib.get_close_matches(wanted, names, 1)
+def _named(cells: Cells, name: str) -> int:
+    if name not in cells.names:
+        names = [one for one in cells.names if one != CONTEXT]
+        near = difflib.get_close_matches(name, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"there is no cell {wanted!r}; there are {_quoted(names)}{hint}")
-    return cells.names.index(wanted)
+        raise InputError(f"there is no cell {name!r}; there are {_quoted(names)}{hint}")
+    return cells.names.index(name)
 
 
 def _top(cells: Cells) -> tuple[Hierarchy, str]:
-    """The cell that no other places, of several the largest with polygons, and a sentence about them."""
+    """The top cell; of several the largest with polygons, with a warning that lists them."""
     if not cells.tops:
         first = next(k for k, name in enumerate(cells.names) if name != CONTEXT)
-        return below(cells, first), ""  # raises: every cell is in a circle, or below one
+        return below(cells, first), ""  # raises: every cell is in a cycle, or below one
     trees = [below(cells, k) for k in cells.tops]
     drawn = [tree for tree in trees if tree.drawn]
     if len(drawn) < 2:
         return (drawn or trees)[0], ""
     sizes = {tree.name: tree.size() for tree in drawn}
-    drawn.sort(key=lambda tree: -np.hypot(*sizes[tree.name]))  # those of one size as in the file
+    drawn.sort(key=lambda tree: -np.hypot(*sizes[tree.name]))  # equal sizes keep the file's order
     listed = ", ".join(f"{tree.name!r} ({_extent(*sizes[tree.name])})" for tree in drawn[:LISTED])
     return drawn[0], (
         f"no other cell places {listed}{_more(len(drawn))}: the largest is read; --cell NAME chooses another"
@@ -105,52 +105,52 @@ def _top(cells: Cells) -> tuple[Hierarchy, str]:
 
 
 def _extent(width: float, height: float) -> str:
-    """In mm, or in µm if both are less than one."""
+    """A size in mm, or in µm if both sides are below 1 mm."""
     if max(width, height) < 1:
         return f"{1e3 * width:.4g} × {1e3 * height:.4g} µm"
     return f"{width:.4g} × {height:.4g} mm"
 
 
 def _layers(tree: Hierarchy, rings: Bools) -> Ints:
-    """(L, 2) layer and datatype of some rings, each once, in order."""
+    """(L, 2) layer and datatype of some rings, each pair once, in order."""
     layers: Ints = np.unique(tree.cells.table["layer"][rings], axis=0).reshape(-1, 2)
     return layers
 
 
-def _wanted(tree: Hierarchy, chosen: tuple[str, ...]) -> tuple[Bools, str]:
-    """(R,) which rings count, and a sentence if they are those of one layer of several.
+def _chosen(tree: Hierarchy, names: tuple[str, ...]) -> tuple[Bools, str]:
+    """(R,) which rings count, and a warning if they are those of one layer of several.
 
-    A mask is one layer, and all of them on top of each other are hardly ever meant.
+    A mask is one layer; all layers on top of each other are hardly ever intended.
     """
     drawn = tree.rings()
-    there = _layers(tree, drawn)
-    if len(there) == 0:
+    known = _layers(tree, drawn)
+    if len(known) == 0:
         raise InputError(_lost(tree) or f"the design is empty: there is no polygon in cell {tree.name!r}")
     layer = tree.cells.table["layer"]
-    if chosen:
-        picked = [_matches(layer, text, there, tree.name) for text in chosen]
-        return np.any(picked, axis=0) & drawn, ""
-    if len(there) == 1:
+    if names:
+        matches = [_matches(layer, text, known, tree.name) for text in names]
+        return np.any(matches, axis=0) & drawn, ""
+    if len(known) == 1:
         return drawn, ""
     length, area = tree.outlines()
-    of = [drawn & (layer == pair).all(axis=1) for pair in there]
-    order = sorted(range(len(there)), key=lambda k: -float(length[of[k]].sum()))
-    told = ", ".join(f"{there[k][0]}/{there[k][1]} ({_area(area[of[k]].sum())})" for k in order[:LISTED])
-    first = there[order[0]]
-    return of[order[0]], (
-        f"cell {tree.name!r} holds {len(there)} layers, the one with the longest outline first: {told}"
-        f"{_more(len(there))}; {first[0]}/{first[1]} is read, and --layer {there[order[1]][0]}/"
-        f"{there[order[1]][1]} would read the next"
+    rings = [drawn & (layer == pair).all(axis=1) for pair in known]
+    order = sorted(range(len(known)), key=lambda k: -float(length[rings[k]].sum()))
+    areas = ", ".join(f"{known[k][0]}/{known[k][1]} ({_area(area[rings[k]].sum())})" for k in order[:LISTED])
+    first, second = known[order[0]], known[order[1]]
+    return rings[order[0]], (
+        f"cell {tree.name!r} holds {len(known)} layers, the one with the longest outline first: {areas}"
+        f"{_more(len(known))}; {first[0]}/{first[1]} is read, and --layer {second[0]}/{second[1]} would read "
+        "the next"
     )
 
 
 def _area(area: float) -> str:
-    """In mm², or in µm² if it is less than a thousandth; overlaps count twice."""
+    """An area in mm², or in µm² if it is below 0.001 mm²; overlaps count twice."""
     return f"{area:.3g} mm²" if area >= 0.001 else f"{1e6 * area:.3g} µm²"
 
 
 def _lost(tree: Hierarchy) -> str:
-    """A sentence about cells that are placed and are not there, or nothing."""
+    """The warning about cells that are placed but missing, or ''."""
     if not tree.lost:
         return ""
     cell, name = tree.lost[0]
@@ -158,24 +158,24 @@ def _lost(tree: Hierarchy) -> str:
     return f"cell {cell!r} places a cell {name!r} that is not in the file{more}"
 
 
-def _matches(layer: Ints, text: str, there: Ints, cell: str) -> Bools:
-    """(R,) which rings are on a layer as it is written: 1 or 1/0."""
-    found = _LAYER.fullmatch(text)
-    if not found:
-        raise InputError(f"layer {text!r} is no number, nor layer/datatype; there are {_listed(there)}")
-    number, datatype = int(found[1]), found[2]
+def _matches(layer: Ints, text: str, known: Ints, cell: str) -> Bools:
+    """(R,) which rings are on a layer that is written 1 or 1/0."""
+    match = _LAYER.fullmatch(text)
+    if not match:
+        raise InputError(f"layer {text!r} is neither a number nor layer/datatype; there are {_listed(known)}")
+    number, datatype = int(match[1]), match[2]
 
     def on(pairs: Ints) -> Bools:
         same: Bools = pairs[:, 0] == number
         return same if datatype is None else same & (pairs[:, 1] == int(datatype))
 
-    if not on(there).any():
-        raise InputError(f"there is no layer {text.strip()} in cell {cell!r}; there are {_listed(there)}")
+    if not on(known).any():
+        raise InputError(f"there is no layer {text.strip()} in cell {cell!r}; there are {_listed(known)}")
     return on(layer)
 
 
 def _pieces(rings: Rings, cell: str) -> scattered.Geometries:
-    """The polygons, valid."""
+    """The rings as valid polygons."""
     xy, ends = rings
     if not (np.isfinite(xy).all() and np.abs(xy).max(initial=0) <= LARGEST):
         raise InputError(f"cell {cell!r} reaches farther than {LARGEST / 1000:g} m from its origin")
@@ -183,7 +183,7 @@ def _pieces(rings: Rings, cell: str) -> scattered.Geometries:
 
 
 def _warnings(tree: Hierarchy) -> tuple[str, ...]:
-    """What of the file has no area."""
+    """The warnings about parts of the file that have no area."""
     out = [f"gdstk says: {note}" for note in _notes(tree)]
     if tree.lost:
         out.append(f"{_lost(tree)}: it is left out")
@@ -195,13 +195,13 @@ def _warnings(tree: Hierarchy) -> tuple[str, ...]:
 
 
 def _notes(tree: Hierarchy) -> list[str]:
-    """What gdstk warns of, but for cells that are not there: of those only what matters here is told."""
+    """The warnings of gdstk, but for missing cells: `_lost` has the warning about those that matter."""
     notes = [str(note) for note in np.unique(tree.cells.table["notes"])]
     return [note for note in notes if not ("missing" in note.lower() and "reference" in note.lower())]
 
 
 def _listed(layers: Ints) -> str:
-    """1/0, 2/0 and so on."""
+    """Layers as 1/0, 2/0, …, for a message."""
     return ", ".join(f"{layer}/{datatype}" for layer, datatype in layers[:LISTED]) + _more(len(layers))
 
 

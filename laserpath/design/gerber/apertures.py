@@ -1,10 +1,10 @@
-"""Apertures: what is flashed, and what lines are drawn with.
+"""Apertures: the shapes that are flashed and that lines are drawn with.
 
     C,d   circle      R,w,h  rectangle     O,w,h  obround     P,d,n,angle  regular polygon
     and after these the diameter of a round hole, or the sides of a rectangular one (older files)
 
-A hole is no clear ink: what lies below shows through. Lines are drawn with circles; older files draw straight
-ones with other convex apertures, whose track is the hull of both ends.
+A hole is transparent, not clear: objects below it stay. Lines are drawn with circles; older files draw
+straight lines with other convex apertures, whose track is the hull of both ends.
 """
 
 from __future__ import annotations
@@ -27,16 +27,21 @@ from laserpath.design.svg.paint import PaintLayer
 
 _DEFINITION = re.compile(r"ADD0*(\d{1,9})([A-Za-z_.$][^,]*)(?:,(.*))?", re.S)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
-_SIZES = {"C": (1, 1), "R": (2, 2), "O": (2, 2), "P": (2, 3)}  # numbers without those of a hole: least, most
-CONVEX = 1e-9  # share of the hull's area that may be missing
+_SIZES = {
+    "C": (1, 1),
+    "R": (2, 2),
+    "O": (2, 2),
+    "P": (2, 3),
+}  # fewest and most sizes, without those of a hole
+CONVEX = 1e-9  # share of the convex hull's area that a convex aperture may lack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aperture:
-    """area: mm, about the origin.  round: mm, the diameter of a circle; None: it is none.
+    """area: mm, about the origin.  round: diameter of a circle, mm; None: another shape.
 
-    pen: what straight lines are drawn with; None: no line can be.  layers: of a block with both polarities.
-    holed: the pen has no hole, though the area has.
+    pen: the shape that straight lines are drawn with; None: they cannot be.  holed: the area has a hole,
+    which the pen has not.  layers: of a block with both polarities.
     """
 
     area: BaseGeometry
@@ -48,20 +53,20 @@ class Aperture:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What LM, LR and LS say: mirror 'N', 'X', 'Y' or 'XY', then degrees anticlockwise, then a factor."""
+    """LM, LR and LS: mirror 'N', 'X', 'Y' or 'XY', then degrees anticlockwise, then a scale factor."""
 
     mirror: str = "N"
     degrees: float = 0.0
     scale: float = 1.0
 
     def __call__(self, area: BaseGeometry) -> BaseGeometry:
-        """The area so turned about the origin."""
+        """The area transformed about the origin."""
         sx, sy = (-self.scale if axis in self.mirror else self.scale for axis in "XY")
         area = affinity.scale(area, sx, sy, origin=(0, 0))
         return affinity.rotate(area, self.degrees, origin=(0, 0)) if self.degrees % 360 else area
 
     def aperture(self, aperture: Aperture) -> Aperture:
-        """The aperture so turned."""
+        """The aperture transformed."""
         if self == Turn():
             return aperture
         return Aperture(
@@ -79,10 +84,10 @@ def define(
     text: str, known: Mapping[str, macros.Macro], scale: float, tolerance: float
 ) -> tuple[int, Aperture]:
     """The number and the aperture of an AD command. scale: mm of the file's unit.  tolerance: mm."""
-    found = _DEFINITION.fullmatch(re.sub(r"\s+", "", text).rstrip("*"))
-    if not found:
+    match = _DEFINITION.fullmatch(re.sub(r"\s+", "", text).rstrip("*"))
+    if not match:
         raise InputError(f"{text[:40]!r} defines no aperture")
-    number, name, given = int(found[1]), found[2], _numbers(found[3] or "", text)
+    number, name, given = int(match[1]), match[2], _numbers(match[3] or "", text)
     if number < 10:
         raise InputError(f"aperture D{number} is below D10")
     if name in _SIZES:
@@ -95,7 +100,7 @@ def define(
 
 
 def of_area(area: BaseGeometry) -> Aperture:
-    """An aperture of any shape; lines can be drawn with it if it is convex."""
+    """An aperture of any shape; it can draw lines if it is convex."""
     hull = shapely.convex_hull(area)
     convex = not area.is_empty and hull.area - area.area <= CONVEX * hull.area
     return Aperture(area, None, hull if convex else None)
@@ -109,7 +114,7 @@ def _numbers(text: str, whole: str) -> list[float]:
 
 
 def _standard(name: str, given: Sequence[float], text: str, scale: float, tolerance: float) -> Aperture:
-    """One of the four."""
+    """One of the four standard apertures."""
     least, most = _SIZES[name]
     if not least <= len(given) <= most + 2:
         raise InputError(f"{text[:40]!r} has {len(given)} sizes, which do not fit the aperture {name}")
@@ -126,7 +131,7 @@ def _standard(name: str, given: Sequence[float], text: str, scale: float, tolera
 
 
 def _solid(name: str, n: Sequence[float], text: str, tolerance: float) -> BaseGeometry:
-    """Without its hole."""
+    """A standard aperture without its hole."""
     if name == "C":
         return disc(n[0], (0.0, 0.0), tolerance)
     if name == "R":
@@ -139,7 +144,7 @@ def _solid(name: str, n: Sequence[float], text: str, tolerance: float) -> BaseGe
 
 
 def _hole(sides: Sequence[float], tolerance: float) -> BaseGeometry:
-    """Round of one number, rectangular of two."""
+    """A hole: round for one size, rectangular for two."""
     if len(sides) == 2:
         return rectangle(sides[0], sides[1], (0.0, 0.0))
     return disc(sides[0], (0.0, 0.0), tolerance) if sides else EMPTY

@@ -1,8 +1,8 @@
-"""Arcs: where their centre is, how far they go, and vertices along them.
+"""Arcs: their centre, their sweep, and vertices along them.
 
-The centre is at (I, J) from the start. With G75 the signs are given, and an arc that ends where it starts is
-a full circle. With G74 they are not: of the four centres it is the one that makes an arc of at most 90° in
-the right direction with the most equal radii.
+The centre is at (I, J) from the start. In G75 these are signed, and an arc that ends where it starts is a
+full circle. In G74 they are unsigned: of the four possible centres, that counts which makes an arc of at most
+90° in the right direction with the most equal radii.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from laserpath.base.errors import InputError
 from laserpath.design.gerber.shapes import Point
 
-QUARTER = math.pi / 2 + 1e-3
+QUARTER = math.pi / 2 + 1e-3  # a quarter turn with a margin for rounding
 TURN = 2 * math.pi
 ROUNDING = 1e-9  # radians
-FIT = 0.25  # share of the radius by which a centre of G74 may miss one of the ends
+FIT = 0.25  # difference of the radii, relative to the larger, up to which a centre of G74 is accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """start, end, centre: mm.  sweep: radians, anticlockwise above 0."""
+    """start, end, centre: mm.  sweep: radians, positive if anticlockwise."""
 
     start: Point
     end: Point
@@ -37,28 +37,28 @@ class Arc:
 
 
 def multi(start: Point, end: Point, centre: Point, turn: int) -> Arc:
-    """Of any length. centre: from the start.  turn: 1 anticlockwise, -1 clockwise."""
+    """An arc of any length (G75). centre: from the start.  turn: 1 anticlockwise, -1 clockwise."""
     middle = (start[0] + centre[0], start[1] + centre[1])
     return Arc(start, end, middle, turn * TURN if start == end else _sweep(start, end, middle, turn))
 
 
 def single(start: Point, end: Point, centre: Point, turn: int) -> Arc:
-    """Of at most 90°. centre: from the start, its signs not heeded."""
+    """An arc of at most 90° (G74). centre: from the start, its signs are ignored."""
     if start == end:
         return Arc(start, end, start, 0.0)
     (x, y), (i, j) = start, (abs(value) for value in centre)
     middles = [(x + i, y + j), (x - i, y + j), (x + i, y - j), (x - i, y - j)]
-    found = [Arc(start, end, middle, _sweep(start, end, middle, turn)) for middle in middles]
-    found = [arc for arc in found if abs(arc.sweep) <= QUARTER and _missed(arc) <= FIT * max(arc.radii)]
-    if not found:
+    arcs = [Arc(start, end, middle, _sweep(start, end, middle, turn)) for middle in middles]
+    arcs = [arc for arc in arcs if abs(arc.sweep) <= QUARTER and _missed(arc) <= FIT * max(arc.radii)]
+    if not arcs:
         raise InputError("an arc of at most 90 degrees (G74) has no centre that fits")
-    return min(found, key=_missed)
+    return min(arcs, key=_missed)
 
 
 def vertices(arc: Arc, most: float) -> list[Point]:
-    """Those after the start. most: radians between two of them.
+    """The vertices after the start. most: largest angle between two of them, radians.
 
-    Where start and end are at different distances, the radius goes evenly from one to the other.
+    If the radii of start and end differ, the radius changes linearly from one to the other.
     """
     (x, y), n = arc.centre, max(1, math.ceil(abs(arc.sweep) / most - 1e-9))
     share = np.arange(1, n) / n

@@ -1,11 +1,11 @@
-"""Aperture macros: shapes made of primitives, with arithmetic in place of numbers.
+"""Aperture macros: shapes made of primitives, whose parameters may be expressions.
 
     %AMNAME*                 primitives and assignments, each ended by *
     $4=$1x0.75*              + - x / and brackets; $1, $2 … are given where the macro is used, else 0
-    1,1,$4,0,0*              code, exposure, …; exposure 0 removes what of this macro was drawn before
+    1,1,$4,0,0*              code, exposure, …; exposure 0 erases earlier primitives of this macro
 
-Every primitive is turned about the macro's origin. Sources: Gerber specification 2024.05, section 4.5; for
-the moiré (6) and the lower left line (22), which are no longer in it, that of 2012.
+Primitives are rotated about the macro's origin. Sources: Gerber specification 2024.05, section 4.5; for the
+moiré (6) and the lower left line (22), which are no longer in it, that of 2012.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from laserpath.design.joined import check_reach, joined
 
 _TOKEN = re.compile(r"\$\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[-+xX/()]")
 _COMMENT = re.compile(r"0(?![\d.])")
-_DEEPEST = 50
-_MOST_RINGS = 1000
+_DEEPEST = 50  # nested brackets of an expression
+_MOST_RINGS = 1000  # rings of a moiré
 
 Numbers = dict[int, float]
 Drawn = tuple[bool, BaseGeometry]  # whether it adds, and what
@@ -36,7 +36,7 @@ Drawn = tuple[bool, BaseGeometry]  # whether it adds, and what
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """name, and its statements as they are written."""
+    """A macro as it is written: its name and its statements."""
 
     name: str
     statements: tuple[str, ...]
@@ -47,8 +47,8 @@ def parse(text: str) -> Macro:
     name, *statements = (part.strip() for part in text.split("*"))
     if not name:
         raise InputError("an aperture macro has no name")
-    said = (statement for statement in statements if statement and not _COMMENT.match(statement))
-    return Macro(name, tuple(re.sub(r"\s+", "", statement) for statement in said))
+    kept = (statement for statement in statements if statement and not _COMMENT.match(statement))
+    return Macro(name, tuple(re.sub(r"\s+", "", statement) for statement in kept))
 
 
 def shape(macro: Macro, given: Sequence[float], scale: float, tolerance: float) -> BaseGeometry:
@@ -86,19 +86,19 @@ def _drawn(macro: Macro, values: Numbers, scale: float, tolerance: float) -> Ite
             raise InputError(f"macro {macro.name}: primitive {statement[:40]!r} lacks numbers") from None
 
 
-# Primitives: numbers → what they draw
+# Primitives: numbers → (whether it adds, area)
 
 
 @dataclass(frozen=True, slots=True)
 class _Lengths:
-    """unit: mm of the file's unit.  tolerance: mm."""
+    """unit: the file's unit in mm.  tolerance: mm."""
 
     unit: float
     tolerance: float
 
 
 def _turned(area: BaseGeometry, numbers: list[float], place: int, scale: _Lengths) -> BaseGeometry:
-    """In mm, about the origin by the angle at `place`, if there is one."""
+    """The area in mm, rotated about the origin by numbers[place], if there is one."""
     angle = numbers[place] if len(numbers) > place else 0.0
     area = rotate(area, angle, origin=(0, 0)) if angle % 360 else area
     return shapely.transform(area, lambda xy: xy * scale.unit)
@@ -197,7 +197,7 @@ def _whole(value: float, least: int, most: int) -> int:
 
 
 def _value(text: str, values: Numbers, macro: Macro) -> float:
-    """What an expression comes to."""
+    """The value of an expression."""
     tokens = _TOKEN.findall(text)
     try:
         if sum(map(len, tokens)) != len(text):
@@ -215,7 +215,7 @@ def _value(text: str, values: Numbers, macro: Macro) -> float:
 
 
 def _sum(tokens: list[str], values: Numbers, depth: int) -> tuple[float, list[str]]:
-    """Terms with + and −, from the left; and the tokens after them."""
+    """The value of terms joined by + and −, from the left; and the tokens after them."""
     if depth > _DEEPEST:
         raise ValueError
     total, rest = _product(tokens, values, depth)
@@ -226,7 +226,7 @@ def _sum(tokens: list[str], values: Numbers, depth: int) -> tuple[float, list[st
 
 
 def _product(tokens: list[str], values: Numbers, depth: int) -> tuple[float, list[str]]:
-    """Factors with x and /."""
+    """The same for factors joined by x and /."""
     product, rest = _factor(tokens, values, depth)
     while rest and rest[0] in "xX/":
         factor, after = _factor(rest[1:], values, depth)
@@ -235,7 +235,7 @@ def _product(tokens: list[str], values: Numbers, depth: int) -> tuple[float, lis
 
 
 def _factor(tokens: list[str], values: Numbers, depth: int) -> tuple[float, list[str]]:
-    """A number, a variable, a bracket, or one of them with a sign."""
+    """The same for a number, a variable, a bracket, or one of them with a sign."""
     first, rest = tokens[0], tokens[1:]
     if first in ("+", "-"):
         value, rest = _factor(rest, values, depth + 1) if depth < _DEEPEST else (math.nan, [])

@@ -1,7 +1,7 @@
 """Numbers of a Gerber file.
 
-Coordinates are whole numbers of 10⁻ᵈ units; FS says d, how many digits stand before the point, whether the
-zeros before or behind are left out, and whether they count from the point before (G91 too).
+Coordinates are whole numbers of 10⁻ᵈ units; FS gives d, the number of digits before the point, whether
+leading or trailing zeros are omitted, and whether coordinates are incremental (as does G91).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 
 @dataclass(slots=True)
 class Format:
-    """scale: mm of the file's unit, None: not said yet.  guessed: it was needed and had not been said.
-    digits: before and behind the point.
+    """scale: the file's unit in mm; None: not known yet.  guessed: it was needed before it was known.
 
-      trailing: the zeros behind are left out, not those before.  incremental: from the point before.
+    digits: before and after the decimal point.  trailing: trailing zeros are omitted, not leading ones.
+    incremental: coordinates are relative to the previous point.
     """
 
     scale: float | None
@@ -32,21 +32,21 @@ class Format:
     guessed: bool = False
 
     def read(self, text: str) -> None:
-        """What follows FS."""
-        found = _FORMAT.fullmatch(text)
-        if not found or found[3] + found[4] != found[5] + found[6]:
-            raise InputError(f"the format {text[:40]!r} is not one of Gerber, as LAX36Y36")
-        self.digits = int(found[3]), int(found[4])
-        self.trailing, self.incremental = found[1] == "T", found[2] == "I"
+        """Read the parameters of FS."""
+        match = _FORMAT.fullmatch(text)
+        if not match or match[3] + match[4] != match[5] + match[6]:
+            raise InputError(f"the format {text[:40]!r} is not a Gerber format such as LAX36Y36")
+        self.digits = int(match[3]), int(match[4])
+        self.trailing, self.incremental = match[1] == "T", match[2] == "I"
 
     def mm(self) -> float:
-        """How much the file's unit is in mm."""
+        """The file's unit in mm."""
         if self.scale is None:
-            self.scale, self.guessed = MM["IN"], True  # the format's own units, before MO was in it
+            self.scale, self.guessed = MM["IN"], True  # Gerber's unit before MO was introduced
         return self.scale
 
     def measured_in(self, unit: str) -> None:
-        """What the file says of its unit, MM or IN."""
+        """Set the file's unit, MM or IN."""
         if self.guessed:
             raise InputError("the file names its unit (MO) after it is needed: give it, as in --unit mm")
         self.scale = MM[unit]
@@ -66,14 +66,14 @@ class Format:
 
 
 def whole(text: str) -> int:
-    """The number of a command."""
+    """The number in a command code."""
     if not text.isdecimal() or len(text) > 9:
         raise InputError(f"{text[:20]!r} is not the number of a command")
     return int(text)
 
 
 def decimal(text: str, what: str) -> float:
-    """A number with a point, without a unit."""
+    """A decimal number without a unit."""
     if not _DECIMAL.fullmatch(text) or len(text) > 40:
         raise InputError(f"the {what} {text[:40]!r} is not a number")
     return float(text)

@@ -1,8 +1,8 @@
-"""Gerber's objects in their order: flashes, strokes and regions of one polarity are one layer.
+"""Gerber's objects in their order: consecutive flashes, strokes and regions of one polarity are one layer.
 
 Inside a layer the order does not matter, so that 10⁶ flashes of an aperture are made at once. Copies of a
-block (step and repeat, block apertures) are one layer too, where the block has one polarity, or where the
-copies lie apart.
+block (step and repeat, block apertures) are one layer too, if the block has one polarity or the copies do not
+overlap.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import PaintLayer, compose
 
-MOST = 3_000_000  # polygons
+MOST = 3_000_000  # polygons of a file, with all copies
 
 Path = list[Point]
 
@@ -44,34 +44,34 @@ class _Coat:
 
 @dataclass(slots=True)
 class Painting:
-    """What is drawn, the lowest first. tolerance: mm."""
+    """The coats of an image, the lowest first. tolerance: mm."""
 
     tolerance: float
     objects: int = 0
     coats: list[_Coat] = field(default_factory=list)
 
-    def flash(self, aperture: Aperture, at: Point, solid: bool) -> None:
-        """One aperture, or one block."""
+    def flash(self, aperture: Aperture, point: Point, solid: bool) -> None:
+        """Add a flash of an aperture or of a block."""
         if not aperture.layers:
-            self._coat(solid).flashes[aperture].append(at)
+            self._coat(solid).flashes[aperture].append(point)
             return
         for layer in aperture.layers:
-            self.add(layer.solid == solid, _moved(np.array(layer.pieces, dtype=object), np.array([at])))
+            self.add(layer.solid == solid, _moved(np.array(layer.pieces, dtype=object), np.array([point])))
 
     def draw(self, aperture: Aperture, path: Path, solid: bool) -> None:
-        """One stroke through at least two points."""
+        """Add a stroke through at least two points."""
         self._coat(solid).paths[aperture].append(path)
 
     def fill(self, contour: Path, solid: bool) -> None:
-        """One contour of a region."""
+        """Add a contour of a region."""
         self._coat(solid).contours.append(contour)
 
     def add(self, solid: bool, pieces: Polygons) -> None:
-        """Polygons as they are."""
+        """Add polygons."""
         self._coat(solid, len(pieces)).pieces.append(pieces)
 
     def layers(self) -> list[PaintLayer]:
-        """All of it."""
+        """The layers of the image, the lowest first."""
         areas = ((coat.solid, joined(_pieces(coat, self.tolerance))) for coat in self.coats)
         return [PaintLayer(solid, None, [area]) for solid, area in areas if not area.is_empty]
 
@@ -86,12 +86,12 @@ class Painting:
 
 
 def area(layers: Sequence[PaintLayer]) -> BaseGeometry:
-    """What is solid in the end."""
+    """The solid area of all layers."""
     return compose(layers)
 
 
 def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None:
-    """Copies of a block, (n, 2) mm apart from it, each over those before."""
+    """Add copies of a block to a painting, each over the previous ones. shifts: (n, 2) mm."""
     if not layers:
         return
     parts = [shapely.get_parts(np.array(layer.pieces, dtype=object)) for layer in layers]
@@ -109,7 +109,7 @@ def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None
 
 
 def _apart(layers: Sequence[PaintLayer], shifts: Floats) -> bool:
-    """Whether no copy's box meets another's."""
+    """Whether the boxes of the copies do not meet."""
     bounds = np.array([piece.bounds for layer in layers for piece in layer.pieces])
     low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
     boxes = shapely.box(*(low + shifts).T, *(high + shifts).T)
@@ -124,14 +124,14 @@ def _moved(pieces: Polygons, shifts: Floats) -> Polygons:
     _, xy, (rings, polygons) = shapely.to_ragged_array(parts)
     n = len(shifts)
     many = (xy[None, :, :2] + shifts[:, None]).reshape(-1, 2)
-    # Not by from_ragged_array: shapely 2.1.0 writes past its memory for polygons with five holes.
+    # Not by from_ragged_array: shapely 2.1.0 writes beyond its memory for polygons with five holes.
     made = shapely.linearrings(many, indices=_owners(rings, n))
     moved: Polygons = shapely.polygons(made, indices=_owners(polygons, n))
     return moved
 
 
 def _owners(offsets: NDArray[np.integer], n: int) -> NDArray[np.intp]:
-    """Which ring each vertex, or which polygon each ring is of, in n copies one after the other."""
+    """The ring of each vertex, or the polygon of each ring, in n consecutive copies."""
     return np.repeat(np.arange(n * (len(offsets) - 1)), np.tile(np.diff(offsets), n))
 
 
@@ -139,9 +139,9 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
     """All polygons of a coat, valid or not."""
     out = list(coat.pieces)
     for aperture, points in coat.flashes.items():
-        at = np.array(points)
-        check_reach("a flash", at)
-        out.append(_moved(np.array([aperture.area], dtype=object), at))
+        shifts = np.array(points)
+        check_reach("a flash", shifts)
+        out.append(_moved(np.array([aperture.area], dtype=object), shifts))
     for aperture, paths in coat.paths.items():
         out.append(_strokes(aperture, paths, tolerance))
     if coat.contours:
@@ -153,7 +153,7 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
 
 
 def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygons:
-    """Polygons that cover the strokes."""
+    """Polygons whose union is the area of the strokes."""
     check_reach("a line", np.array([point for path in paths for point in path]))
     if aperture.round is None:
         return _hulls(aperture.pen, paths)
@@ -165,7 +165,7 @@ def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygon
 
 
 def _chain(points: Floats, pen: Pen) -> list[BaseGeometry]:
-    """A stroke through several points; closed, if it ends where it began."""
+    """The pieces of a stroke through several points; it is closed if it ends where it began."""
     closed = bool((points[0] == points[-1]).all()) and len(points) > 3
     return stroke(Polyline(points, np.ones(len(points), dtype=bool)), closed, pen)
 

@@ -1,7 +1,8 @@
-"""Gerber's modal state, and what each command does to it.
+"""Gerber's modal state, and the effect of each command on it.
 
-A stroke goes on until the aperture, the polarity or a move without light ends it, so that its joins are seen
-as such. Blocks (step and repeat, block apertures) are paintings of their own until they are closed.
+A stroke continues until a change of aperture or polarity or a move without light ends it, so that its joins
+are drawn as joins. Blocks (step and repeat, block apertures) are paintings of their own until they are
+closed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ from laserpath.design.gerber.paint import Painting, Path, repeat
 from laserpath.design.gerber.shapes import Point, step
 from laserpath.design.gerber.words import Fields
 
-OFF = (
-    0.02  # share of the radius, and of the distance of its ends, by which an arc may miss its end in silence
-)
+OFF = 0.02  # error of an arc's end, relative to its radius, from which a warning is given
 _NEUTRAL = {
     "OF": (r"(A[+-]?[0.]+)?(B[+-]?[0.]+)?", "moves the image: take --offset"),
     "SF": (r"(A\+?1(\.0*)?)?(B\+?1(\.0*)?)?", "scales the image: take --scale"),
@@ -33,21 +32,21 @@ _NEUTRAL = {
     "AS": (r"(AXBY)?", "swaps the axes"),
     "IP": (r"POS", "makes the image negative, on a sheet whose size Gerber does not say: take --negative"),
 }
-"""Commands that are no longer in the specification → what they may say, and what they do else."""
-_SILENT = ("TF", "TA", "TO", "TD", "IN", "LN", "IC")
+"""Obsolete commands → (values without effect, what another value would do)."""
+_SILENT = ("TF", "TA", "TO", "TD", "IN", "LN", "IC")  # attributes and names, which draw nothing
 
 
 @dataclass(slots=True)
 class _Block:
-    """A painting inside the image. number: of the block aperture; None: step and repeat, at `shifts`."""
+    """The painting that a block interrupts. number: of a block aperture; None: step and repeat."""
 
     painting: Painting
     number: int | None
-    shifts: list[Point] = field(default_factory=list)
+    shifts: list[Point] = field(default_factory=list)  # mm, of step and repeat
 
 
 class Plotter:
-    """The state between commands. scale: mm of the file's unit, if it is known.  tolerance: mm."""
+    """The state between commands. scale: the file's unit in mm, if it is known.  tolerance: mm."""
 
     def __init__(self, tolerance: float, scale: float | None) -> None:
         self.tolerance = tolerance
@@ -67,8 +66,8 @@ class Plotter:
         self._contour: Path | None = None  # None: not in a region
 
     def word(self, fields: Fields) -> None:
-        """A word command."""
-        said = {}
+        """Execute a word command."""
+        words = {}
         operation = -1
         for letter, number in fields:
             if letter == "G":
@@ -80,16 +79,16 @@ class Plotter:
             elif letter == "M":
                 self._m(whole(number))
             elif letter in "XYIJ":
-                said[letter] = number
+                words[letter] = number
             elif letter != "N":
                 raise InputError(f"{letter + number!r} is not a command of Gerber")
         if operation >= 10:
             self._select(operation)
-        elif operation >= 0 or said:
-            self._operate(operation, said)
+        elif operation >= 0 or words:
+            self._operate(operation, words)
 
     def extended(self, text: str) -> None:
-        """An extended command, or several."""
+        """Execute one or several extended commands."""
         if text.startswith("AM"):
             macro = macros.parse(text[2:])
             self._macros[macro.name] = macro
@@ -100,11 +99,11 @@ class Plotter:
 
     @property
     def scale(self) -> float | None:
-        """What the file's unit is in mm, if it is known."""
+        """The file's unit in mm, if it is known."""
         return self._format.scale
 
     def finish(self) -> Painting:
-        """The image, when all commands are done."""
+        """The image after all commands."""
         if self._format.guessed:
             self.warnings["the file names no unit (MO), and inches are taken: --unit mm if it is mm"] = None
         self._lift()
@@ -266,14 +265,14 @@ class Plotter:
         self._lift()
         self._number, self._aperture = number, self._turn.aperture(self._apertures[number])
 
-    def _operate(self, operation: int, said: dict[str, str]) -> None:
-        """D01, D02, D03; without one, the last again."""
+    def _operate(self, operation: int, words: dict[str, str]) -> None:
+        """D01, D02 or D03; the previous one if the command has none."""
         if operation < 0:
             operation = self._last
-        start, self._at = self._at, self._point(said)
+        start, self._at = self._at, self._point(words)
         self._last = operation
         if operation == 1:
-            self._line(start, said)
+            self._line(start, words)
         elif operation == 2:
             self._lift()
             self._end_contour()
@@ -282,13 +281,13 @@ class Plotter:
         else:
             raise InputError("coordinates come without D01, D02 or D03")
 
-    def _point(self, said: dict[str, str]) -> Point:
+    def _point(self, words: dict[str, str]) -> Point:
         out = []
         for axis, now in zip("XY", self._at, strict=True):
-            if axis not in said:
+            if axis not in words:
                 out.append(now)
             else:
-                value = self._format.length(said[axis])
+                value = self._format.length(words[axis])
                 out.append(now + value if self._format.incremental else value)
         return out[0], out[1]
 
@@ -300,33 +299,33 @@ class Plotter:
             raise InputError("a flash (D03) comes before an aperture is chosen")
         self.painting.flash(self._aperture, self._at, self._solid)
 
-    def _line(self, start: Point, said: dict[str, str]) -> None:
+    def _line(self, start: Point, words: dict[str, str]) -> None:
         path = self._path if self._contour is None else self._contour
         if not path:
             path.append(start)
         if self._mode == 1:
             path.append(self._at)
             return
-        i, j = (self._format.length(said[k]) if k in said else 0.0 for k in "IJ")
+        i, j = (self._format.length(words[k]) if k in words else 0.0 for k in "IJ")
         wide = (self._aperture.round or 0.0) / 2 if self._contour is None and self._aperture else 0.0
         path += self._arc(start, (i, j), wide)
 
     def _arc(self, start: Point, centre: Point, wide: float) -> Path:
-        """Vertices of the arc from `start` to where we are. centre: from the start.  wide: half the pen."""
+        """Vertices of the arc from `start` to the current point. centre: from start.  wide: half width."""
         if not self._quadrant:
             self.warnings["arcs come without G74 or G75, and are taken as of G75"] = None
-        find = arcs.single if self._quadrant == "single" else arcs.multi
-        found = find(start, self._at, centre, 1 if self._mode == 3 else -1)
-        radius = max(found.radii)
-        if not math.isfinite(radius) or radius == 0 or found.sweep == 0:
+        make = arcs.single if self._quadrant == "single" else arcs.multi
+        arc = make(start, self._at, centre, 1 if self._mode == 3 else -1)
+        radius = max(arc.radii)
+        if not math.isfinite(radius) or radius == 0 or arc.sweep == 0:
             return [self._at]
-        missed = abs(found.radii[0] - found.radii[1])
+        missed = abs(arc.radii[0] - arc.radii[1])
         if missed > max(OFF * radius, self.tolerance):
             self.warnings[f"an arc misses its end by {missed:.2g} mm, and is bent to reach it"] = None
-        return arcs.vertices(found, step(radius + wide, self.tolerance))
+        return arcs.vertices(arc, step(radius + wide, self.tolerance))
 
     def _lift(self) -> None:
-        """End the stroke that is being drawn."""
+        """End the current stroke."""
         if not self._path:
             return
         path, self._path = self._path, []

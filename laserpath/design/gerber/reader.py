@@ -1,4 +1,4 @@
-"""The way from the bytes of a Gerber file to a `Design`."""
+"""The bytes of a Gerber file → `Design`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from laserpath.design.joined import check_reach, without_specks
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
-SPECK = 1e-3  # parts and holes smaller than this times tolerance² are rounding, not drawing
+SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
@@ -29,7 +29,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     painting = _plotted(text, plotter)
     layers = painting.layers()
     shown = valid(area(layers))
-    if any(not layer.solid for layer in layers):  # differences leave slivers, unions of one polarity do not
+    if any(not layer.solid for layer in layers):  # differences leave slivers, unions do not
         shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
     check_reach("the design", shapely.get_coordinates(shown))
     if shown.is_empty:
@@ -41,7 +41,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 
 
 def _plotted(text: str, plotter: Plotter) -> Painting:
-    """What all commands draw."""
+    """The image that the commands draw."""
     at = 0
     try:
         for command in commands(text):
@@ -53,13 +53,15 @@ def _plotted(text: str, plotter: Plotter) -> Painting:
             if plotter.ended:
                 return plotter.finish()
     except InputError as error:
-        said = str(error)
-        raise InputError(said if said.startswith("line ") else f"{where(text, at)}: {said}") from None
+        message = str(error)
+        raise InputError(
+            message if message.startswith("line ") else f"{where(text, at)}: {message}"
+        ) from None
     raise InputError("the file is cut off: it does not end with M02")
 
 
 def _about(text: str) -> tuple[str, ...]:
-    """What the file says of its own polarity."""
+    """A warning if the file's attributes give it a negative polarity."""
     if _attribute(text, "FilePolarity") == "Negative":
         return (
             "the file says that it shows where material is absent (FilePolarity Negative); with --negative "
@@ -69,6 +71,6 @@ def _about(text: str) -> tuple[str, ...]:
 
 
 def _attribute(text: str, name: str) -> str:
-    """The value of a file attribute, of X2 or in a comment, or ''."""
-    found = re.search(rf"TF\.{name},([^*%]{{1,60}})\*", text)
-    return found[1].strip() if found else ""
+    """The value of a file attribute of X2, or in a comment; '' if there is none."""
+    match = re.search(rf"TF\.{name},([^*%]{{1,60}})\*", text)
+    return match[1].strip() if match else ""

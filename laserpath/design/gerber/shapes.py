@@ -1,4 +1,4 @@
-"""The shapes that apertures are made of; curves keep to a tolerance, with their vertices on the curve."""
+"""The shapes of apertures. Curves become polygons within a tolerance, with their vertices on the curve."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base.arrays import Floats
 from laserpath.base.overlay import EMPTY
 
-MOST_STEPS = 4096  # of a circle
+MOST_STEPS = 4096  # edges of a circle
 Point = tuple[float, float]
 
 
 def step(radius: float, tolerance: float) -> float:
-    """Angle between the vertices of a circle whose edges keep to the tolerance, radians."""
+    """Angle between the vertices of a circle whose edges are within the tolerance, radians."""
     angle = 2 * math.acos(max(1 - tolerance / radius, 0.0)) if radius > tolerance else math.pi / 4
     return min(max(angle, 2 * math.pi / MOST_STEPS), math.pi / 4)
 
 
 def disc(diameter: float, centre: Point, tolerance: float) -> BaseGeometry:
-    """A circle's area."""
+    """A disc as a polygon."""
     if diameter <= 0:
         return EMPTY
     n = math.ceil(2 * math.pi / step(diameter / 2, tolerance))
@@ -32,7 +32,7 @@ def disc(diameter: float, centre: Point, tolerance: float) -> BaseGeometry:
 
 
 def regular(diameter: float, n: int, degrees: float, centre: Point) -> BaseGeometry:
-    """A polygon of n equal sides, its first corner at that angle."""
+    """A regular polygon of n sides in a circle of that diameter. degrees: of its first corner."""
     if diameter <= 0:
         return EMPTY
     angle = np.radians(degrees) + 2 * np.pi * np.arange(n) / n
@@ -42,7 +42,7 @@ def regular(diameter: float, n: int, degrees: float, centre: Point) -> BaseGeome
 
 
 def rectangle(width: float, height: float, centre: Point) -> BaseGeometry:
-    """About its centre."""
+    """A rectangle about `centre`."""
     if width <= 0 or height <= 0:
         return EMPTY
     (x, y) = centre
@@ -50,7 +50,7 @@ def rectangle(width: float, height: float, centre: Point) -> BaseGeometry:
 
 
 def obround(width: float, height: float, tolerance: float) -> BaseGeometry:
-    """A rectangle about the origin whose shorter sides are half circles."""
+    """A rectangle about the origin whose shorter sides are semicircles."""
     if width <= 0 or height <= 0:
         return EMPTY
     length, across = max(width, height), min(width, height)

@@ -1,4 +1,4 @@
-"""The text of a Gerber file → its commands, each with where it stands.
+"""The text of a Gerber file → its commands, each with its position.
 
 word commands       X100Y200D01*        letters and numbers, ended by *
 extended commands   %ADD10C,0.5*%       between two %, several * inside
@@ -22,9 +22,9 @@ Fields = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """text: of an extended command what is between the %; of a word command none.
+    """One command. text: of an extended command, between its %; '' for a word command.
 
-    fields: letters and numbers of a word command.  at: where it begins in the file.
+    fields: letters and numbers of a word command.  at: its position in the file's text.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Instruction:
 
 
 def text_of(data: bytes) -> str:
-    """The file as text; what is plainly something else is refused by name."""
+    """The file as text; raises for files of another format."""
     if not data.strip():
         raise InputError("the file is empty")
     head = data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")
@@ -47,25 +47,25 @@ def text_of(data: bytes) -> str:
 
 
 def commands(text: str) -> Iterator[Instruction]:
-    """All commands in their order, without comments."""
-    for found in _COMMAND.finditer(text):
-        extended, word, rest, percent = found.groups()
+    """The commands in their order, without comments."""
+    for match in _COMMAND.finditer(text):
+        extended, word, rest, percent = match.groups()
         if word is not None:
             word = _SPACE.sub("", word)
             fields = _FIELD.findall(word)
             if sum(len(letter) + len(number) for letter, number in fields) != len(word):
-                raise InputError(f"{where(text, found.start())}: {word[:40]!r} is not a command of Gerber")
+                raise InputError(f"{where(text, match.start())}: {word[:40]!r} is not a command of Gerber")
             if fields:
-                yield Instruction("", fields, found.start())
+                yield Instruction("", fields, match.start())
         elif extended is not None:
-            yield Instruction(extended.strip(), [], found.start())
+            yield Instruction(extended.strip(), [], match.start())
         elif percent is not None:
-            raise InputError(f"{where(text, found.start())}: a '%' opens a command that no second one closes")
+            raise InputError(f"{where(text, match.start())}: a '%' opens a command that no second one closes")
         elif rest is not None:
-            raise InputError(f"{where(text, found.start())}: the file is cut off in {rest.strip()[:40]!r}")
+            raise InputError(f"{where(text, match.start())}: the file is cut off in {rest.strip()[:40]!r}")
 
 
 def where(text: str, at: int) -> str:
-    """The line of a place in the text, for a sentence."""
+    """The line of a position in the text, for a message."""
     begins = len(text[at:]) - len(text[at:].lstrip()) + at
     return f"line {text.count(chr(10), 0, begins) + 1}"

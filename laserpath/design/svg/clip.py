@@ -27,7 +27,7 @@ from laserpath.design.svg.viewport import Box
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What a clip asks about elements. leaves: the shapes of one.  bounds: (x, y, width, height) around them.
+    """What clips need of the elements. leaves: the shapes of one.  bounds: (x, y, width, height) of them.
 
     tolerance: of flattened curves, mm.
     """
@@ -43,15 +43,15 @@ class Clips:
     """The clips and masks of one document."""
 
     def __init__(self, elements: Elements) -> None:
-        self._walk = elements
+        self._elements = elements
         self._cache: dict[tuple[Element, bytes], BaseGeometry] = {}
         self._open: list[Element] = []
 
     def of(self, element: Element, own: Values, state: State, user: State) -> BaseGeometry | None:
-        """Where the element may show: its groups' clip cut by its own.
+        """The area in which the element is visible: its groups' clip intersected with its own.
 
-        state: inside the element, in the coordinates of its bounding box.  user: what userSpaceOnUse means,
-        which is inside the viewBox of an element that has one.
+        state: inside the element, in the coordinates of its bounding box.  user: the coordinates of
+        userSpaceOnUse, which are those inside the viewBox if the element has one.
         """
         out = state.clip
         for name, kind, area in (("clip-path", "clipPath", self._clip), ("mask", "mask", self._mask)):
@@ -62,7 +62,7 @@ class Clips:
             if target is None:
                 continue
             if target in self._open:
-                raise InputError(f"{self._walk.document.name(target)} clips itself")
+                raise InputError(f"{self._elements.document.name(target)} clips itself")
             self._open.append(target)
             cut = area(element, target, replace(state, clip=None), replace(user, clip=None))
             self._open.pop()
@@ -70,12 +70,12 @@ class Clips:
         return out
 
     def _target(self, element: Element, text: str, name: str, kind: str) -> Element | None:
-        warn = self._walk.document.warn
+        warn = self._elements.document.warn
         if not text.startswith("url("):
             warn(element, f"{name} {text!r} is not understood, and the element is drawn without it")
             return None
         reference = text[4:].partition(")")[0].strip(" \"'")
-        target = self._walk.document.local(reference)
+        target = self._elements.document.local(reference)
         if target is None or tag(target) != kind:
             warn(
                 element, f"{name} refers to {reference!r}, which is no {kind} of this file: drawn without it"
@@ -85,14 +85,14 @@ class Clips:
 
     def _clip(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry:
         """The area of a clipPath for an element."""
-        mine = self._walk.styles.own(target)
+        mine = self._elements.styles.own(target)
         boxed = target.get("clipPathUnits") == "objectBoundingBox"
         inner = state if boxed else user
         if "transform" in mine:
             try:
                 inner = moved(inner, transform(mine["transform"]))
             except NotUnderstood:
-                self._walk.document.warn(target, f"the transform {mine['transform']!r} is not understood")
+                self._elements.document.warn(target, f"the transform {mine['transform']!r} is not understood")
         if boxed:
             box = self._box(element, state)
             if box is None:
@@ -106,30 +106,32 @@ class Clips:
         return within(area, outer)
 
     def _children(self, target: Element, state: State) -> BaseGeometry:
-        walk = self._walk
-        state = replace(state, values=walk.styles.computed(target), alpha=1.0, mode="shape", chain=())
+        elements = self._elements
+        state = replace(state, values=elements.styles.computed(target), alpha=1.0, mode="shape", chain=())
         areas = []
         for child in target:
             name = tag(child)
             if name in ("g", "svg", "switch", "a", "image"):
-                walk.document.warn(child, f"<{name}> has no effect in a clipPath")
+                elements.document.warn(child, f"<{name}> has no effect in a clipPath")
             elif name == "use" and self._used(child) not in (*shapes.TAGS, "text"):
-                walk.document.warn(child, "in a clipPath it has no effect unless it refers to a shape itself")
+                elements.document.warn(
+                    child, "in a clipPath it has no effect unless it refers to a shape itself"
+                )
             elif name in shapes.TAGS or name in ("use", "text"):
-                for leaf in walk.leaves(child, state):
+                for leaf in elements.leaves(child, state):
                     rule = EVENODD if leaf.state.values["clip-rule"] == EVENODD else NONZERO
-                    area = union(work([leaf.interior(rule, walk.tolerance)])[0])
+                    area = union(work([leaf.interior(rule, elements.tolerance)])[0])
                     areas.append(within(area, leaf.state.clip))
         return union(areas)
 
     def _used(self, use: Element) -> str:
-        """The tag of what a `use` refers to."""
-        target = self._walk.document.local(href(use))
+        """The tag of the element that a `use` refers to."""
+        target = self._elements.document.local(href(use))
         return "" if target is None else tag(target)
 
     def _mask(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry:
-        """The area where a mask lets an element show."""
-        walk = self._walk
+        """The area in which a mask leaves an element visible."""
+        elements = self._elements
         region = self._region(element, target, state, user)
         if region is None:
             return EMPTY
@@ -139,17 +141,17 @@ class Clips:
             if box is None:
                 return EMPTY
             content = moved(state, box)
-        content = replace(content, values=walk.styles.computed(target), alpha=1.0, mode="paint", chain=())
-        painter = paint.Painter(walk.document, walk.styles, walk.tolerance)
-        by_alpha = walk.styles.own(target).get("mask-type") == "alpha"
-        leaves = (leaf for child in target for leaf in walk.leaves(child, content))
+        content = replace(content, values=elements.styles.computed(target), alpha=1.0, mode="paint", chain=())
+        painter = paint.Painter(elements.document, elements.styles, elements.tolerance)
+        by_alpha = elements.styles.own(target).get("mask-type") == "alpha"
+        leaves = (leaf for child in target for leaf in elements.leaves(child, content))
         layers = painter.layers(leaves, (lambda ink: True) if by_alpha else (lambda ink: not ink.dark))
-        walk.document.warn(target, "the shades of a mask count as on or off")
+        elements.document.warn(target, "the shades of a mask count as on or off")
         return within(paint.compose(layers), region)
 
     def _region(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry | None:
-        """The rectangle that a mask covers at most."""
-        walk = self._walk
+        """The rectangle outside which a mask hides everything; None: the element has no area."""
+        elements = self._elements
         boxed = target.get("maskUnits") != "userSpaceOnUse"
         sides = []
         for name, default, along in (
@@ -159,7 +161,7 @@ class Clips:
             try:
                 sides.append(length(text, whole))
             except NotUnderstood:
-                walk.document.warn(target, f"{name} {text!r} is no length, and the default is taken")
+                elements.document.warn(target, f"{name} {text!r} is no length, and the default is taken")
                 sides.append(length(default, whole))
         if boxed:
             box = self._box(element, state)
@@ -169,8 +171,8 @@ class Clips:
         return window((sides[0], sides[1], sides[2], sides[3]), user)
 
     def _box(self, element: Element, state: State) -> Floats | None:
-        """The matrix from the unit square to the element's bounding box; None: it has no area."""
-        box = self._walk.bounds(element, state)
+        """The matrix from the unit square to the element's bounding box; None: the box has no area."""
+        box = self._elements.bounds(element, state)
         if box is None or box[2] == 0 or box[3] == 0:
             return None
         return matrix(box[2], 0, 0, box[3], box[0], box[1])

@@ -1,7 +1,7 @@
-"""The XML of an SVG file, read safely, and what is said about its elements.
+"""The XML of an SVG file, read safely, and the warnings about its elements.
 
-Files that are not SVG are refused, and entities that are not plain text (`markup`). Warnings are gathered by
-what they say, so that a thousand pictures make one sentence.
+Files that are not SVG are refused, and so are entities that are not plain text (`markup`). Equal warnings are
+collected, so that a thousand images make one sentence.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from laserpath.design.svg.markup import parsed
 
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
-MAX_DEPTH = 150
-MAX_SHAPES = 300_000
+MAX_DEPTH = 150  # nested elements
+MAX_SHAPES = 300_000  # elements and subpaths; more would take minutes
 NAMED = 3  # elements that a warning names
 
 
 def tag(element: Element) -> str:
-    """The element's name in SVG; other vocabularies keep their {namespace}. No namespace is SVG."""
+    """The element's name; elements of other namespaces keep their {namespace}. No namespace counts as SVG."""
     name: str = element.tag
     return name.removeprefix(SVG)
 
 
 def href(element: Element) -> str:
-    """What the element refers to, or ''."""
+    """The reference of an element, or ''."""
     return (element.get("href") or element.get(XLINK_HREF) or "").strip()
 
 
@@ -52,7 +52,7 @@ class Document:
             self.warn(None, "an xml-stylesheet outside the file is not read")
 
     def name(self, element: Element) -> str:
-        """How to call an element in a sentence: `path 'petal'`, or `path number 3` of the file."""
+        """The name of an element in messages: `path 'petal'`, or `path number 3` of the file."""
         if key := element.get("id"):
             return f"{_short(tag(element))} {key!r}"
         if not self._numbers:
@@ -63,13 +63,13 @@ class Document:
         return f"{_short(tag(element))} number {self._numbers[element]}"
 
     def warn(self, element: Element | None, sentence: str) -> None:
-        """Note what was not understood in the element."""
+        """Add a warning about an element, or about the file."""
         names = self._warnings.setdefault(sentence, {})
         if element is not None:
             names[self.name(element)] = None
 
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each kind of thing that was not understood."""
+        """One sentence for each different warning, with the first elements that it is about."""
         out = []
         for sentence, names in self._warnings.items():
             named = list(names)[:NAMED]
@@ -78,7 +78,7 @@ class Document:
         return tuple(out)
 
     def local(self, reference: str) -> Element | None:
-        """The element that '#id' means; None: it is not in this file."""
+        """The element that '#id' refers to; None: it is not in this file."""
         return self.ids.get(reference[1:]) if reference.startswith("#") else None
 
 
@@ -90,7 +90,7 @@ def _short(name: str) -> str:
 
 
 def _parse(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
-    """The root element of an SVG file, and the prefixes in it that nothing declares."""
+    """The root element of an SVG file, and its undeclared prefixes."""
     _sniff(data)
     data = data.lstrip()
     try:
@@ -102,12 +102,12 @@ def _parse(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
             f"({str(error).partition(':')[0]})"
         ) from None
     except InputError:
-        raise  # it says itself what is wrong, and is a ValueError too
+        raise  # it is a ValueError too, but has its message already
     except (ValueError, LookupError) as error:
         raise InputError(f"the text encoding cannot be read ({error})") from None
     if tag(root) != "svg":
-        found = f"<{_short(root.tag)}>" if _short(root.tag) != "svg" else f"{root.tag}, of another vocabulary"
-        raise InputError(f"the file is not SVG: its outermost element is {found}, not <svg>")
+        name = f"<{_short(root.tag)}>" if _short(root.tag) != "svg" else f"{root.tag}, of another vocabulary"
+        raise InputError(f"the file is not SVG: its outermost element is {name}, not <svg>")
     _check_number(root)
     depth = max(_depths(root))
     if depth > MAX_DEPTH:
@@ -116,7 +116,7 @@ def _parse(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
 
 
 def _check_number(root: Element) -> None:
-    """Refuse what would take minutes and gigabytes, before any of it is drawn."""
+    """Refuse files that would take minutes and gigabytes, before anything is drawn."""
     shapes = 0
     for element in root.iter():
         d = element.get("d", "") if tag(element) == "path" else ""
@@ -126,7 +126,7 @@ def _check_number(root: Element) -> None:
 
 
 def _sniff(data: str | bytes) -> None:
-    """Refuse what is plainly something else, by name where that is easy."""
+    """Refuse files of another format."""
     head = data[:1024]
     if isinstance(head, str):
         head = head.encode("utf-8", "replace")
@@ -135,7 +135,7 @@ def _sniff(data: str | bytes) -> None:
     if head.startswith(b"\x1f\x8b"):
         raise InputError("the file is compressed (SVGZ); unpack it or save it as plain SVG")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return  # UTF-16: the XML parser knows it by its mark
+        return  # UTF-16: the XML parser recognises it by its mark
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not text.startswith(b"<"):
         raise InputError("the file is not SVG: it does not begin with '<'")
@@ -144,7 +144,7 @@ def _sniff(data: str | bytes) -> None:
 
 
 def _depths(root: Element) -> Iterator[int]:
-    """How deep each element lies, the root at 1; without recursion."""
+    """The depths at which there are elements, the root at 1; without recursion."""
     level, depth = [root], 0
     while level and depth <= MAX_DEPTH:
         depth += 1

@@ -1,9 +1,9 @@
-"""Which paints are solid, and which remove.
+"""Which paints add to the design, and which erase.
 
-Paper is white and the design is what is dark on it. Ink is light when its darkest channel is
-above 0.6: white, pale greys and pastels remove what lies below them; black, dark greys and
-every saturated colour (yellow and lime too, which luminance alone would call light) add. What is
-at least half opaque counts as opaque, the rest as not there. Anything in doubt is told.
+Paper is white, and the design is what is dark on it. Ink is light if its darkest channel is
+above 0.6: white, pale greys and pastels erase what lies below them; black, dark greys and
+all saturated colours (also yellow and lime, which luminance alone would call light) add. Paint that
+is at least half opaque counts as opaque, other paint is not drawn. Doubtful cases give a warning.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotUnderstood, length
 
 LIGHT = 0.6  # darkest channel above which ink is light
-WHITE, BLACK = 0.9, 0.0  # light ink darker than WHITE is told
-OPAQUE = 0.5
+WHITE, BLACK = 0.9, 0.0  # darkest channel; light ink below WHITE gives a warning
+OPAQUE = 0.5  # opacity from which paint counts as opaque
 
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """darkest: the lowest of red, green, blue, 0 to 1.  alpha: 0 to 1."""
+    """A colour reduced to what counts. darkest: lowest of red, green, blue, 0 to 1.  alpha: 0 to 1."""
 
     darkest: float
     alpha: float
 
     @property
     def dark(self) -> bool:
-        """Whether it adds to the design."""
+        """Whether the ink adds to the design."""
         return self.darkest <= LIGHT
 
 
 def colour(text: str, current: str = "black") -> Ink:
-    """A CSS colour. current: what currentColor means."""
+    """The ink of a CSS colour. current: the value of currentColor."""
     parsed = tinycss2.color4.parse_color(current if text.lower() == "currentcolor" else text)
     if parsed is None or isinstance(parsed, str):
         raise NotUnderstood(text)
@@ -50,7 +50,7 @@ def opacity(text: str) -> float:
 
 
 class Inks:
-    """What `fill` and `stroke` mean in a document."""
+    """The inks of `fill` and `stroke` in a document."""
 
     def __init__(self, document: Document, styles: Styles) -> None:
         self._document, self._styles = document, styles
@@ -118,7 +118,7 @@ class Inks:
         return None
 
     def _gradient(self, element: Element, server: Element, which: str) -> Ink | None:
-        """The mean of the stops; told unless they are all the same."""
+        """The mean of the stops, with a warning unless they are all the same."""
         stops = [s for s in (self._stop(s) for s in self._stops(server)) if s is not None]
         if not stops:
             self._document.warn(element, f"{which} is a gradient without colours in this file: not drawn")

@@ -1,8 +1,8 @@
 """Which layers of a drawing count: Inkscape's by their labels, and any group by its id.
 
-A chosen layer is drawn where it lies, with the transforms, styles and clips of the groups around it, and with
-what it refers to elsewhere in the file. It counts as shown, and so do the groups around it: who names a
-layer that is switched off wants it. What is hidden inside it stays hidden.
+A chosen layer is drawn in its place, with the transforms, styles and clips of the groups around it, and with
+the elements that it refers to elsewhere in the file. The layer and the groups around it count as visible,
+even if they are switched off. Elements that are hidden inside it stay hidden.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_DRAWN = {
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """left_out: elements beside the chosen layers.  shown: the layers and what is around them."""
+    """left_out: elements beside the chosen layers.  shown: the layers and the groups around them."""
 
     left_out: frozenset[Element] = frozenset()
     shown: frozenset[Element] = frozenset()
@@ -34,17 +34,15 @@ EVERYTHING = Chosen()
 
 
 def choose(document: Document, names: tuple[str, ...]) -> Chosen:
-    """The layers of these names; without any, all that show."""
+    """The layers of these names; without names, all visible ones."""
     if not names:
         return EVERYTHING
     groups = [(group, _names(group)) for group in _groups(document.root)]
-    known = list(
-        dict.fromkeys(name for label in (True, False) for _, found in groups for name in found[label])
-    )
+    known = list(dict.fromkeys(name for label in (True, False) for _, own in groups for name in own[label]))
     for name in names:
         if name not in known:
             raise unknown("layer", name, known)
-    layers = {group for group, found in groups if not set(names).isdisjoint((*found[True], *found[False]))}
+    layers = {group for group, own in groups if not set(names).isdisjoint((*own[True], *own[False]))}
     around = {above for layer in layers for above in _around(document, layer)}
     on_the_way = around - {inner for layer in layers for inner in layer.iter()}
     beside = {child for element in on_the_way for child in element} - layers - around
@@ -52,7 +50,7 @@ def choose(document: Document, names: tuple[str, ...]) -> Chosen:
 
 
 def _groups(element: Element) -> Iterator[Element]:
-    """The groups that are drawn, from below up."""
+    """The groups that are drawn, the lowest first."""
     for child in element:
         name = tag(child)
         if name not in NOT_DRAWN:
@@ -62,7 +60,7 @@ def _groups(element: Element) -> Iterator[Element]:
 
 
 def _names(group: Element) -> dict[bool, tuple[str, ...]]:
-    """What the group can be called; True: by the label of a layer, False: by its id."""
+    """The names of a group; True: its label, if it is a layer; False: its id."""
     label = group.get(f"{INKSCAPE}label") if group.get(f"{INKSCAPE}groupmode") == "layer" else None
     key = group.get("id")
     return {True: (label,) if label else (), False: (key,) if key else ()}

@@ -1,7 +1,7 @@
-"""One shape where the walk found it, and the areas of its fill and stroke in mm.
+"""One shape in its place in the drawing, and the areas of its fill and stroke in mm.
 
 Fills are transformed, then flattened. Strokes are drawn in the shape's own coordinates, where
-the pen is round, and the result is transformed: a skewed shape has a skewed pen.
+the pen is round, and then transformed: a skewed shape has a skewed pen.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from laserpath.design.svg.values import (
 )
 
 LARGEST = 1e5  # mm from the page's corner
-MAX_DASHES = 100_000  # in one line
-MITRE = 1e4  # a limit above this is taken as this
+MAX_DASHES = 100_000  # dashes of one line
+MITRE = 1e4  # largest mitre limit; larger ones are taken as this
 
 Complain = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What holds at an element. matrix: its coordinates → mm.  host: the page's px → mm.
+    """What applies to an element. matrix: its coordinates → mm.  host: the page's px → mm.
 
     values: inherited properties.  viewport: (width, height) for percentages, px.
     clip: the area outside which nothing shows, mm.  alpha: of the groups around it.
-    mode: 'paint'; 'shape': of a clip, where opacity does not count; 'bounds': nor do clips.
-    chain: what `use` is drawing.  depth: of nesting.  bare: the element whose own transform is left
-    out, because its bounds are wanted in the coordinates inside it.
+    mode: 'paint'; 'shape' in a clip, where opacity does not count; 'bounds', where clips do not either.
+    chain: elements that `use` is drawing.  depth: of nesting.  bare: the element whose own transform is
+    omitted, to have its bounds in the coordinates inside it.
     """
 
     matrix: Floats
@@ -64,14 +64,14 @@ class State:
     bare: Element | None = None
 
     def along(self, axis: str) -> float:
-        """What 100 % is: of widths 'x', heights 'y', else 'both', px."""
+        """100 % in px: of widths ('x'), of heights ('y'), or of other lengths ('both')."""
         w, h = self.viewport
         return {"x": w, "y": h}.get(axis, float(np.hypot(w, h) / np.sqrt(2)))
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An area half made: what is to be flattened, and what makes polygons (mm) of the result."""
+    """An area to be made: curves to flatten, and the function that makes polygons (mm) of the result."""
 
     chains: list[Chain]
     finish: Callable[[list[Polyline]], list[BaseGeometry]]
@@ -79,14 +79,14 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Dashes:
-    """pattern: (2n,) lengths on, off, ...  stated: pathLength of the whole shape, 0 if there is none."""
+    """pattern: (2n,) lengths on, off, …  stated: pathLength of the whole shape, not above 0 if not given."""
 
     pattern: Floats
     offset: float
     stated: float
 
     def on(self, lines: Sequence[Polyline]) -> Dashes:
-        """The dashes in the lengths of the lines, which are the whole shape."""
+        """The dashes in the units of the lines, which are the whole shape."""
         if self.stated <= 0:
             return self
         scale = sum(map(_length, lines)) / self.stated
@@ -119,7 +119,7 @@ class Leaf:
 
     def stroked(self, tolerance: float, complain: Complain) -> Work:
         """Pieces whose union is the stroked area, mm."""
-        self.rings(tolerance)  # refuses what is out of reach
+        self.rings(tolerance)  # refuses shapes that reach too far
         before, after = IDENTITY, self.state.matrix
         if self.fixed_pen:
             before = np.asarray(np.linalg.inv(self.state.host) @ after, dtype=np.float64)
@@ -134,9 +134,9 @@ class Leaf:
 
         def finish(lines: list[Polyline]) -> list[BaseGeometry]:
             pieces: list[BaseGeometry] = []
-            how = pattern and pattern.on(lines)
+            scaled = pattern and pattern.on(lines)
             for subpath, whole in zip(self.subpaths, lines, strict=True):
-                for line, closed in dashed(whole, subpath.closed, how, complain):
+                for line, closed in dashed(whole, subpath.closed, scaled, complain):
                     pieces += stroke(line, closed, pen)
             return list(shapely.transform(np.array(pieces, dtype=object), lambda xy: apply(after, xy)))
 
@@ -150,7 +150,7 @@ class Leaf:
         return points
 
     def _pen(self, tolerance: float, complain: Complain) -> Pen | None:
-        """How the stroke is drawn; None: it has no width."""
+        """The pen of the stroke; None: it has no width."""
         values, size = self.state.values, font_size(self.state.values)
         try:
             width = length(values["stroke-width"], self.state.along("both"), size)
@@ -172,7 +172,7 @@ class Leaf:
         return Pen(width, cap, join, min(max(limit, 1.0), MITRE), tolerance)
 
     def _pattern(self, complain: Complain) -> Dashes | None:
-        """How the line is dashed; None: it is whole."""
+        """The dashes of the line; None: it is solid."""
         text = self.state.values["stroke-dasharray"]
         if text == "none":
             return None
@@ -190,15 +190,15 @@ class Leaf:
 
 
 def dashed(
-    whole: Polyline, closed: bool, how: Dashes | None, complain: Complain
+    whole: Polyline, closed: bool, pattern: Dashes | None, complain: Complain
 ) -> list[tuple[Polyline, bool]]:
-    """The line, or its dashes; and whether each is closed."""
-    if how is None:
+    """The line or its dashes, and whether each is closed."""
+    if pattern is None:
         return [(whole, closed)]
-    if _length(whole) / how.pattern.sum() * len(how.pattern) > MAX_DASHES:
+    if _length(whole) / pattern.pattern.sum() * len(pattern.pattern) > MAX_DASHES:
         complain(f"there would be more than {MAX_DASHES} dashes, and the line is drawn whole")
         return [(whole, closed)]
-    return dashes(whole, closed, how.pattern, how.offset)
+    return dashes(whole, closed, pattern.pattern, pattern.offset)
 
 
 def _length(line: Polyline) -> float:
@@ -206,12 +206,12 @@ def _length(line: Polyline) -> float:
 
 
 def moved(state: State, matrix: Floats) -> State:
-    """The state in coordinates that the matrix takes to the present ones."""
+    """The state in new coordinates, which the matrix maps to the present ones."""
     return replace(state, matrix=state.matrix @ matrix)
 
 
 def window(box: tuple[float, float, float, float], state: State) -> BaseGeometry:
-    """What is left of the clip inside a rectangle of the state's coordinates."""
+    """The state's clip intersected with a rectangle in the state's coordinates."""
     x, y, w, h = box
     corners = np.array([[x, y], [x + w, y], [x + w, y + h], [x, y + h]])
     corners = apply(state.matrix, corners)

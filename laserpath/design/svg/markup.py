@@ -1,9 +1,9 @@
 """The XML of an SVG file → its elements, read safely.
 
-A document type may define entities. Illustrator writes its namespaces as such: `<!ENTITY ns_svg "http://…">`,
-then `xmlns="&ns_svg;"`. One that stands for plain text is harmless, as long as all of its uses together stay
-short. One that lies outside the file, that is made of others or of markup, and one that steers the document
-type itself (a parameter entity) are refused by name.
+A document type may define entities. Illustrator uses them for its namespaces: `<!ENTITY ns_svg "http://…">`,
+then `xmlns="&ns_svg;"`. An entity of plain text is harmless as long as all its uses together stay short.
+Entities outside the file, entities made of others or of markup, and parameter entities, which change the
+document type itself, are refused by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from laserpath.base.errors import InputError
 
 MOST_TEXT = 32_000_000
-"""Characters that all uses of a file's entities may stand for together."""
+"""Most characters that all uses of entities may expand to; more would fill the memory."""
 
 _DEFINITION = re.compile(r"<!ENTITY[^<]*")
 _REFERENCE = re.compile(r"&[^#;&<>\s][^;&<>\s]*;")
@@ -35,7 +35,7 @@ _OTHER = "urn:undeclared:"
 
 
 def parsed(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
-    """The outermost element, and the prefixes that the file uses without saying what they mean."""
+    """The root element, and the prefixes that the file uses without declaring them."""
     try:
         return _root(data), ()
     except ParseError as error:
@@ -47,7 +47,7 @@ def parsed(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
 
 
 class _Parser(DefusedXMLParser):  # type: ignore[misc]  # defusedxml has no types
-    """expat with our own judgement of entities."""
+    """An expat parser that allows entities of plain text only."""
 
     def defused_entity_decl(
         self, name: str, is_parameter_entity: bool, value: str | None, *outside: Any
@@ -83,12 +83,12 @@ def _root(data: str | bytes) -> Element:
 
 
 def _letters(data: str | bytes) -> str:
-    """The file as text that shows its ASCII, whatever its encoding."""
+    """The file as text in which ASCII is legible, whatever its encoding."""
     return data if isinstance(data, str) else data.replace(b"\0", b"").decode("latin-1")
 
 
 def _check_total(text: str) -> None:
-    """Refuse entities whose uses would swell the file, judged by the longest definition."""
+    """Refuse entities whose uses would expand too far, assuming the longest definition for each."""
     longest = max(len(one) for one in _DEFINITION.findall(text))
     uses = sum(1 for _ in _REFERENCE.finditer(text))
     if uses * longest > MOST_TEXT:
@@ -109,12 +109,12 @@ def _text(data: str | bytes) -> str | None:
 
 
 def _declared(text: str) -> tuple[str, tuple[str, ...]]:
-    """The file with its undeclared prefixes declared at the outermost element, and which they are."""
+    """The file with its undeclared prefixes declared at the root element, and these prefixes."""
     known = {"xml", "xmlns", *_DECLARED.findall(text)}
     used = (prefix for pair in _PREFIX.findall(text) for prefix in pair)
     lacking = tuple(dict.fromkeys(prefix for prefix in used if prefix and prefix not in known))
     begin = _ROOT.search(text)
     if begin is None or not lacking:
         return text, ()
-    said = "".join(f' xmlns:{p}="{_PREFIXES.get(p, _OTHER + p)}"' for p in lacking)
-    return text[: begin.end()] + said + text[begin.end() :], lacking
+    declared = "".join(f' xmlns:{p}="{_PREFIXES.get(p, _OTHER + p)}"' for p in lacking)
+    return text[: begin.end()] + declared + text[begin.end() :], lacking

@@ -1,8 +1,8 @@
-"""Paint order: dark ink adds to the design, light ink removes what is below it.
+"""Paint order: dark ink adds to the design, light ink erases what is below it.
 
-A layer is what follows one another in the same ink. It acts on the area below as
-A → (A − W) ∪ B. Two such steps make one of the same form, W = W₁ ∪ W₂, B = (B₁ − W₂) ∪ B₂, so
-layers are joined in pairs, pairs of pairs ...: n alternating layers cost n log n, not n².
+A layer is a sequence of shapes in the same ink. It changes the area A below it to (A − W) ∪ B.
+Two such steps are one of the same form, W = W₁ ∪ W₂, B = (B₁ − W₂) ∪ B₂, so layers are joined in
+pairs, then pairs of pairs, …: n alternating layers cost n log n, not n².
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from laserpath.design.svg.values import NotFinite
 BATCH = 10_000  # shapes that are flattened together
 
 Solid = Callable[[Ink], bool]
-Step = tuple[BaseGeometry, BaseGeometry]  # what is removed, then what is added
+Step = tuple[BaseGeometry, BaseGeometry]  # erased area, added area
 
 
 @dataclass(frozen=True, slots=True)
 class PaintLayer:
-    """Pieces in the same ink, all inside the same clip."""
+    """Consecutive pieces in the same ink and the same clip. solid: whether they add, else they erase."""
 
     solid: bool
     clip: BaseGeometry | None
@@ -45,7 +45,7 @@ class Painter:
         self._inks = Inks(document, styles)
 
     def layers(self, leaves: Iterable[Leaf], solid: Solid) -> list[PaintLayer]:
-        """What the shapes paint, the lowest first. solid: which ink adds."""
+        """The layers that the shapes paint, the lowest first. solid: whether an ink adds."""
         out: list[PaintLayer] = []
         leaves = iter(leaves)
         while batch := list(islice(leaves, BATCH)):
@@ -88,7 +88,7 @@ class Painter:
 
 
 def compose(layers: Iterable[PaintLayer]) -> BaseGeometry:
-    """What is solid when all layers are painted."""
+    """The solid area after all layers are painted."""
     steps: list[Step] = []
     for layer in layers:
         area = within(union(layer.pieces), layer.clip)

@@ -1,7 +1,7 @@
 """Path data (`d`) → subpaths of cubics.
 
-Read by hand: it has to be fast (10⁵ commands in a fraction of a second), and to stop at the first
-mistake with what was drawn until there, as SVG asks. Lines and quadratics become cubics exactly.
+The parser is fast (10⁵ commands in a fraction of a second), and stops at the first mistake but keeps
+what precedes it, as SVG requires. Lines and quadratics become cubics exactly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Pair = tuple[float, float]
 
 @dataclass(slots=True)
 class _PathBuilder:
-    """Where the pen is. rows: 8 numbers a cubic of the open subpath.
+    """The state of the path. x, y: current point.  rows: 8 numbers for each cubic of the open subpath.
 
     control: the last control point of a cubic (`smooth` C) or quadratic (Q), for S and T.
     """
@@ -57,7 +57,7 @@ class _PathBuilder:
         self.cubic(a, (end[0] + 2 / 3 * (q[0] - end[0]), end[1] + 2 / 3 * (q[1] - end[1])), end)
 
     def finish(self, closed: bool) -> None:
-        """End the subpath; a closed one gets its last edge, one without length a zero edge."""
+        """End the subpath. A closed one gets its last edge, or an edge of no length if it is a point."""
         if closed and (not self.rows or (self.x, self.y) != self.start):
             self.line(*self.start)
         if self.rows:
@@ -95,7 +95,7 @@ def parse(d: str) -> tuple[list[Subpath], bool]:
 
 
 def _end_of_valid(d: str) -> int:
-    """How much of the path data can be read; NaN and infinity are an error of their own."""
+    """The length of the valid beginning of path data; raises for NaN and infinity after it."""
     match = _VALID.match(d)
     end = match.end() if match else 0
     if wrong := re.match(r"(?i)[\s,]*([-+]?(nan|inf(inity)?))", d[end:]):
@@ -112,7 +112,7 @@ def _floats(texts: Sequence[str]) -> list[float]:
 
 
 def _run(pen: _PathBuilder, letter: str, v: list[float]) -> bool:
-    """One command with all its repeats. False: numbers are missing at the end."""
+    """One command with all its repetitions. False: numbers are missing at the end."""
     kind, relative = letter.upper(), letter.islower()
     n = COUNT[kind]
     whole = len(v) // n * n
@@ -138,7 +138,7 @@ def _run(pen: _PathBuilder, letter: str, v: list[float]) -> bool:
 def _curve(pen: _PathBuilder, kind: str, p: list[Pair]) -> None:
     """One C, S, Q or T with absolute points."""
     family = "C" if kind in "CS" else "Q"
-    if kind in "ST":  # the last control point, mirrored in where the pen is
+    if kind in "ST":  # the last control point, mirrored at the current point
         mirrored = (2 * pen.x - pen.control[0], 2 * pen.y - pen.control[1])
         p = [mirrored if pen.smooth == family else (pen.x, pen.y), *p]
     pen.control, pen.smooth = p[-2], family
@@ -149,7 +149,7 @@ def _curve(pen: _PathBuilder, kind: str, p: list[Pair]) -> None:
 
 
 def _arcs(pen: _PathBuilder, text: str, relative: bool) -> bool:
-    """One A command with all its repeats; its flags need no space around them."""
+    """One A command with all its repetitions; its flags need no space around them."""
     at, any_ = 0, False
     while match := _ARC.match(text, at):
         rx, ry, phi, large, sweep, x, y = _floats(match.groups())
@@ -168,7 +168,7 @@ def _arcs(pen: _PathBuilder, text: str, relative: bool) -> bool:
 def endpoint_arc(p: Pair, q: Pair, radii: Pair, phi: float, large: bool, sweep: bool) -> Floats | None:
     """The elliptic arc from p to q (SVG 1.1 appendix F.6); None: a straight line.
 
-    phi: of the ellipse's x axis, degrees. Radii that cannot reach are scaled up.
+    phi: angle of the ellipse's x axis, degrees. Radii that are too small to reach q are scaled up.
     """
     rx, ry = abs(radii[0]), abs(radii[1])
     if rx == 0 or ry == 0 or p == q:

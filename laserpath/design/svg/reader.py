@@ -1,4 +1,4 @@
-"""The way from the bytes of an SVG file to a `Design`."""
+"""The bytes of an SVG file → `Design`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from laserpath.design.svg.tree import Traversal
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
 from laserpath.types import Design
 
-SPECK = 1e-3  # parts and holes smaller than this times tolerance² are rounding, not drawing
-LOST = 1e-6  # share of the drawing that may lie off the page without a word
-UNSIZED = 100.0  # px that percentages refer to where the page has no size
+SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
+LOST = 1e-6  # share of the drawing that may lie outside the page without a warning
+UNSIZED = 100.0  # px that percentages refer to if the page has no size
 
 
 def read(data: str | bytes, name: str, reading: Reading) -> Design:
@@ -33,7 +33,7 @@ def read(data: str | bytes, name: str, reading: Reading) -> Design:
     document = Document(data)
     page = _page(document, reading)
     try:
-        with np.errstate(all="ignore"):  # what overflows is refused by name
+        with np.errstate(all="ignore"):  # overflows are refused later, by name
             return _design(document, page, name, reading)
     except RecursionError:
         raise InputError("elements, clips and `use` are nested too deep") from None
@@ -67,7 +67,7 @@ def _page(document: Document, reading: Reading) -> viewport.Page:
 
 
 def _px(page: viewport.Page, reading: Reading) -> float:
-    """mm: of 1/96 inch, unless the file names no unit and the reader is told one."""
+    """A px in mm: 1/96 inch, or the unit of the reading if the file names none."""
     if reading.unit is None or page.named:
         return 1 / PX_PER_MM
     if reading.unit not in LENGTH:
@@ -76,20 +76,20 @@ def _px(page: viewport.Page, reading: Reading) -> float:
 
 
 def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[BaseGeometry, list[PaintLayer]]:
-    """What is solid, mm, y up from the page's lower edge (upper, if it has no height); its layers."""
+    """The solid area, mm, y up from the page's lower edge (upper, if it has no height); and its layers."""
     root, styles = document.root, Styles(document)
-    walk = Traversal(document, styles, reading.tolerance, choose(document, reading.layers))
+    tree = Traversal(document, styles, reading.tolerance, choose(document, reading.layers))
     w, h, px = page.width, page.height, _px(page, reading)
     host = matrix(px, 0, 0, -px, 0, (h or 0.0) * px)
     place = (0.0, 0.0, w or UNSIZED, h or UNSIZED)
     state = State(host, host, INHERITED, place[2:])
-    leaves = walk.page(root, state, place)
+    leaves = tree.page(root, state, place)
     layers = Painter(document, styles, reading.tolerance).layers(leaves, lambda ink: ink.dark)
     return compose(layers), layers
 
 
 def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> BaseGeometry:
-    """The area on the page; what is cut off is told."""
+    """The area on the page, with a warning about what is cut off."""
     if area.is_empty:
         return area
     x0, y0, x1, y1 = area.bounds
@@ -104,7 +104,7 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
 
 
 def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading: Reading) -> bool:
-    """Whether all that is drawn lies beside the page, which then says nothing; told."""
+    """Whether the whole drawing lies outside the page, which is then ignored; with a warning."""
     w, h = ((side or 0.0) * _px(page, reading) for side in (page.width, page.height))
     if area.is_empty or within(area, shapely.box(0.0, 0.0, w, h)).area > 0:
         return False
@@ -115,7 +115,7 @@ def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading
 
 
 def _why_empty(document: Document, drawn: list[PaintLayer]) -> str:
-    """Why there is no area."""
+    """The error about a drawing without an area."""
     if any(not layer.solid for layer in drawn) and not any(layer.solid for layer in drawn):
         why = "all that is drawn is white or pale, which removes: what shall be solid must be dark"
     elif drawn:

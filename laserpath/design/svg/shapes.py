@@ -11,13 +11,13 @@ from laserpath.design.svg import paths
 from laserpath.design.svg.values import numbers
 
 Length = Callable[[str, str], float | None]
-"""(name, along) → px, or None where it is not given; along: 'x', 'y' or 'both', for percentages."""
+"""(attribute, along) → px, or None if it is not given. along: 'x', 'y' or 'both', for percentages."""
 
 TAGS = ("path", "rect", "circle", "ellipse", "line", "polyline", "polygon")
 
 
 def outline(tag: str, length: Length, text: Callable[[str], str]) -> tuple[list[Subpath], str]:
-    """The subpaths of a shape, and what was wrong with it ('' if nothing)."""
+    """The subpaths of a shape, and a warning about it, or ''."""
     if tag == "path":
         subpaths, understood = paths.parse(text("d"))
         return subpaths, "" if understood else "the path data has a mistake, and what follows it is left out"
@@ -56,7 +56,7 @@ def _ellipse(tag: str, length: Length) -> tuple[list[Subpath], str]:
 
 
 def _radii(length: Length) -> tuple[float, float]:
-    """Radii along x and y; one that is not given is the other."""
+    """Radii along x and y; one that is not given equals the other."""
     rx, ry = length("rx", "x"), length("ry", "y")
     if rx is None:
         rx = ry
@@ -81,7 +81,7 @@ def _rect(length: Length) -> tuple[list[Subpath], str]:
 
 
 def _rounded(x: float, y: float, w: float, h: float, rx: float, ry: float) -> np.ndarray:
-    """Four edges and four quarter ellipses, from the upper left clockwise as seen."""
+    """Four edges and four quarter ellipses, clockwise on the screen from the upper left."""
     corners = [
         arc((x + w - rx, y + ry), (rx, 0), (0, ry), -np.pi / 2, np.pi / 2),
         arc((x + w - rx, y + h - ry), (rx, 0), (0, ry), 0, np.pi / 2),

@@ -1,7 +1,7 @@
 """The CSS cascade: presentation attributes < style sheets by specificity < style="..." < !important.
 
-`Styles.own(element)` is what is said about an element itself; `inherit` adds what it takes from
-its parent. Values stay text; who uses one, reads it.
+`Styles.own(element)` has the properties set for an element itself; `inherit` adds those of its parent.
+Values stay text, and are parsed where they are used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ UNSUPPORTED = {
 }  # fmt: skip
 KNOWN = {*OWN, *GEOMETRY, *INHERITED, "d"}
 ATTRIBUTES = (OWN | set(INHERITED)) - {"rotate", "scale", "translate", "offset-path", "zoom"}
-HARD = re.compile(r"[\\\"'/(){}@!]|marker")  # blocks that need a parser; it is ten times slower
+HARD = re.compile(r"[\\\"'/(){}@!]|marker")  # blocks that need a full parser, which is ten times slower
 FONT_SIZES = {
     "xx-small": 9.6, "x-small": 12.0, "small": 14.2, "medium": 16.0, "large": 19.2, "x-large": 24.0,
     "xx-large": 32.0,
@@ -64,13 +64,13 @@ class Styles:
         self._cache: dict[Element, Values] = {}
 
     def own(self, element: Element) -> Values:
-        """What attributes, style sheets and style="..." say about the element itself."""
+        """The properties that attributes, style sheets and style="..." set for the element itself."""
         if element not in self._cache:
             self._cache[element] = self._cascade(element)
         return self._cache[element]
 
     def computed(self, element: Element) -> Values:
-        """The inherited properties of an element where it stands in the file."""
+        """The inherited properties of an element at its place in the file."""
         line = [element]
         while (parent := self._document.parents.get(line[-1])) is not None:
             line.append(parent)
@@ -80,7 +80,7 @@ class Styles:
         return values
 
     def _cascade(self, element: Element) -> Values:
-        said = [(k, v.strip(), False) for k, v in element.attrib.items() if k in ATTRIBUTES]
+        attributes = [(k, v.strip(), False) for k, v in element.attrib.items() if k in ATTRIBUTES]
         declared: list[Declaration] = []
         if element in self._wrappers:
             for _, _, pseudo, payload in self._matcher.match(self._wrappers[element]):
@@ -90,7 +90,7 @@ class Styles:
             declared.extend(_declarations(style))
         declared = [one for one in declared if not self._lacks_unit(element, one)]
         values: Values = {}
-        for name, value, _ in (*said, *sorted(declared, key=lambda one: one[2])):  # !important last
+        for name, value, _ in (*attributes, *sorted(declared, key=lambda one: one[2])):  # !important last
             good = normal(name, value)
             if good is None:
                 what = "no colour" if name in ("fill", "stroke") else "not understood"
@@ -100,7 +100,7 @@ class Styles:
         return values
 
     def _lacks_unit(self, element: Element, declared: Declaration) -> bool:
-        """Whether a style sheet gives a length of a shape without its unit, which it must not."""
+        """Whether a style sheet gives a length of a shape without a unit, which is invalid."""
         name, value, _ = declared
         if name not in GEOMETRY or not plain_length(value):
             return False
@@ -117,7 +117,7 @@ class Styles:
         self._add(tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True), element)
 
     def _add(self, rules: Iterable[Any], element: Element) -> None:
-        """Add the rules of a sheet, or of a block of it for some media."""
+        """Add the rules of a sheet, or of one of its @media blocks."""
         for rule in rules:
             if rule.type == "qualified-rule":
                 self._rule(rule, element)
@@ -165,12 +165,12 @@ def inherit(parent: Values, own: Values) -> Values:
 
 
 def font_size(values: Values) -> float:
-    """In px."""
+    """The font size in px."""
     return FONT_SIZES.get(values["font-size"]) or float(values["font-size"])
 
 
 def _font_size(text: str, parent: str) -> str:
-    """A size relative to the parent's, made absolute: px as text."""
+    """A font size, if relative to the parent's made absolute: px as text."""
     base = FONT_SIZES.get(parent) or float(parent)
     if text in FONT_SIZES or text == parent:
         return text
@@ -202,6 +202,6 @@ def _declarations(css: Any) -> Iterator[Declaration]:
 
 
 def _for_screens(media: str) -> bool:
-    """Whether a list of media is for what a viewer shows."""
+    """Whether a list of media includes screens."""
     queries = [q.strip().lower() for q in media.split(",")]
     return any(q in ("", "all", "screen", "only screen") for q in queries)

@@ -1,6 +1,6 @@
-"""The walk over the elements: transforms, viewports, `use`, `switch`, visibility; shapes come out.
+"""Traversal of the elements, with transforms, viewports, `use`, `switch` and visibility → shapes.
 
-What is drawn but not understood is a warning that names the element. Text is left out.
+Visible elements that are not understood give a warning that names them. Text is left out.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from laserpath.design.svg.values import (
 )
 
 OUR_PATH = "laserpath-toolpath"
-"""Id of the layer that the Inkscape extension adds: a drawing that was saved with it is still the drawing."""
+"""Id of the layer that the Inkscape extension adds; it is not part of the drawing."""
 
-MAX_DEPTH = 200  # with what `use` nests
+MAX_DEPTH = 200  # nested elements, with those that `use` draws
 MAX_REPEATED = 100_000  # elements that `use` draws
 ACTIVE = {"script", "animate", "animateTransform", "animateMotion", "animateColor", "set", "discard"}
 TEXT = {"text", "flowRoot"}
@@ -45,7 +45,7 @@ TEXT_SENTENCE = (
 
 
 class Traversal:
-    """The walk over one document. tolerance: of flattened curves, mm.  chosen: the layers that count."""
+    """The elements of one document. tolerance: of flattened curves, mm.  chosen: the layers that count."""
 
     def __init__(
         self, document: Document, styles: Styles, tolerance: float, chosen: Chosen = EVERYTHING
@@ -55,14 +55,14 @@ class Traversal:
         self._repeated = 0
 
     def leaves(self, element: Element, state: State) -> Iterator[Leaf]:
-        """The shapes of an element and of what is in it, in the order in which they are painted."""
+        """The shapes of an element and of its descendants, in paint order."""
         try:
             yield from self._visit(element, state)
         except NotFinite as error:
             raise InputError(f"{self.document.name(element)} {error}") from None
 
     def page(self, root: Element, state: State, place: viewport.Box) -> Iterator[Leaf]:
-        """All shapes of the file. place: the page in px; what lies off it is left in."""
+        """All shapes of the file, also those outside the page. place: the page in px."""
         try:
             own = self.styles.own(root)
             inner = None if self._hidden(root, own) else self._enter(root, own, state)
@@ -72,7 +72,7 @@ class Traversal:
             raise InputError(f"the outermost svg {error}") from None
 
     def bounds(self, element: Element, state: State) -> viewport.Box | None:
-        """(x, y, width, height) of an element's shapes in its own coordinates; None: it has none."""
+        """(x, y, width, height) of an element's shapes in its own coordinates; None: it has no shapes."""
         free = replace(state, matrix=IDENTITY, clip=None, mode="bounds", bare=element)
         boxes = []
         for leaf in self.leaves(element, free):
@@ -129,7 +129,7 @@ class Traversal:
         return own.get("display") == "none" and element not in self._chosen.shown
 
     def _limit(self, element: Element, state: State) -> None:
-        """Refuse what would not end."""
+        """Refuse elements that are nested or repeated without end."""
         self._repeated += bool(state.chain)
         if self._repeated > MAX_REPEATED:
             raise InputError(f"`use` repeats elements until there are more than {MAX_REPEATED}")
@@ -137,12 +137,12 @@ class Traversal:
             raise InputError(f"{self.document.name(element)} is nested more than {MAX_DEPTH} deep")
 
     def _enter(self, element: Element, own: Values, state: State) -> State | None:
-        """What holds inside the element; None: nothing of it can show."""
+        """The state inside the element; None: nothing in it is visible."""
         inner = self._styled(element, own, state)
         return None if inner is None else self._clipped(element, own, inner, inner)
 
     def _styled(self, element: Element, own: Values, state: State) -> State | None:
-        """What holds inside the element but for its own clip; None: nothing of it can show."""
+        """The same without the element's own clip."""
         values = inherit(state.values, own)
         inner = replace(
             state,
@@ -165,7 +165,7 @@ class Traversal:
         return inner
 
     def _clipped(self, element: Element, own: Values, state: State, user: State) -> State | None:
-        """`user` with the element's own clip; None: nothing of it can show. See `Clips.of`."""
+        """`user` with the element's own clip; None: nothing in it is visible. See `Clips.of`."""
         if state.mode == "bounds":
             return user
         clip = self._clips.of(element, own, state, user)
@@ -180,7 +180,7 @@ class Traversal:
         if text and text != "none":
             try:
                 out = transform(text)
-                # Of the outermost svg, which is a box on the page, the origin is its centre.
+                # The outermost svg is a box on the page, and the origin is its centre.
                 about = own.get("transform-origin", "50% 50%" if element is self.document.root else "")
                 if about:
                     x, y = self._origin(element, own, about, state)
@@ -241,7 +241,7 @@ class Traversal:
             yield Leaf(element, self.document.name, subpaths, state, fixed)
 
     def _use(self, element: Element, state: State) -> Iterator[Leaf]:
-        """What `use` refers to, as if it stood here."""
+        """The shapes of the element that `use` refers to, in its place."""
         reference = href(element)
         target = self.document.local(reference)
         if target is None:
@@ -299,7 +299,7 @@ class Traversal:
         yield from self._children(element, inner)
 
     def _viewport(self, element: Element, state: State, place: viewport.Box) -> State | None:
-        """Inside an element that makes a viewport at `place`; None: its viewBox is empty."""
+        """The state inside an element with a viewport at `place`; None: its viewBox is invalid."""
         try:
             box = viewport.view_box(element.get("viewBox"))
         except NotUnderstood as error:
@@ -317,7 +317,7 @@ class Traversal:
         return replace(moved(state, fitted), viewport=box[2:] if box else place[2:])
 
     def _not_a_shape(self, element: Element, name: str, state: State) -> None:
-        """Tell what is left out; what does not show is not told."""
+        """Warn that an element is left out, if it would be visible."""
         if name in ACTIVE:
             self.document.warn(element, "scripts and animations are not run")
             return
@@ -335,7 +335,7 @@ class Traversal:
                 self.document.warn(element, f"<{name}> is not understood, and not drawn")
 
     def _shows_text(self, element: Element, values: Values) -> bool:
-        """Whether any letter of a text element is painted. values: its own."""
+        """Whether any letter of a text element is visible. values: of the element."""
         painted = values["visibility"] == "visible" and (
             values["fill"] != "none" or values["stroke"] != "none"
         )
@@ -350,7 +350,7 @@ class Traversal:
 
 
 def _applies(element: Element) -> bool:
-    """Whether the element is meant for a viewer without extensions, in English."""
+    """Whether the element is for a viewer without extensions, in English."""
     if (element.get("requiredExtensions") or "").strip():
         return False
     languages = element.get("systemLanguage")

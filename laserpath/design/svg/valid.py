@@ -1,7 +1,7 @@
-"""Whether a value is one that its property takes; one that is not does not count, as CSS asks.
+"""Whether a value is valid for its property. Invalid declarations are ignored, as CSS requires.
 
-So what is said with less weight holds instead: `fill="black" style="fill: light-dark(...)"` is black in a
-reader that does not know `light-dark`. Only properties that change the area are looked at.
+A declaration of lower precedence then applies: `fill="black" style="fill: light-dark(...)"` is black in a
+reader that does not know `light-dark`. Only properties that affect the area are checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GEOMETRY = ("x", "y", "width", "height", "cx", "cy", "r", "rx", "ry")
 
 @lru_cache(maxsize=4096)
 def normal(name: str, value: str) -> str | None:
-    """The value, its keywords in small letters; None: the property does not take it."""
+    """The value, with keywords in lower case; None: it is invalid for the property."""
     word = value.lower()
     if word in _EVERYWHERE or name in _WORDS:
         return word if word in _WORDS.get(name, ()) or word in _EVERYWHERE else None
@@ -42,11 +42,11 @@ def normal(name: str, value: str) -> str | None:
     except NotUnderstood:
         return None
     except NotFinite:
-        return value  # refused by name where it is used
+        return value  # refused later, by name
 
 
 def plain_length(value: str) -> bool:
-    """Whether a length lacks its unit: an attribute's may, a style sheet's only if it is 0."""
+    """Whether a length other than 0 has no unit, which only attributes allow."""
     try:
         return number(value) != 0
     except ValueError:
@@ -60,7 +60,7 @@ def _paint(name: str, value: str, word: str) -> str | None:
 
 
 def _is_measure(name: str, value: str, word: str) -> bool:
-    """Whether a number, a length or a list of them is one, and not below 0 where that means nothing."""
+    """Whether a value is a number, a length or a list of them, and not negative where that is invalid."""
     if name in _SHARES:
         length(value, 1.0)
     elif name == "stroke-width":

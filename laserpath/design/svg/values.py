@@ -20,7 +20,7 @@ ABSOLUTE = {
     "q": PX_PER_MM / 4, "pt": 96 / 72, "pc": 16.0,
 }  # fmt: skip
 RELATIVE = {"em": 1.0, "rem": 1.0, "ex": 0.5, "ch": 0.5}
-LARGE = 1e30  # numbers from here on only lead to infinity
+LARGE = 1e30  # limit of numbers, so that products of some stay finite
 ANGLES = {"": 1.0, "deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
 _LENGTH = re.compile(rf"\s*({NUMBER})\s*([a-zA-Z]*|%)\s*")
 _LIST = re.compile(rf"(?:[\s,]*+{NUMBER})*+[\s,]*")
@@ -29,11 +29,11 @@ _ARGUMENT = re.compile(rf"[\s,]*({NUMBER})\s*([a-zA-Z%]*)[\s,]*")
 
 
 class NotUnderstood(ValueError):
-    """A value that is not what its attribute takes; it counts as not given."""
+    """A value that is invalid for its attribute; the attribute counts as not given."""
 
 
 class NotFinite(ValueError):
-    """NaN, infinity, or a number too large to reckon with: `text`."""
+    """NaN, infinity, or a number that is too large. text: as written."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"holds {text!r}, but numbers must be finite and below {LARGE:g}")
@@ -47,14 +47,14 @@ def number(text: str) -> float:
 
 
 def numbers(text: str) -> list[float]:
-    """Numbers between spaces or commas."""
+    """Numbers separated by spaces or commas."""
     if _LIST.fullmatch(text) is None:
         raise _wrong(text)
     return [_finite(n) for n in NUMBERS.findall(text)]
 
 
 def length(text: str, percent_of: float | None, font_size: float = 16.0) -> float:
-    """A length in px. percent_of: what 100 % is, px; None: a percentage means nothing here."""
+    """A length in px. percent_of: 100 % in px; None: percentages are invalid."""
     match = _LENGTH.fullmatch(text)
     if match is None:
         raise _wrong(text)
@@ -69,7 +69,7 @@ def length(text: str, percent_of: float | None, font_size: float = 16.0) -> floa
 
 
 def lengths(text: str, percent_of: float | None, font_size: float = 16.0) -> list[float]:
-    """Lengths between spaces or commas, px."""
+    """Lengths separated by spaces or commas, px."""
     return [length(part, percent_of, font_size) for part in re.split(r"[\s,]+", text.strip()) if part]
 
 
@@ -83,12 +83,12 @@ IDENTITY.flags.writeable = False
 
 
 def translation(x: float, y: float) -> Floats:
-    """A shift."""
+    """The transform that shifts by (x, y)."""
     return matrix(1, 0, 0, 1, x, y)
 
 
 def apply(m: Floats, points: Floats) -> Floats:
-    """(..., 2) points moved by the matrix; equal points stay equal to the last bit, unlike with `@`."""
+    """(..., 2) points transformed; unlike with `@`, equal points stay equal to the last bit."""
     x, y = points[..., 0], points[..., 1]
     out = np.empty_like(points)
     for k in (0, 1):
@@ -97,7 +97,7 @@ def apply(m: Floats, points: Floats) -> Floats:
 
 
 def stretch(m: Floats) -> float:
-    """The largest factor by which the matrix lengthens anything."""
+    """The largest factor by which the matrix lengthens a vector."""
     (a, c), (b, d) = m[:2, :2].tolist()
     return (math.hypot(a + d, b - c) + math.hypot(a - d, b + c)) / 2
 
@@ -173,6 +173,6 @@ def _finite(text: str) -> float:
 
 
 def _wrong(text: str) -> ValueError:
-    """Why a text is no number: NaN and infinity are worse than nonsense."""
+    """The error for a text that is no number: NotFinite for NaN and infinity, else NotUnderstood."""
     match = re.search(r"(?i)(?<![a-z])[-+]?(nan|inf(inity)?)(?![a-z])", text)
     return NotFinite(match[0]) if match else NotUnderstood(text)

@@ -20,10 +20,9 @@ _ASPECT = re.compile(r"(?:defer\s+)?(none|x(Min|Mid|Max)Y(Min|Mid|Max))(?:\s+(me
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The outermost viewport. width, height: px, or None where the file does not say.
+    """The outermost viewport. width, height: px, or None if the file does not give them.
 
-    box: the viewBox, if any.  named: whether the file names a unit of its size.  warning: how the size was
-    guessed, or ''.
+    box: the viewBox, if any.  named: whether the size has a unit.  warning: how the size was guessed, or ''.
     """
 
     width: float | None
@@ -34,7 +33,7 @@ class Page:
 
 
 def view_box(text: str | None) -> Box | None:
-    """(x, y, width, height); None where there is none. Not positive is NotUnderstood."""
+    """(x, y, width, height), or None. Raises NotUnderstood unless width and height are positive."""
     if text is None or not text.strip():
         return None
     values = numbers(text)
@@ -60,9 +59,9 @@ def fit(box: Box, viewport: Box, aspect: str = "") -> Floats:
 def page(width: str | None, height: str | None, box_text: str | None) -> Page:
     """The page from the attributes of the outermost svg element.
 
-    Plain numbers are px. A missing size (or auto, or a percentage, which is of the window that
-    shows the file) follows from the other one and the viewBox's aspect, else from the viewBox in
-    px; without a viewBox the page is the drawing's extent.
+    Plain numbers are px. A missing size (or auto, or a percentage, which is of the viewer's window)
+    follows from the other one and the viewBox's aspect, else from the viewBox in px; without a
+    viewBox the page is the drawing's extent.
     """
     try:
         box = view_box(box_text)
@@ -88,7 +87,7 @@ def page(width: str | None, height: str | None, box_text: str | None) -> Page:
 
 
 def _side(name: str, text: str | None, box: Box | None) -> float | None:
-    """One size of the page, px."""
+    """The width or height of the page in px, or None."""
     if text is None or text.strip().lower() in ("", "auto"):
         return None
     percent = text.strip().endswith("%")

@@ -1,4 +1,4 @@
-"""The Inkscape extension, and how it gets into Inkscape's folder.
+"""The Inkscape extension, and its installation into Inkscape's folder.
 
 Inkscape runs an extension with a Python of its own, where laserpath is not installed. So the two files
 beside this one stand alone: the dialog (.inx), and a script that runs the command `laserpath` as a process.
@@ -17,18 +17,18 @@ from laserpath.base.files import write_all
 FILES = ("laserpath.inx", "laserpath_inkscape.py")
 
 _PATIENCE = 60
-"""s, for Inkscape to say where its folder is."""
+"""s, time limit for Inkscape to print its folder."""
 
 
 def install(folder: Path | None = None) -> tuple[Path, ...]:
-    """Write the extension into a folder, that of the user's extensions unless said; return the paths."""
+    """Write the extension into a folder, by default that of the user's extensions; return the paths."""
     folder = folder or extensions_folder()
-    here = resources.files(__name__)
-    return write_all({folder / name: (here / name).read_text(encoding="utf-8") for name in FILES})
+    source = resources.files(__name__)
+    return write_all({folder / name: (source / name).read_text(encoding="utf-8") for name in FILES})
 
 
 def extensions_folder() -> Path:
-    """Where the installed Inkscape looks for the user's extensions."""
+    """The folder in which the installed Inkscape looks for the user's extensions."""
     program = shutil.which("inkscape")
     if program is None:
         raise InputError(
@@ -37,9 +37,11 @@ def extensions_folder() -> Path:
         )
     command = [program, "--user-data-directory"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True).stdout
+        printed = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise InputError(f"{program} does not say where its extensions are: {error}") from error
-    if not said.strip():
+    if not printed.strip():
         raise InputError(f"{program} does not say where its extensions are")
-    return Path(said.strip().splitlines()[-1]) / "extensions"
+    return Path(printed.strip().splitlines()[-1]) / "extensions"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Inkscape > Extensions > Laser > laserpath…: the script behind the dialog.
 
-Inkscape calls it with the dialog's values and a copy of the drawing, and takes what it prints as the drawing
-from then on; what it says on stderr is shown. It runs the command `laserpath plan`, since laserpath is not
-installed in the Python that Inkscape brings, and needs nothing but the standard library of Python 3.8.
+Inkscape calls it with the dialog's values and a copy of the drawing, replaces the drawing by its stdout, and
+shows its stderr. It runs the command `laserpath plan`, since laserpath is not installed in Inkscape's own
+Python, and needs nothing but the standard library of Python 3.8.
 
-The planned path is taken from NAME.toolpath.svg, where `data-page` says where the page is in it:
+The planned path is taken from NAME.toolpath.svg, where `data-page` is the position of the page in it:
 x0 y0 x1 y1, upper left and lower right corner. What maps that onto the drawing's viewBox (as large as fits,
 in the middle) is the transform of the layer.
 """
@@ -38,7 +38,7 @@ TEXT = "the drawing has text, which must become paths first: select it and take 
 SAVE = "the drawing has no folder yet: save it, or choose a folder for the files in the dialog"
 NO_PAGE = "the drawing has no page: give it a size in File > Document Properties"
 
-# Inkscape's own Python, and what it was told to import, are no business of laserpath's.
+# The environment of Inkscape's own Python must not reach laserpath's.
 NOT_HANDED_ON = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH")
 
 
@@ -47,7 +47,7 @@ class Refused(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Print the drawing with the toolpath; or say one sentence and return 1."""
+    """Print the drawing with the toolpath and return 0, or print one sentence to stderr and return 1."""
     try:
         options = parser().parse_known_args(arguments)[0]
         drawing, sentences = planned(options)
@@ -60,16 +60,16 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The values of the dialog: its parameters by name."""
-    found = argparse.ArgumentParser()
-    found.add_argument("drawing")
+    """A parser of the dialog's parameters."""
+    parameters = argparse.ArgumentParser()
+    parameters.add_argument("drawing")
     names = ("machine", "resin", "spot", "quality", "folder", "initial", "origin", "options", "command")
     for name in (*names, "iterations", "passes"):
-        found.add_argument(f"--{name}", default="")
+        parameters.add_argument(f"--{name}", default="")
     for name in ("spot-fwhm", "critical-dose", "max-epe"):
-        found.add_argument(f"--{name}", type=float, default=0.0)
-    found.add_argument("--frame", default="false")
-    return found
+        parameters.add_argument(f"--{name}", type=float, default=0.0)
+    parameters.add_argument("--frame", default="false")
+    return parameters
 
 
 def planned(options: argparse.Namespace) -> tuple[bytes, list[str]]:
@@ -82,10 +82,10 @@ def planned(options: argparse.Namespace) -> tuple[bytes, list[str]]:
         copy.write_bytes(ET.tostring(root, encoding="utf-8"))
         if has_text(root):
             outline_text(copy)
-        found = run(plan_command(options, copy, folder), folder)
-    toolpath = next(name for name in found["files"] if name.endswith(".toolpath.svg"))
-    root.append(layer(root, read(toolpath), title(found)))
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True), found["warnings"]
+        report = run(plan_command(options, copy, folder), folder)
+    toolpath = next(name for name in report["files"] if name.endswith(".toolpath.svg"))
+    root.append(layer(root, read(toolpath), title(report)))
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True), report["warnings"]
 
 
 def read(path: str | Path) -> ET.Element:
@@ -128,13 +128,13 @@ def outline_text(path: Path) -> None:
 
 
 def drawing_name(root: ET.Element) -> str:
-    """What the files are called: as the drawing."""
+    """The stem of the files, that of the drawing."""
     document = os.environ.get("DOCUMENT_PATH") or root.get(f"{{{SODIPODI}}}docname") or ""
     return Path(document.replace("\\", "/")).stem or "drawing"
 
 
 def output_folder(options: argparse.Namespace) -> Path:
-    """Where the files go: the folder of the dialog, or the drawing's."""
+    """The folder for the files: the dialog's, or else the drawing's."""
     if options.folder.strip():
         return Path(options.folder.strip()).expanduser()
     document = os.environ.get("DOCUMENT_PATH", "")
@@ -147,16 +147,16 @@ def plan_command(options: argparse.Namespace, drawing: Path, folder: Path) -> li
     """The command line that plans."""
     command = [laserpath(options.command.strip()), "plan", str(drawing), "-o", str(folder), "--json"]
     names = ("machine", "resin", "quality", "initial", "iterations", "passes", "origin")
-    said = {name: str(getattr(options, name)).strip() for name in names}
+    values = {name: str(getattr(options, name)).strip() for name in names}
     if options.spot_fwhm > 0:
-        said["spot-fwhm"] = f"{options.spot_fwhm:g}um"
+        values["spot-fwhm"] = f"{options.spot_fwhm:g}um"
     else:
-        said["spot"] = options.spot.strip()
+        values["spot"] = options.spot.strip()
     if options.critical_dose > 0:
-        said["critical-dose"] = f"{options.critical_dose:g}mJ/cm2"
+        values["critical-dose"] = f"{options.critical_dose:g}mJ/cm2"
     if options.max_epe > 0:
-        said["max-epe"] = f"{options.max_epe:g}um"
-    for name, value in said.items():
+        values["max-epe"] = f"{options.max_epe:g}um"
+    for name, value in values.items():
         command += [f"--{name}", value] if value else []
     command += ["--frame"] if options.frame == "true" else []
     try:
@@ -174,40 +174,40 @@ def laserpath(given: str) -> str:
     home = Path.home()
     places = [None, home / ".local" / "bin", home / "bin", "/opt/homebrew/bin", "/usr/local/bin"]
     for place in places:
-        found = shutil.which("laserpath", path=str(place) if place else None)
-        if found:
-            return found
+        path = shutil.which("laserpath", path=str(place) if place else None)
+        if path:
+            return path
     raise Refused(MISSING)
 
 
 def run(command: list[str], folder: Path) -> dict[str, Any]:
-    """What `laserpath plan --json` says."""
+    """The output of `laserpath plan --json`, with its notes among the warnings."""
     environment = {key: value for key, value in os.environ.items() if key not in NOT_HANDED_ON}
-    there = next((p for p in (folder, *folder.parents) if p.is_dir()), None)
+    existing = next((p for p in (folder, *folder.parents) if p.is_dir()), None)
     try:
         done = subprocess.run(
-            command, check=False, cwd=there, env=environment, capture_output=True, **quietly()
+            command, check=False, cwd=existing, env=environment, capture_output=True, **quietly()
         )
     except OSError as error:
         raise Refused(f"{command[0]} cannot be run: {error.strerror or error}") from error
-    said = done.stderr.decode("utf-8", "replace").strip()
+    stderr = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode not in (DONE, TOLERANCE_MISSED):
         if done.returncode != BAD_INPUT:
-            said = (said.splitlines() or ["it said nothing"])[-1]
-            raise Refused(f"the command stopped with the code {done.returncode}: {said}")
-        # It knows a copy, in a folder that is gone when the user reads this.
-        raise Refused(sentence(said).replace(command[2], Path(command[2]).name))
-    found = json.loads(done.stdout.decode("utf-8"))
-    notes = found.get("notes", [])
-    found["warnings"] = [*notes, *(f"warning: {warning}" for warning in found["warnings"])]
+            stderr = (stderr.splitlines() or ["it said nothing"])[-1]
+            raise Refused(f"the command stopped with the code {done.returncode}: {stderr}")
+        # The message names a copy in a temporary folder, which is gone when the user reads it.
+        raise Refused(sentence(stderr).replace(command[2], Path(command[2]).name))
+    report = json.loads(done.stdout.decode("utf-8"))
+    notes = report.get("notes", [])
+    report["warnings"] = [*notes, *(f"warning: {warning}" for warning in report["warnings"])]
     if done.returncode == TOLERANCE_MISSED:
-        found["warnings"].append(sentence(said))
-    return found
+        report["warnings"].append(sentence(stderr))
+    return report
 
 
-def sentence(said: str) -> str:
-    """The last sentence that the command said."""
-    last = said.rpartition("laserpath: ")[2]
+def sentence(stderr: str) -> str:
+    """The last message in the command's stderr."""
+    last = stderr.rpartition("laserpath: ")[2]
     return " ".join(line for line in last.splitlines() if not line.startswith("See '")) or "it said nothing"
 
 
@@ -216,11 +216,11 @@ def quietly() -> dict[str, Any]:
     return {"creationflags": 0x08000000} if sys.platform == "win32" else {}
 
 
-def title(found: dict[str, Any]) -> str:
+def title(report: dict[str, Any]) -> str:
     """The layer's name."""
-    executed = found["executed"]
+    executed = report["executed"]
     error = executed["epe_mean"]
-    edges = "" if error is None else f", mean edge error {1000 * error * found['fwhm_mm']:.2g} µm"
+    edges = "" if error is None else f", mean edge error {1000 * error * report['fwhm_mm']:.2g} µm"
     return f"laserpath: {executed['write_time']:.3g} s{edges}"
 
 

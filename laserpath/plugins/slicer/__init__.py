@@ -2,7 +2,7 @@
 
     relaid(text, process, settings).program
 
-`walls` reads the way of the nozzle, `areas` makes layers of it, `program` plans them.
+`walls` reads the path of the nozzle, `areas` turns it into layers, `program` plans them.
 """
 
 from laserpath.plugins.slicer.areas import SlicedLayer, layers

@@ -4,12 +4,12 @@ A wall of the width w was laid w/2 inside the model's edge, with sharp corners. 
 
     P ⊕ w/2 (mitred)   where it is an outside,   P ⊖ w/2   where it is a hole,
 
-and which it is says even-odd: how many other closed walls of its layer it lies in. Where w changes along a
+by the even-odd rule: an even number of other closed walls around it makes an outside. Where w changes along a
 wall, P is widened or narrowed by its pieces instead, each with its own w and round ends. An open wall is one
 line of plastic: its pieces alone.
 
-A closed wall ends a little before its start, so that no blob is left at the seam: a gap of at most its width
-is closed, with the corner that lies in it where its ends are not in line. Areas are simplified by 1 µm, the
+A closed wall ends a little before its start, so that no blob is left at the seam. A gap of at most its width
+is closed, with a corner if its ends are not in line. Areas are simplified by 1 µm, the
 last digit that slicers write.
 """
 
@@ -27,21 +27,21 @@ from laserpath.base.overlay import areas, differing, minus, plus, union
 from laserpath.plugins.slicer.walls import Wall
 
 _LAST_DIGIT = 1e-3
-"""mm."""
+"""mm, of the coordinates that slicers write."""
 _SPECK = 3 * _LAST_DIGIT
 _SURE = 5 * _LAST_DIGIT
-"""mm, of a piece whose direction its rounding changes by a tenth of a radian at most."""
+"""mm, shortest piece with a usable direction: rounding turns it by at most a tenth of a radian."""
 _IN_LINE = 0.05
-"""rad, between pieces that need no corner."""
+"""rad, largest turn between pieces that need no corner."""
 _SAME_WIDTH = 0.01
-"""Of the width: slicers round it."""
+"""Largest relative change of a width that counts as constant; slicers round it."""
 _MITRE = 3.0
-"""Of corners, in half widths, as Slic3r has it."""
+"""Limit of mitred corners in half widths, that of Slic3r; sharper ones are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedLayer:
-    """What shall be solid at one height. z: mm."""
+    """The solid area at one height. z: mm."""
 
     z: float
     area: shapely.MultiPolygon
@@ -72,11 +72,11 @@ def _is_closed(wall: Wall) -> bool:
 
 
 def _middle(wall: Wall) -> shapely.Geometry:
-    """What the middle of a closed wall encloses."""
+    """The area that the middle of a closed wall encloses."""
     # A piece of a micrometre has the direction of its rounding, and a mitre there would be a bevel.
     way = shapely.LineString(np.vstack([wall.xy, _corner_at_seam(wall.xy)]))
     points = shapely.get_coordinates(shapely.remove_repeated_points(way, _SPECK))
-    # What a speck leaves of an arc of no size is no ring.
+    # Without specks an arc of no size may be left with too few points for a ring.
     return areas(shapely.make_valid(shapely.Polygon(points))) if len(points) > 3 else shapely.Polygon()
 
 
@@ -112,7 +112,7 @@ def _filled(walls: list[Wall]) -> shapely.Geometry:
 
 
 def _depths(middles: list[shapely.Geometry]) -> list[int]:
-    """How many others each lies in."""
+    """The number of others that each lies in."""
     tree = shapely.STRtree(middles)
     inside = [shapely.point_on_surface(middle.boundary) for middle in middles]
     return [int((tree.query(point, predicate="within") != k).sum()) for k, point in enumerate(inside)]
@@ -128,7 +128,7 @@ def _offset(wall: Wall, middle: shapely.Geometry, sign: int) -> shapely.Geometry
 
 
 def _bars(wall: Wall) -> shapely.Geometry:
-    """What the plastic of a wall covers."""
+    """The area that the plastic of a wall covers."""
     pieces = shapely.linestrings(np.stack([wall.xy[:-1], wall.xy[1:]], axis=1))
     return union(shapely.buffer(pieces, wall.width / 2))
 
@@ -142,7 +142,7 @@ def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bo
 
 
 def corner(area: shapely.Geometry, origin: str) -> Floats:
-    """(2,) mm, the place of an area that `origin` makes the work zero: the bed's, or its own."""
+    """(2,) mm, the point of an area that `origin` makes the work zero: the bed's corner, or its own."""
     x0, y0, x1, y1 = area.bounds
     places = {"page": (0.0, 0.0), "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}
     return np.array(places[origin])

@@ -1,10 +1,10 @@
-"""Layers → one program: each is planned, equal ones once, and all are told with the heights between them.
+"""Layers → one program: each is planned, equal ones once, and all are written with changes of height between.
 
-Between two layers the laser is dark: Z first, then as long a wait as is wanted, then the way to the next
-layer's start. Z is what the slicer said; which of head and plate moves is the machine's affair.
+Between two layers the laser is dark: first Z moves, then the program waits as long as requested, then the
+head travels to the next layer's start. Z is the slicer's; head or plate moves, depending on the machine.
 
-Layers keep their places to each other: with c(A) the place of an area A that the work zero is put at, the
-layer A_k of all layers A goes to c(A_k) − c(A) from there.
+Layers keep their relative positions: with c(A) the point of an area A that becomes the work zero, the layer
+A_k of all layers A is shifted by c(A_k) − c(A).
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from laserpath.plugins.slicer.walls import read
 from laserpath.types import Design, Process, Settings
 
 Z_SPEED = 5.0
-"""mm/s, slow enough for any leadscrew; GRBL's G0 heeds its own limit instead."""
+"""mm/s, slow enough for any leadscrew; GRBL's G0 uses its own limit instead."""
 
 _SAME_FWHM = 1 / 100
-"""Layers that are nearer to each other than this are planned once."""
+"""Tolerance, in FWHM, within which layers count as equal and are planned once; larger plans fewer."""
 _LISTED = 5
 _THICKNESS = 0.05
-"""Relative difference of the layers' thickness that one critical dose is not right for."""
+"""Relative difference of thickness from which a warning says that one critical dose does not suit all."""
 
 Made = TypeVar("Made")
 
 Listener = Callable[[int, int, Progress], None]
-"""Told which plan is made, from 0, of how many, and how far it is."""
+"""Called with the index of the current plan, the number of plans, and its progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
     """A sliced file's layers, lowest first, before they are planned. settings: with the origin in effect.
 
-    whole: all layers, one on the other, as a design.  plan_of: for each layer, which of `each` it is.
-    each: the layers that are unlike all before, as sliced, with the settings that put them in their place.
-    notes: why it lies elsewhere than the slicer has it.
+    whole: the union of all layers, as a design.  plan_of: for each layer its index in `each`.
+    each: the distinct layers, as sliced, with the settings that place them.
+    notes: why the work zero is not that of the slicer.
     """
 
     layers: tuple[SlicedLayer, ...]
@@ -66,7 +66,7 @@ class Stack:
 class Relaid:
     """A sliced file as a laser's program.
 
-    planned: layers that are unlike all before.  missed: heights (mm) where the tolerance asked for is missed.
+    planned: number of distinct layers.  missed: heights (mm) of layers that miss the requested tolerance.
     """
 
     program: str
@@ -93,16 +93,16 @@ def relaid(
 
 
 def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sliced") -> Stack:
-    """The layers of a sliced file, placed, and which of them are alike."""
-    found = layers(read(text))
-    whole = Design(_polygons(union([layer.area for layer in found])), name=name)
+    """The placed layers of a sliced file, equal ones grouped."""
+    sliced = layers(read(text))
+    whole = Design(_polygons(union([layer.area for layer in sliced])), name=name)
     settings, notes = _settled(whole, process, settings)
     tolerance, zero = _SAME_FWHM * optics.fwhm(process.spot), corner(whole.area, settings.origin)
     first: list[SlicedLayer] = []
     plan_of: list[int] = []
     each: list[tuple[Design, Settings]] = []
-    for layer in found:
-        # From the latest backwards: neighbours are alike most often.
+    for layer in sliced:
+        # From the latest backwards: neighbours are most often alike.
         alike = range(len(first) - 1, -1, -1)
         number = next((k for k in alike if same(layer.area, first[k].area, tolerance)), len(first))
         if number == len(first):
@@ -110,25 +110,25 @@ def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sl
             x, y = corner(layer.area, settings.origin) - zero + settings.offset
             each.append((Design(layer.area, name=name), replace(settings, offset=(float(x), float(y)))))
         plan_of.append(number)
-    return Stack(tuple(found), whole, process, settings, tuple(plan_of), tuple(each), notes)
+    return Stack(tuple(sliced), whole, process, settings, tuple(plan_of), tuple(each), notes)
 
 
 def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
-    """What each plan of `stack.each` takes. Raises InputError for a layer that cannot be planned."""
+    """The forecast of each of `stack.each`. Raises InputError for a layer that cannot be planned."""
 
-    def found(design: Design, settings: Settings) -> Forecast:
+    def forecast_layer(design: Design, settings: Settings) -> Forecast:
         process = stack.process
         # A layer that is off the machine is refused before the first one is planned.
         placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
         return forecast(design, process, settings)
 
-    return tuple(_of_layer(stack, number, found) for number in range(len(stack.each)))
+    return tuple(_of_layer(stack, number, forecast_layer) for number in range(len(stack.each)))
 
 
 def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> Forecast:
     """The forecasts of all layers as one.
 
-    What slows down is told of the layer that takes longest, what is too much of that of the most memory.
+    Notes are those of the layer that takes longest, warnings those of the layer that needs most memory.
     """
     _check_settle(settle)
     longest, largest = (max(each, key=key) for key in (lambda one: one.write_seconds, lambda one: one.memory))
@@ -146,13 +146,13 @@ def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> For
 def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None = None) -> Relaid:
     """Plan the layers, equal ones once, and put them into one program.
 
-    settle: s, dark at each new height.
+    settle: s, dark wait at each new height.
     """
     _check_settle(settle)
     process, settings, machine = stack.process, stack.settings, stack.process.machine
     each = [_planned(stack, number, progress) for number in range(len(stack.each))]
     plans = [each[number] for number in stack.plan_of]
-    warnings = (*stack.notes, *_told(stack.layers, plans), *_uneven(stack.layers))
+    warnings = (*stack.notes, *_layer_warnings(stack.layers, plans), *_uneven(stack.layers))
     moves = _stacked(stack.layers, plans, process, settings, settle)
     shift = np.array(settings.offset) - corner(stack.whole.area, settings.origin)
     placed = replace(stack.whole, area=shapely.transform(stack.whole.area, lambda xy: xy + shift))
@@ -174,7 +174,7 @@ def _check_settle(settle: float) -> None:
 
 
 def _settled(whole: Design, process: Process, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """The settings with the origin in effect for all layers, and why. The slicer's bed is their page."""
+    """The settings with one origin for all layers, and notes on it. The slicer's bed is the page."""
     if settings.origin != "auto":
         return settings, ()
     machine, resin = process.machine, replace(process.resin, tone="negative")
@@ -195,7 +195,7 @@ def _planned(stack: Stack, number: int, progress: Listener | None) -> Plan:
 
 
 def _of_layer(stack: Stack, number: int, make: Callable[[Design, Settings], Made]) -> Made:
-    """What is made of one of `stack.each`; an error names its height."""
+    """The result of `make` for one of `stack.each`; an error names its height."""
     try:
         return make(*stack.each[number])
     except InputError as error:
@@ -211,34 +211,34 @@ def _stacked(
     rapid = min(process.machine.rapid_speed)
     parts: list[gcode.Moves] = []
     comments: list[tuple[int, str]] = []
-    here: tuple[Floats, float] | None = None
+    end: tuple[Floats, float] | None = None
     for number, (layer, one) in enumerate(zip(stack, plans, strict=True), 1):
         moves = exported[id(one)]
         comments.append((sum(map(len, parts)), f"layer {number} of {len(stack)}, z {layer.z:g} mm"))
-        parts += [_between(here, moves.xy[0], layer.z, rapid, settle)]
+        parts += [_between(end, moves.xy[0], layer.z, rapid, settle)]
         parts += [replace(moves, z=np.full(len(moves.xy), layer.z), comments=())]
-        here = (moves.xy[-1], layer.z)
+        end = (moves.xy[-1], layer.z)
     return _joined(parts, tuple(comments))
 
 
 def _between(
-    here: tuple[Floats, float] | None, start: Floats, z: float, rapid: float, settle: float
+    end: tuple[Floats, float] | None, start: Floats, z: float, rapid: float, settle: float
 ) -> gcode.Moves:
     """From the end of a layer to the start of the next; of the first one, a wait alone."""
-    at, below = here or (start, z)
-    rows = [(at, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
-    rows += [(at, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
-    rows += [(start, z, gcode.Kind.RAPID, rapid, 0.0)] if (at != start).any() else []
+    position, below = end or (start, z)
+    rows = [(position, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
+    rows += [(position, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
+    rows += [(start, z, gcode.Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
     n = len(rows)
     return gcode.Moves(
-        np.array([at, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
+        np.array([position, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
         np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
         dwell=np.array([row[4] for row in rows]),
     )  # fmt: skip
 
 
 def _joined(parts: Sequence[gcode.Moves], comments: tuple[tuple[int, str], ...]) -> gcode.Moves:
-    """Moves of which each begins where the one before ends."""
+    """One sequence of moves from parts, each of which begins where the previous one ends."""
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("power", "speed", "kind", "centre", "dwell", "dynamic")
@@ -250,19 +250,19 @@ def _joined(parts: Sequence[gcode.Moves], comments: tuple[tuple[int, str], ...])
     return gcode.Moves(**vertices, **columns, comments=comments)
 
 
-def _told(stack: Sequence[SlicedLayer], plans: Sequence[Plan]) -> tuple[str, ...]:
-    """What to know of the layers' plans, each said once."""
-    told: dict[tuple[int, str], str] = {}
+def _layer_warnings(stack: Sequence[SlicedLayer], plans: Sequence[Plan]) -> tuple[str, ...]:
+    """The warnings of the layers' plans, each once."""
+    by_plan: dict[tuple[int, str], str] = {}
     for layer, one in zip(stack, plans, strict=True):
         for warning in one.report.warnings:
-            told.setdefault((id(one), warning), f"layer at z {layer.z:g} mm: {warning}")
-    sentences = list(told.values())
+            by_plan.setdefault((id(one), warning), f"layer at z {layer.z:g} mm: {warning}")
+    sentences = list(by_plan.values())
     more = len(sentences) - _LISTED
     return (*sentences[:_LISTED], *((f"{more} more warnings of other layers",) if more > 0 else ()))
 
 
 def _uneven(stack: Sequence[SlicedLayer]) -> tuple[str, ...]:
-    """A sentence if the layers are not all of one thickness, which the critical dose depends on."""
+    """A sentence if the layers differ in thickness, which the critical dose depends on."""
     thickness = np.diff([0.0, *(layer.z for layer in stack)])
     if np.ptp(thickness) <= _THICKNESS * thickness.max():
         return ()

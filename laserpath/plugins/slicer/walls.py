@@ -1,14 +1,14 @@
 """The outer walls in the G-code of PrusaSlicer, OrcaSlicer, SuperSlicer and Bambu Studio.
 
-What the nozzle extrudes is told by the comments before it:
+Comments before an extrusion name its feature:
 
     ;TYPE:External perimeter   ;TYPE:Outer wall   ; FEATURE: Outer wall     an outer wall
     ;TYPE:Overhang perimeter   ;TYPE:Overhang wall                          part of any wall, in the air
     ;WIDTH:0.45                ; LINE_WIDTH: 0.45                           of the line, mm
 
-A way is a run of moves that extrude (E rises) without a travel between them. It is an outer wall from its
-first to its last piece of one; pieces in the air belong to the way that they lie in. A way that is in the air
-as a whole may be an outer wall or an inner one, and nothing tells which: it is refused.
+A way is a run of moves that extrude (E rises) without a travel between them. It is an outer wall from the
+first to the last move of that feature, overhangs included. A way of overhangs alone may be an outer wall or
+an inner one, and nothing in the file tells them apart: it is refused.
 
 Sources: PrusaSlicer's and OrcaSlicer's libslic3r/GCode/GCodeProcessor.cpp (reserved tags), and files.
 """
@@ -30,9 +30,9 @@ OUTER = frozenset({"external perimeter", "outer wall"})
 OVERHANG = frozenset({"overhang perimeter", "overhang wall"})
 
 _CHORD = 0.002
-"""mm, of a chord from its arc: what a slicer's own resolution is at its finest."""
+"""mm, largest distance of a chord from its arc; as fine as the finest resolution of slicers."""
 _FLAT = 1e-4
-"""mm, of Z along a wall."""
+"""mm, largest change of Z along a wall."""
 
 _COMMENT = re.compile(r"\s*;\s*(TYPE|FEATURE|WIDTH|LINE_WIDTH)\s*:\s*(.*?)\s*")
 _COMMAND = re.compile(r"\s*(?:N\d+\s*)?([GM])0*(\d+)(?![\d.])", re.I)
@@ -41,7 +41,7 @@ _WORD = re.compile(r"([XYZEIJR])\s*([-+]?(?:\d+\.?\d*|\.\d+))", re.I)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wall:
-    """One way along an outer wall. xy: (K, 2) mm, of the line's middle.  width: (K−1,) mm.  z: mm."""
+    """One pass along an outer wall. xy: (K, 2) mm, of the line's middle.  width: (K−1,) mm.  z: mm."""
 
     xy: Floats
     width: Floats
@@ -55,7 +55,7 @@ class Wall:
 def read(text: str) -> list[Wall]:
     """All outer walls, in the order of the file."""
     nozzle = _Nozzle()
-    walls = [wall for line in text.splitlines() for wall in nozzle.obey(line)]
+    walls = [wall for line in text.splitlines() for wall in nozzle.execute(line)]
     walls += nozzle.ended()
     if not walls:
         raise InputError(
@@ -67,7 +67,7 @@ def read(text: str) -> list[Wall]:
 
 @dataclass(slots=True)
 class _Way:
-    """What was extruded since the last travel. points: one more than kinds and widths."""
+    """The extrusions since the last travel. points: one more than kinds and widths."""
 
     points: list[tuple[float, float, float]]
     kinds: list[str] = field(default_factory=list)
@@ -93,37 +93,37 @@ class _Way:
         if np.ptp(points[:, 2]) > _FLAT:
             low, high = points[:, 2].min(), points[:, 2].max()
             raise InputError(f"a wall climbs from z {low:g} to {high:g} mm; a spiral vase has no layers")
-        # In the air a line is as wide as the nozzle, and says nothing of where the wall's edge is.
+        # An overhang is as wide as the nozzle, whatever the distance of the wall's edge.
         outer = [kind in OUTER for kind in self.kinds[first:end]]
         widths = np.array(self.widths[first:end])
         return Wall(points[:, :2], np.where(outer, widths, widths[outer].mean()), float(points[0, 2]))
 
 
 class _Nozzle:
-    """Where it is, and what it was told."""
+    """Position, modes and current feature of the nozzle."""
 
     def __init__(self) -> None:
-        self._at = {"X": 0.0, "Y": 0.0, "Z": 0.0, "E": 0.0}
+        self._position = {"X": 0.0, "Y": 0.0, "Z": 0.0, "E": 0.0}
         self._absolute = {"X": True, "Y": True, "Z": True, "E": True}
         self._kind, self._width = "", 0.0
         self._way = _Way([(0.0, 0.0, 0.0)])
 
-    def obey(self, line: str) -> Iterator[Wall]:
-        """What a line says; the walls that end with it."""
-        said, _, comment = line.partition(";")
-        if not said.strip():
+    def execute(self, line: str) -> Iterator[Wall]:
+        """Execute a line; yield the walls that end with it."""
+        code, _, comment = line.partition(";")
+        if not code.strip():
             if comment:
-                self._heed(line)
+                self._comment(line)
             return
-        found = _COMMAND.match(said)
-        if found is None:
+        match = _COMMAND.match(code)
+        if match is None:
             return
-        command = found[1].upper() + found[2]
-        words = {letter.upper(): float(number) for letter, number in _WORD.findall(said[found.end() :])}
+        command = match[1].upper() + match[2]
+        words = {letter.upper(): float(number) for letter, number in _WORD.findall(code[match.end() :])}
         if command in ("G0", "G1", "G2", "G3"):
             yield from self._move(command, words)
         elif command == "G92":
-            self._at.update({name: value for name, value in words.items() if name in self._at})
+            self._position.update({name: value for name, value in words.items() if name in self._position})
         elif command in ("G90", "G91"):
             # E has its own mode: slicers say M83 once, and G90 again after every lift.
             self._absolute.update(dict.fromkeys("XYZ", command == "G90"))
@@ -136,29 +136,29 @@ class _Nozzle:
         """The walls of the last way."""
         return list(self._way.walls())
 
-    def _heed(self, line: str) -> None:
-        """A comment about what is extruded from here on."""
-        found = _COMMENT.fullmatch(line)
-        if found is None:
+    def _comment(self, line: str) -> None:
+        """Take over the feature or the width that a comment gives."""
+        match = _COMMENT.fullmatch(line)
+        if match is None:
             return
-        if found[1] in ("TYPE", "FEATURE"):
-            self._kind = found[2].lower()
+        if match[1] in ("TYPE", "FEATURE"):
+            self._kind = match[2].lower()
             return
         try:
-            self._width = float(found[2])
+            self._width = float(match[2])
         except ValueError:
             raise InputError(f"comment {line.strip()!r} gives no width") from None
 
     def _move(self, command: str, words: dict[str, float]) -> Iterator[Wall]:
-        start = dict(self._at)
-        for name in self._at.keys() & words.keys():
-            self._at[name] = words[name] + (0.0 if self._absolute[name] else start[name])
-        place = (self._at["X"], self._at["Y"], self._at["Z"])
+        start = dict(self._position)
+        for name in self._position.keys() & words.keys():
+            self._position[name] = words[name] + (0.0 if self._absolute[name] else start[name])
+        place = (self._position["X"], self._position["Y"], self._position["Z"])
         before = (start["X"], start["Y"], start["Z"])
         turns = command in ("G2", "G3")
         if place == before and not turns:
             return
-        if self._at["E"] <= start["E"]:
+        if self._position["E"] <= start["E"]:
             yield from self._way.walls()
             self._way = _Way([place])
             return

@@ -82,7 +82,7 @@ class Run:
 
 
 class RefusedError(Exception):
-    """What the interpreter said of a program that it did not run to the end."""
+    """The message of the interpreter on a program that it refused."""
 
 
 @dataclass(slots=True)
@@ -124,12 +124,12 @@ class _Machine:
     def _spindle(self) -> float:
         return self.speed_word if self.turning else 0.0
 
-    def call(self, name: str, said: str) -> None:
+    def call(self, name: str, argument: str) -> None:
         """One canonical function with what stands between its brackets."""
-        number = [float(n) for n in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", said)]
+        number = [float(n) for n in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", argument)]
         match name:
             case "USE_LENGTH_UNITS":
-                self.unit = {"CANON_UNITS_MM": 1.0, "CANON_UNITS_INCHES": 25.4}[said]
+                self.unit = {"CANON_UNITS_MM": 1.0, "CANON_UNITS_INCHES": 25.4}[argument]
             case "STRAIGHT_TRAVERSE" | "STRAIGHT_FEED":
                 self.move(RAPID if name == "STRAIGHT_TRAVERSE" else LINE, self.place(*number[:3]))
             case "ARC_FEED":
@@ -154,8 +154,8 @@ class _Machine:
                 self.g92 = (number[0] * self.unit, number[1] * self.unit, number[2] * self.unit)
             case "SET_XY_ROTATION" if number[0] != 0:
                 raise NotImplementedError(f"the coordinates are turned by {number[0]:g}°")
-            case "SELECT_PLANE" if said != "CANON_PLANE_XY":
-                raise NotImplementedError(f"arcs are in {said}")
+            case "SELECT_PLANE" if argument != "CANON_PLANE_XY":
+                raise NotImplementedError(f"arcs are in {argument}")
 
 
 def read(printed: str) -> Run:
@@ -169,7 +169,7 @@ def read(printed: str) -> Run:
 
 
 def run(program: Path, text: str) -> Run:
-    """What the program `text` does. Raises RefusedError with what the interpreter said."""
+    """What the program `text` does. Raises RefusedError with the message of the interpreter."""
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "program.ngc"
         file.write_bytes(text.encode("latin-1", "replace"))

@@ -146,13 +146,13 @@ class _Author:
     def move(self) -> str:
         """G0 to G3; a word that is modal may be left out, and so may one axis of a line."""
         code = str(self.rng.choice(["G0", "G1", "G1", "G2", "G3"]))
-        said = [] if code == self.motion and self.rng.random() < 0.5 else [code.replace("G", "G0")]
+        words = [] if code == self.motion and self.rng.random() < 0.5 else [code.replace("G", "G0")]
         self.motion = code
         if code in ("G2", "G3"):
-            return " ".join(said + self.arc(code == "G2"))
+            return " ".join(words + self.arc(code == "G2"))
         axes = [0, 1] if self.rng.random() < 0.6 else [int(self.rng.integers(2))]
         target = self.rng.uniform(-50, 50, 2)
-        return " ".join(said + [self.to(axis, target[axis]) for axis in axes])
+        return " ".join(words + [self.to(axis, target[axis]) for axis in axes])
 
     def to(self, axis: int, target: float) -> str:
         start = self.offset[axis] if self.absolute else self.here[axis]

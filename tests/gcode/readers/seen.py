@@ -78,8 +78,8 @@ def of_commands(commands: Iterable[Command]) -> Seen:
     """What a program does whose reader only tells its commands: mm, absolute, in the XY plane."""
     path, power = Path(), 0.0
     for code, value in commands:
-        said = value.get("Q" if code in ("M67", "M68") else "S")
-        power = power if said is None else said
+        stated = value.get("Q" if code in ("M67", "M68") else "S")
+        power = power if stated is None else stated
         if code in ("G0", "G1", "G2", "G3"):
             end = value.get("X", path.here[0]), value.get("Y", path.here[1])
             centre = None

@@ -34,8 +34,8 @@ def printrun(text: str) -> Seen:
     path, power = Path(), 0.0
     for line in read.lines:
         if line.command[:1] in ("G", "M") and line.command[1:].isdigit():  # not SET_PIN
-            said = gcoder.find_specific_code(line, "Q" if line.command in ("M67", "M68") else "S")
-            power = power if said is None else said
+            stated = gcoder.find_specific_code(line, "Q" if line.command in ("M67", "M68") else "S")
+            power = power if stated is None else stated
         if line.is_move:
             centre = path.here[0] + (line.i or 0), path.here[1] + (line.j or 0)
             arc = line.command in ("G2", "G3")
