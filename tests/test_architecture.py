@@ -196,16 +196,17 @@ SHARED_NAMES = {"Reading", "Stage", "Stopped"}
 """Class names that still stand for more than one thing. To be emptied."""
 
 LONG_FUNCTIONS = {
-    "gcode.reading.quick.run", "laserpath.measure.places._places", "laserpath.planning.stages.solve",
-    "laserpath.planning.tolerance.solve_within", "laserpath.planning.walk.plan",
+    "gcode.reading.quick.run", "laserpath.measure.places._places",
+    "laserpath.planning.stages.solve", "laserpath.planning.tolerance.solve_within",
+    "laserpath.planning.walk.plan",
     "laserpath.simulation.walk.simulate",
 }  # fmt: skip
 """Functions that are still longer than MOST_LINES. To be emptied."""
 
 MANY_PARAMETERS = {
-    "laserpath.planning.optimise.loop.optimise", "laserpath.planning.stages._run",
-    "laserpath.planning.tolerance.solve_within", "laserpath.planning.unconstrained._optimise",
-    "laserpath.planning.unconstrained.limit",
+    "laserpath.planning.optimise.loop.optimise",
+    "laserpath.planning.stages._run", "laserpath.planning.tolerance.solve_within",
+    "laserpath.planning.unconstrained._optimise", "laserpath.planning.unconstrained.limit",
 }  # fmt: skip
 """Functions that still take more than MOST_PARAMETERS. To be emptied."""
 

@@ -29,7 +29,7 @@ COMMANDS = {
     "doctor": ("laserpath.cli.doctor:doctor", "Test whether laserpath works on this computer"),
     "completion": ("laserpath.cli.completion:completion", "Print a completion script for bash, zsh or fish"),
 }
-"""Name → (`module:object`, line of the help), in the order of use."""
+"""Name → (`module:object`, line of the help), in the order in which a user needs them."""
 
 _HELP = """Plan toolpaths for machines that cure resin or photoresist with a focused laser.
 
@@ -69,26 +69,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(cli.main(args=arguments, prog_name="laserpath", standalone_mode=False))
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "laserpath"
-        _say(f"{error.format_message()}\nSee '{command} --help'.")
+        _print_error(f"{error.format_message()}\nSee '{command} --help'.")
         sys.exit(BAD_INPUT)
     except click.ClickException as error:
-        _say(error.format_message())
+        _print_error(error.format_message())
         sys.exit(BAD_INPUT)
     except (click.Abort, KeyboardInterrupt, Stopped):
-        _say("stopped, nothing is written")
+        _print_error("stopped, nothing is written")
         sys.exit(STOPPED)
     except MemoryError:
-        _say("the memory is not enough; take a smaller design or a wider spot")
+        _print_error("not enough memory; take a smaller design or a wider spot")
         sys.exit(BAD_INPUT)
     except ValueError as error:
         if not _is_bad_input(error):
             raise
-        _say(" ".join(str(error).split()))
+        _print_error(" ".join(str(error).split()))
         sys.exit(BAD_INPUT)
 
 
 def _is_bad_input(error: ValueError) -> bool:
-    """Whether the sentence is for the user; any other ValueError is a fault of ours."""
+    """Whether the sentence is for the user; any other ValueError is a bug."""
     if isinstance(error, InputError):
         return True
     import gcode
@@ -96,5 +96,5 @@ def _is_bad_input(error: ValueError) -> bool:
     return isinstance(error, gcode.GcodeError)
 
 
-def _say(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     click.echo(f"laserpath: {sentence}", err=True)
