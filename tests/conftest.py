@@ -38,6 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before `-m` chooses."""
     for item in items:
         sets.sort(item)
+    sets.longest_first(items)
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,13 @@ def sort(item: pytest.Item) -> None:
     only_one(item.nodeid, {mark.name for mark in item.iter_markers()})
 
 
+def longest_first(items: list[pytest.Item]) -> None:
+    """Begin with those that say how many seconds they take, as `slow(90)`: else one may be left for the end,
+    when all other workers are done.
+    """
+    items.sort(key=lambda item: -sum(mark.args[0] for mark in item.iter_markers("slow") if mark.args))
+
+
 def only_one(name: str, marks: Iterable[str]) -> None:
     """Raise UsageError if the marks put a test into two sets, where it would run in none or twice."""
     found = [mark for mark in MARKS if mark in marks]

@@ -152,7 +152,7 @@ def test_no_walk_at_all_is_refused(forum, monkeypatch, capsys):
     assert "--seeds: invalid choice: 0" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(90)
 def test_every_random_walk_becomes_the_butterfly(tmp_path):
     said = run(str(SCRIPT), "--out", str(tmp_path))
     assert re.search(r"integer cast, how many are zero +5000 +5000 +0 +0\n", said)

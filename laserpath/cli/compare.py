@@ -14,7 +14,7 @@ from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
 
 if TYPE_CHECKING:
-    from laserpath.simulation.comparison import Comparison, Line
+    from laserpath.simulation.comparison import Comparison, FigureRow
 
 _DESIGN_FILE = {"Design": {"--design": TARGET["Design"]["--design"]}}
 
@@ -85,8 +85,8 @@ def summary(comparison: Comparison, written: Iterable[Path]) -> None:
     table.add_column()
     for name in comparison.names:
         table.add_column(name, justify="right")
-    for line in comparison.lines:
-        table.add_row(ROWS[line.key].name, *(_cell(line, k, fwhm) for k in range(len(comparison.names))))
+    for row in comparison.rows:
+        table.add_row(ROWS[row.key].name, *(_cell(row, k, fwhm) for k in range(len(comparison.names))))
     console = Console(highlight=False, markup=False)
     for sentence in headline(comparison):
         console.print(sentence, soft_wrap=True)
@@ -98,13 +98,13 @@ def summary(comparison: Comparison, written: Iterable[Path]) -> None:
         console.print(f"  {path}", soft_wrap=True)
 
 
-def _cell(line: Line, k: int, fwhm: float) -> str:
+def _cell(row: FigureRow, k: int, fwhm: float) -> str:
     """`✓ 2.9 µm (0.029) × 0.1`"""
     import math
 
     from laserpath.report.figure_table import cell
     from laserpath.report.numbers import number
 
-    ratio = line.ratios[k]
+    ratio = row.ratios[k]
     times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""
-    return f"{'✓ ' if k in line.best else ''}{cell(line.key, {line.key: line.values[k]}, fwhm)}{times}"
+    return f"{'✓ ' if k in row.best else ''}{cell(row.key, {row.key: row.values[k]}, fwhm)}{times}"

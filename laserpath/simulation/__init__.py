@@ -2,13 +2,14 @@
 
     simulate("job.nc", process, "design.svg").executed.measured.figures.epe_mean
 
-`source` reads the text as its controller would, `plane` lays several heights into one plane, `walk` executes
-it, `exposing` exposes and measures it, `alignment` finds a design that lies elsewhere, `page` and `drawing`
-show it. A plan's own G-code gets the figures of the plan.
+`walk` has the steps: `source` reads the text as its controller would, `plane` projects several heights onto
+one plane, `alignment` finds a design that lies elsewhere, `exposing` exposes and measures the program, on the
+grid of `view`; `warnings` are what the user has to know, `page` and `drawing` show the `result`. A plan's own
+G-code gets the figures of the plan.
 """
 
 from laserpath.simulation.figures import DoseFigures, PathExposure
-from laserpath.simulation.result import Simulation, Tuned
-from laserpath.simulation.walk import Choices, simulate
+from laserpath.simulation.result import BestExposure
+from laserpath.simulation.walk import Choices, Simulation, simulate
 
-__all__ = ["Choices", "DoseFigures", "PathExposure", "Simulation", "Tuned", "simulate"]
+__all__ = ["BestExposure", "Choices", "DoseFigures", "PathExposure", "Simulation", "simulate"]

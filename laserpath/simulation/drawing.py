@@ -1,30 +1,27 @@
-"""What cures, as an SVG in mm: to lay over the drawing in an editor.
+"""The cured area as an SVG in mm, to lay over the drawing in an editor.
 
-With a design the sheet is the design's page, so that both lie where they belong when one is imported into the
-other; without, it is what is exposed and a rim. The file's y points down, ours up.
+With a design the sheet is the design's page, so that both coincide when one is imported into the other;
+without, it is the exposed area and a margin. The file's y points down, ours up.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import shapely
 import svgwrite
 
 from laserpath import optics
 from laserpath.report.toolpath_svg import printable
-
-if TYPE_CHECKING:
-    from laserpath.simulation.result import Simulation
+from laserpath.simulation.result import SimulationResult
 
 CURED_FILL, DESIGN_INK = "#e69f00", "#000000"
 _DECIMALS = 4
 _RIM_FWHM = 4.0
 
 Box = tuple[float, float, float, float]
+"""x0, y0, x1, y1 in mm."""
 
 
-def draw(simulation: Simulation) -> str:
+def draw(simulation: SimulationResult) -> str:
     """The cured area, and the outline of the design if there is one, as the text of an SVG file."""
     x0, y0, x1, y1 = sheet(simulation)
     width, height = x1 - x0, y1 - y0
@@ -47,8 +44,8 @@ def draw(simulation: Simulation) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + str(drawing.tostring()) + "\n"
 
 
-def sheet(simulation: Simulation) -> Box:
-    """x0, y0, x1, y1 in mm of what is drawn."""
+def sheet(simulation: SimulationResult) -> Box:
+    """The sheet of the drawing."""
     design = simulation.design
     if design is not None and design.page is not None:
         return design.page
@@ -61,7 +58,7 @@ def sheet(simulation: Simulation) -> Box:
 
 
 def _path(area: shapely.MultiPolygon, corner: tuple[float, float]) -> str:
-    """The `d` of all rings; corner: upper left of the sheet, mm. Of nothing: a point."""
+    """The `d` of all rings, a point if there are none. corner: upper left of the sheet, mm."""
     rings = [ring for p in area.geoms for ring in (p.exterior, *p.interiors)]
     return " ".join(_ring(ring, corner) for ring in rings) or "M0,0"
 

@@ -1,4 +1,4 @@
-"""What shines → dose → figures, on one grid for what is commanded and what is executed."""
+"""Paths → doses → figures, the commanded and the executed one on the same grid."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from laserpath.measure import best_exposure, edges_at
 from laserpath.measure.exposure import Exposure
 from laserpath.simulation.alignment import translation
 from laserpath.simulation.figures import PathExposure, dose_figures
-from laserpath.simulation.result import Tuned
-from laserpath.simulation.view import grid_around, lit_box, rim, seen
+from laserpath.simulation.result import BestExposure
+from laserpath.simulation.view import box_of, grid_around, lit_box, rim
 from laserpath.types import Design, Grid, Point, Process, Settings, Toolpath
 
 _MARGINS = (6.0, 18.0)
-"""FWHM beyond the usual margin, tried one after the other where what cures reaches the rim."""
+"""FWHM beyond the usual margin, tried one after the other while the cured area reaches the grid's rim."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """commanded, executed: on one grid.  overflow: whether what cures reaches beyond it."""
+class Exposures:
+    """commanded, executed: on the same grid.  overflow: whether the cured area reaches beyond it."""
 
     commanded: PathExposure
     executed: PathExposure
@@ -32,7 +32,7 @@ class Found:
 
 
 def shift_onto(design: Design, program: MachineProgram, settings: Settings, name: str) -> Point:
-    """How far a program must move to lie on its design, mm."""
+    """The translation that lays a program on its design, mm. name: of the program, for errors."""
     spot = program.process.spot
     grid = grid_around(lit_box(program.executed), spot, settings.pixels_per_fwhm, 0.0, repr(name))
     dose = accurate_model(grid, spot).dose(program.executed)
@@ -40,10 +40,10 @@ def shift_onto(design: Design, program: MachineProgram, settings: Settings, name
     return -x, -y
 
 
-def exposures(program: MachineProgram, design: Design | None, settings: Settings, name: str) -> Found:
-    """Both doses, on a grid that holds what cures if there can be one."""
+def exposures(program: MachineProgram, design: Design | None, settings: Settings, name: str) -> Exposures:
+    """Both exposures, on a grid that holds all of the cured area if memory allows. name: of the program."""
     critical, spot = program.process.resin.critical_dose, program.process.spot
-    box = seen(lit_box(program.commanded, program.executed), design, spot)
+    box = box_of(lit_box(program.commanded, program.executed), design, spot)
     what = f"{name!r} with its design (--align lays one on the other)" if design else repr(name)
     grid = grid_around(box, spot, settings.pixels_per_fwhm, 0.0, what)
     executed = _exposure(program, program.executed, design, grid)
@@ -53,14 +53,14 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
         try:
             grid = grid_around(box, spot, settings.pixels_per_fwhm, extra, what)
         except InputError:
-            break  # what there is room for is better than nothing
+            break  # the largest grid so far is better than none
         executed = _exposure(program, program.executed, design, grid)
     commanded = _exposure(program, program.commanded, design, grid)
-    return Found(commanded, executed, rim(executed.dose) >= critical)
+    return Exposures(commanded, executed, rim(executed.dose) >= critical)
 
 
 def _exposure(program: MachineProgram, path: Toolpath, design: Design | None, grid: Grid) -> PathExposure:
-    """What shines along one of its paths, measured as far as there is something to measure it by."""
+    """The exposure of one of the program's paths, measured against the design if there is one."""
     resin = program.process.resin
     if design is not None:
         measured = Exposure(program, Scene(design, grid, program.process.spot, resin)).of(path)
@@ -72,8 +72,8 @@ def _exposure(program: MachineProgram, path: Toolpath, design: Design | None, gr
     return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose)
 
 
-def tuned(executed: PathExposure, design: Design, process: Process) -> Tuned | None:
-    """The power at which the same path would be truest; None without light along the outline."""
+def at_best_power(executed: PathExposure, design: Design, process: Process) -> BestExposure | None:
+    """The power at which the same path is most accurate; None without light along the outline."""
     scene = Scene(design, executed.grid, process.spot, process.resin)
     try:
         factor = best_exposure(executed.dose, scene)
@@ -81,4 +81,4 @@ def tuned(executed: PathExposure, design: Design, process: Process) -> Tuned | N
         return None
     (edges,) = edges_at(executed.dose, scene, (factor,))
     error = np.abs(edges.epe) / scene.fwhm
-    return Tuned(factor, edges, float(error.mean()), float(np.percentile(error, 95)))
+    return BestExposure(factor, edges, float(error.mean()), float(np.percentile(error, 95)))

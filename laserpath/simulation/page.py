@@ -1,33 +1,36 @@
-"""The page of a simulation: that of a report, and what is to be said of a program that is another's."""
+"""The page of a simulation: a report, with answers about the program and its power."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import gcode
 from laserpath import optics, report
-from laserpath.report import ExposedProgram
+from laserpath.report import ExposedProgram, PageText
 from laserpath.report.numbers import number
-
-if TYPE_CHECKING:
-    from laserpath.simulation.result import Simulation
+from laserpath.simulation.result import SimulationResult
 
 _MISPLACED = 0.5
-"""Overlap (IoU) below which no power makes the design."""
+"""Overlap (IoU) below which no other power is suggested: the program lies elsewhere than the design."""
+
 _WORTH = 0.9
-"""Of the mean edge error as it is: what another power must bring it below to be told as a gain."""
+"""Mean edge error at the best power, over the present one, above which no other power is suggested."""
 
 
-def page(simulation: Simulation) -> str:
-    """The HTML text."""
-    s = simulation
-    text = report.PageText(s.name, warnings=s.warnings, answers=tuple(answers(s)), header=s.head)
-    return report.render_exposure(exposed(s), text, s.commanded.measured, s.executed.measured)
+def page(simulation: SimulationResult) -> str:
+    """The report as the text of one HTML file."""
+    commanded, executed = simulation.commanded.measured, simulation.executed.measured
+    text = PageText(
+        simulation.name,
+        warnings=simulation.warnings,
+        answers=tuple(answers(simulation)),
+        header=simulation.head,
+    )
+    return report.render_exposure(exposed(simulation), text, commanded, executed)
 
 
-def exposed(simulation: Simulation) -> ExposedProgram:
-    """The simulation as the report's pictures take it."""
+def exposed(simulation: SimulationResult) -> ExposedProgram:
+    """The simulation's data for the pictures of the report."""
     executed = simulation.executed
     edges = executed.measured.edges if executed.measured else None
     return ExposedProgram(
@@ -36,15 +39,15 @@ def exposed(simulation: Simulation) -> ExposedProgram:
     )  # fmt: skip
 
 
-def answers(simulation: Simulation) -> Iterator[tuple[str, str]]:
+def answers(simulation: SimulationResult) -> Iterator[tuple[str, str]]:
     """(question, answer) about the program and its power."""
     yield "What this file is", what_it_is(simulation)
     if simulation.best is not None:
         yield "Whether another power would do better", another_power(simulation)
 
 
-def what_it_is(simulation: Simulation) -> str:
-    """How many moves at which powers and speeds, and how it was read."""
+def what_it_is(simulation: SimulationResult) -> str:
+    """The number, power and speed of the exposing moves, and the dialect they were read in."""
     path, machine = simulation.toolpath, simulation.process.machine
     on = path.on
     power, speed = path.power[on], path.speed[on]
@@ -58,8 +61,8 @@ def what_it_is(simulation: Simulation) -> str:
     )
 
 
-def another_power(simulation: Simulation) -> str:
-    """What the same path could do at its best single factor of the dose."""
+def another_power(simulation: SimulationResult) -> str:
+    """The mean edge error of the same path at the best factor on its dose, and the power for that."""
     best, measured = simulation.best, simulation.executed.measured
     if best is None or measured is None:
         return ""

@@ -1,8 +1,7 @@
-"""Moves at several heights, in the one plane that is exposed.
+"""Moves at several heights, projected onto the one plane that is exposed.
 
-A move that climbs while it shines lights its way in the plane for as long as it takes: of length L and speed
-v in space, L_xy in the plane, it goes at v L_xy/L there. Where L_xy = 0 it stands, for L/v. The spot is
-taken as focused at every height.
+A move of length L and speed v in space, and of length L_xy in the plane, goes at v L_xy/L in the plane, so
+that it takes as long. Where L_xy = 0 it stands, for L/v. The spot is taken as focused at every height.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from laserpath.base.errors import InputError
 from laserpath.simulation.source import lit
 
 _SAME = 1e-3
-"""mm; heights that are nearer are one."""
+"""Distance in mm up to which heights count as one."""
 
 _LISTED = 4
+"""Heights that a sentence lists at most."""
 
 Height = float | str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
-    """The lit moves that count. rows: (N,) bool.  height: mm, None: of all.  heights: (H,) mm of the file."""
+class ProgramLayer:
+    """The lit moves of one height. rows: (N,) bool.  height: mm; None: all.  heights: (H,) mm of the file."""
 
     rows: Bools
     height: float | None
@@ -35,7 +35,7 @@ class Layer:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """That there is more than one height, and what was made of it."""
+        """A sentence if the file has more than one height, with the one that was chosen."""
         if len(self.heights) == 1:
             return ()
         some = f"{len(self.heights)} heights, Z {_listed(self.heights)} mm"
@@ -47,38 +47,40 @@ class Layer:
         )
 
 
-def layer(moves: gcode.Moves, height: Height = None) -> Layer:
-    """The moves of one height: that named, or the first that is lit; 'all': those of all heights."""
+def layer(moves: gcode.Moves, height: Height = None) -> ProgramLayer:
+    """The moves of one height, None: of the first that is lit; 'all': those of all heights.
+
+    Raises InputError if nothing is lit at that height.
+    """
     on = lit(moves)
     z = np.rint(moves.z[1:] / _SAME) * _SAME
     heights, first = np.unique(z[on], return_index=True)
     if height == "all" or (len(heights) == 1 and height is None):
-        return Layer(on, None, heights)
+        return ProgramLayer(on, None, heights)
     if height is None:
         height = float(heights[np.argmin(first)])
     near = np.abs(heights - float(height)) <= _SAME
     if not near.any():
         raise InputError(f"nothing is exposed at Z {height} mm; the file exposes at Z {_listed(heights)} mm")
     chosen = float(heights[near][0])
-    return Layer(on & (np.abs(z - chosen) <= _SAME / 2), chosen, heights)
+    return ProgramLayer(on & (np.abs(z - chosen) <= _SAME / 2), chosen, heights)
 
 
 def _listed(heights: Floats) -> str:
     """`0.1, 0.2 … 1.2`"""
-    said = [f"{round(z, 3):g}" for z in heights.tolist()]
-    if len(said) > _LISTED:
-        said = [", ".join(said[: _LISTED - 1]) + " …", said[-1]]
-        return " ".join(said)
-    return ", ".join(said)
+    texts = [f"{round(z, 3):g}" for z in heights.tolist()]
+    if len(texts) > _LISTED:
+        return f"{', '.join(texts[: _LISTED - 1])} … {texts[-1]}"
+    return ", ".join(texts)
 
 
 def darkened(moves: gcode.Moves, kept: Bools) -> gcode.Moves:
-    """The same with the light of only some rows."""
+    """The same moves with the power of only the kept rows."""
     return moves if kept[moves.on].all() else replace(moves, power=np.where(kept, moves.power, 0.0))
 
 
 def flat(moves: gcode.Moves) -> gcode.Moves:
-    """Straight moves as seen from above, each as long as before in time."""
+    """Straight moves projected onto the plane, each with its duration unchanged."""
     if not np.ptp(moves.z):
         return moves
     across = np.hypot(*np.diff(moves.xy, axis=0).T)

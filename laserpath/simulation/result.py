@@ -1,18 +1,16 @@
-"""What a simulation gives back."""
+"""The result of a simulation: its exposures, and the best power for the same path."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import shapely
 
 import gcode
 from laserpath import optics
-from laserpath.base import files
 from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
@@ -20,8 +18,8 @@ from laserpath.types.results import Edges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tuned:
-    """The same path with all of its dose multiplied by `factor`, the best one. epe_mean, epe_p95: in FWHM."""
+class BestExposure:
+    """The same path with its dose multiplied by the best `factor`. epe_mean, epe_p95: in FWHM."""
 
     factor: float
     edges: Edges
@@ -30,12 +28,12 @@ class Tuned:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class SimulationResult:
     """A program of any tool on one machine and resin, exposed and measured.
 
-    process: with the dialect that the program was read in.  shipped: the program, on its design where it was
-    aligned.  executed, commanded: what that exposes.  best: with another power, executed.
-    within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was asked for.
+    process: with the dialect in which the program was read.  shipped: the program, moved onto its design if
+    that was requested.  commanded, executed: its exposures.  best: executed, at the best power.
+    within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
     head: the program's first comments.
     """
 
@@ -45,64 +43,46 @@ class Simulation:
     shipped: MachineProgram
     commanded: PathExposure
     executed: PathExposure
-    best: Tuned | None = None
+    best: BestExposure | None = None
     within: float | None = None
     warnings: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
 
     @property
     def toolpath(self) -> Toolpath:
-        """As commanded, mm of the design."""
+        """The commanded toolpath, in the design's coordinates, mm."""
         return self.shipped.commanded
 
     @property
     def run(self) -> gcode.motion.Executed:
-        """As the controller executes it, from the work zero."""
+        """The program as the controller executes it, from the work zero."""
         return self.shipped.run
 
     @property
     def shift(self) -> Point:
-        """How far the program was moved onto its design, mm."""
+        """The translation of the program onto its design, mm."""
         return self.shipped.shift
 
     @cached_property
     def cured(self) -> shapely.MultiPolygon:
-        """What cures (of a positive resist: is cleared) as executed, polygons in mm; may be empty."""
+        """The area that cures (of a positive resist: is cleared) as executed, mm; may be empty."""
         return outline(self.executed.dose, self.executed.grid, self.process.resin.critical_dose)
 
     @property
     def epe_p95(self) -> float:
-        """What 95 % of the edge keep, in FWHM; as in a plan. NaN without a design."""
+        """The 95th percentile of |EPE|, in FWHM, as in a plan; NaN without a design."""
         both = [o.measured.figures.epe_p95 for o in self._scored if o.measured is not None]
         return max(both, default=math.nan)
 
     @property
     def _scored(self) -> tuple[PathExposure, ...]:
-        """Where the power does not follow the speed, what is commanded says nothing."""
+        """Both exposures; the executed one alone where the power does not follow the speed."""
         return (self.commanded, self.executed) if self.shipped.power_follows else (self.executed,)
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether 95 % of the edge keep the tolerance that was asked for, if any."""
+        """Whether 95 % of the edge are within the given tolerance, if any."""
         return self.within is None or self.epe_p95 <= self.within
-
-    def page(self) -> str:
-        """The report as the text of one HTML file."""
-        from laserpath.simulation.page import page
-
-        return page(self)
-
-    def drawing(self) -> str:
-        """What cures, as the text of an SVG file, in the place of the design on its page."""
-        from laserpath.simulation.drawing import draw
-
-        return draw(self)
-
-    def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
-        """Write NAME.simulation.html and NAME.cured.svg, both or none; return their paths."""
-        stem = Path(self.name).stem or "program"
-        texts = {"simulation.html": self.page(), "cured.svg": self.drawing()}
-        return files.write_all({Path(folder) / f"{stem}.{end}": text for end, text in texts.items()})
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, for JSON: plain numbers by name; edges are None without a design."""

@@ -1,8 +1,8 @@
-"""A program of any tool → its moves on one machine, and in sentences all that had to be taken for granted.
+"""A program of any tool → its moves on one machine, with a sentence for each assumption.
 
-What a controller would do is followed as far as it is known. A power above the machine's full one shines as
-full power; `$30=` in the file says what full power is; a line that only asks for what no move depends on is
-passed over. Each of that is told. A motion whose effect is not known is refused with its line.
+The controller is followed as far as its behaviour is known. A power above the machine's full power is exposed
+at full power; `$30=` in the file sets full power; a command that no move depends on is passed over. Each of
+these gives a remark. A motion whose effect is not known is refused with its line.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from laserpath.machine import convert
 from laserpath.types import Machine
 
 BYTES_MAX = 1 << 29
+"""Size in bytes above which a file is refused."""
+
 FINDINGS_MAX = 12
-"""Of a check, told; the first ones, errors before warnings."""
+"""Findings of a check that are reported at most, errors before warnings."""
 
 _PASSED_MAX = 20
-"""Different commands that are passed over."""
+"""Assumptions up to which a further unknown command is passed over instead of refused."""
 
 _TRIED_BYTES = 1 << 22
-"""Of a dark file, up to which other dialects are tried."""
+"""Length of a dark file, in characters, up to which other dialects are tried."""
 
 _COMMAND = re.compile(
     r"[ \t]*(?:N\d+[ \t]*)?(M[ \t]*\d+(?:\.\d+)?|[A-Z_]{2}\w*(?![\w.]))([^;(\n]*)", re.IGNORECASE
@@ -44,63 +46,66 @@ Program = str | bytes | Path
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A program as its controller takes it.
+    """A program as its controller interprets it.
 
-    machine: with the dialect and the number of full power that the program is read with.
-    remarks: a sentence for each thing that was taken for granted, then what a check of the file finds.
-    head: its first comments.
+    machine: with the dialect and the S value of full power with which the program was read.
+    remarks: a sentence for each assumption, then the findings of a check.  head: the first comments.
     """
 
     name: str
-    said: gcode.Program
+    program: gcode.Program
     machine: Machine
     remarks: tuple[str, ...]
     head: tuple[str, ...]
 
     @property
     def moves(self) -> gcode.Moves:
-        """From where the first G0 leads to."""
-        return self.said.moves
+        """From the end of the first G0."""
+        return self.program.moves
 
 
 def read(
     program: Program, machine: Machine, dialect: str | None = None, s_max: float | None = None, name: str = ""
 ) -> Source:
-    """The moves of a program, a file's or a text's. s_max: the number of full power; None: the machine's."""
+    """The moves of a program, a file or a text. s_max: the S value of full power; None: the machine's.
+
+    name: instead of the file's. Raises InputError for a program that cannot be read or exposes nothing.
+    """
     title, text = _text(program)
     title = name or title
-    machine = _spoken(machine, dialect, s_max)
+    machine = _with_dialect(machine, dialect, s_max)
     try:
-        said, reading = _leniently(_Reading(text, machine, machine.s_max, fixed=s_max is not None))
+        attempt = _Attempt(text, machine, machine.s_max, fixed=s_max is not None)
+        parsed, attempt = _read_leniently(attempt)
     except gcode.GcodeError as error:
         hint = _hint(text, machine, "can be read")
         raise InputError(f"{title!r} cannot be simulated: {error}{hint}") from None
-    machine, spoken = reading.machine, _of(reading.machine)
-    # With the number that it was read with: else a power above the machine's hides all that follows.
-    envelope = convert.envelope(replace(machine, s_max=reading.full), spoken)
-    found = gcode.examine(reading.text, spoken, envelope)
-    _refuse_dark(title, text, said, machine, found)
-    head = tuple(comment for row, comment in said.moves.comments[:40] if row == 0)
-    return Source(title, said, machine, (*reading.remarks, *_told(found, reading.remarks)), head)
+    machine, spoken = attempt.machine, _dialect_of(attempt.machine)
+    # With the full power it was read with: otherwise a power above the machine's hides all later findings.
+    envelope = convert.envelope(replace(machine, s_max=attempt.full), spoken)
+    checked = gcode.examine(attempt.text, spoken, envelope)
+    _refuse_dark(title, text, parsed, machine, checked)
+    head = tuple(comment for row, comment in parsed.moves.comments[:40] if row == 0)
+    return Source(title, parsed, machine, (*attempt.remarks, *_findings(checked, attempt.remarks)), head)
 
 
-def _of(machine: Machine) -> gcode.Dialect:
+def _dialect_of(machine: Machine) -> gcode.Dialect:
     return gcode.dialect(machine.dialect)
 
 
-def _spoken(machine: Machine, dialect: str | None, s_max: float | None) -> Machine:
-    """The machine, as if its controller spoke the program's dialect."""
-    spoken = gcode.dialect(dialect or machine.dialect)
-    own = spoken.name == _of(machine).name
-    full = s_max or (machine.s_max if own else spoken.power_max)
+def _with_dialect(machine: Machine, dialect: str | None, s_max: float | None) -> Machine:
+    """The machine with the program's dialect and full power."""
+    other = gcode.dialect(dialect or machine.dialect)
+    own = other.name == _dialect_of(machine).name
+    full = s_max or (machine.s_max if own else other.power_max)
     return replace(machine, dialect=machine.dialect if own else dialect or machine.dialect, s_max=full)
 
 
-# What is in the file
+# The text
 
 
 def _text(program: Program) -> tuple[str, str]:
-    """(name, text) of a file or a text; a str without a line end is a file's path."""
+    """(name, text) of a file or a text; a str without a line end is a path."""
     if isinstance(program, str) and program and not re.search(r"[\r\n]", program):
         program = Path(program)
     title, data = ("program", program) if not isinstance(program, Path) else (program.name, _bytes(program))
@@ -126,13 +131,15 @@ def _bytes(path: Path) -> bytes:
         raise InputError(f"program {str(path)!r} cannot be read: {reason}") from None
 
 
-# What its controller makes of it
+# Reading
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """A text, and how it is read. full: number of full power, the machine's or, where powers are above, the
-    largest one.  fixed: whether the file may not change it.
+class _Attempt:
+    """A text, and how to read it.
+
+    full: the S value of full power, the machine's or a larger one of the text.  fixed: whether `$30=` in the
+    text cannot change it.
     """
 
     text: str
@@ -142,111 +149,113 @@ class _Reading:
     remarks: tuple[str, ...] = ()
 
 
-def _leniently(reading: _Reading) -> tuple[gcode.Program, _Reading]:
-    """The moves, and how they were read: each refusal that need not be one is got round, and told."""
+def _read_leniently(attempt: _Attempt) -> tuple[gcode.Program, _Attempt]:
+    """The program, and the attempt that succeeded; errors that another reading avoids become remarks."""
     while True:
-        machine = reading.machine
+        machine, dialect = attempt.machine, _dialect_of(attempt.machine)
         try:
-            said = gcode.read(reading.text, _of(machine), reading.full, rapid_speed=min(machine.rapid_speed))
-            return _capped(said, reading), reading
+            program = gcode.read(attempt.text, dialect, attempt.full, rapid_speed=min(machine.rapid_speed))
+            return _capped(program, attempt), attempt
         except gcode.GcodeError as error:
-            other = _around(reading, error)
+            other = _other_attempt(attempt, error)
             if other is None:
                 raise
-            reading = other
+            attempt = other
 
 
-def _around(reading: _Reading, error: gcode.GcodeError) -> _Reading | None:
-    """Another way to read it, if what is refused need not be."""
-    line, machine, remarks = f"line {error.line}", reading.machine, reading.remarks
-    if not reading.fixed and (full := _FULL.search(str(error))):
+def _other_attempt(attempt: _Attempt, error: gcode.GcodeError) -> _Attempt | None:
+    """Another way to read the text, if the error allows one."""
+    line, machine, remarks = f"line {error.line}", attempt.machine, attempt.remarks
+    if not attempt.fixed and (full := _FULL.search(str(error))):
         remark = f"{line}: $30 makes S{full[1]} full power, and so it is taken"
         machine = replace(machine, s_max=float(full[1]))
-        return replace(reading, machine=machine, full=machine.s_max, fixed=True, remarks=(*remarks, remark))
-    capped = reading.full > machine.s_max
+        return replace(attempt, machine=machine, full=machine.s_max, fixed=True, remarks=(*remarks, remark))
+    capped = attempt.full > machine.s_max
     if not capped and (above := _ABOVE.search(str(error))) and _caps(machine):
-        most = max(_largest_power(reading.text), float(above[1]))
+        most = max(_largest_power(attempt.text), float(above[1]))
         remark = (
             f"{line}: S{above[1]} is above the machine's full power, S{machine.s_max:g}, at which the "
             f"controller caps it; if S{most:g} is full power: --s-max {most:g}"
         )
-        return replace(reading, full=most, remarks=(*remarks, remark))
-    if len(remarks) < _PASSED_MAX and (command := _harmless(reading.text, error)):
+        return replace(attempt, full=most, remarks=(*remarks, remark))
+    if len(remarks) < _PASSED_MAX and (command := _harmless(attempt.text, error)):
         remark = f"{line}: {command} is passed over; what the machine does there is not known"
-        return replace(reading, text=_without(reading.text, command), remarks=(*remarks, remark))
+        return replace(attempt, text=_without(attempt.text, command), remarks=(*remarks, remark))
     return None
 
 
 def _caps(machine: Machine) -> bool:
-    """Whether its S is a word that the controller caps, and no other number would be taken for one."""
-    spoken = _of(machine)
-    return not spoken.power_line and spoken.controller in ("grbl", "trapezoid")
+    """Whether the controller caps S, and S stands for nothing but power."""
+    dialect = _dialect_of(machine)
+    return not dialect.power_line and dialect.controller in ("grbl", "trapezoid")
 
 
 def _largest_power(text: str) -> float:
-    return max((float(found[1]) for found in _POWER.finditer(_COMMENT.sub("", text))), default=0.0)
+    return max((float(word[1]) for word in _POWER.finditer(_COMMENT.sub("", text))), default=0.0)
 
 
-def _capped(said: gcode.Program, reading: _Reading) -> gcode.Program:
-    """The program with the powers of the machine, where it was read with a larger number of full power."""
-    if reading.full == reading.machine.s_max:
-        return said
-    power = np.minimum(said.moves.power * (reading.full / reading.machine.s_max), 1.0)
-    return replace(said, moves=replace(said.moves, power=power))
+def _capped(program: gcode.Program, attempt: _Attempt) -> gcode.Program:
+    """The program with its powers capped at the machine's full power."""
+    if attempt.full == attempt.machine.s_max:
+        return program
+    power = np.minimum(program.moves.power * (attempt.full / attempt.machine.s_max), 1.0)
+    return replace(program, moves=replace(program.moves, power=power))
 
 
 def _harmless(text: str, error: gcode.GcodeError) -> str | None:
-    """The unknown command of the refused line, if nothing in that line could move or light."""
+    """The unknown command of the refused line, if nothing in that line could move the head or set power."""
     line = text.splitlines()[error.line - 1] if error.line is not None else ""
-    found = _COMMAND.match(line)
-    if found is None or "is unknown" not in str(error) or _EFFECT.search(found[2]):
+    command = _COMMAND.match(line)
+    if command is None or "is unknown" not in str(error) or _EFFECT.search(command[2]):
         return None
-    return re.sub(r"\s", "", found[1])
+    return re.sub(r"\s", "", command[1])
 
 
 def _without(text: str, command: str) -> str:
-    """The text with empty lines for those that begin with the command."""
-    said = re.sub(r"(?<=^M)", r"[ \\t]*", re.escape(command), flags=re.IGNORECASE)
-    pattern = rf"^[ \t]*(?:N\d+[ \t]*)?{said}(?![\d.])[^\r\n]*"
+    """The text with the lines that begin with the command emptied."""
+    word = re.sub(r"(?<=^M)", r"[ \\t]*", re.escape(command), flags=re.IGNORECASE)
+    pattern = rf"^[ \t]*(?:N\d+[ \t]*)?{word}(?![\d.])[^\r\n]*"
     return re.sub(pattern, "", text, flags=re.IGNORECASE | re.MULTILINE)
 
 
-# What is told
+# Remarks
 
 
-def _told(found: gcode.Checked, known: tuple[str, ...]) -> Iterator[str]:
-    """What a check of the file finds, errors first; nothing that is known already."""
-    lines = {sentence.split(":")[0] for sentence in known}
-    idle = [(f, said[1]) for f in found.findings if (said := _IDLE.match(f.message))]
-    findings = [f for f in found.findings if f"line {f.line}" not in lines and not _IDLE.match(f.message)]
+def _findings(checked: gcode.Checked, remarks: tuple[str, ...]) -> Iterator[str]:
+    """The findings of a check, errors first, without the lines that the remarks name already."""
+    lines = {sentence.split(":")[0] for sentence in remarks}
+    idle = [match[1] for f in checked.findings if (match := _IDLE.match(f.message))]
+    findings = [f for f in checked.findings if f"line {f.line}" not in lines and not _IDLE.match(f.message)]
     findings.sort(key=lambda f: not f.error)
     for finding in findings[:FINDINGS_MAX]:
         yield f"line {finding.line}: {finding.message}"
     if (more := len(findings) - FINDINGS_MAX) > 0:
         yield f"{more} more findings of `laserpath check` are left out"
     if idle:
-        words = ", ".join(dict.fromkeys(word for _, word in idle))
+        words = ", ".join(dict.fromkeys(idle))
         yield f"what neither moves nor lights is passed over: {words}"
 
 
 def lit(moves: gcode.Moves) -> np.ndarray:
-    """(N,) whether light falls anywhere in a move, or while it stands."""
-    there = np.where(moves.still, moves.dwell > 0, moves.length > 0)
-    return moves.on & there
+    """(N,) whether a move exposes anything: it is on, and has a length or a dwell time."""
+    exposes = np.where(moves.still, moves.dwell > 0, moves.length > 0)
+    return moves.on & exposes
 
 
-def _refuse_dark(name: str, text: str, said: gcode.Program, machine: Machine, found: gcode.Checked) -> None:
+def _refuse_dark(
+    name: str, text: str, program: gcode.Program, machine: Machine, checked: gcode.Checked
+) -> None:
     """Raise for a program that exposes nothing, with the reason, and the dialects in which it would."""
-    if lit(said.moves).any():
+    if lit(program.moves).any():
         return
-    reasons = [f.message for f in found.findings if "expose" in f.message or "nothing moves" in f.message]
+    reasons = [f.message for f in checked.findings if "expose" in f.message or "nothing moves" in f.message]
     reason = reasons[0].removeprefix("nothing is exposed: ") if reasons else "no move has any power"
     hint = _hint(text, machine, "exposes something")
-    raise InputError(f"{name!r} exposes nothing as {_of(machine).name}: {reason}{hint}")
+    raise InputError(f"{name!r} exposes nothing as {_dialect_of(machine).name}: {reason}{hint}")
 
 
 def _hint(text: str, machine: Machine, then: str) -> str:
-    """In which other dialects it would go, if in any."""
+    """The other dialects in which the program works, as a hint. then: what it does in them."""
     others = list(_other_dialects(text, machine)) if len(text) <= _TRIED_BYTES else []
     return f"; as {' or '.join(others)} it {then}: --dialect {others[0]}" if others else ""
 
@@ -254,7 +263,7 @@ def _hint(text: str, machine: Machine, then: str) -> str:
 def _other_dialects(text: str, machine: Machine) -> Iterator[str]:
     """The dialects in which a program exposes something."""
     for name, other in gcode.DIALECTS.items():
-        if name == _of(machine).name:
+        if name == _dialect_of(machine).name:
             continue
         try:
             if lit(gcode.parse(text, other)).any():

@@ -1,4 +1,4 @@
-"""The grid of a simulation: around all that is lit and all that is drawn, as fine as there is room for."""
+"""The grid of a simulation: around the light and the design, as fine as memory allows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 in mm."""
 
 PIXELS = 1 << 24
-"""With more of them the grid is made coarser, down to COARSEST pixels per FWHM."""
+"""Pixels above which the grid is made coarser, down to COARSEST pixels per FWHM."""
 
 PIXELS_MAX = 1 << 25
+"""Pixels above which a program is refused."""
+
 COARSEST = 3.0
-"""Pixels per FWHM: a dose is exact with 2.1 already, what is measured in it needs a few more."""
+"""Fewest pixels per FWHM: a dose is exact with 2.1, the figures measured in it need a few more."""
 
 _ASTRAY_FWHM = 2.0
-"""As far beyond the design light may go without a larger grid: half of the dark rim."""
+"""Distance beyond the design up to which light needs no larger grid: half of the dark margin."""
 
 
 def lit_box(*paths: Toolpath) -> Box:
-    """What the lit moves reach."""
+    """The box around the lit moves."""
     ends = [xy[path.on] for path in paths for xy in (path.xy[:-1], path.xy[1:])]
     points = np.concatenate(ends)
     (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
@@ -50,8 +52,8 @@ def within(inner: Box, outer: Box) -> bool:
     return joined(inner, outer) == outer
 
 
-def seen(lit: Box, design: Design | None, spot: Spot) -> Box:
-    """What the grid is laid around: the design, and what is lit if that goes astray."""
+def box_of(lit: Box, design: Design | None, spot: Spot) -> Box:
+    """The box for the grid: around the design, and around the light where that lies elsewhere."""
     if design is None:
         return lit
     near = grown(design.bounds, _ASTRAY_FWHM * optics.fwhm(spot))
@@ -59,7 +61,10 @@ def seen(lit: Box, design: Design | None, spot: Spot) -> Box:
 
 
 def grid_around(box: Box, spot: Spot, pixels_per_fwhm: float, extra: float, name: str) -> Grid:
-    """The grid around a box and a dark rim. extra: FWHM beyond the usual rim.  name: of what it holds."""
+    """The grid around a box and a dark margin. extra: FWHM beyond the usual margin.
+
+    Raises InputError, with the name of what the grid holds, for more than PIXELS_MAX pixels.
+    """
     fwhm = optics.fwhm(spot)
     rim = max(extra * fwhm, 0.0 if min(box[2] - box[0], box[3] - box[1]) > 0 else 0.5 * fwhm)
     box = grown(box, rim)

@@ -279,7 +279,7 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The best source found, and what it prints.
+    """The best light source without a path that the optimiser reached, and its print.
 
     xy: (M, 2) mm.  energy: (M,) mJ ≥ 0 (with N photons in the dose's unit · mm²).
     dose: (rows, columns) mJ/mm² on `grid`, in double precision.  loss: (evaluations,) history.
@@ -298,12 +298,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the shipped G-code will cure, next to the curve that it started from.
+    """The measured exposures of the shipped program and of its starting curve.
 
     commanded: power/feed as written.  executed: with the speeds that the controller reaches.
     start: the initial curve at its best single power.  window: of what is executed, if it was computed.
-    limit: what no path could do better, if it was looked for.
-    inspection: the faults of what is executed; None: not looked for yet.
+    limit: the unconstrained optimum, if it was computed.
+    inspection: the faults of the executed print; None: not inspected yet.
     uncorrected: where the controller's power does not follow its speed, the plan before its powers were
     corrected for that; then only what is executed is scored. None: the power follows.
     unfinished: how the optimiser ended before it had converged (`Solution.result`), or ''.

@@ -55,7 +55,7 @@ def test_95_percent_intervals_hold_the_truth_90_to_99_times_of_100() -> None:
     assert all(90 <= count <= 99 for count in hits.values()), hits
 
 
-@pytest.mark.slow
+@pytest.mark.slow(30)
 @pytest.mark.parametrize(
     ("profile", "physics", "errors"),
     [

@@ -203,7 +203,7 @@ def test_the_quarters_of_a_print_belong_together() -> None:
                 assert steps[255] < 3 * np.median(steps)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(90)
 def test_prints_are_predicted_from_prints_before_them() -> None:
     """Fitted to 18 prints (72 pairs), the 6 after them (24 pairs) are predicted to 0.064 µm."""
     prints = measured.prints()

@@ -149,7 +149,7 @@ def inside(fit: PrintFit) -> list[bool]:
     return [estimate.low <= truth <= estimate.high for estimate, truth in truths]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(70)
 @pytest.mark.parametrize("grain", [0.0, 1.5])
 def test_intervals_hold_the_truth_as_often_as_they_say(grain: float) -> None:
     """Of 100 photos, also with noise that is alike in neighbouring pixels, 90 to 99 (nominally 95)."""

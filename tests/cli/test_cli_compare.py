@@ -42,28 +42,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: str) -> Pat
 
 def test_a_plan_has_truer_edges_than_a_hatch(planned: str) -> None:
     comparison = compare([hatch(), planned], design=DESIGN, names=["hatch", "plan"])
-    lines = {line.key: line for line in comparison.lines}
+    rows = {row.key: row for row in comparison.rows}
     for key in ("epe_mean", "epe_p95", "epe_mean_tuned", "iou"):
-        assert [comparison.names[k] for k in lines[key].best] == ["plan"], key
-    error = lines["epe_mean"]
+        assert [comparison.names[k] for k in rows[key].best] == ["plan"], key
+    error = rows["epe_mean"]
     assert error.ratios == pytest.approx((1.0, error.values[1] / error.values[0]))
     assert next(iter(headline(comparison))).startswith("plan has the truer edges: ")
 
 
 def test_a_program_is_as_good_as_itself(planned: str) -> None:
     comparison = compare([planned, planned], design=DESIGN, names=["a", "b"])
-    assert all(line.best == () and line.values[0] == line.values[1] for line in comparison.lines)
+    assert all(row.best == () and row.values[0] == row.values[1] for row in comparison.rows)
     assert next(iter(headline(comparison))).startswith("Their edges are equally true")
 
 
 def test_the_lower_dose_is_better_and_the_area_alone_is_neither() -> None:
     comparison = compare([hatch(s=300), hatch(s=60), hatch(s=100)], names=["strong", "weak", "middle"])
-    lines = {line.key: line for line in comparison.lines}
+    rows = {row.key: row for row in comparison.rows}
     assert comparison.design is None
-    assert lines["dose_max"].best == (1,)
-    assert lines["over_dosed"].best == (1,)
-    assert lines["cured"].best == ()
-    assert "epe_mean" not in lines
+    assert rows["dose_max"].best == (1,)
+    assert rows["over_dosed"].best == (1,)
+    assert rows["cured"].best == ()
+    assert "epe_mean" not in rows
 
 
 def test_each_program_is_aligned_by_itself() -> None:

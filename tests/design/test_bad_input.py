@@ -394,6 +394,9 @@ except InputError as error:
 print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """
 
+READ = ("Gerber", "PNG", "GeoJSON")
+"""Formats of which a million shapes are not refused. Measured 16, 29 and 20 s, and up to 3.7 GiB."""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
@@ -412,7 +415,7 @@ def test_a_million_shapes_are_read_or_refused_in_time(name: str, tmp_path: Path)
     assert done.returncode == 0, done.stderr[-2000:]
     *said, figures = done.stdout.strip().splitlines()
     seconds, gibibytes = map(float, figures.split())
-    assert len(said) <= 1
+    assert len(said) <= (0 if name in READ else 1)
     assert seconds < 2000 * max(before, unit())
     assert gibibytes < 4
 

@@ -535,14 +535,6 @@ def test_forty_thousand_flashes_take_a_second() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_flashes_take_seconds() -> None:
-    """Measured 16 s and 2.6 GB."""
-    flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(1000) for j in range(1000))
-    design = within(800, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
-    assert design.area.area == pytest.approx(10000)
-
-
-@pytest.mark.slow
 def test_files_with_errors_are_read_or_refused() -> None:
     rng = random.Random(6)
     files = [path.read_bytes() for path in sorted(FILES.glob("gerber_*"))]

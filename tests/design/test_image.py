@@ -351,15 +351,6 @@ def test_forty_thousand_dots_take_a_second() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_dots_take_seconds() -> None:
-    """Measured 29 s and 2.3 GB."""
-    picture = np.full((2000, 2000), 255, np.uint8)
-    picture[::2, ::2] = 0
-    design = within(2200, lambda: read(saved(picture), "a", READING))
-    assert len(design.area.geoms) == 1_000_000
-
-
-@pytest.mark.slow
 def test_files_with_errors_are_read_or_refused() -> None:
     rng = random.Random(6)
     drawing = Image.new("L", (60, 50), 255)

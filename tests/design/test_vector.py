@@ -256,14 +256,6 @@ def test_forty_thousand_polygons_take_a_second() -> None:
     assert design.area.area == pytest.approx(10_000)
 
 
-@pytest.mark.slow
-def test_a_million_polygons_take_seconds() -> None:
-    """Measured 20 s and 3.5 GB."""
-    data = many(1000)
-    design = within(1000, lambda: read(data, "a", READING))
-    assert design.area.area == pytest.approx(250_000)
-
-
 def test_a_file_that_would_fill_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("laserpath.design.vector.LARGEST_FILE", 1e5)
     with pytest.raises(InputError, match="MB is the limit"):

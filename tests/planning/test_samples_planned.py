@@ -27,6 +27,7 @@ def test_plan_is_truer_than_the_best_constant_power(name):
     assert planned.dose_max < 3.2
 
 
+@pytest.mark.slow(50)
 def test_butterfly_prints_within_a_hundredth_of_the_spot():
     figures = laserpath.plan(SAMPLES / "butterfly.svg").report.commanded.figures
     assert figures.epe_mean < 0.01

@@ -13,7 +13,7 @@ from laserpath.planning.relief.result import ReliefResult, in_words
 from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
 
-_TITLES = ("wanted", "as executed", "error")
+_TITLES = ("target", "as executed", "error")
 
 
 def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
@@ -24,12 +24,12 @@ def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
     text = PageText(
         name=result.relief.name,
         warnings=result.warnings,
-        answers=[("How near it comes to what is wanted", in_words(result))],
+        answers=[("How near it comes to the target", in_words(result))],
         pictures=[
             Picture.from_png(
-                "Wanted, and as executed",
+                "Target, and as executed",
                 maps(result),
-                "Maps of what is wanted and of what comes.",
+                "Maps of the target, of the result as executed, and of the error.",
                 unit(result),
             )
         ],

@@ -1,10 +1,12 @@
-"""Several programs on one machine and resin, against one design: which is truer, which is faster.
+"""Several programs on one machine and resin, against one design: which is more accurate, which faster.
 
     compare(["hatch.nc", "plan.gcode"], process, "design.svg").write()
 
-Each is simulated by itself (`simulation`); what is compared is what the controller executes.
+Each is simulated by itself (`simulation`) and compared as the controller executes it (`result`); `page` and
+`pictures` show it.
 """
 
-from laserpath.simulation.comparison.result import Comparison, Line, compare
+from laserpath.simulation.comparison.result import FigureRow
+from laserpath.simulation.comparison.walk import Comparison, compare
 
-__all__ = ["Comparison", "Line", "compare"]
+__all__ = ["Comparison", "FigureRow", "compare"]

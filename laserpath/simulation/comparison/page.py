@@ -15,10 +15,10 @@ from laserpath.report.figure_table import ROWS, cell, means_explained
 from laserpath.report.numbers import duration, number
 from laserpath.report.provenance import records, versions
 from laserpath.report.toolpath_svg import printable
-from laserpath.simulation import Simulation
 from laserpath.simulation.comparison.pictures import difference, errors
-from laserpath.simulation.comparison.result import Comparison, Line
+from laserpath.simulation.comparison.result import ComparisonResult, FigureRow
 from laserpath.simulation.page import another_power, exposed, what_it_is
+from laserpath.simulation.result import SimulationResult
 from laserpath.simulation.view import Box, joined
 
 
@@ -27,7 +27,7 @@ def _template() -> Template:
     return templates.template("template.html", "laserpath.simulation.comparison")
 
 
-def page(comparison: Comparison) -> str:
+def page(comparison: ComparisonResult) -> str:
     """The HTML text."""
     process, design = comparison.process, comparison.design
     names = [printable(name) for name in comparison.names]
@@ -51,61 +51,58 @@ def page(comparison: Comparison) -> str:
     ))  # fmt: skip
 
 
-def headline(comparison: Comparison) -> Iterator[str]:
-    """Which is truest, and which is fastest, in a sentence each."""
-    lines = {line.key: line for line in comparison.lines}
+def headline(comparison: ComparisonResult) -> Iterator[str]:
+    """The program of the smallest mean edge error and that of the shortest write time, a sentence each."""
+    rows = {row.key: row for row in comparison.rows}
     names, fwhm = comparison.names, optics.fwhm(comparison.process.spot)
 
-    def write(line: Line, k: int) -> str:
-        return (
-            duration(line.values[k])
-            if line.key == "write_time"
-            else (f"{number(1000 * fwhm * line.values[k], 2)} µm")
-        )
+    def write(row: FigureRow, k: int) -> str:
+        value = row.values[k]
+        return duration(value) if row.key == "write_time" else f"{number(1000 * fwhm * value, 2)} µm"
 
     for key, best, alike in (
         ("epe_mean", "has the truer edges: {} off on average, instead of {}", "Their edges are equally true"),
         ("write_time", "is faster to write: {} instead of {}", "They take the same time to write"),
     ):
-        line = lines.get(key)
-        if line is None:
+        row = rows.get(key)
+        if row is None:
             continue
-        if not line.best:
-            yield f"{alike}: {write(line, 0)}."
+        if not row.best:
+            yield f"{alike}: {write(row, 0)}."
             continue
-        k = line.best[0]
-        others = " and ".join(write(line, j) for j in range(len(names)) if j != k)
-        yield printable(f"{names[k]} {best.format(write(line, k), others)}.")
+        k = row.best[0]
+        others = " and ".join(write(row, j) for j in range(len(names)) if j != k)
+        yield printable(f"{names[k]} {best.format(write(row, k), others)}.")
 
 
-def explained(comparison: Comparison) -> list[tuple[str, str]]:
-    """(program, why its mean edge error is above what 95 % of the edge keep), of those where it is."""
+def explained(comparison: ComparisonResult) -> list[tuple[str, str]]:
+    """(program, why its mean edge error exceeds the 95th percentile), of those where it does."""
     measured = [(printable(s.name), s.executed.measured) for s in comparison.simulations]
     return means_explained((name, one.figures.as_dict()) for name, one in measured if one)
 
 
-def _in_short(simulation: Simulation) -> str:
-    said = what_it_is(simulation)
-    return printable(f"{said} {another_power(simulation)}" if simulation.best else said)
+def _in_short(simulation: SimulationResult) -> str:
+    text = what_it_is(simulation)
+    return printable(f"{text} {another_power(simulation)}" if simulation.best else text)
 
 
-def _rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Of the table: label, meaning, and (text, ratio, whether it is the best) of each program."""
+def _rows(comparison: ComparisonResult) -> Iterator[dict[str, Any]]:
+    """Rows of the table: label, meaning, and (text, ratio, whether it is the best) of each program."""
     fwhm = optics.fwhm(comparison.process.spot)
-    for line in comparison.lines:
+    for row in comparison.rows:
         cells = [
-            (cell(line.key, {line.key: value}, fwhm), _times(ratio) if k else "", k in line.best)
-            for k, (value, ratio) in enumerate(zip(line.values, line.ratios, strict=True))
+            (cell(row.key, {row.key: value}, fwhm), _times(ratio) if k else "", k in row.best)
+            for k, (value, ratio) in enumerate(zip(row.values, row.ratios, strict=True))
         ]
-        row = ROWS[line.key]
-        yield {"label": row.name, "meaning": row.meaning, "cells": cells}
+        figure = ROWS[row.key]
+        yield {"label": figure.name, "meaning": figure.meaning, "cells": cells}
 
 
 def _times(ratio: float) -> str:
     return f"× {number(ratio, 2)}" if math.isfinite(ratio) else ""
 
 
-def _groups(comparison: Comparison) -> Iterator[tuple[str, list[Picture]]]:
+def _groups(comparison: ComparisonResult) -> Iterator[tuple[str, list[Picture]]]:
     """(heading, pictures side by side)."""
     resin, some = comparison.process.resin, comparison.simulations
     done = "cure" if resin.tone == "negative" else "clear"
@@ -145,15 +142,15 @@ def _groups(comparison: Comparison) -> Iterator[tuple[str, list[Picture]]]:
     yield "The difference", different
 
 
-def _box(comparison: Comparison) -> Box:
-    """The design, or all that is lit."""
+def _box(comparison: ComparisonResult) -> Box:
+    """The box of the design, or of all lit moves."""
     box = exposed(comparison.simulations[0]).box
     for simulation in comparison.simulations[1:]:
         box = joined(box, exposed(simulation).box)
     return box
 
 
-def _cured(simulation: Simulation) -> str:
+def _cured(simulation: SimulationResult) -> str:
     measured = simulation.executed.measured
     if measured is None:
         return "As executed by the controller."

@@ -1,6 +1,8 @@
-"""The pictures of a comparison: what only one of two programs cures, and how wrong the edges are."""
+"""The pictures of a comparison: the area that only one of two programs cures, and the edge errors."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -13,15 +15,15 @@ from laserpath.measure import cured_fraction
 from laserpath.report.canvas import FAINT, WIDTH, add_design, axes, labelled, legend, map_sheet, png, sheet
 from laserpath.report.raster import RIGHT, Box, grown, window
 from laserpath.report.toolpath_svg import printable
-from laserpath.simulation import Simulation
 from laserpath.simulation.page import exposed
+from laserpath.simulation.result import SimulationResult
 from laserpath.types import Grid
 
 FIRST, SECOND = "#0072b2", "#d55e00"
 """Cured by one of two programs alone; blue and vermilion of the Okabe–Ito set."""
 
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#000000")
-"""Of the programs in a chart, of the same set."""
+"""Colours of the programs in a chart, of the same set."""
 
 _STYLES = ("-", "--", "-.", ":")
 _PIXELS = 800
@@ -30,8 +32,8 @@ _FAR_FWHM = 2.0
 _LONGEST = 26
 
 
-def difference(first: Simulation, second: Simulation, box: Box) -> bytes:
-    """What both cure, and what only one of them; the design's edge, if there is one."""
+def difference(first: SimulationResult, second: SimulationResult, box: Box) -> bytes:
+    """The area that both cure, and that only one of them cures; the outline of the design, if any."""
     fwhm = optics.fwhm(first.process.spot)
     wide = grown(box, _RIM_FWHM * fwhm)
     figure, ax, key = map_sheet(wide, below=0.55)
@@ -55,8 +57,8 @@ def difference(first: Simulation, second: Simulation, box: Box) -> bytes:
     return png(figure)
 
 
-def errors(simulations: tuple[Simulation, ...]) -> bytes:
-    """Which share of the outline is off by more than a distance, of each program."""
+def errors(simulations: Sequence[SimulationResult]) -> bytes:
+    """The share of the outline whose edge error exceeds a distance, for each program."""
     fwhm = 1000 * optics.fwhm(simulations[0].process.spot)
     figure = sheet(WIDTH, 3.4)
     ax = labelled(axes(figure, 0.7, 1.05, WIDTH - 0.9, 2.2), "edge error, µm", "% of the outline off by more")
@@ -74,7 +76,7 @@ def errors(simulations: tuple[Simulation, ...]) -> bytes:
     return png(figure)
 
 
-def _on(simulation: Simulation, pixels: Grid) -> Floats:
+def _on(simulation: SimulationResult, pixels: Grid) -> Floats:
     """The dose at the pixels of another grid; 0 outside its own."""
     own, dose = simulation.executed.grid, simulation.executed.dose
     u, v = (pixels.x() - own.origin[0]) / own.pitch, (pixels.y() - own.origin[1]) / own.pitch
@@ -96,7 +98,7 @@ def _mixed(first: Floats, second: Floats) -> np.ndarray:
     return np.rint(image).astype(np.uint8)
 
 
-def _short(simulation: Simulation) -> str:
-    """The name, as far as a legend has room."""
+def _short(simulation: SimulationResult) -> str:
+    """The name, cut to the width of a legend."""
     name = printable(simulation.name).replace("$", "")  # which matplotlib would take for mathematics
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"

@@ -1,4 +1,4 @@
-"""What a user has to know of an exposure, in sentences, the worst first."""
+"""Warnings about an exposure, in sentences, the worst first."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
 from laserpath.report.numbers import area, number
-from laserpath.simulation.exposing import Found
+from laserpath.simulation.exposing import Exposures
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Design, Point, Process
 
 _OVER, _FAR_OVER = 1.05, 1.5
-"""Of the resin's limit: what is commanded above it is told, and what is executed far above it."""
+"""Largest dose over the resin's limit above which the commanded and the executed one give a warning."""
 
 _NEAR_FWHM, _APART = 1.0, 0.7
-"""Of the middles of what is lit and what is drawn; IoU: beyond both, it is told that they lie apart."""
+"""Distance between the middles of light and design above which, and IoU below which, both together give the
+warning that they lie apart."""
 
 
-def of_light(found: Found, process: Process) -> Iterator[str]:
-    """Too little or too much of it."""
-    dose, resin = found.executed.figures, process.resin
+def of_dose(exposures: Exposures, process: Process) -> Iterator[str]:
+    """A dose that is too low or too high."""
+    dose, resin = exposures.executed.figures, process.resin
     done = "cures" if resin.tone == "negative" else "is cleared"
     if dose.cured == 0:
         yield (
             f"nothing {done}: the largest dose executed is {number(dose.dose_max, 2)} of the critical one; "
             f"it would take more than {number(1 / max(dose.dose_max, 1e-12), 2)} times the dose"
         )
-    told = found.commanded.figures.dose_max
-    if told > _OVER * resin.over_dose or dose.dose_max > _FAR_OVER * resin.over_dose:
+    commanded = exposures.commanded.figures.dose_max
+    if commanded > _OVER * resin.over_dose or dose.dose_max > _FAR_OVER * resin.over_dose:
         yield (
             f"the largest dose as executed is {number(dose.dose_max)} critical doses, at "
             f"{place(dose.brightest, optics.fwhm(process.spot))} mm: {area(dose.over_dosed, 2)} of the "
             f"{area(dose.cured, 2)} that {done} get more than the resin's limit of {resin.over_dose:g}"
         )
-    if found.overflow:
+    if exposures.overflow:
         yield f"what {done} reaches beyond the area that is simulated: the dose is far too high"
 
 
 def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
-    """That the program was moved onto its design. shift: mm.  fwhm: of the spot, mm."""
+    """A program that was moved onto its design. shift: mm.  fwhm: of the spot, mm."""
     if shift != (0.0, 0.0):
         yield (
             f"the program was moved by {place(shift, fwhm)} mm onto the design; where the file "
@@ -55,18 +56,18 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
 
 
 def of_place(
-    found: Found, shipped: MachineProgram, design: Design | None, process: Process, aligned: bool
+    exposures: Exposures, shipped: MachineProgram, design: Design | None, process: Process, aligned: bool
 ) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
-    fwhm, grid = optics.fwhm(process.spot), found.executed.grid
+    fwhm, grid = optics.fwhm(process.spot), exposures.executed.grid
     if fwhm / grid.pitch < 1.5 * COARSEST:
         yield (
             f"with so many spots to expose the dose was computed with {number(fwhm / grid.pitch, 2)} pixels "
             "across one: areas and edges are less exact"
         )
-    if design is None or found.executed.measured is None:
+    measured = exposures.executed.measured
+    if design is None or measured is None:
         return
-    measured = found.executed.measured
     x, y = (_middle(design.bounds) - _middle(lit_box(shipped.executed))).tolist()
     if not aligned and measured.figures.iou < _APART and max(abs(x), abs(y)) > _NEAR_FWHM * fwhm:
         yield (
