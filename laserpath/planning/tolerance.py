@@ -27,7 +27,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
+class _WeightTrial:
     """A solution, its p95 of |EPE| in FWHM, and its write time in s."""
 
     solution: Solution
@@ -56,15 +56,15 @@ def solve_within(
     if limit is None:
         return solve(start, task, progress, weight)
 
-    def attempt(weight: float) -> _Attempt:
+    def attempt(weight: float) -> _WeightTrial:
         solution = solve(start, task, progress, weight)
         program = ship(solution.toolpath) if ship else MachineProgram.of(solution.toolpath, task.process)
-        return _Attempt(solution, Exposure(program, task.scene).epe_p95, program.run.write_time)
+        return _WeightTrial(solution, Exposure(program, task.scene).epe_p95, program.run.write_time)
 
     return _fastest(_attempts(attempt, weight, limit), limit)
 
 
-def _attempts(attempt: Callable[[float], _Attempt], weight: float, limit: float) -> list[_Attempt]:
+def _attempts(attempt: Callable[[float], _WeightTrial], weight: float, limit: float) -> list[_WeightTrial]:
     """The one of the given weight of the write time, and those after it up to the first that turns out
     otherwise: misses the limit where the first met it, or meets it where the first missed it.
     """
@@ -78,7 +78,7 @@ def _attempts(attempt: Callable[[float], _Attempt], weight: float, limit: float)
     return attempts
 
 
-def _fastest(attempts: Sequence[_Attempt], limit: float) -> Solution:
+def _fastest(attempts: Sequence[_WeightTrial], limit: float) -> Solution:
     """The solution of the shortest write time within the limit, or the most accurate one if none is."""
     within = [one for one in attempts if one.epe_p95 <= limit]
     truest = min(attempts, key=lambda one: one.epe_p95)

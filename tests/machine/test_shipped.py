@@ -53,13 +53,13 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[float] = []
-    real = tolerance._Attempt
+    real = tolerance._WeightTrial
 
     def note(solution: object, epe_p95: float, write_time: float) -> object:
         tried.append(epe_p95)
         return real(solution, epe_p95, write_time)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tolerance, "_Attempt", note)
+    monkeypatch.setattr(tolerance, "_WeightTrial", note)
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
     assert len(executed) == len(tried) + 2
