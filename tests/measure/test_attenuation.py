@@ -1,4 +1,4 @@
-"""A laser too strong or too weak: refused with the filter that helps, and that filter does help."""
+"""A laser that is too strong or too weak is refused, and the filter that the error names helps."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_path_that_was_never_lit_is_not_the_laser_s_fault():
         check_exposes(dark, dark, dark, CELL, FINE, Settings())
 
 
-def test_a_weak_laser_is_told_how_much_is_lacking():
+def test_a_weak_laser_is_refused_with_the_missing_factor():
     with pytest.raises(InputError, match=r"more than [\d.e+]+ times the power"):
         check_power(replace(FINE, machine=replace(STAGE, power_max=1e-9)), Settings())
 

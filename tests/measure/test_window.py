@@ -1,4 +1,4 @@
-"""The process window: its middle is the plan, and light, focus and edges go together as physics has them."""
+"""The process window: its middle is the plan, and dose, focus and edges are related as in physics."""
 
 from dataclasses import replace
 

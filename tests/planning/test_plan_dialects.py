@@ -1,4 +1,4 @@
-"""Plans for every controller: its own words, its own motion, and light where it was drawn."""
+"""Plans for every controller: its own dialect, its own motion, and exposure where it was drawn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPOKEN = {
 
 @cache
 def planned(name: str) -> laserpath.Plan:
-    """One small plan for each dialect, made when a test wants it."""
+    """One small plan for each dialect, made when a test needs it."""
     return laserpath.plan(BRACKET, Process(machine=SPOKEN[name]), QUICK)
 
 
@@ -69,7 +69,7 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
-def test_power_for_the_actual_speed_is_truer_than_the_planned_one(name: str) -> None:
+def test_power_for_the_actual_speed_is_more_accurate_than_the_planned_one(name: str) -> None:
     plan = planned(name)
     raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed
     assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
@@ -85,7 +85,7 @@ def test_every_profile_plans_within_its_machine(name: str) -> None:
     assert [f for f in found if f.severity == "error"] == []
 
 
-def test_a_late_laser_is_told_early() -> None:
+def test_a_late_laser_is_commanded_early() -> None:
     late = Machine(
         name="galvo", dialect="linuxcnc", baud=None, segment_rate=1e5, look_ahead=1000,
         speed_max=(500, 500), rapid_speed=(8000, 8000), acceleration=(1e8, 1e8), junction_deviation=0.1,
