@@ -91,7 +91,7 @@ def dialect_of(machine: Machine) -> gcode.Dialect:
 
 
 def limits(machine: Machine) -> gcode.Limits:
-    """The limits for planning a path, whatever the controller: constant acceleration and a look-ahead.
+    """The limits for planning a path for any controller: constant acceleration and a look-ahead.
 
     A planner with a buffer of n moves sees n − 1 of them when it plans the start of the next one.
     """

@@ -33,7 +33,7 @@ _ROUND_FWHM = (0.1, 0.2, 0.3)
 _WALL_FWHM = CORNER_FWHM + 2 * SAMPLE_FWHM
 """Largest distance, in FWHM, from a corner to the first points of its walls that do not count as near it."""
 
-_WAYS = 32
+_DIRECTIONS = 32
 
 
 def rounded_off(exposure: Measurement, scene: Scene) -> Edges:
@@ -76,7 +76,7 @@ def _lost_walls(edges: Edges, far: Bools, design: Design, fwhm: float) -> Floats
 
 def _bisectors(xy: Floats, design: Design, fwhm: float) -> tuple[Floats, Bools]:
     """((M, 2) unit vectors out of the corner at each point, (M,) whether there is one). xy: (M, 2) mm."""
-    angle = 2 * np.pi * (np.arange(_WAYS) + 0.5) / _WAYS
+    angle = 2 * np.pi * (np.arange(_DIRECTIONS) + 0.5) / _DIRECTIONS
     ring = fwhm * np.concatenate([r * np.stack([np.cos(angle), np.sin(angle)], 1) for r in _ROUND_FWHM])
     shapely.prepare(design.area)
     within = shapely.contains_xy(design.area, *(xy[:, None] + ring).reshape(-1, 2).T)

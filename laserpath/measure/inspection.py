@@ -55,7 +55,7 @@ SMALLEST_FWHM2 = 0.05
 """Area of a flaw in FWHM² below which it is not listed; a larger value hides more."""
 
 _COARSEST, _FINE, _MANY = 6, 12, 4_000_000
-"""Pixels per FWHM: at least the first, and the second if the grid then has at most so many pixels."""
+"""Pixels per FWHM: at least the first; the second, if the grid then has no more pixels than the third."""
 
 
 def inspect(exposure: Measurement, scene: Scene) -> Inspection:

@@ -70,15 +70,15 @@ def _places(edges: Edges, scene: Scene, threshold_fwhm: float, exposure: float) 
     bad = np.flatnonzero(edges.missing | (np.abs(edges.epe) > threshold_fwhm * fwhm))
     if not len(bad):
         return []
-    ways = _Ways(
-        gap=_way(design, edges.xy[bad], edges.normal[bad], fwhm, solid=False),
-        wall=_way(design, edges.xy[bad], -edges.normal[bad], fwhm, solid=True),
+    widths = _Widths(
+        gap=_distance(design, edges.xy[bad], edges.normal[bad], fwhm, solid=False),
+        wall=_distance(design, edges.xy[bad], -edges.normal[bad], fwhm, solid=True),
     )
-    kind, crossed, lost = _judge(edges, bad, ways, fwhm)
-    wide = np.minimum(ways.gap, ways.wall) >= _NARROW_FWHM * fwhm
+    kind, crossed, lost = _judge(edges, bad, widths, fwhm)
+    wide = np.minimum(widths.gap, widths.wall) >= _NARROW_FWHM * fwhm
     # Crossed samples are grouped, such as the end of a lost line with its sides.
     group = np.where(crossed, len(_KINDS), kind) * 2 + (edges.epe[bad] > 0)
-    judged = _Judged(kind, lost, ways, wide)
+    judged = _Judged(kind, lost, widths, wide)
     clusters = _clusters(edges.xy[bad], group, _LINK_FWHM * fwhm)
     return [_place(edges, bad, members, judged, fwhm, exposure) for members in clusters]
 
@@ -87,14 +87,14 @@ def _place(
     edges: Edges, bad: Indices, members: Indices, judged: _Judged, fwhm: float, exposure: float
 ) -> Unprintable:
     """One cluster of bad samples; members: indices into `bad`."""
-    kind, lost, ways = judged.kind, judged.lost, judged.ways
+    kind, lost, widths = judged.kind, judged.lost, judged.widths
     some = members[lost[members]]
     if len(some) == 1 and edges.corner[bad[some[0]]] and judged.wide[some[0]]:
         kind[some], lost[some], some = _KINDS.index("corner"), False, members[:0]
     some = some if len(some) else members
     name = _KINDS[np.bincount(kind[some]).argmax()]
     some = some[kind[some] == _KINDS.index(name)]
-    width, side = {"gap": (ways.gap, 1), "feature": (ways.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
+    width, side = {"gap": (widths.gap, 1), "feature": (widths.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
     middle = edges.xy[bad[some]] + side * width[some, None] / 2 * edges.normal[bad[some]]
     x, y = middle[np.argmin(np.hypot(*(middle - middle.mean(axis=0)).T))]
     worst = int(bad[members][np.argmax(np.abs(edges.epe[bad[members]]))])
@@ -134,7 +134,7 @@ def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ways:
+class _Widths:
     """(M,) mm: widths of the gap before each sample and of the material behind it; inf above 2 FWHM."""
 
     gap: Floats
@@ -147,16 +147,16 @@ class _Judged:
 
     kind: Indices
     lost: Bools
-    ways: _Ways
+    widths: _Widths
     wide: Bools
 
 
-def _judge(edges: Edges, bad: Indices, ways: _Ways, fwhm: float) -> tuple[Indices, Bools, Bools]:
+def _judge(edges: Edges, bad: Indices, widths: _Widths, fwhm: float) -> tuple[Indices, Bools, Bools]:
     """(M,) each: index into `_KINDS`; whether the edge is missing or beyond the other side; whether lost."""
     epe, outside = edges.epe[bad], edges.epe[bad] > 0
     # Cure outside belongs to the gap if there is one, else to the feature; missing cure inside the reverse.
-    of_gap = np.where(outside, np.isfinite(ways.gap), np.isinf(ways.wall) & np.isfinite(ways.gap))
-    width = np.where(of_gap, ways.gap, ways.wall)
+    of_gap = np.where(outside, np.isfinite(widths.gap), np.isinf(widths.wall) & np.isfinite(widths.gap))
+    width = np.where(of_gap, widths.gap, widths.wall)
     crossed = edges.missing[bad] | (np.abs(epe) >= width)
     lost = crossed & np.isfinite(width) & (of_gap == outside)
     kind = np.where(np.isinf(width), _KINDS.index("edge"), np.where(of_gap, 0, 1))
@@ -164,7 +164,7 @@ def _judge(edges: Edges, bad: Indices, ways: _Ways, fwhm: float) -> tuple[Indice
     return kind, crossed, lost
 
 
-def _way(design: Design, xy: Floats, direction: Floats, fwhm: float, *, solid: bool) -> Floats:
+def _distance(design: Design, xy: Floats, direction: Floats, fwhm: float, *, solid: bool) -> Floats:
     """(M,) mm from each point along its direction to where the design ends (solid) or begins; inf if farther.
 
     The design is grown (or shrunk) by FWHM/100 first, so that a line from a corner along the other wall does
@@ -174,8 +174,8 @@ def _way(design: Design, xy: Floats, direction: Floats, fwhm: float, *, solid: b
     outline = design.area.buffer(slack if solid else -slack, join_style="mitre").boundary
     shapely.prepare(outline)
     rays = shapely.linestrings(np.stack([xy, xy + (_REACH_FWHM * fwhm + slack) * direction], axis=1))
-    way = shapely.distance(shapely.points(xy), crossings(rays, outline))
-    return np.where(np.isnan(way), np.inf, way - slack)
+    distance = shapely.distance(shapely.points(xy), crossings(rays, outline))
+    return np.where(np.isnan(distance), np.inf, distance - slack)
 
 
 def _clusters(xy: Floats, group: Indices, link: float) -> list[Indices]:

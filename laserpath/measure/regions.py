@@ -26,7 +26,7 @@ from laserpath.types import Grid, Point
 Labels = NDArray[np.int32]
 """(rows, columns) number of each pixel's region, from 1; 0: none."""
 
-_WAYS = np.stack([np.sin(np.pi / 8 * np.arange(8)), np.cos(np.pi / 8 * np.arange(8))])
+_DIRECTIONS = np.stack([np.sin(np.pi / 8 * np.arange(8)), np.cos(np.pi / 8 * np.arange(8))])
 """(2, 8) directions (row, column) along which a region's size is measured."""
 
 _ALL_ROUND = np.ones((3, 3), dtype=bool)
@@ -80,14 +80,14 @@ class Meetings:
 
 def meetings(a: Labels, b: Labels) -> Meetings:
     """All pairs of regions, one of `a` and one of `b`, with pixels in common."""
-    wide = int(b.max(initial=0)) + 1
-    key = np.where((a > 0) & (b > 0), a.astype(np.int64) * wide + b, 0).ravel()
+    stride = int(b.max(initial=0)) + 1
+    key = np.where((a > 0) & (b > 0), a.astype(np.int64) * stride + b, 0).ravel()
     # Runs along the rows are few, so that sorting them is much faster than sorting pixels.
     start = np.flatnonzero(np.diff(key, prepend=-1))
     length = np.diff(start, append=len(key))
     pair, index = np.unique(key[start], return_inverse=True)
     pixels = np.bincount(index, length).astype(np.int64)
-    return Meetings(pair[pair > 0] // wide, pair[pair > 0] % wide, pixels[pair > 0])
+    return Meetings(pair[pair > 0] // stride, pair[pair > 0] % stride, pixels[pair > 0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +123,14 @@ def _wide(region: Bools) -> float:
     In a rectangle the mean distance to the nearest edge is w/4 − w³/(12 A); the edge is half a pixel before
     the next pixel.
     """
-    way = ndimage.distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
-    strip = max(4 * float(way[region].mean()) - 2, 1.0)
+    distance = ndimage.distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
+    strip = max(4 * float(distance[region].mean()) - 2, 1.0)
     return strip + strip**3 / (3 * float(region.sum()))
 
 
 def _blob(pixels: Indices, grid: Grid) -> Blob:
     row, column = pixels[np.argmin(np.hypot(*(pixels - pixels.mean(axis=0)).T))]
-    size = float(np.ptp(pixels @ _WAYS, axis=0).max() + 1) * grid.pitch
+    size = float(np.ptp(pixels @ _DIRECTIONS, axis=0).max() + 1) * grid.pitch
     at = (float(grid.origin[0] + column * grid.pitch), float(grid.origin[1] + row * grid.pitch))
     return Blob(at, size, len(pixels) * grid.pixel_area)
 
@@ -142,17 +142,17 @@ def seams(outer: Labels, inner: Labels, met: Meetings, grid: Grid) -> tuple[Blob
     chosen = np.isin(outer, np.unique(met.a))
     box = _box(chosen)
     chosen, outer, inner = chosen[box], outer[box], inner[box]
-    wide = int(inner.max()) + 1
-    counts = np.sort(met.a * wide + met.b)
+    stride = int(inner.max()) + 1
+    counts = np.sort(met.a * stride + met.b)
     # An inner region counts only inside the outer regions that it meets.
-    key = np.where(chosen & (inner > 0), outer.astype(np.int64) * wide + inner, 0)
+    key = np.where(chosen & (inner > 0), outer.astype(np.int64) * stride + inner, 0)
     seed = _among(key, counts)
-    way, (row, column) = ndimage.distance_transform_edt(~seed, return_indices=True)
+    distance, (row, column) = ndimage.distance_transform_edt(~seed, return_indices=True)
     cell = np.where(chosen, key[row, column], 0)
     seam = np.zeros(cell.shape, dtype=bool)
     for axis in (0, 1):
         a, b = (np.take(cell, range(s, cell.shape[axis] - 1 + s), axis=axis) for s in (0, 1))
-        border = (a != b) & (a > 0) & (b > 0) & (a // wide == b // wide)
+        border = (a != b) & (a > 0) & (b > 0) & (a // stride == b // stride)
         seam |= np.pad(border, [(0, 1) if k == axis else (0, 0) for k in (0, 1)])
     y0, x0 = (int(s.start) for s in box)
     origin = (grid.origin[0] + x0 * grid.pitch, grid.origin[1] + y0 * grid.pitch)
@@ -160,7 +160,7 @@ def seams(outer: Labels, inner: Labels, met: Meetings, grid: Grid) -> tuple[Blob
     borders = []
     for blob in blobs(seam, part):
         u, v = np.rint(part.to_pixels([blob.at])[0]).astype(int).tolist()
-        clear = max(float(way[v, u]), 0.5) * grid.pitch
+        clear = max(float(distance[v, u]), 0.5) * grid.pitch
         borders.append(Blob(blob.at, blob.size, blob.area, clear))
     return tuple(borders)
 

@@ -1,4 +1,4 @@
-"""The physical limit: the best dose that any light source with this spot could give, whatever the machine.
+"""The physical limit: the best dose that a light source with this spot could give on an ideal machine.
 
 The source has energies e_k = E₀ w_k² ≥ 0 on a square lattice in and around the design, without paths, powers
 or speeds. Its weights w minimise

@@ -54,9 +54,9 @@ def test_a_better_machine_is_never_slower(power: float, dose: float, acceleratio
 def test_where_the_dose_sets_the_speed_twice_the_dose_takes_twice_the_time() -> None:
     weak = replace(PROCESS, machine=Machine(power_max=1e-3))
     hard = replace(weak, resin=Resin(critical_dose=0.4))
-    took, found = (forecast(TEE, process, QUICK) for process in (weak, hard))
-    assert found.write_seconds == pytest.approx(2 * took.write_seconds, rel=0.05)
-    assert any("full power, 0.001 mW, writes this resin at" in note for note in took.notes)
+    weaker, harder = (forecast(TEE, process, QUICK) for process in (weak, hard))
+    assert harder.write_seconds == pytest.approx(2 * weaker.write_seconds, rel=0.05)
+    assert any("full power, 0.001 mW, writes this resin at" in note for note in weaker.notes)
 
 
 def test_what_slows_the_machine_down_is_reported() -> None:

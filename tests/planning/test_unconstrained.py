@@ -26,7 +26,7 @@ def loss_of(made: Design, spot: Spot = SPOT, resin: Resin = RESIN) -> Objective:
     return Objective.of(Scene.of(made, target, spot, resin), 0.05).at_contrast(1.2 * resin.contrast)
 
 
-def found(made: Design, spot: Spot = SPOT, resin: Resin = RESIN, **options) -> measure.Limit:
+def limit_of(made: Design, spot: Spot = SPOT, resin: Resin = RESIN, **options) -> measure.Limit:
     loss = loss_of(made, spot, resin)
     return limit(made, loss.target, spot, resin.critical_dose, loss, **options)
 
@@ -43,12 +43,12 @@ CLOSE = bars(2.5, 0.3)
 
 @pytest.fixture(scope="module")
 def wide() -> measure.Limit:
-    return found(WIDE)
+    return limit_of(WIDE)
 
 
 @pytest.fixture(scope="module")
 def close() -> measure.Limit:
-    return found(CLOSE)
+    return limit_of(CLOSE)
 
 
 def test_light_is_nowhere_negative_and_near_the_design(wide):
@@ -81,22 +81,22 @@ def test_no_hatch_is_better_whatever_its_exposure(wide, pitch):
     assert wide.loss.min() < 0.5 * min(losses)
 
 
-def test_it_is_found_from_above_and_ends_by_itself(wide):
+def test_the_search_descends_and_ends_by_itself(wide):
     assert wide.loss[0] > 10 * wide.loss.min()
     assert len(wide.loss) < unconstrained.EVALUATIONS
-    assert len(found(WIDE, evaluations=5).loss) <= 6  # scipy ends a step that it has begun
+    assert len(limit_of(WIDE, evaluations=5).loss) <= 6  # scipy ends a step that it has begun
 
 
 def test_twice_the_critical_dose_takes_twice_the_energy(close):
     """The same search in other units, up to what rounding in single precision makes of 100 steps."""
-    twice = found(CLOSE, resin=replace(RESIN, critical_dose=2 * RESIN.critical_dose))
+    twice = limit_of(CLOSE, resin=replace(RESIN, critical_dose=2 * RESIN.critical_dose))
     assert twice.energy.sum() == pytest.approx(2 * close.energy.sum(), rel=0.01)
     assert twice.figures.epe_mean == pytest.approx(close.figures.epe_mean, rel=0.05)
 
 
 def test_twice_the_size_with_twice_the_spot_prints_as_well(wide):
     large = Design(affinity.scale(WIDE.area, 2, 2, origin=(0, 0)))
-    twice = found(large, spot=replace(SPOT, fwhm=2 * FWHM))
+    twice = limit_of(large, spot=replace(SPOT, fwhm=2 * FWHM))
     assert twice.energy.sum() == pytest.approx(4 * wide.energy.sum(), rel=0.02)
     assert twice.figures.epe_mean == pytest.approx(wide.figures.epe_mean, rel=0.1)
 
@@ -115,7 +115,7 @@ def test_a_gap_far_below_the_spot_closes_and_the_place_is_in_it(close):
 
 def test_a_gap_of_a_seventh_of_the_spot_closes_at_any_dose():
     narrow = bars(2.5, 0.15)
-    closed = found(narrow).unprintable[0]
+    closed = limit_of(narrow).unprintable[0]
     assert (closed.kind, closed.lost, closed.exposure) == ("gap", True, 1.0)
     assert shapely.box(0.25, 0, 0.265, 0.8).contains(shapely.Point(closed.at))
     assert closed.sentence.endswith("closes")

@@ -49,7 +49,7 @@ def _narrow(polygon: Polygon, inset: float, pitch: float, flatness: float) -> li
 
 
 def _bar(corners: Floats, inset: float, pitch: float) -> list[Floats]:
-    """Lines (2, 2) along the longer side of a rectangle, to and fro; none if it needs more than `_MOST`."""
+    """Lines (2, 2) mm along a rectangle's longer side, back and forth; none if it needs more than `_MOST`."""
     along, across = corners[1] - corners[0], corners[3] - corners[0]
     if np.hypot(*along) < np.hypot(*across):
         along, across = across, along
