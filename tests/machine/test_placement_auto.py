@@ -37,10 +37,10 @@ def auto(made: Design, resin: Resin | None = None, offset: tuple[float, float] =
 
 
 def test_a_page_on_which_the_design_lies_on_the_machine_stays():
-    found = auto(Design(BOX, page=PAGE))
-    assert found.origin == "page"
-    assert found.notes == ()
-    assert found.design.bounds == (1, 2, 3, 3)
+    placement = auto(Design(BOX, page=PAGE))
+    assert placement.origin == "page"
+    assert placement.notes == ()
+    assert placement.design.bounds == (1, 2, 3, 3)
 
 
 def test_a_page_larger_than_the_machine_stays_while_the_design_is_on_it():
@@ -48,10 +48,10 @@ def test_a_page_larger_than_the_machine_stays_while_the_design_is_on_it():
 
 
 def test_a_page_that_puts_the_design_off_the_machine_is_dropped_with_a_note():
-    found = auto(Design(affinity.translate(BOX, 100, 0), name="plate", page=(0, 0, 297, 210)))
-    assert found.origin == "design"
-    assert found.design.bounds == (0, 0, 2, 1)
-    (note,) = found.notes
+    placement = auto(Design(affinity.translate(BOX, 100, 0), name="plate", page=(0, 0, 297, 210)))
+    assert placement.origin == "design"
+    assert placement.design.bounds == (0, 0, 2, 1)
+    (note,) = placement.notes
     assert "x = 102 to 104 mm, outside the machine's 0 to 30 mm" in note
     assert "--offset" in note
 
@@ -60,11 +60,11 @@ def test_a_page_that_puts_the_design_off_the_machine_is_dropped_with_a_note():
 @settings(max_examples=30)
 def test_without_a_page_its_corner_is_at_the_work_zero_wherever_it_was_drawn(dx, dy, positive):
     made = design(affinity.translate(BOX, dx, dy))
-    found = auto(made, POSITIVE if positive else None)
-    assert found.origin == "design"
-    np.testing.assert_allclose(found.design.bounds[:2], (0, 0), atol=1e-9)
+    placement = auto(made, POSITIVE if positive else None)
+    assert placement.origin == "design"
+    np.testing.assert_allclose(placement.design.bounds[:2], (0, 0), atol=1e-9)
     moved = positive or max(abs(dx + 2), abs(dy + 3)) > 1e-6
-    assert len(found.notes) == (1 if moved else 0)
+    assert len(placement.notes) == (1 if moved else 0)
 
 
 def test_a_design_that_begins_at_zero_is_not_worth_a_line():
@@ -113,8 +113,8 @@ def test_with_origin_page_the_design_stays_on_its_page():
 
 @pytest.mark.parametrize("origin", ["page", "design", "centre"])
 def test_a_given_origin_is_kept_without_a_note(origin):
-    found = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
-    assert (found.origin, found.notes) == (origin, ())
+    placement = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
+    assert (placement.origin, placement.notes) == (origin, ())
 
 
 def chip(folder: Path) -> Path:

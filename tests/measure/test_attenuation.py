@@ -39,18 +39,18 @@ QUICK = Settings(initial="contour", iterations=4)
 def test_behind_the_filter_a_line_has_levels_to_choose(power, fwhm, length, order):
     process = Process(Spot(fwhm), Resin(order=order), Machine(power_max=power))
     design = Design(shapely.box(0, 0, length, length / 3))
-    found = strength(process, Settings(), design)
+    laser = strength(process, Settings(), design)
     behind = strength(
-        replace(process, machine=replace(process.machine, power_max=power / 10**found.density)),
+        replace(process, machine=replace(process.machine, power_max=power / 10**laser.density)),
         Settings(),
         design,
     )
-    assert behind.ratio <= 1 / LEVELS * (1 + 1e-6) or found.density == 0
-    assert behind.ratio == pytest.approx(found.ratio / 10**found.density)
+    assert behind.ratio <= 1 / LEVELS * (1 + 1e-6) or laser.density == 0
+    assert behind.ratio == pytest.approx(laser.ratio / 10**laser.density)
     # A line at that power and speed has the line energy D_c · pitch, or more if shorter than the spot.
-    energy = line_energy(found.power, found.speed, process.spot)
+    energy = line_energy(laser.power, laser.speed, process.spot)
     assert energy >= process.resin.critical_dose * 1.2 * optics.fwhm(process.spot) * (1 - 1e-9)
-    assert bool(too_strong(process, Settings(), design)) == (found.ratio > 1)
+    assert bool(too_strong(process, Settings(), design)) == (laser.ratio > 1)
 
 
 def test_a_cell_that_would_be_left_dark_is_refused_before_planning(monkeypatch):

@@ -42,8 +42,8 @@ def planned(name: str) -> laserpath.Plan:
 @pytest.mark.parametrize("name", SPOKEN)
 def test_the_program_is_sound_in_its_dialect(name: str) -> None:
     machine, dialect = SPOKEN[name], gcode.dialect(name)
-    found = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
-    assert [f for f in found if f.severity == "error"] == []
+    findings = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
+    assert [f for f in findings if f.severity == "error"] == []
 
 
 @pytest.mark.parametrize("name", SPOKEN)
@@ -62,8 +62,8 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     """QUICK starts with the contour alone."""
     machine, dialect = SPOKEN[name], gcode.dialect(name)
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, initial="auto"))
-    found = gcode.check(plan.program, dialect, envelope(machine, dialect))
-    assert [f for f in found if f.severity == "error"] == []
+    findings = gcode.check(plan.program, dialect, envelope(machine, dialect))
+    assert [f for f in findings if f.severity == "error"] == []
     assert plan.report.executed.figures.iou > 0.93
     assert plan.report.executed.figures.epe_mean < 0.12
 
@@ -81,8 +81,8 @@ def test_every_profile_plans_within_its_machine(name: str) -> None:
     machine = profiles.machine(name)
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, iterations=10))
     dialect = gcode.dialect(machine.dialect)
-    found = gcode.check(plan.program, dialect, envelope(machine, dialect))
-    assert [f for f in found if f.severity == "error"] == []
+    findings = gcode.check(plan.program, dialect, envelope(machine, dialect))
+    assert [f for f in findings if f.severity == "error"] == []
 
 
 def test_a_late_laser_is_commanded_early() -> None:

@@ -32,10 +32,10 @@ def test_short_moves_at_full_speed_crowd_the_link():
 
 
 def test_every_move_of_a_crowded_run_is_crowded():
-    found = crowding(circle(5, 0.1), MACHINE)
-    assert found.shape == (len(circle(5, 0.1)),)
-    middle = len(found) // 2
-    assert (found[middle - 20 : middle + 20] > 1.9).all()
+    rates = crowding(circle(5, 0.1), MACHINE)
+    assert rates.shape == (len(circle(5, 0.1)),)
+    middle = len(rates) // 2
+    assert (rates[middle - 20 : middle + 20] > 1.9).all()
 
 
 def test_thinning_takes_out_vertices_within_the_tolerance():

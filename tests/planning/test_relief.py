@@ -208,14 +208,14 @@ def test_a_slow_line_counts(baud: int) -> None:
 
 
 def test_more_to_do_takes_longer() -> None:
-    def found(pixels: int, **changed: object) -> Forecast:
+    def forecast_of(pixels: int, **changed: object) -> Forecast:
         relief = relief_of(lens(pixels), Black(dose=0.2))
         return forecast_relief(lay_out(relief, Process(machine=FINE), replace(settings(40), **changed)))
 
-    small, large = found(90), found(270)
+    small, large = forecast_of(90), forecast_of(270)
     assert 5 < large.write_seconds / small.write_seconds < 12, "nine times the area"
     assert large.plan_seconds > small.plan_seconds and large.memory > small.memory
-    assert found(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
+    assert forecast_of(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
 
 
 def test_a_weak_laser_goes_slower_and_black_still_gets_its_dose() -> None:

@@ -152,8 +152,8 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
     find = _SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
-    found = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
-    assert path_energy(found, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
+    widened = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
+    assert path_energy(widened, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
 
 
 def test_a_laser_too_strong_is_to_be_attenuated_by_the_root():
