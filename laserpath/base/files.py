@@ -100,7 +100,7 @@ def _bring_back(old: Path, place: Path) -> None:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    # Somebody else may have put a file there meanwhile, or the folder was never made.
+    # Another process may have put a file there meanwhile, or the folder was never made.
     with contextlib.suppress(OSError):
         folder.rmdir()
 
