@@ -33,7 +33,7 @@ from laserpath.types import Design
 __all__ = ["ink", "outline", "read"]
 
 FULL = 0.02  # tolerance of full and of no ink, for an edge to be located by the sum
-GREY_SHARE = 0.05  # share of grey ink from which a warning is given
+GREY_SHARE = 0.05  # share of grey ink above which a warning is given
 EDGE = 0.5  # range of ink in a 3×3 neighbourhood from which an edge runs through it
 SPECK = 1e-6  # pixels²: smaller areas are rounding errors
 ROUNDING = 1e-9  # pixels
