@@ -64,7 +64,7 @@ class GreyTarget:
 def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
     """The relief in a PNG or TIFF file; `reading.grey` is the dose or height of black.
 
-    Raises InputError, with the file's name, for a file that is no such image or does not suit the resin.
+    Raises InputError, with the file's name, if it is not such an image or does not suit the resin.
     """
     path = Path(path)
     raw = content(path)
