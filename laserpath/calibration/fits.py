@@ -24,10 +24,11 @@ _VAGUE_POWER = 0.5
 _SAME = 0.02
 """Relative difference below which two doses count as one."""
 _BETTER_FIT = 10.0
-"""Gain in −2 ln of the likelihood from which another spot profile is mentioned; larger mentions fewer."""
+"""Gain in −2 ln of the likelihood above which another spot profile is mentioned; a larger one mentions
+fewer."""
 _IDS_LISTED = 6
 _FALSE_ALARM = 0.01
-"""Probability of a warning about sound data; larger finds more outliers, some of them false."""
+"""Probability of a warning about sound data; a larger one finds more outliers, some of them false."""
 _SIZE = {"width": "width", "diameter": "diameter", "merged": "gap where it closes", "depth": "depth"}
 
 

@@ -74,7 +74,7 @@ def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
 
 
 def check_memory(shape: tuple[int, int], precision: str, note: str = "") -> None:
-    """Refuse a padded grid that would not fit in memory, before anything is allocated. note: the reason for its size."""
+    """Refuse a padded grid that would not fit in memory, before any allocation. note: why it is so large."""
     needed = _GRIDS * np.dtype(DTYPE[precision]).itemsize * float(shape[0]) * shape[1]
     if needed > (available := _memory()):
         raise InputError(
