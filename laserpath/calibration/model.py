@@ -14,8 +14,8 @@ over −∞…∞ for a line, over the stroke for a dot. By the projection theor
 
 Reciprocity: after an exposure of duration t, the resin acts as if the dose were D (t/t₀)^m, which is
 Schwarzschild's law I t^p with p = 1 + m; m = 0 where reciprocity holds. A line exposes each place for
-t = (L(0)/h(0)) F/v, so that it counts as D (v/v₀)^(−m); a stroke of length l, much shorter than the spot, exposes
-for t = l/v.
+t = (L(0)/h(0)) F/v, so that it counts as D (v/v₀)^(−m); for a stroke of length l, much shorter than the
+spot, t = l/v.
 
 Near ρ = 1 the width rises as a root, with an infinite slope. Below ln ρ = 0.01, where w ≈ 0.1 F is too small
 to measure, it continues as its tangent, into negative widths, so that least squares converge. An Airy spot
