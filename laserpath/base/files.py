@@ -27,7 +27,7 @@ def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
         try:
             staged = []
             for place, text in files.items():
-                # A link stays a link; what it points to is replaced.
+                # A link stays a link; its target is replaced.
                 staged.append((_stage(Path(os.path.realpath(place)), text, undo), place))
             for temporary, place in staged:
                 _replace(temporary, Path(os.path.realpath(place)), undo, done)
