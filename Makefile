@@ -25,12 +25,11 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-coverage test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
-	@echo 'make test        the fast tests, for which Python is enough'
-	@echo 'make test-coverage  the same, and which branches they take'
+	@echo 'make test        the fast tests, for which Python is enough;  COVERAGE=1  with their branch coverage'
 	@echo 'make test-slow   the slow ones;  make test-all  both'
 	@echo 'make test-tools  those that drive programs beside Python: see make tools, make readers'
 	@echo 'make test-lower  with the oldest dependencies that are allowed, the tests nearest to them;  ALL=1  every fast test'
@@ -51,14 +50,11 @@ demo: $(VENV)/run.stamp
 	@mkdir -p $(DEMO)
 	$(BIN)/laserpath plan samples/butterfly.svg -o $(DEMO)
 
+# With COVERAGE=1 they take 1.3 to 1.5 times as long; the total and the ten least covered files are printed.
 test: $(VENV)/dev.stamp
-	$(PYTEST)
-
-# The same tests, which take 1.3 to 1.5 times as long. Printed are all files together and the ten least covered.
-test-coverage: $(VENV)/dev.stamp
-	@mkdir -p build
-	$(PYTEST) --cov --cov-report=
-	@$(BIN)/coverage report --sort=cover | sed -n '1,12p;/^TOTAL/p'
+	$(if $(COVERAGE),@mkdir -p build)
+	$(PYTEST)$(if $(COVERAGE), --cov --cov-report=)
+	@$(if $(COVERAGE),$(BIN)/coverage report --sort=cover | sed -n '1,12p;/^TOTAL/p')
 
 # pytest's exit code 5: there is no slow test.
 test-slow: $(VENV)/dev.stamp

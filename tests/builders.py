@@ -10,7 +10,10 @@ from shapes import NODING
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.types import Design, Grid, Spot, Toolpath
+from laserpath.design.scene import Scene
+from laserpath.machine.program import MachineProgram, Transmitted
+from laserpath.measure.exposure import Exposure
+from laserpath.types import Design, Grid, Process, Resin, Spot, Target, Toolpath
 
 FWHM = 0.1
 SPOT = Spot(fwhm=FWHM)
@@ -27,6 +30,20 @@ def centred_grid(half: float, pixels_per_fwhm: float = 6.0) -> Grid:
     n = int(np.ceil(half / FWHM * pixels_per_fwhm))
     pitch = FWHM / pixels_per_fwhm
     return Grid(origin=(-n * pitch, -n * pitch), pitch=pitch, shape=(2 * n + 1, 2 * n + 1))
+
+
+def scene(made: Design, grid: Grid, critical_dose: float = 0.2, spot: Spot = SPOT) -> Scene:
+    """A design on a grid, for a resin of a critical dose."""
+    return Scene(made, grid, spot, Resin(critical_dose=critical_dose))
+
+
+def expose(
+    path: Toolpath, made: Design, target: Target, process: Process, sent: Transmitted | None = None
+) -> Exposure:
+    """The exposure of a toolpath of which no text is written."""
+    return Exposure(
+        MachineProgram.of(path, process, sent), Scene.of(made, target, process.spot, process.resin)
+    )
 
 
 def coordinates(grid: Grid) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from laserpath import optics, resin
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
 from laserpath.dose import DoseModel
 from laserpath.planning.optimise.objective import DOSE_WINDOW, OVER_DOSE_WEIGHT, Objective
@@ -115,7 +116,7 @@ def test_the_objective_has_this_threshold_and_this_over_dose():
     grid = centred_grid(0.3, 4)
     square = design(shapely.box(-0.1, -0.1, 0.1, 0.1))
     target = rasterise(square, grid)
-    objective = Objective.for_design(target, square, SPOT, RESIN)
+    objective = Objective.of(Scene.of(square, target, SPOT, RESIN))
     dose = RESIN.critical_dose * np.random.default_rng(0).uniform(0, 5, grid.shape)
     area = sum(
         w * ((resin.development(d * dose, RESIN) - target.coverage) ** 2).sum() for d, w in DOSE_WINDOW

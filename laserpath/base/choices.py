@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from laserpath.base import entry_points
 
-INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "rim", "tracks", "random")
-"""Starting curves: 'rim' is outline and hatch, 'tracks' centrelines, 'auto' the best for each region."""
+INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "outline", "centreline", "random")
+"""Starting curves: 'outline' has a hatch inside, 'auto' is the best of several for each region."""
+
+FORMER_CURVES = {"rim": "outline", "tracks": "centreline"}
+"""Names of version 0.1, which mean the same."""
 
 QUALITIES = ("draft", "standard", "fine")
 """From the shortest write time to the most accurate edges."""

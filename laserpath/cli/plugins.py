@@ -62,7 +62,7 @@ def _ours(group: str) -> Collection[str]:
 
     return {
         entry_points.DESIGNS: [suffix.removeprefix(".") for suffix in design.suffixes()],
-        entry_points.CURVES: choices.INITIAL_CURVES,
+        entry_points.CURVES: (*choices.INITIAL_CURVES, *choices.FORMER_CURVES),
         entry_points.SPOTS: profiles.names("spot"),
         entry_points.DIALECTS: gcode.DIALECTS.keys(),
     }[group]

@@ -70,7 +70,7 @@ def setting(*records: str) -> tuple[Option, ...]:
     return tuple(option for option in all_options() if option.record in records)
 
 
-_CURVES = {"contour": "rings", "rim": "outline and hatch", "tracks": "centrelines"}
+_CURVES = {"contour": "rings", "outline": "outline and hatch", "centreline": "centrelines"}
 """Explanations of starting curves, for the help."""
 
 

@@ -3,7 +3,7 @@
 A line needs the line energy q = D_c · pitch; a design shorter than the spot needs its dose from less length,
 q · FWHM/L. Over a length L the head comes to v = √(aL) at most, or to the full speed, so that the power that
 a line needs is P = (q v/E_N)^(1/N) (`resin`). A level above P writes too much at any speed that the head
-reaches, and the controller can only leave the line dark. Powers come in levels: the filter that is asked for
+reaches, and the controller can only leave the line dark. Powers come in levels: the required filter
 leaves `LEVELS` of them below P, because one alone leaves nothing to choose.
 """
 
@@ -22,7 +22,7 @@ from laserpath.resin import line_energy, path_energy, power_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 LEVELS = 30
-"""Of the machine, below the power that a line needs, behind the filter that is asked for. With 8, a cell of
+"""Of the machine, below the power that a line needs, behind the required filter. With 8, a cell of
 25 µm on the shipped stage came out with twice the edge error that it has with 50."""
 
 
@@ -104,34 +104,39 @@ def check_power(process: Process, settings: Settings, design: Design | None = No
             f"{(needed / strongest) ** (1 / process.resin.order):.2g} times the power"
         )
     if design is not None:
-        found = strength(process, settings, design)
-        if found.ratio > 2 * process.resin.over_dose ** (1 / process.resin.order):
-            raise InputError(_nothing(found, _line(process)))
+        laser = strength(process, settings, design)
+        if laser.ratio > 2 * process.resin.over_dose ** (1 / process.resin.order):
+            raise InputError(_nothing(laser, _line(process)))
 
 
 def too_strong(process: Process, settings: Settings, design: Design | None = None) -> tuple[str, ...]:
     """A sentence if the weakest power level is more than one line needs."""
-    found = strength(process, settings, design)
-    if found.ratio <= 1:
+    laser = strength(process, settings, design)
+    if laser.ratio <= 1:
         return ()
-    return (f"the laser is too strong: {found.sentence(_line(process))}; {found.filter}",)
+    return (f"the laser is too strong: {laser.sentence(_line(process))}; {laser.filter}",)
 
 
 def check_exposes(
-    exposed: Toolpath, told: Toolpath, planned: Toolpath, design: Design, process: Process, settings: Settings
+    exposed: Toolpath,
+    commanded: Toolpath,
+    planned: Toolpath,
+    design: Design,
+    process: Process,
+    settings: Settings,
 ) -> None:
     """Refuse a program that exposes nothing.
 
-    exposed: what shines, as the controller executes the program.  told: what that says.  planned: what it was
-    written from.  A dot that the controller passes too quickly is no matter of the laser, and let through.
+    exposed: as the controller executes the program.  commanded: as the program says.  planned: what it was
+    written from.  A dot that the controller passes too quickly is not due to the laser, and is let through.
     """
     if _lit(exposed):
         return
-    found = strength(process, settings, design)
+    laser = strength(process, settings, design)
     if _lit(planned):
-        found = min(found, _strength_of(planned, process), key=lambda one: one.power)
-    if found.ratio > 1:
-        raise InputError(_nothing(found, _line(process)))
+        laser = min(laser, _strength_of(planned, process), key=lambda one: one.power)
+    if laser.ratio > 1:
+        raise InputError(_nothing(laser, _line(process)))
     controller = convert.controller(process.machine)
     shortest = controller.shortest_move if isinstance(controller, gcode.motion.Marlin) else 0.0
     who, long = (
@@ -143,13 +148,13 @@ def check_exposes(
             f"{who} is too small for machine {process.machine.name!r}, which leaves out moves below "
             f"{1000 * shortest:.3g} µm, {shortest / long:.2g} times its length: take more steps_per_mm"
         )
-    if not _lit(told):
+    if not _lit(commanded):
         fwhm = 1000 * optics.fwhm(process.spot)
         raise InputError(f"{who} is too fine for the spot of {fwhm:.3g} µm: take a narrower spot")
 
 
-def _nothing(found: Strength, line: str) -> str:
-    return f"{found.sentence(line)}, so that the program would expose nothing; {found.filter}"
+def _nothing(laser: Strength, line: str) -> str:
+    return f"{laser.sentence(line)}, so that the program would expose nothing; {laser.filter}"
 
 
 def _line(process: Process) -> str:

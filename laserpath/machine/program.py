@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,12 +20,13 @@ import gcode
 from gcode.motion import peak_rate
 from laserpath import optics
 from laserpath.base.arrays import Indices
+from laserpath.base.errors import InputError
 from laserpath.machine import convert
 from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.results import MotionFigures
 
 _PIECE_FWHM = 0.5
-"""Longest piece of constant speed; longer ones blur the light of a ramp."""
+"""Longest piece of constant speed, in FWHM: a larger one blurs the dose along a ramp."""
 
 _LAG_STEP = 1e-3
 """s; a lag is followed in steps of a quarter of its time constant, or of this."""
@@ -36,7 +38,7 @@ EYE_SAFETY = (
 
 
 _PART_FWHM = 0.5
-"""The spot blurs what is shorter."""
+"""Shortest part of a corrected move, in FWHM: the spot blurs what is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,52 +57,43 @@ class Transmitted:
         first = np.diff(row, prepend=-1) > 0
         return cls(np.where(first, characters[row], 0), lines)
 
+    def of_moves(self, first: int, last: int) -> Transmitted:
+        """What is sent for moves [first, last); lines that carry no move belong to the first ones."""
+        characters = self.characters[first:last]
+        alone = self.lines - int(np.count_nonzero(self.characters)) if first == 0 else 0
+        return Transmitted(characters, int(np.count_nonzero(characters)) + alone)
+
 
 @dataclass(frozen=True, eq=False)
-class Shipped:
-    """A program, and what the controller does with it: each step is found when first asked for, and once.
+class ProgramPart:
+    """A part of a program from rest to rest, and what the controller does with it; each computed once.
 
-    path: as commanded, where the text has it.  transmitted: None: lines of usual length.  text: '' where
-    none is written.  execution: of the whole file, where that holds more than the path (other layers,
-    dwells, arcs); else the path is executed.  shift: mm, where it is looked at, from where the text has it.
+    path: mm, as commanded by the text.  transmitted: None: lines of usual length.  start: mm, where the head
+    stands before: the work zero; None: at the path's first vertex, where the part before ends.
+    execution: of the whole file, where that holds more than the path (other layers, dwells, arcs);
+    None: the path is executed.
+
+    Nothing is carried over a rest: the head stands still, the laser is dark on one side of it, and the
+    controller has read ahead. With a lag τ of the mirrors, e^(−t/τ) of their distance is left t after a stop;
+    the next part takes it for 0, as it does a laser delay that has not passed yet.
     """
 
     path: Toolpath
     process: Process
     transmitted: Transmitted | None = None
-    text: str = ""
+    start: Point | None = (0.0, 0.0)
     execution: gcode.motion.Executed | None = None
-    shift: Point = (0.0, 0.0)
-
-    @classmethod
-    def written(
-        cls, path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()
-    ) -> Shipped:
-        """The program that exposes a path in all its passes: its text, and what that says, read back."""
-        text, machine = write_program(path, process, passes, header), process.machine
-        spoken = gcode.dialect(machine.dialect)
-        said = gcode.read(text, spoken, machine.s_max, rapid_speed=min(machine.rapid_speed))
-        commanded, row = convert.toolpath_of(said.moves, machine)
-        return cls(commanded, process, Transmitted.of(said.characters, row, text.count("\n")), text)
-
-    @property
-    def power_follows(self) -> bool:
-        """Whether the laser's power follows the speed of the head, so that what is commanded counts too.
-
-        Where it does not, the program is bent so that what is executed is right (`export`).
-        """
-        return bool(gcode.dialect(self.process.machine.dialect).dynamic_power)
-
-    @cached_property
-    def commanded(self) -> Toolpath:
-        """Where the spot should shine."""
-        return replace(self.path, xy=self.path.xy + self.shift) if any(self.shift) else self.path
 
     @cached_property
     def run(self) -> gcode.motion.Executed:
-        """What the controller does, the way from the work zero included."""
-        run = self._unmoved
-        return replace(run, xyz=run.xyz + (*self.shift, 0.0)) if any(self.shift) else run
+        """What the controller does, the way from the start included."""
+        if self.execution is not None:
+            return self.execution
+        sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
+        characters = np.full(len(self.path), usual) if sent is None else sent.characters
+        if self.start is not None:
+            characters = np.concatenate([[0], characters])
+        return execute(self._moves, characters, self.process)
 
     @cached_property
     def executed(self) -> Toolpath:
@@ -113,50 +106,207 @@ class Shipped:
 
     @cached_property
     def motion(self) -> MotionFigures:
-        """Times and lengths, the way from the work zero included."""
-        machine, path = self.process.machine, from_zero(self.path, self.process.machine)
-        free = gcode.motion.profile(convert.to_moves(path, machine), convert.limits(machine))
+        """Times and lengths, the way from the start included."""
+        machine = self.process.machine
+        free = gcode.motion.profile(self._moves, convert.limits(machine))
         return MotionFigures.along(
-            path,
+            self._whole,
             write_time=self.run.write_time,
             lines=self.transmitted.lines if self.transmitted else 0,
             segment_rate=peak_rate(free.duration / free.slowing, machine.look_ahead),
         )
 
-    def moved(self, by: Point) -> Shipped:
-        """The same program looked at elsewhere; how far the head comes from its zero stays as it is."""
-        x, y = self.shift
-        return replace(self, shift=(x + by[0], y + by[1]), execution=self._unmoved)
+    @cached_property
+    def _whole(self) -> Toolpath:
+        """The path with the way from the start."""
+        return self.path if self.start is None else from_zero(self.path, self.process.machine, self.start)
 
     @cached_property
-    def _unmoved(self) -> gcode.motion.Executed:
-        """The run where the text has it."""
-        if self.execution is not None:
-            return self.execution
-        machine, path, sent = self.process.machine, self.path, self.transmitted
-        characters = np.full(len(path), gcode.motion.LINE_CHARACTERS) if sent is None else sent.characters
-        return execute(convert.to_moves(from_zero(path, machine), machine), characters, self.process)
+    def _moves(self) -> gcode.Moves:
+        return convert.to_moves(self._whole, self.process.machine)
+
+
+@dataclass(frozen=True, eq=False)
+class MachineProgram:
+    """A program in parts from rest to rest, and what the controller does with it.
+
+    parts: each starts where the one before ends.  text: '' where none is written.  shift: mm, added to all
+    positions of light and head, for a comparison with a design that has another work zero.
+    """
+
+    parts: tuple[ProgramPart, ...]
+    text: str = ""
+    shift: Point = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise InputError("a program has no parts, but must have at least 1")
+        for k, (before, after) in enumerate(pairwise(self.parts), start=2):
+            end, start = before.path.xy[-1].tolist(), after.path.xy[0].tolist()
+            if after.start is not None or end != start:
+                raise InputError(f"part {k} does not start at {end} mm, where part {k - 1} ends")
+            if before.path.on[-1] and after.path.on[0]:
+                raise InputError(f"the laser is on before and after the rest between parts {k - 1} and {k}")
+
+    @classmethod
+    def of(
+        cls,
+        path: Toolpath,
+        process: Process,
+        transmitted: Transmitted | None = None,
+        execution: gcode.motion.Executed | None = None,
+    ) -> MachineProgram:
+        """The program of a path in one part; the arguments are those of `ProgramPart`."""
+        return cls((ProgramPart(path, process, transmitted, execution=execution),))
+
+    @classmethod
+    def written(
+        cls, path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()
+    ) -> MachineProgram:
+        """The program that exposes a path in all its passes: its text, and the moves read back from it."""
+        text, machine = write_program(path, process, passes, header), process.machine
+        dialect = gcode.dialect(machine.dialect)
+        parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
+        commanded, row = convert.toolpath_of(parsed.moves, machine)
+        sent = Transmitted.of(parsed.characters, row, text.count("\n"))
+        return cls((ProgramPart(commanded, process, sent),), text)
+
+    def split(self, at: Sequence[int]) -> MachineProgram:
+        """The same program of one part, in several.
+
+        at: rising indices of moves before which the head rests, and the laser is dark on one side.
+        """
+        (whole,) = self.parts
+        if whole.execution is not None:
+            raise InputError("a program that was executed with its whole file cannot be split")
+        ends = [0, *at, len(whole.path)]
+        if min(np.diff(ends)) < 1:
+            raise InputError(f"moves to split at are {tuple(at)}, but must rise between 0 and {ends[-1]}")
+        parts = []
+        for first, last in pairwise(ends):
+            path, sent = _cut(whole.path, first, last), whole.transmitted
+            sent = sent and sent.of_moves(first, last)
+            parts.append(ProgramPart(path, whole.process, sent, None if first else whole.start))
+        return replace(self, parts=tuple(parts))
+
+    @property
+    def process(self) -> Process:
+        """The one of all parts."""
+        return self.parts[0].process
+
+    @property
+    def power_follows(self) -> bool:
+        """Whether the laser's power follows the speed of the head, so that what is commanded counts too.
+
+        Where it does not, the program is bent so that what is executed is right (`export`).
+        """
+        return bool(gcode.dialect(self.process.machine.dialect).dynamic_power)
+
+    @cached_property
+    def path(self) -> Toolpath:
+        """All parts as commanded, without the shift."""
+        return self._joined([part.path for part in self.parts])
+
+    @cached_property
+    def commanded_parts(self) -> tuple[Toolpath, ...]:
+        """Where the spot should shine, part by part."""
+        return tuple(self._shifted(part.path) for part in self.parts)
+
+    @cached_property
+    def executed_parts(self) -> tuple[Toolpath, ...]:
+        """Where the spot really shines, part by part."""
+        return tuple(self._shifted(part.executed) for part in self.parts)
+
+    @cached_property
+    def commanded(self) -> Toolpath:
+        """Where the spot should shine."""
+        return self._joined(self.commanded_parts)
+
+    @cached_property
+    def executed(self) -> Toolpath:
+        """Where the spot really shines, from above, with the lag of its mirrors and its laser."""
+        return self._joined(self.executed_parts)
+
+    @cached_property
+    def run(self) -> gcode.motion.Executed:
+        """What the controller does, the way from the work zero included."""
+        run = self._run
+        return replace(run, xyz=run.xyz + (*self.shift, 0.0)) if any(self.shift) else run
+
+    @cached_property
+    def motion(self) -> MotionFigures:
+        """Times and lengths, the way from the work zero included; `segment_rate` is the parts' largest."""
+        return _summed([part.motion for part in self.parts])
+
+    def moved(self, by: Point) -> MachineProgram:
+        """The same program looked at elsewhere; how far the head comes from its zero stays as it is."""
+        x, y = self.shift
+        return replace(self, shift=(x + by[0], y + by[1]))
+
+    def _shifted(self, path: Toolpath) -> Toolpath:
+        return replace(path, xy=path.xy + self.shift) if any(self.shift) else path
+
+    def _joined(self, paths: Sequence[Toolpath]) -> Toolpath:
+        """The paths one after the other, with a travel where one begins elsewhere than the last one ends."""
+        if len(paths) == 1:
+            return paths[0]
+        first, rapid = paths[0], min(self.process.machine.rapid_speed)
+        xy, power, speed = [first.xy], [first.power], [first.speed]
+        for before, after in pairwise(paths):
+            apart = int((before.xy[-1] != after.xy[0]).any())
+            xy.append(after.xy[1 - apart :])
+            power += [np.zeros(apart), after.power]
+            speed += [np.full(apart, rapid), after.speed]
+        return Toolpath(np.concatenate(xy), np.concatenate(power), np.concatenate(speed))
+
+    @cached_property
+    def _run(self) -> gcode.motion.Executed:
+        """The parts' runs one after the other, without the shift; rows are counted through all parts."""
+        runs = [part.run for part in self.parts]
+        if len(runs) == 1:
+            return runs[0]
+        # Row 0 of the first part is the way from the work zero.
+        before = np.cumsum([0, 1] + [len(part.path) for part in self.parts])[[0, *range(2, len(runs) + 1)]]
+        last = runs[-1].stepping[1] + sum(run.write_time for run in runs[:-1])
+        return gcode.motion.Executed(
+            row=np.concatenate([run.row + k for run, k in zip(runs, before, strict=True)]),
+            duration=np.concatenate([run.duration for run in runs]),
+            xyz=np.concatenate([runs[0].xyz, *(run.xyz[1:] for run in runs[1:])]),
+            power=np.concatenate([run.power for run in runs]),
+            stepping=(runs[0].stepping[0], last),
+        )
+
+
+def _summed(parts: Sequence[MotionFigures]) -> MotionFigures:
+    """The figures of parts one after the other; a busy run of moves is looked for within each part only."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = {name: [getattr(part, name) for part in parts] for name in parts[0].as_dict()}
+    totals = {name: sum(values) for name, values in columns.items()}
+    return MotionFigures(**{**totals, "segment_rate": max(columns["segment_rate"])})
+
+
+def _cut(path: Toolpath, first: int, last: int) -> Toolpath:
+    """Moves [first, last) of a path."""
+    return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
 def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.motion.Executed:
-    """What the controller does with moves of which the first is the way from the work zero.
-
-    characters: sent for each of the others.
-    """
+    """What the controller does with moves. characters: (N,) sent for each; 0 for a way from the work zero."""
     machine = process.machine
     return gcode.motion.execute(
         moves,
         convert.controller(machine),
-        characters=np.concatenate([[0], characters]),
+        characters=characters,
         power_levels=machine.power_levels,
         longest=_PIECE_FWHM * optics.fwhm(process.spot),
     )
 
 
-def from_zero(path: Toolpath, machine: Machine) -> Toolpath:
-    """The path with a travel from the work zero, where the head stands when the program starts."""
+def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:
+    """The path with a travel from where the head stands, the work zero when the program starts."""
     return Toolpath(
-        np.vstack([np.zeros((1, 2)), path.xy]),
+        np.vstack([[start], path.xy]),
         np.concatenate([[0.0], path.power]),
         np.concatenate([[min(machine.rapid_speed)], path.speed]),
     )
@@ -169,9 +319,9 @@ def write_program(path: Toolpath, process: Process, passes: int = 1, header: Seq
 
 
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
-    """The moves that the machine is told, so that it exposes `path`, in as many passes as wanted.
+    """The moves to command so that the machine exposes `path`, in as many passes as given.
 
-    Where its power does not follow the speed, ours does; where head or laser come late, they are told early.
+    Where its power does not follow the speed, ours does; where head or laser lag, they are commanded early.
     """
     machine = process.machine
     moves = convert.to_moves(path, machine, passes)
@@ -187,5 +337,5 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
 
 
 def exported(path: Toolpath, process: Process) -> Toolpath:
-    """The toolpath that the machine is told, one pass of it."""
+    """The toolpath that the machine is commanded, one pass of it."""
     return convert.from_moves(export(path, process), process.machine)

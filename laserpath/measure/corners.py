@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.design.contour import CORNER_FWHM, SAMPLE_FWHM, Samples
+from laserpath.design.scene import Scene
 from laserpath.measure.figures import placed_along
 from laserpath.types import Design
 from laserpath.types.results import Edges, Measurement
@@ -34,12 +35,9 @@ _WALL_FWHM = CORNER_FWHM + 2 * SAMPLE_FWHM
 _WAYS = 32
 
 
-def rounded_off(exposure: Measurement, design: Design, fwhm: float, critical_dose: float) -> Edges:
-    """The edges of an exposure, those of rounded corners along the bisector: no longer missing.
-
-    fwhm: mm.  critical_dose: mJ/mm², as `exposure.dose`.
-    """
-    edges = exposure.edges
+def rounded_off(exposure: Measurement, scene: Scene) -> Edges:
+    """The edges of an exposure in a scene, those of rounded corners along the bisector: no longer missing."""
+    edges, design, fwhm = exposure.edges, scene.design, scene.fwhm
     far = edges.missing | (np.abs(edges.epe) > CORNER_FWHM * fwhm)
     some = np.flatnonzero(far & edges.corner)
     if not len(some):
@@ -50,7 +48,7 @@ def rounded_off(exposure: Measurement, design: Design, fwhm: float, critical_dos
     if not len(some):
         return edges
     samples = Samples(edges.xy[some], outward, edges.corner[some])
-    along, nothing = placed_along(exposure.dose, exposure.grid, samples, fwhm, critical_dose)
+    along, nothing = placed_along(exposure.dose, scene, samples)
     near = ~nothing & (np.abs(along) <= CORNER_FWHM * fwhm)
     epe, missing = edges.epe.copy(), edges.missing.copy()
     epe[some[near]], missing[some[near]] = along[near], False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,17 +11,19 @@ import numpy as np
 import gcode
 from gcode.motion import peak_rate
 from laserpath import optics
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import place
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
-from laserpath.machine.program import Shipped, Transmitted
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
-from laserpath.types import Design, Process, Target, Toolpath
+from laserpath.types import Design, Grid, Process, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
 
 _LISTED = 3
 _LOST = 0.05
-"""Of the outline or of the area, lost between command and execution: more is warned of."""
+"""Share of the outline or of the area lost in execution above which a warning says so."""
 _WAY_FWHM = 1 / 4
 """A way to full speed, v²/(2a), so short that braking does not matter: docs/resin.md."""
 
@@ -38,21 +41,20 @@ class Lost:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """A program's light on a design. target: of that design, on the grid that the dose is computed on."""
+    """The dose of a program in a scene, whose spot and resin are those of the program's process."""
 
-    program: Shipped
-    design: Design
-    target: Target
+    program: MachineProgram
+    scene: Scene
 
     @cached_property
     def commanded(self) -> Measurement:
         """As the program says it."""
-        return self.of(self.program.commanded)
+        return self.of(*self.program.commanded_parts)
 
     @cached_property
     def executed(self) -> Measurement:
         """With the speeds and powers that the controller really gives."""
-        return self.of(self.program.executed)
+        return self.of(*self.program.executed_parts)
 
     @property
     def counted(self) -> tuple[Measurement, ...]:
@@ -64,28 +66,25 @@ class Exposure:
         """What 95 % of the edge keep, in FWHM, in all that counts: a tolerance's measure."""
         return max(one.figures.epe_p95 for one in self.counted)
 
-    def of(self, path: Toolpath) -> Measurement:
-        """What shines along a path, with the times and lengths of the program."""
-        spot, grid = self.program.process.spot, self.target.grid
-        critical = self.program.process.resin.critical_dose
-        dose = accurate_model(grid, spot).dose(path)
-        blurred = accurate_model(grid, optics.widened(spot, DEFOCUS)).dose(path)
-        edges = edge_errors(dose, grid, self.design, spot, critical)
+    def of(self, *paths: Toolpath) -> Measurement:
+        """The dose of all paths together, measured, with the times and lengths of the program."""
+        scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
+        dose = _dose(paths, grid, spot)
+        defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
+        edges = edge_errors(dose, scene)
         if not np.isfinite(dose).all():
             raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
-        figures = cure_figures(dose, blurred, edges, self.target, self.design, spot, critical)
+        figures = cure_figures(dose, defocused, edges, scene)
         return Measurement(figures, self.program.motion, grid, dose, edges)
 
 
-def expose(
-    path: Toolpath,
-    design: Design,
-    target: Target,
-    process: Process,
-    transmitted: Transmitted | None = None,
-) -> Exposure:
-    """The exposure of a toolpath of which no text is written."""
-    return Exposure(Shipped(path, process, transmitted), design, target)
+def _dose(paths: Sequence[Toolpath], grid: Grid, spot: Spot) -> Floats:
+    """(rows, columns) mJ/mm², the sum over the paths."""
+    model = accurate_model(grid, spot)
+    total = model.dose(paths[0])
+    for path in paths[1:]:
+        total = total + model.dose(path)
+    return total
 
 
 def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
 
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.design.contour import Samples, contour_samples
-from laserpath.types import Design, Grid, Spot, Target
+from laserpath.design.contour import Samples
+from laserpath.design.scene import Scene
+from laserpath.types import Grid
 from laserpath.types.results import EPE_CAP_FWHM, Edges, PrintFigures
 
 DEFOCUS = 1.15
@@ -36,33 +36,35 @@ DOSE_BAND = (0.9, 1.1)
 _PROBES = 81
 
 
-def edge_errors(dose: Floats, grid: Grid, design: Design, spot: Spot, critical_dose: float) -> Edges:
-    """The edge placement error at each contour sample."""
-    return edges_at(dose, grid, design, spot, critical_dose, (1.0,))[0]
+def edge_errors(dose: Floats, scene: Scene, level: float | None = None) -> Edges:
+    """The edge placement error at each contour sample.
+
+    dose: (rows, columns) mJ/mm² on the scene's grid.  level: the dose at an edge; None: the critical dose.
+    """
+    return edges_at(dose, scene, (1.0,), level)[0]
 
 
 def edges_at(
-    dose: Floats, grid: Grid, design: Design, spot: Spot, critical_dose: float, exposures: Sequence[float]
+    dose: Floats, scene: Scene, exposures: Sequence[float], level: float | None = None
 ) -> tuple[Edges, ...]:
-    """The edge placement errors at each of some relative exposures."""
-    fwhm = optics.fwhm(spot)
-    samples = contour_samples(design, fwhm)
-    across = _across(dose, grid, samples, fwhm)
-    found = []
+    """The edge placement errors at each relative exposure; `dose` and `level` as in `edge_errors`."""
+    samples, threshold = scene.samples, scene.critical_dose if level is None else level
+    across = _across(dose, scene.grid, samples, scene.fwhm)
+    edges = []
     for factor in exposures:
-        epe, missing = _placed(factor * across - critical_dose, fwhm)
-        found.append(Edges(samples.xy, samples.normal, epe, missing, samples.corner))
-    return tuple(found)
+        epe, missing = _placed(factor * across - threshold, scene.fwhm)
+        edges.append(Edges(samples.xy, samples.normal, epe, missing, samples.corner))
+    return tuple(edges)
 
 
-def best_exposure(dose: Floats, grid: Grid, design: Design, spot: Spot, critical_dose: float) -> float:
-    """The factor on a dose with the lowest mean |EPE|: how one power for a whole path is tuned.
+def best_exposure(dose: Floats, scene: Scene) -> float:
+    """The factor on a dose with the lowest mean |EPE|: the dose to size, with one power for the whole path.
 
     Of 26 factors that put the brighter parts of the contour at 0.3 to 6 critical doses, then of 11 about the
     best.
     """
-    fwhm = optics.fwhm(spot)
-    across = _across(dose, grid, contour_samples(design, fwhm), fwhm)
+    fwhm, critical_dose = scene.fwhm, scene.critical_dose
+    across = _across(dose, scene.grid, scene.samples, fwhm)
 
     def error(factor: float) -> float:
         return float(np.abs(_placed(factor * across - critical_dose, fwhm)[0]).mean())
@@ -74,11 +76,9 @@ def best_exposure(dose: Floats, grid: Grid, design: Design, spot: Spot, critical
     return float(min(coarse * np.geomspace(0.9, 1.11, 11), key=error))
 
 
-def placed_along(
-    dose: Floats, grid: Grid, samples: Samples, fwhm: float, critical_dose: float
-) -> tuple[Floats, Bools]:
+def placed_along(dose: Floats, scene: Scene, samples: Samples) -> tuple[Floats, Bools]:
     """(EPE (M,) mm, whether there is none (M,)) of points along directions, the samples' normals."""
-    return _placed(_across(dose, grid, samples, fwhm) - critical_dose, fwhm)
+    return _placed(_across(dose, scene.grid, samples, scene.fwhm) - scene.critical_dose, scene.fwhm)
 
 
 def _probes(fwhm: float) -> Floats:
@@ -122,23 +122,16 @@ def cured_fraction(dose: Floats, critical_dose: float) -> Floats:
     return np.where(t <= 0.5, part, 1 - part)
 
 
-def cure_figures(
-    dose: Floats,
-    defocused: Floats,
-    edges: Edges,
-    target: Target,
-    design: Design,
-    spot: Spot,
-    critical_dose: float,
-) -> PrintFigures:
+def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) -> PrintFigures:
     """The figures of a dose against its design.
 
-    dose, defocused: (rows, columns) mJ/mm² on the target's grid, the second with FWHM · 1.15.
+    dose, defocused: (rows, columns) mJ/mm² on the scene's grid, the second with FWHM · 1.15.
     """
-    error = np.abs(edges.epe) / optics.fwhm(spot)
+    critical_dose, coverage = scene.critical_dose, scene.target.coverage
+    error = np.abs(edges.epe) / scene.fwhm
     smooth = error[~edges.corner] if (~edges.corner).any() else np.zeros(1)
-    area, band = target.grid.pixel_area, design.area.length * optics.fwhm(spot)
-    cured, wanted = cured_fraction(dose, critical_dose), target.coverage
+    area, band = scene.grid.pixel_area, scene.design.area.length * scene.fwhm
+    cured = cured_fraction(dose, critical_dose)
     low, high = (cured_fraction(k * dose, critical_dose) for k in DOSE_BAND)
     blurred = cured_fraction(defocused, critical_dose)
     return PrintFigures(
@@ -151,8 +144,8 @@ def cure_figures(
         samples=len(error),
         pv_band=float((high - low).sum() * area / band),
         pv_defocus=float(np.abs(blurred - cured).sum() * area / band),
-        iou=float(np.minimum(cured, wanted).sum() / np.maximum(cured, wanted).sum()),
-        overcure=float(np.maximum(cured - wanted, 0).sum() * area),
-        undercure=float(np.maximum(wanted - cured, 0).sum() * area),
+        iou=float(np.minimum(cured, coverage).sum() / np.maximum(cured, coverage).sum()),
+        overcure=float(np.maximum(cured - coverage, 0).sum() * area),
+        undercure=float(np.maximum(coverage - cured, 0).sum() * area),
         dose_max=float(dose.max() / critical_dose),
     )

@@ -35,6 +35,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import minus
+from laserpath.design.scene import Scene
 from laserpath.measure.corners import HAIR_FWHM, along_hairs, rounded_off
 from laserpath.measure.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.types import Design, Grid
@@ -47,19 +48,20 @@ MEET_FWHM2 = 0.1
 """FWHM², of the overlap of regions that count as meeting; larger, and a crumb is no part."""
 
 _SLENDER = 4.0
-"""Times its width; what is as long is told with both."""
+"""Ratio of length to width from which on a fault is listed with both."""
 
 SMALLEST_FWHM2 = 0.05
-"""FWHM², of a flaw; less is not told."""
+"""Area of a flaw in FWHM² below which it is not listed; a larger value hides more."""
 
 _COARSEST, _FINE, _MANY = 6, 12, 4_000_000
 """Pixels per FWHM at least, and where there are not more than so many of them."""
 
 
-def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: float) -> Inspection:
-    """The faults of what an exposure prints. fwhm: mm.  critical_dose: mJ/mm², as `exposure.dose`."""
+def inspect(exposure: Measurement, scene: Scene) -> Inspection:
+    """The faults of what an exposure prints in a scene."""
+    design, fwhm = scene.design, scene.fwhm
     grid, dose = _finer(exposure.grid, exposure.dose, fwhm)
-    seen = _Seen.of(dose >= critical_dose, grid, design, fwhm)
+    seen = _Seen.of(dose >= scene.critical_dose, grid, design, fwhm)
     lost, closed = _gone(seen.solid, seen.printed, grid), _gone(seen.gaps, ~seen.printed, grid)
     faults = [
         *(_whole("lost", seen.solid, k, fwhm) for k in lost),
@@ -67,15 +69,15 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         *_severed(seen, lost),
         *_bridged(seen, closed),
     ]
-    found = _Wrong.of(seen, lost)
+    masks = _Wrong.of(seen, lost)
     flaws = [
         _flaw(kind, blob)
-        for kind, mask in found.by_kind
+        for kind, mask in masks.by_kind
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    drawn, edges = exposure.edges, rounded_off(exposure, design, fwhm, critical_dose)
-    wrong = np.logical_or.reduce([mask for _, mask in found.by_kind] + [found.of_lost])
+    drawn, edges = exposure.edges, rounded_off(exposure, scene)
+    wrong = np.logical_or.reduce([mask for _, mask in masks.by_kind] + [masks.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda one: -one.size)),
         flaws=tuple(sorted(flaws, key=lambda one: -one.area)),
@@ -85,8 +87,8 @@ def inspect(exposure: Measurement, design: Design, fwhm: float, critical_dose: f
         rounded=int(drawn.missing.sum() - edges.missing.sum()),
         astray=int((edges.epe != drawn.epe)[~drawn.missing].sum()),
         edges=edges,
-        missing=_largest(found.inside, grid, fwhm),
-        excess=_largest(found.outside, grid, fwhm),
+        missing=_largest(masks.inside, grid, fwhm),
+        excess=_largest(masks.outside, grid, fwhm),
     )
 
 
@@ -203,7 +205,7 @@ def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:
     holes = _several(seen, open_, seen.space.label, None, seen.space.pixels)
     across = [Fault("cut", blob.at, 2 * blob.clear, blob.area) for blob in cuts]
     along = [Fault("cut", blob.at, blob.size, blob.area) for blob in holes]
-    yield from _told_once(seen, across, along, seen.solid.label, lost)
+    yield from _without_repeats(seen, across, along, seen.solid.label, lost)
 
 
 def _bridged(seen: _Seen, closed: list[int]) -> Iterator[Fault]:
@@ -214,7 +216,7 @@ def _bridged(seen: _Seen, closed: list[int]) -> Iterator[Fault]:
     halves = _several(seen, seen.gaps.label, open_, seen.gaps.pixels, None)
     along = [Fault("joined", blob.at, blob.size, blob.area) for blob in bridges]
     across = [Fault("closed", blob.at, 2 * blob.clear, blob.area) for blob in halves]
-    yield from _told_once(seen, along, across, seen.gaps.label, closed)
+    yield from _without_repeats(seen, along, across, seen.gaps.label, closed)
 
 
 def _several(
@@ -227,18 +229,18 @@ def _several(
     return seams(inside, of, met.kept(met.pixels >= enough).several(), seen.grid)
 
 
-def _told_once(
+def _without_repeats(
     seen: _Seen, first: Sequence[Fault], second: Sequence[Fault], drawn: Labels, gone: list[int]
 ) -> Iterator[Fault]:
-    """Both without what is told as lost or closed, the second without what is the first's, too."""
-    told: list[Fault] = []
+    """Both without what is listed as lost or closed, the second without what the first has, too."""
+    listed: list[Fault] = []
     for fault, is_second in (*((one, False) for one in first), *((one, True) for one in second)):
         column, row = np.rint(seen.grid.to_pixels([fault.at])[0]).astype(int)
         beside = any(
-            math.dist(fault.at, other.at) < seen.fwhm + (fault.size + other.size) / 2 for other in told
+            math.dist(fault.at, other.at) < seen.fwhm + (fault.size + other.size) / 2 for other in listed
         )
         if drawn[row, column] not in gone and not (beside and is_second):
-            told.append(fault)
+            listed.append(fault)
             yield fault
 
 

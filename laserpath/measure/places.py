@@ -25,55 +25,47 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import crossings
 from laserpath.base.quantities import decimals
+from laserpath.design.scene import Scene
 from laserpath.measure.figures import DOSE_BAND, edges_at
-from laserpath.types import Design, Grid, Spot
+from laserpath.types import Design
 from laserpath.types.results import Edges, Unprintable, at_exposure
 
 THRESHOLD_FWHM = 0.1
-"""Edges that are misplaced by more are named, unless another threshold is asked for."""
+"""Edge error in FWHM above which a place is named, unless another threshold is given."""
 
 _REACH_FWHM = 2.0
 _SLACK_FWHM = 0.01
 _LINK_FWHM = 0.75
 _NARROW_FWHM = 0.75
-"""What is narrower is told of as a feature or a gap, even at its corners."""
+"""Width in FWHM below which a place is a feature or a gap even at its corners; above it is a corner."""
 
 _KINDS = ("gap", "feature", "corner", "edge")
 
 
 def unprintable(
-    dose: Floats,
-    grid: Grid,
-    design: Design,
-    spot: Spot,
-    critical_dose: float,
-    threshold_fwhm: float = THRESHOLD_FWHM,
+    dose: Floats, scene: Scene, threshold_fwhm: float = THRESHOLD_FWHM
 ) -> tuple[Unprintable, ...]:
     """Where a dose misses the design, and what is lost at dose ±10 %; what is lost comes first.
 
-    dose: (rows, columns) mJ/mm² on `grid`.  threshold_fwhm: smaller misplacements are not told.
+    dose: (rows, columns) mJ/mm² on the scene's grid.  threshold_fwhm: smaller misplacements are left out.
     """
     exposures = (1.0, *DOSE_BAND)
-    found: list[Unprintable] = []
-    for exposure, edges in zip(
-        exposures, edges_at(dose, grid, design, spot, critical_dose, exposures), strict=True
-    ):
-        places = _places(edges, design, optics.fwhm(spot), threshold_fwhm, exposure)
+    places: list[Unprintable] = []
+    for exposure, edges in zip(exposures, edges_at(dose, scene, exposures), strict=True):
+        new = _places(edges, scene, threshold_fwhm, exposure)
         if exposure != 1:
-            told = {k for one in found if one.lost for k in one.samples}
-            places = [one for one in places if one.lost and told.isdisjoint(one.samples)]
-        found += places
-    return tuple(sorted(found, key=lambda one: (not one.lost, one.exposure != 1, -abs(one.error), one.at)))
+            listed = {k for one in places if one.lost for k in one.samples}
+            new = [one for one in new if one.lost and listed.isdisjoint(one.samples)]
+        places += new
+    return tuple(sorted(places, key=lambda one: (not one.lost, one.exposure != 1, -abs(one.error), one.at)))
 
 
-def _places(
-    edges: Edges, design: Design, fwhm: float, threshold_fwhm: float, exposure: float
-) -> list[Unprintable]:
+def _places(edges: Edges, scene: Scene, threshold_fwhm: float, exposure: float) -> list[Unprintable]:
     """The places at one exposure."""
+    design, fwhm = scene.design, scene.fwhm
     bad = np.flatnonzero(edges.missing | (np.abs(edges.epe) > threshold_fwhm * fwhm))
     if not len(bad):
         return []
@@ -85,32 +77,37 @@ def _places(
     wide = np.minimum(ways.gap, ways.wall) >= _NARROW_FWHM * fwhm
     # What is crossed goes together, such as the end of a lost line with its sides.
     group = np.where(crossed, len(_KINDS), kind) * 2 + (edges.epe[bad] > 0)
-    found = []
-    for members in _clusters(edges.xy[bad], group, _LINK_FWHM * fwhm):
-        some = members[lost[members]]
-        if len(some) == 1 and edges.corner[bad[some[0]]] and wide[some[0]]:
-            kind[some], lost[some], some = _KINDS.index("corner"), False, members[:0]
-        some = some if len(some) else members
-        name = _KINDS[np.bincount(kind[some]).argmax()]
-        some = some[kind[some] == _KINDS.index(name)]
-        width, side = {"gap": (ways.gap, 1), "feature": (ways.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
-        middle = edges.xy[bad[some]] + side * width[some, None] / 2 * edges.normal[bad[some]]
-        x, y = middle[np.argmin(np.hypot(*(middle - middle.mean(axis=0)).T))]
-        worst = int(bad[members][np.argmax(np.abs(edges.epe[bad[members]]))])
-        found.append(
-            Unprintable(
-                kind=name,
-                lost=bool(lost[some[0]]),
-                at=(float(x), float(y)),
-                width=float(width[some].min()) if side else None,
-                error=float(edges.epe[worst]),
-                samples=bad[members],
-                exposure=exposure,
-                capped=bool(edges.missing[worst]),
-                decimals=decimals(fwhm),
-            )
-        )
-    return found
+    judged = _Judged(kind, lost, ways, wide)
+    clusters = _clusters(edges.xy[bad], group, _LINK_FWHM * fwhm)
+    return [_place(edges, bad, members, judged, fwhm, exposure) for members in clusters]
+
+
+def _place(
+    edges: Edges, bad: Indices, members: Indices, judged: _Judged, fwhm: float, exposure: float
+) -> Unprintable:
+    """One cluster of bad samples; members: indices into `bad`."""
+    kind, lost, ways = judged.kind, judged.lost, judged.ways
+    some = members[lost[members]]
+    if len(some) == 1 and edges.corner[bad[some[0]]] and judged.wide[some[0]]:
+        kind[some], lost[some], some = _KINDS.index("corner"), False, members[:0]
+    some = some if len(some) else members
+    name = _KINDS[np.bincount(kind[some]).argmax()]
+    some = some[kind[some] == _KINDS.index(name)]
+    width, side = {"gap": (ways.gap, 1), "feature": (ways.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
+    middle = edges.xy[bad[some]] + side * width[some, None] / 2 * edges.normal[bad[some]]
+    x, y = middle[np.argmin(np.hypot(*(middle - middle.mean(axis=0)).T))]
+    worst = int(bad[members][np.argmax(np.abs(edges.epe[bad[members]]))])
+    return Unprintable(
+        kind=name,
+        lost=bool(lost[some[0]]),
+        at=(float(x), float(y)),
+        width=float(width[some].min()) if side else None,
+        error=float(edges.epe[worst]),
+        samples=bad[members],
+        exposure=exposure,
+        capped=bool(edges.missing[worst]),
+        decimals=decimals(fwhm),
+    )
 
 
 def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
@@ -141,6 +138,16 @@ class _Ways:
 
     gap: Floats
     wall: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """(M,) of each bad sample: index into the kinds, whether it is lost, ways, whether both are wide."""
+
+    kind: Indices
+    lost: Bools
+    ways: _Ways
+    wide: Bools
 
 
 def _judge(edges: Edges, bad: Indices, ways: _Ways, fwhm: float) -> tuple[Indices, Bools, Bools]:

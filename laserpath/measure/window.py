@@ -15,9 +15,10 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.measure import DEFOCUS, edges_at
-from laserpath.types import Design, Process, Target, Toolpath
+from laserpath.types import Toolpath
 from laserpath.types.results import ProcessWindow
 
 DOSES = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2)
@@ -29,26 +30,23 @@ WIDTHS = (1.0, DEFOCUS, 1.3)
 
 def process_window(
     path: Toolpath,
-    design: Design,
-    target: Target,
-    process: Process,
+    scene: Scene,
     doses: Sequence[float] = DOSES,
     widths: Sequence[float] = WIDTHS,
 ) -> ProcessWindow:
     """The edge errors of an exposure at each relative dose and each relative width of the spot.
 
-    path: as it is exposed; `program.Shipped.executed` is what the controller makes of a commanded one.
+    path: as it is exposed; `program.MachineProgram.executed` is what the controller makes of a commanded one.
     At dose 1 and width 1 they are those of `measure.exposure`.
     """
     _check("doses", doses)
     _check("widths", widths)
-    spot, critical, fwhm = process.spot, process.resin.critical_dose, optics.fwhm(process.spot)
     epe, missing = [], []
     for width in widths:
-        dose = accurate_model(target.grid, optics.widened(spot, width)).dose(path)
-        found = edges_at(dose, target.grid, design, spot, critical, doses)
-        epe.append([edges.epe / fwhm for edges in found])
-        missing.append([edges.missing.sum() for edges in found])
+        dose = accurate_model(scene.grid, optics.widened(scene.spot, width)).dose(path)
+        at_doses = edges_at(dose, scene, doses)
+        epe.append([edges.epe / scene.fwhm for edges in at_doses])
+        missing.append([edges.missing.sum() for edges in at_doses])
     error = np.array(epe)  # (F, D, M)
     return ProcessWindow(
         dose=np.array(doses),

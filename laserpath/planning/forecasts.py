@@ -56,13 +56,13 @@ _SIMPLE_FWHM = 0.03
 """How far vertices of the outline are left out, as the planner does."""
 
 _SLOWER = 1.15
-"""What the link costs in time, from which on it is told."""
+"""Write time relative to that without a link limit, above which a note says so."""
 
 _TINY_FWHM = 0.5
-"""Largest extent of a design that is asked about; a dot of that size may well be meant."""
+"""Extent of a design below which a warning asks for its unit; a dot of that size may well be meant."""
 
 _SLOW = 0.2
-"""Of the speed that is asked for: a head that is slower on average is told."""
+"""Mean speed, relative to the commanded one, below which a note says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     """
     design = to_expose(design, process.resin, process.spot)
     check_power(process, settings, design)
-    asked = settings.pixels_per_fwhm
-    settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, asked))
+    requested = settings.pixels_per_fwhm
+    settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, requested))
     grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
     pixels = float(grid.shape[0] * grid.shape[1])
     memory = BASE_BYTES + _BYTES * pixels
     write, notes = _writing(design, process, settings)
     parts = _planning(design, process, settings, pixels)
     return Forecast(
-        *parts, memory, write, notes, (*_tiny(design, process), *coarser(settings, asked), *tight(memory))
+        *parts, memory, write, notes, (*_tiny(design, process), *coarser(settings, requested), *tight(memory))
     )
 
 
@@ -139,9 +139,9 @@ def _writing(design: Design, process: Process, settings: Settings) -> tuple[floa
     """s, and what slows the head down."""
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     energy = process.resin.critical_dose * settings.pitch_fwhm * fwhm
-    told = min(machine.speed_max)
+    fastest = min(machine.speed_max)
     allowed = float(speed_for(energy, machine.power_max, process.spot))
-    speed = min(told, allowed)
+    speed = min(fastest, allowed)
     rings = _rings(design, _SIMPLE_FWHM * fwhm)
     along = sum(ring.length for ring in rings)
     seconds, free = (
@@ -149,7 +149,7 @@ def _writing(design: Design, process: Process, settings: Settings) -> tuple[floa
     )
     total = _length(design, process, settings) / along
     notes = []
-    if allowed < told:
+    if allowed < fastest:
         notes.append(slowed(machine, allowed, "this resin"))
     if seconds > _SLOWER * free:
         notes.append(
@@ -203,13 +203,13 @@ def _tiny(design: Design, process: Process) -> tuple[str, ...]:
     )
 
 
-def coarser(settings: Settings, asked: float) -> tuple[str, ...]:
-    """A sentence if the grid is coarser than asked for, to have no more pixels than there may be."""
-    if settings.pixels_per_fwhm == asked:
+def coarser(settings: Settings, requested: float) -> tuple[str, ...]:
+    """A sentence if the grid is coarser than requested, to stay within `PIXELS_MAX`."""
+    if settings.pixels_per_fwhm == requested:
         return ()
     return (
-        f"the dose is computed with {settings.pixels_per_fwhm:.2g} pixels per FWHM instead of {asked:g}, as "
-        f"more than {PIXELS_MAX:.2g} pixels would be needed; a wider spot, or a part at a time, is faster",
+        f"the dose is computed with {settings.pixels_per_fwhm:.2g} pixels per FWHM instead of {requested:g}, "
+        f"as more than {PIXELS_MAX:.2g} pixels would be needed; a wider spot, or a part at a time, is faster",
     )
 
 

@@ -44,9 +44,9 @@ def header(
 
 def _full_power(machine: Machine) -> str:
     """How the machine's dialect says full power, and what it takes for granted."""
-    spoken = gcode.dialect(machine.dialect)
-    said = spoken.power.format(power=f"{machine.s_max:g}")
-    return f"{said}, laser mode on ($32=1)" if spoken.controller == "grbl" else said
+    dialect = gcode.dialect(machine.dialect)
+    full_power = dialect.power.format(power=f"{machine.s_max:g}")
+    return f"{full_power}, laser mode on ($32=1)" if dialect.controller == "grbl" else full_power
 
 
 def _corner(machine: Machine) -> str:

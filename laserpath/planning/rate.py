@@ -3,12 +3,11 @@
 A controller fed over a serial link starves where moves are short and fast: it brakes, and powers chosen for
 full speed no longer fit. It buffers `look_ahead` moves, so that the rate counts over runs of as many moves.
 
-1. `thin` decimates: it drops the least important vertices where moves are too fast for the link.
+1. `decimate` decimates: it drops the least important vertices where moves are too fast for the link.
 2. `share_of_speed` slows the rest down to the link's rate, which takes no longer than a starved controller.
 
 No constant power fits a stroke that only accelerates and brakes: the controller updates the power every few
-milliseconds, in levels, and late. `steady` limits the peak speed of such a stroke, so that most of it runs at
-one speed.
+milliseconds, in levels, and late. `limit_peak_speed` lets most of such a stroke run at one speed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from laserpath.base.arrays import Floats
 from laserpath.machine import convert
 from laserpath.machine.program import from_zero
 from laserpath.planning.optimise.variables import runs
-from laserpath.planning.optimise.write_time import steadiness
+from laserpath.planning.optimise.write_time import share_of_peak
 from laserpath.planning.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 
@@ -30,7 +29,7 @@ _BLURRED_FWHM = 1.2
 deviate by the full tolerance."""
 
 _ROUNDS = 9
-"""Steps of tolerance in `thin` and rounds in `share_of_speed`: more of them meet the link's rate more
+"""Steps of tolerance in `decimate` and rounds in `share_of_speed`: more of them meet the link's rate more
 closely."""
 
 _SLOWINGS = 4
@@ -51,7 +50,7 @@ _REACHED = 0.99
 """Peak speed, relative to the commanded one, from which a stroke is not limited."""
 
 _ROOM = 0.9
-"""Share of the link's rate to which `thin` decimates: a smaller one drops more vertices, as a margin for
+"""Share of the link's rate to which `decimate` decimates: a smaller one drops more vertices, as a margin for
 refining, which may raise the rate again."""
 
 
@@ -59,11 +58,15 @@ def crowding(path: Toolpath, machine: Machine) -> Floats:
     """(N,) highest rate in any run of `look_ahead` moves around each, relative to the link's rate."""
     if not len(path):
         return np.zeros(0)
-    rates = gcode.motion.move_rates(_durations(path, machine), machine.look_ahead)
-    return rates[1:] / machine.segment_rate
+    return _crowding(_durations(path, machine), machine)
 
 
-def thin(
+def _crowding(durations: Floats, machine: Machine) -> Floats:
+    """(N,) `crowding` of moves of the given durations, (N+1,) s, the travel from the work zero first."""
+    return gcode.motion.move_rates(durations, machine.look_ahead)[1:] / machine.segment_rate
+
+
+def decimate(
     path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float, room: Floats | float = 1.0
 ) -> Toolpath:
     """The path decimated where the link is too slow, within about the tolerance.
@@ -74,14 +77,18 @@ def thin(
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
     for first, last in runs(path.on):
         long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * optics.fwhm(spot)
+    rate = crowding(path, machine)
     for tolerance in tolerance_fwhm * np.geomspace(1 / 16, 1, _ROUNDS):
-        crowded = path.on & (crowding(thinned, machine) > _ROOM)[np.cumsum(keep)[:-1] - 1]
+        crowded = path.on & (rate > _ROOM)[np.cumsum(keep)[:-1] - 1]
         if not crowded.any():
             break
         crowded &= long
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
-        keep &= ~inner | (matters > tolerance)
-        thinned = merged(path, keep, spot)
+        dropped = keep & inner & (matters <= tolerance)
+        keep &= ~dropped
+        if dropped.any() or thinned is path:
+            thinned = merged(path, keep, spot)
+            rate = crowding(thinned, machine)
     return thinned
 
 
@@ -91,7 +98,7 @@ def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float)
     time_weight: of the write time; the larger, the less peak speeds are limited.
     """
     path = to_levels(path, machine, spot)
-    path = to_levels(path, machine, spot, steady(path, machine, steadiness(time_weight)))
+    path = to_levels(path, machine, spot, limit_peak_speed(path, machine, share_of_peak(time_weight)))
     for _ in range(_SLOWINGS):
         share = share_of_speed(path, machine)
         if (share == 1).all():
@@ -108,27 +115,28 @@ def share_of_speed(path: Toolpath, machine: Machine) -> Floats:
         slower = Toolpath(
             path.xy, path.power, np.where(path.on, np.minimum(path.speed, share * full), path.speed)
         )
-        crowded = crowding(slower, machine)
+        durations = _durations(slower, machine)
+        crowded = _crowding(durations, machine)
         if crowded[path.on].max(initial=0) <= _BUSY:
             break
-        reached = path.length / np.maximum(_durations(slower, machine)[1:], 1e-12) / full
+        reached = path.length / np.maximum(durations[1:], 1e-12) / full
         share = np.where(crowded > _BUSY, np.minimum(share, reached / (1.03 * crowded)), share)
     return share
 
 
-def steady(path: Toolpath, machine: Machine, share: float) -> Floats:
+def limit_peak_speed(path: Toolpath, machine: Machine, share: float) -> Floats:
     """(N,) speed limit ÷ full speed: `share` of the peak in strokes far below the commanded speed."""
     moves = convert.to_moves(from_zero(_lit(path, machine), machine), machine)
     peak = gcode.motion.profile(moves, convert.limits(machine)).peak[1:]
-    wanted = path.speed / min(machine.speed_max)
+    relative = path.speed / min(machine.speed_max)
     for first, last in runs(path.on):
         stroke = slice(first, last)
         reached = float((peak[stroke] / path.speed[stroke]).max())
         if reached < _REACHED:
             highest = peak[stroke].max() / min(machine.speed_max)
             cut = float(np.interp(reached, (_SHORT, _REACHED), (share, 1.0)))
-            wanted[stroke] = np.minimum(wanted[stroke], cut * highest)
-    return np.minimum(wanted, 1.0)
+            relative[stroke] = np.minimum(relative[stroke], cut * highest)
+    return np.minimum(relative, 1.0)
 
 
 def _durations(path: Toolpath, machine: Machine) -> Floats:

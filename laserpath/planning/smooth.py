@@ -46,11 +46,11 @@ def importance(
     typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
     lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
     fwhm, wide = optics.fwhm(spot), np.broadcast_to(room, len(path.xy))
-    found = np.full(len(path.xy), np.inf)
+    tolerances = np.full(len(path.xy), np.inf)
     for first, last in runs(path.on):
         stroke = slice(first, last + 1)
-        found[stroke] = _importance(lifted[stroke] / fwhm, wide[stroke], blurred_fwhm)
-    return found
+        tolerances[stroke] = _importance(lifted[stroke] / fwhm, wide[stroke], blurred_fwhm)
+    return tolerances
 
 
 def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
@@ -71,7 +71,7 @@ def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
 
 def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
     """`importance` of the points (K, 3) of one stroke; never above that of the chord's ends."""
-    found = np.full(len(points), np.inf)
+    tolerances = np.full(len(points), np.inf)
     todo = [(0, len(points) - 1, np.inf)]
     while todo:
         a, b, highest = todo.pop()
@@ -81,9 +81,9 @@ def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
         gap = _distance(points[inner], points[a], points[b]) / room[inner]
         middle = a + 1 + int(np.argmax(gap))
         chord = float(np.hypot(*(points[b] - points[a])[:2]))
-        found[middle] = min(highest, gap[middle - a - 1] * max(1.0, chord / blurred))
-        todo += [(a, middle, found[middle]), (middle, b, found[middle])]
-    return found
+        tolerances[middle] = min(highest, gap[middle - a - 1] * max(1.0, chord / blurred))
+        todo += [(a, middle, tolerances[middle]), (middle, b, tolerances[middle])]
+    return tolerances
 
 
 def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
@@ -102,15 +102,15 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
     """
     full = min(machine.speed_max)
     energy = path_energy(path, spot)
-    wanted = power_for(energy, full, spot) / machine.power_step
+    exact = power_for(energy, full, spot) / machine.power_step
     slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot) / machine.power_step
     possible = slower >= machine.level_min
     limit = full * np.where(possible, share, 1.0)
-    wanted = np.where(possible, slower, np.minimum(wanted, machine.level_min))
-    level = np.clip(np.floor(wanted + 1e-9), machine.level_min, machine.power_levels)
-    dark = ~path.on | (wanted < machine.level_min / 2)
+    exact = np.where(possible, slower, np.minimum(exact, machine.level_min))
+    level = np.clip(np.floor(exact + 1e-9), machine.level_min, machine.power_levels)
+    dark = ~path.on | (exact < machine.level_min / 2)
     if path.on.any() and dark.all():
-        needed = float(wanted.max()) * machine.power_step
+        needed = float(exact.max()) * machine.power_step
         raise InputError(
             f"the smallest usable power {machine.power_min:.3g} mW at {full:g} mm/s is more than twice "
             f"the {needed:.3g} mW that the path needs, so that the program would expose nothing; "

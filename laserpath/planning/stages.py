@@ -19,16 +19,26 @@ import shapely
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.design.target import grid_for, rasterise
+from laserpath.design.scene import Scene
+from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model
-from laserpath.planning.optimise.defocus import Blur
-from laserpath.planning.optimise.loop import Progress, Schedule, optimise, outcome, reach, tune
+from laserpath.planning.optimise.defocus import DefocusTerm
+from laserpath.planning.optimise.loop import (
+    Progress,
+    Schedule,
+    Terms,
+    dose_to_size,
+    optimise,
+    outcome,
+    vertex_bounds,
+)
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, Pace
-from laserpath.planning.rate import executable, thin
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
+from laserpath.planning.rate import decimate, executable
 from laserpath.planning.smooth import simplify, to_levels
+from laserpath.planning.task import Task
 from laserpath.resin import same_energy
-from laserpath.types import Design, Process, Settings, Spot, Target, Toolpath
+from laserpath.types import Toolpath
 from laserpath.types.results import Solution
 
 Listener = Callable[[Progress], None]
@@ -61,13 +71,12 @@ _TRIM_FWHM = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
+class _SolverStage:
     """scale: pixels per FWHM, relative to the settings'.  edge_weight: of the edge term.
 
     width: of the spot, relative to the true one.
     """
 
-    name: str
     scale: float
     edge_weight: float
     schedule: Schedule
@@ -76,9 +85,7 @@ class _Stage:
 
 def solve(
     start: Toolpath,
-    design: Design,
-    process: Process,
-    settings: Settings,
+    task: Task,
     progress: Listener | None = None,
     time_weight: float | None = None,
 ) -> Solution:
@@ -87,30 +94,25 @@ def solve(
     time_weight: of the write time; None: that of the settings' quality.
     The losses are those of all stages in order. No stage follows one that the user stopped.
     """
-    path, losses, stages = start, [], _stages(design, process, settings)
-    weight = TIME_WEIGHTS[settings.quality] if time_weight is None else time_weight
-    edges = _EdgeCheck.of(design, process, settings)
-    # A coarse grid's rim may be a little wider than the fine one's, where all paths are measured.
-    within = reach(edges.model.grid, process.machine, settings.origin == "centre")
+    weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
+    stages, edges = _stages(task), _EdgeCheck.of(task)
+    path, losses = start, []
     for stage in stages:
-        if stage.name == "refine":
-            path = lean(path, edges, settings.simplify_fwhm)
-            room = _room(path, design, process.spot)
-            path = thin(path, process.spot, process.machine, _THINNING_FWHM, room)
-            path = to_levels(path, process.machine, process.spot)
-        solution = _run(stage, path, design, process, settings, weight, within, progress)
+        if stage.schedule.stage == "refine":
+            path = _decimated(path, edges)
+        solution = _run(stage, path, task, weight, progress)
         # Where nothing can be cured, all that time asks for is to have no length: the start is better.
         path = solution.toolpath if _exposes(solution.toolpath) else path
         losses.append(solution.loss)
         if solution.stopped:
             if stage.width > 1:
-                path = tune(path, edges.model, edges.objective(design), process.machine)
-            path = lean(path, edges, settings.simplify_fwhm)
+                path = dose_to_size(path, edges.model, Objective.of(task.scene), task.machine)
+            path = lean(path, edges)
             break
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
     return Solution(
-        toolpath=executable(trim(path, edges), process.spot, process.machine, weight),
+        toolpath=executable(trim(path, edges), task.scene.spot, task.machine, weight),
         loss=history,
         result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
@@ -118,17 +120,24 @@ def solve(
     )
 
 
-def final_loss(design: Design, target: Target, process: Process) -> Objective:
+def final_loss(scene: Scene) -> Objective:
     """The loss of *refine* on any grid, without its write-time and defocus terms."""
-    loss = Objective.for_design(target, design, process.spot, process.resin, EDGE_WEIGHT)
-    return loss.at_contrast(SHARP * process.resin.contrast)
+    return Objective.of(scene, EDGE_WEIGHT).at_contrast(SHARP * scene.resin.contrast)
 
 
-def _room(path: Toolpath, design: Design, spot: Spot) -> Floats:
+def _decimated(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
+    """The path as *refine* begins with it: with fewer vertices, and powers on levels."""
+    spot, machine = edges.task.scene.spot, edges.task.machine
+    path = lean(path, edges)
+    path = decimate(path, spot, machine, _THINNING_FWHM, _room(path, edges.task.scene))
+    return to_levels(path, machine, spot)
+
+
+def _room(path: Toolpath, scene: Scene) -> Floats:
     """(N+1,) tolerance factor per vertex: 1 at the outline, `_INSIDE_ROOM` inside."""
-    boundary = design.area.boundary
+    boundary = scene.design.area.boundary
     shapely.prepare(boundary)
-    distance = shapely.distance(boundary, shapely.points(path.xy)) / optics.fwhm(spot)
+    distance = shapely.distance(boundary, shapely.points(path.xy)) / scene.fwhm
     return np.interp(distance, _INSIDE_FWHM, (1.0, _INSIDE_ROOM))
 
 
@@ -136,11 +145,11 @@ def _exposes(path: Toolpath) -> bool:
     return bool((path.on & (path.length > 0)).any())
 
 
-def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage]:
+def _stages(task: Task) -> list[_SolverStage]:
     """The stages for the settings' starting curve, `settings.iterations` altogether."""
-    n, beta, widths = settings.iterations, process.resin.contrast, []
-    if settings.initial == "random":
-        width = max(design.size) / (2 * optics.fwhm(process.spot))
+    n, beta, widths = task.settings.iterations, task.scene.resin.contrast, []
+    if task.settings.initial == "random":
+        width = max(task.design.size) / (2 * task.scene.fwhm)
         while width > _NARROWEST_FIND:
             widths.append(width)
             width /= 2
@@ -148,45 +157,46 @@ def _stages(design: Design, process: Process, settings: Settings) -> list[_Stage
     rest = n - each * len(widths)
     shape = round(_SHAPE_SHARE * rest)
     find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
-    finish = Schedule(rest - shape, shift=0.02, energy=0.05, contrast=sharp, finish=0.8)
     return [
-        *(_Stage("find", 2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0), w) for w in widths),
-        _Stage("shape", 2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=0.4)),
-        _Stage("refine", 1.0, EDGE_WEIGHT, finish),
+        *(
+            _SolverStage(2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0, stage="find"), width)
+            for width in widths
+        ),
+        _SolverStage(
+            2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=0.4, stage="shape")
+        ),
+        _SolverStage(
+            1.0,
+            EDGE_WEIGHT,
+            Schedule(rest - shape, shift=0.02, energy=0.05, contrast=sharp, finish=0.8, stage="refine"),
+        ),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _EdgeCheck:
-    """Measures the mean edge error, in FWHM, of toolpaths of one design, on the fine grid."""
+    """Measures the mean edge error, in FWHM, of toolpaths of one task, on its fine grid."""
 
-    process: Process
+    task: Task
     model: DoseModel
     edge: EdgeTerm
 
     @classmethod
-    def of(cls, design: Design, process: Process, settings: Settings) -> _EdgeCheck:
-        grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
-        model = accurate_model(grid, process.spot)
-        return cls(process, model, EdgeTerm.for_design(rasterise(design, grid), design, process.spot))
-
-    def objective(self, design: Design) -> Objective:
-        """The loss, without an edge term, on the same grid."""
-        target = rasterise(design, self.model.grid)
-        return Objective.for_design(target, design, self.process.spot, self.process.resin)
+    def of(cls, task: Task) -> _EdgeCheck:
+        return cls(task, accurate_model(task.scene.grid, task.scene.spot), EdgeTerm.of(task.scene))
 
     def errors(self, path: Toolpath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""
-        u = self.model.dose(path) / self.process.resin.critical_dose
+        u = self.model.dose(path) / self.task.scene.critical_dose
         return np.array([self.edge(k * u)[0] for k in factors])
 
 
-def lean(path: Toolpath, edges: _EdgeCheck, tolerance_fwhm: float) -> Toolpath:
-    """The simplified path; its mean edge error rises by no more than the tolerance."""
-    one = np.ones(1)
-    allowed = edges.errors(path, one)[0] + tolerance_fwhm
+def lean(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
+    """The simplified path; its mean edge error rises by no more than the settings' tolerance."""
+    one, tolerance = np.ones(1), edges.task.settings.simplify_fwhm
+    allowed = edges.errors(path, one)[0] + tolerance
     for k in range(_TRIES):
-        simpler = simplify(path, edges.process.spot, tolerance_fwhm / 2**k)
+        simpler = simplify(path, edges.task.scene.spot, tolerance / 2**k)
         if edges.errors(simpler, one)[0] <= allowed:
             return simpler
     return path
@@ -200,33 +210,24 @@ def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     factors = np.linspace(0.95, 1.05, 51)
     errors = edges.errors(path, factors)
     factor = factors[np.flatnonzero(errors <= errors.min() + _TRIM_FWHM)[0]]
-    return replace(path, power=path.power * factor ** (1 / edges.process.resin.order))
+    return replace(path, power=path.power * factor ** (1 / edges.task.scene.resin.order))
 
 
 def _run(
-    stage: _Stage,
-    start: Toolpath,
-    design: Design,
-    process: Process,
-    settings: Settings,
-    time_weight: float,
-    within: tuple[Floats, Floats],
-    progress: Listener | None,
+    stage: _SolverStage, start: Toolpath, task: Task, time_weight: float, progress: Listener | None
 ) -> Solution:
-    """One stage on its own grid, of at least 3 pixels per FWHM."""
-    true = process.spot
-    process = replace(process, spot=optics.widened(true, stage.width))
-    grid = grid_for(design, process.spot, max(3.0, stage.scale * settings.pixels_per_fwhm))
-    objective = Objective.for_design(
-        rasterise(design, grid), design, process.spot, process.resin, stage.edge_weight
-    )
-    model = DoseModel(grid, process.spot)
+    """One stage on its own grid, of at least 3 pixels per FWHM, and with its own width of the spot."""
+    settings, spot = task.settings, optics.widened(task.scene.spot, stage.width)
+    process = replace(task.process, spot=spot)
+    grid = grid_for(task.design, spot, max(3.0, stage.scale * settings.pixels_per_fwhm))
+    objective = Objective.of(replace(task.scene, spot=spot, grid=grid), stage.edge_weight)
+    model, terms = DoseModel(grid, spot), Terms(objective)
     if stage.width > 1:
-        start = tune(start, model, objective, process.machine)
-    pace = Pace.of(start, design, process.machine, time_weight) if stage.width == 1 else None
-    counted = settings.blur > 1 and stage.width == 1
-    blur = Blur.of(settings.blur, objective, process.spot) if counted else None
-    found = optimise(
-        start, model, objective, process, stage.schedule, progress, stage.name, within, pace, blur
-    )
-    return replace(found, toolpath=same_energy(found.toolpath, process.spot, true))
+        start = dose_to_size(start, model, objective, task.machine)
+    else:
+        defocus = DefocusTerm.of(settings.blur, objective, spot) if settings.blur > 1 else None
+        terms = Terms(objective, WriteTimeTerm.of(start, task.design, task.machine, time_weight), defocus)
+    # A coarse grid's margin may be a little wider than the fine one's, where all paths are measured.
+    bounds = vertex_bounds(task.scene.grid, task.machine, settings.origin == "centre")
+    solution = optimise(start, model, terms, process, stage.schedule, progress, bounds)
+    return replace(solution, toolpath=same_energy(solution.toolpath, spot, task.scene.spot))

@@ -17,21 +17,21 @@ from scipy import ndimage
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.design.target import grid_for, rasterise
+from laserpath.design.scene import Scene
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.program import Shipped, exported
+from laserpath.machine.program import MachineProgram, exported
 from laserpath.planning.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
-from laserpath.planning.optimise.loop import Progress, Schedule, optimise, reach, tune
+from laserpath.planning.optimise.loop import Progress, Schedule, Terms, dose_to_size, optimise, vertex_bounds
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, Pace, unhindered
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, unhindered
 from laserpath.planning.rate import executable
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 
 _PIXELS_PER_FWHM = 3.0
 """Of the trials' grid: finer is slower and ranks the candidates more accurately."""
 
-_SOME = 1e-6
+_COVERED = 1e-6
 """Coverage above which a pixel belongs to the design; less is rounding error."""
 
 _ITERATIONS = 40
@@ -51,7 +51,7 @@ class Start:
     stopped: bool = False
 
 
-class _Stopped(Exception):
+class _TrialStopped(Exception):
     """The user stopped a trial. toolpath: its best so far."""
 
     def __init__(self, toolpath: Toolpath) -> None:
@@ -74,7 +74,7 @@ def start_curve(
             strokes = CURVES[one.initial](design, process, one)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
                 tried.append(_Trial.of(design, process, one, strokes, progress))
-    except _Stopped as stop:
+    except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
         return Start(done.toolpath if done else stop.toolpath, stopped=True)
     if not tried:
@@ -91,8 +91,8 @@ def candidates(design: Design, settings: Settings) -> list[Settings]:
     return [
         replace(settings, initial="contour"),
         replace(settings, initial="contour", pitch_fwhm=_WIDER * settings.pitch_fwhm),
-        replace(settings, initial="tracks"),
-        replace(settings, initial="rim", angle=along),
+        replace(settings, initial="centreline"),
+        replace(settings, initial="outline", angle=along),
     ]
 
 
@@ -121,30 +121,28 @@ class _Trial:
         progress: Callable[[Progress], None] | None = None,
     ) -> _Trial:
         """Optimise one candidate briefly and score it."""
-        grid = grid_for(design, process.spot, _PIXELS_PER_FWHM)
-        target = rasterise(design, grid)
-        regions = _Regions.of(target)
-        model = DoseModel(grid, process.spot)
-        objective = Objective.for_design(target, design, process.spot, process.resin)
-        start = tune(drawn(order(strokes), process, settings), model, objective, process.machine)
-        pace = Pace.of(start, design, process.machine, TIME_WEIGHTS[settings.quality])
-        schedule = Schedule(_ITERATIONS, contrast=(process.resin.contrast,) * 2, finish=0.0)
-        within = reach(grid, process.machine, settings.origin == "centre")
-        found = optimise(start, model, objective, process, schedule, progress, "try", within, pace)
-        if found.stopped:
-            raise _Stopped(found.toolpath)
-        path = executable(found.toolpath, process.spot, process.machine, pace.weight)
-        both = (path, Shipped(exported(path, process), process).executed)
+        scene = Scene.around(design, process.spot, process.resin, _PIXELS_PER_FWHM)
+        regions, objective = _Regions.of(scene.target), Objective.of(scene)
+        model = DoseModel(scene.grid, process.spot)
+        start = dose_to_size(drawn(order(strokes), process, settings), model, objective, process.machine)
+        time = WriteTimeTerm.of(start, design, process.machine, TIME_WEIGHTS[settings.quality])
+        schedule = Schedule(_ITERATIONS, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
+        bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
+        best = optimise(start, model, Terms(objective, time), process, schedule, progress, bounds)
+        if best.stopped:
+            raise _TrialStopped(best.toolpath)
+        path = executable(best.toolpath, process.spot, process.machine, time.weight)
+        both = (path, MachineProgram.of(exported(path, process), process).executed)
         loss = np.mean([objective.per_pixel(model.dose(one)) for one in both], axis=0)
-        times = pace.weight / pace.unit * regions.times(found.toolpath, process)
+        times = time.weight / time.unit * regions.times(best.toolpath, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(found.toolpath, settings, strokes, regions.at(middles), score)
+        return cls(best.toolpath, settings, strokes, regions.at(middles), score)
 
-    def strokes_of(self, wanted: Bools) -> list[Floats]:
-        """The strokes of some regions; wanted: (regions,) whether to take each."""
-        return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if wanted[region]]
+    def strokes_of(self, chosen: Bools) -> list[Floats]:
+        """The strokes of some regions; chosen: (regions,) whether to take each."""
+        return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if chosen[region]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,7 @@ class _Regions:
 
     @classmethod
     def of(cls, target: Target) -> _Regions:
-        inside = target.coverage > _SOME
+        inside = target.coverage > _COVERED
         label, count = ndimage.label(inside, structure=np.ones((3, 3)))
         if count == 0:  # too little of it for any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int64), 1)
@@ -167,8 +165,8 @@ class _Regions:
     def at(self, xy: Floats) -> Indices:
         """(K,) the region nearest to each point; xy: (K, 2) mm."""
         columns, rows = np.rint(self.target.grid.to_pixels(xy)).astype(np.int64).T
-        found: Indices = self.nearest[rows, columns]
-        return found
+        regions: Indices = self.nearest[rows, columns]
+        return regions
 
     def times(self, path: Toolpath, process: Process) -> Floats:
         """(regions,) s, write time of each region's strokes and the travels to them, without link limits."""

@@ -6,15 +6,16 @@ that misses it, by attempts with less weight, until one meets it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS
 from laserpath.planning.stages import solve
-from laserpath.types import Design, Process, Settings, Target, Toolpath
+from laserpath.planning.task import Task
+from laserpath.types import Toolpath
 from laserpath.types.results import Solution
 
 _FACTOR = 4.0
@@ -26,7 +27,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _WeightTrial:
     """A solution, its p95 of |EPE| in FWHM, and its write time in s."""
 
     solution: Solution
@@ -36,14 +37,11 @@ class _Tried:
 
 def solve_within(
     start: Toolpath,
-    design: Design,
-    target: Target,
-    process: Process,
-    settings: Settings,
+    task: Task,
     progress: Callable[[Progress], None] | None = None,
     *,
     stopped: bool = False,
-    ship: Callable[[Toolpath], Shipped] | None = None,
+    ship: Callable[[Toolpath], MachineProgram] | None = None,
 ) -> Solution:
     """The solution at the quality's weight; with `max_epe_fwhm`, the fastest found that meets it.
 
@@ -51,28 +49,39 @@ def solve_within(
     stopped: the user has stopped already; the start is made executable and not optimised.
     ship: makes the program, with all passes, that is measured against the tolerance; None: the path is.
     """
+    weight, limit = TIME_WEIGHTS[task.settings.quality], task.settings.max_epe_fwhm
     if stopped:
-        solution = solve(start, design, process, replace(settings, iterations=0))
+        solution = solve(start, task.within(0))
         return replace(solution, stopped=True, result="stopped by the user while curves were tried")
-    weight, limit = TIME_WEIGHTS[settings.quality], settings.max_epe_fwhm
     if limit is None:
-        return solve(start, design, process, settings, progress, weight)
+        return solve(start, task, progress, weight)
 
-    def attempt(weight: float) -> _Tried:
-        solution = solve(start, design, process, settings, progress, weight)
-        path = solution.toolpath
-        program = ship(path) if ship else Shipped(path, process)
-        return _Tried(solution, Exposure(program, design, target).epe_p95, program.run.write_time)
+    def attempt(weight: float) -> _WeightTrial:
+        solution = solve(start, task, progress, weight)
+        program = ship(solution.toolpath) if ship else MachineProgram.of(solution.toolpath, task.process)
+        return _WeightTrial(solution, Exposure(program, task.scene).epe_p95, program.run.write_time)
 
-    tried = [attempt(weight)]
-    kept = tried[0].epe_p95 <= limit
+    return _fastest(_attempts(attempt, weight, limit), limit)
+
+
+def _attempts(attempt: Callable[[float], _WeightTrial], weight: float, limit: float) -> list[_WeightTrial]:
+    """The one of the given weight of the write time, and those after it up to the first that turns out
+    otherwise: misses the limit where the first met it, or meets it where the first missed it.
+    """
+    attempts = [attempt(weight)]
+    kept = attempts[0].epe_p95 <= limit
     for _ in range(_TRIES):
-        if tried[-1].solution.stopped or (tried[-1].epe_p95 <= limit) != kept:
+        if attempts[-1].solution.stopped or (attempts[-1].epe_p95 <= limit) != kept:
             break
         weight = weight * _FACTOR if kept else weight / _FACTOR
-        tried.append(attempt(weight))
-    within = [one for one in tried if one.epe_p95 <= limit]
-    truest = min(tried, key=lambda one: one.epe_p95)
+        attempts.append(attempt(weight))
+    return attempts
+
+
+def _fastest(attempts: Sequence[_WeightTrial], limit: float) -> Solution:
+    """The solution of the shortest write time within the limit, or the most accurate one if none is."""
+    within = [one for one in attempts if one.epe_p95 <= limit]
+    truest = min(attempts, key=lambda one: one.epe_p95)
     best = min(within, key=lambda one: one.write_time, default=truest).solution
-    last = tried[-1].solution
+    last = attempts[-1].solution
     return replace(best, stopped=True, result=last.result) if last.stopped else best

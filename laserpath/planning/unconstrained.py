@@ -19,7 +19,8 @@ process window and over-dose as the loss does. It is found, not proven: nothing 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import shapely
@@ -27,11 +28,12 @@ import shapely
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model, engine
 from laserpath.measure.figures import DEFOCUS, cure_figures, edge_errors
 from laserpath.measure.places import THRESHOLD_FWHM, unprintable
 from laserpath.planning.optimise.descent import downhill
-from laserpath.types import Design, Grid, Spot, Target
+from laserpath.types import Design, Resin, Spot, Target
 from laserpath.types.results import Limit
 
 Loss = Callable[[Floats], tuple[float, Floats]]
@@ -46,72 +48,86 @@ _BRIGHT = 1.4
 _OUTSIDE = 0.2
 
 
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When a descent ends: where the last 20 iterations gained less than `tolerance` of the loss, or after so
+    many evaluations.  threshold_fwhm: edges misplaced by more are named as unprintable, in FWHM.
+    """
+
+    evaluations: int = EVALUATIONS
+    tolerance: float = TOLERANCE
+    threshold_fwhm: float = THRESHOLD_FWHM
+
+    def __post_init__(self) -> None:
+        if self.evaluations < 1:
+            raise InputError(f"evaluations is {self.evaluations}, but must be at least 1")
+
+
 def limit(
-    design: Design,
-    target: Target,
-    spot: Spot,
-    critical_dose: float,
-    loss: Loss,
-    *,
-    evaluations: int = EVALUATIONS,
-    tolerance: float = TOLERANCE,
-    threshold_fwhm: float = THRESHOLD_FWHM,
+    design: Design, target: Target, spot: Spot, critical_dose: float, loss: Loss, **effort: Any
 ) -> Limit:
     """How well a design can be printed with a spot, and what cannot.
 
     design: the area to expose, mm.  target: the same on a grid, 6 pixels per FWHM say.
     critical_dose: mJ/mm².  loss: of a dose on that grid, `objective.Objective` for one.
-    It ends where the last 20 iterations gained less than `tolerance` of the loss, or after so many
-    evaluations.  threshold_fwhm: edges misplaced by more are named as unprintable, in FWHM.
+    effort: `evaluations`, at most 250; `tolerance`, 0.01: it ends where the last 20 iterations gained less of
+    the loss; `threshold_fwhm`, 0.1: edges misplaced by more are named as unprintable, in FWHM.
     """
-    if evaluations < 1:
-        raise InputError(f"evaluations is {evaluations}, but must be at least 1")
-    xy, start, unit = _lattice(design, spot, critical_dose)
-    energy, history = _optimise(xy, start, unit, target.grid, spot, loss, evaluations, tolerance)
-    grid, wide = target.grid, optics.widened(spot, DEFOCUS)
-    dose = accurate_model(grid, spot).engine.spread(xy, energy)
-    defocused = accurate_model(grid, wide).engine.spread(xy, energy)
-    edges = edge_errors(dose, grid, design, spot, critical_dose)
+    scene = Scene.of(design, target, spot, Resin(critical_dose=critical_dose))
+    return unconstrained_optimum(scene, loss, Effort(**effort))
+
+
+def unconstrained_optimum(scene: Scene, loss: Loss, effort: Effort | None = None) -> Limit:
+    """How well the design of a scene can be printed with its spot, and what cannot.
+
+    loss: of a dose on the scene's grid.
+    """
+    lattice, effort = _Lattice.of(scene), effort or Effort()
+    energy, history = _optimise(lattice, scene, loss, effort)
+    grid, wide = scene.grid, optics.widened(scene.spot, DEFOCUS)
+    dose = accurate_model(grid, scene.spot).engine.spread(lattice.xy, energy)
+    defocused = accurate_model(grid, wide).engine.spread(lattice.xy, energy)
+    edges = edge_errors(dose, scene)
     return Limit(
-        xy=xy,
+        xy=lattice.xy,
         energy=energy,
         grid=grid,
         dose=dose,
         edges=edges,
-        figures=cure_figures(dose, defocused, edges, target, design, spot, critical_dose),
+        figures=cure_figures(dose, defocused, edges, scene),
         loss=history,
-        unprintable=unprintable(dose, grid, design, spot, critical_dose, threshold_fwhm),
+        unprintable=unprintable(dose, scene, effort.threshold_fwhm),
     )
 
 
-def _lattice(design: Design, spot: Spot, critical_dose: float) -> tuple[Floats, Floats, float]:
-    """(xy (M, 2) mm, first weights w (M,), E₀): the lattice within 1 FWHM of the design."""
-    # Out of focus an Airy spot is wider, but its finest structure is not; across an ellipse it is finer.
-    narrow = optics.fwhm(replace(spot, defocus=0.0)) * min(spot.aspect, 1 / spot.aspect) ** 0.5
-    pitch = _LATTICE_FWHM * narrow
-    around = design.area.buffer(_AROUND_FWHM * optics.fwhm(spot))
-    x0, y0, x1, y1 = around.bounds
-    x, y = np.meshgrid(np.arange(x0, x1 + pitch, pitch), np.arange(y0, y1 + pitch, pitch))
-    shapely.prepare(around)
-    shapely.prepare(design.area)
-    kept = shapely.contains_xy(around, x, y)
-    xy = np.stack([x[kept], y[kept]], axis=1)
-    start = np.where(shapely.contains_xy(design.area, xy), 1.0, _OUTSIDE)
-    return xy, start, _BRIGHT * critical_dose * pitch**2
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lattice:
+    """xy: (M, 2) mm, within 1 FWHM of the design.  start: (M,) first weights w.  unit: E₀, mJ."""
+
+    xy: Floats
+    start: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, scene: Scene) -> _Lattice:
+        design, spot = scene.design, scene.spot
+        # Out of focus an Airy spot is wider, but its finest structure is not; across an ellipse it is finer.
+        narrow = optics.fwhm(replace(spot, defocus=0.0)) * min(spot.aspect, 1 / spot.aspect) ** 0.5
+        pitch = _LATTICE_FWHM * narrow
+        around = design.area.buffer(_AROUND_FWHM * scene.fwhm)
+        x0, y0, x1, y1 = around.bounds
+        x, y = np.meshgrid(np.arange(x0, x1 + pitch, pitch), np.arange(y0, y1 + pitch, pitch))
+        shapely.prepare(around)
+        shapely.prepare(design.area)
+        kept = shapely.contains_xy(around, x, y)
+        xy = np.stack([x[kept], y[kept]], axis=1)
+        start = np.where(shapely.contains_xy(design.area, xy), 1.0, _OUTSIDE)
+        return cls(xy, start, _BRIGHT * scene.critical_dose * pitch**2)
 
 
-def _optimise(
-    xy: Floats,
-    start: Floats,
-    unit: float,
-    grid: Grid,
-    spot: Spot,
-    loss: Loss,
-    evaluations: int,
-    tolerance: float,
-) -> tuple[Floats, Floats]:
-    """(energy (M,), losses): energies unit·w², w from `start` downhill; the best of all evaluations."""
-    light = engine(grid, spot)
+def _optimise(lattice: _Lattice, scene: Scene, loss: Loss, effort: Effort) -> tuple[Floats, Floats]:
+    """(energy (M,), losses): energies E₀ w², w downhill from the start; the best of all evaluations."""
+    light, xy, start, unit = engine(scene.grid, scene.spot), lattice.xy, lattice.start, lattice.unit
     history: list[float] = []
     best = (np.inf, start)
 
@@ -127,5 +143,5 @@ def _optimise(
         d_energy, _ = light.gather(xy, energy, slope)
         return value, 2 * unit * w * d_energy
 
-    downhill(evaluate, start, evaluations, tolerance)
+    downhill(evaluate, start, effort.evaluations, effort.tolerance)
     return unit * best[1] ** 2, np.array(history)

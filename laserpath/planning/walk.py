@@ -8,34 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import gcode
-from laserpath import optics, report
+from laserpath import report
 from laserpath.base import files
 from laserpath.config.project import NAME as PROJECT
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, load
-from laserpath.design.target import affordable, grid_for, rasterise
+from laserpath.design.scene import Scene
+from laserpath.design.target import affordable
 from laserpath.dose import DoseModel
 from laserpath.machine import framing
 from laserpath.machine.attenuation import check_exposes, check_power, too_strong
 from laserpath.machine.placement import placed, too_fine
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect
-from laserpath.measure.exposure import Exposure, expose, lost_in_motion, missing
+from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.headers import header
-from laserpath.planning.optimise.loop import Progress, report_measuring, tune
+from laserpath.planning.optimise.loop import Progress, dose_to_size, report_measuring
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.smooth import to_levels
 from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
+from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
-from laserpath.planning.unconstrained import limit
+from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.report import PageData, PageText, toolpath_svg
 from laserpath.types import Design, Process, Settings, Target, Toolpath
-from laserpath.types.results import Report, Solution
+from laserpath.types.results import Measurement, Report, Solution
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
 """Design area in FWHM², and pixels, up to which the unconstrained optimum is computed; it takes a few
@@ -58,7 +61,7 @@ class Plan:
     target: Target
     start: Toolpath
     solution: Solution
-    shipped: Shipped
+    shipped: MachineProgram
     report: Report
     notes: tuple[str, ...] = ()
 
@@ -131,61 +134,67 @@ def plan(
     the plan is then finished with the best path so far.
     """
     process, settings = process or Process(), settings or Settings()
-    spot, resin, machine = process.spot, process.resin, process.machine
+    spot, machine = process.spot, process.machine
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
-    at = placed(design, resin, machine, spot, settings.origin, settings.offset)
+    at = placed(design, process.resin, machine, spot, settings.origin, settings.offset)
     fine = affordable(at.design, spot, settings.pixels_per_fwhm)
     design, settings = at.design, replace(settings, origin=at.origin, pixels_per_fwhm=fine)
     check_power(process, settings, design)
 
-    target = rasterise(design, grid_for(design, spot, settings.pixels_per_fwhm))
-    model, objective = DoseModel(target.grid, spot), Objective.for_design(target, design, spot, resin)
+    task = Task.of(design, process, settings)
+    scene = task.scene
+    model, objective = DoseModel(scene.grid, spot), Objective.of(scene)
     curve = start_curve(design, process, settings, progress)
-    start = to_levels(tune(curve.toolpath, model, objective, machine), machine, spot)
-    solution = solve_within(
-        start, design, target, process, settings, progress, stopped=curve.stopped,
-        ship=lambda path: _shipped(path, design, process, settings),
-    )  # fmt: skip
+    start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
+    ship = partial(_shipped, task=task)
+    solution = solve_within(start, task, progress, stopped=curve.stopped, ship=ship)
     report_measuring(progress, solution.loss)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
-    shipped = _shipped(solution.toolpath, design, process, settings, warnings)
+    shipped = ship(solution.toolpath, warnings=warnings)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
-    exposure = Exposure(shipped, design, target)
+    first = Exposure(ship(start), scene).commanded
+    result = _reported(shipped, first, solution, task, warnings)
+    return Plan(design, process, settings, scene.target, start, solution, shipped, result, at.notes)
+
+
+def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
+    """The program of a path with all its passes, and a header that records how it was made."""
+    settings = task.settings
+    lines = header(task.design, task.process, settings, warnings)
+    return MachineProgram.written(path, task.process, settings.passes, lines)
+
+
+def _reported(
+    shipped: MachineProgram, start: Measurement, solution: Solution, task: Task, warnings: tuple[str, ...]
+) -> Report:
+    """The shipped program measured, with what a solution and its start would have printed."""
+    scene, exposure = task.scene, Exposure(shipped, task.scene)
     commanded, executed = exposure.commanded, exposure.executed
-    first = Exposure(_shipped(start, design, process, settings), design, target)
-    widths = sorted({*WIDTHS, settings.blur})
-    wanted = None if shipped.power_follows else expose(solution.toolpath, design, target, process).commanded
-    found = inspect(executed, design, optics.fwhm(spot), resin.critical_dose)
-    edgeless = missing(found.edges or executed.edges, optics.fwhm(spot))
-    lost = lost_in_motion(wanted or commanded, executed, shipped.path, design, process)
-    result = Report(
+    uncorrected = None
+    if not shipped.power_follows:
+        uncorrected = Exposure(MachineProgram.of(solution.toolpath, task.process), scene).commanded
+    inspection = inspect(executed, scene)
+    edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
+    lost = lost_in_motion(uncorrected or commanded, executed, shipped.path, task.design, task.process)
+    return Report(
         commanded=commanded,
         executed=executed,
-        start=first.commanded,
+        start=start,
         warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
-        window=process_window(shipped.executed, design, target, process, widths=widths),
-        limit=reachable(design, target, process),
-        wanted=wanted,
-        inspection=found,
+        window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur})),
+        limit=reachable(scene),
+        uncorrected=uncorrected,
+        inspection=inspection,
         unfinished=solution.unfinished,
         stopped=solution.stopped,
     )
-    return Plan(design, process, settings, target, start, solution, shipped, result, at.notes)
 
 
-def _shipped(
-    path: Toolpath, design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
-) -> Shipped:
-    """The program of a path with all its passes, and a header that records how it was made."""
-    return Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
-
-
-def reachable(design: Design, target: Target, process: Process) -> Limit | None:
+def reachable(scene: Scene) -> Limit | None:
     """The unconstrained optimum, a bound for every path with this spot; None if it would take long."""
-    spot = process.spot
-    pixels = target.grid.shape[0] * target.grid.shape[1]
-    if design.area.area > _LIMIT_FWHM2 * optics.fwhm(spot) ** 2 or pixels > _LIMIT_PIXELS:
+    rows, columns = scene.grid.shape
+    if scene.design.area.area > _LIMIT_FWHM2 * scene.fwhm**2 or rows * columns > _LIMIT_PIXELS:
         return None
-    return limit(design, target, spot, process.resin.critical_dose, final_loss(design, target, process))
+    return unconstrained_optimum(scene, final_loss(scene))

@@ -22,12 +22,12 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed | None = N
     """The report of a plan as the text of one HTML file without outside references.
 
     text: name, header and project; warnings and subtitle come from the plan.
-    run: what the controller does with the program; None: with lines of usual length (`Shipped`).
+    run: what the controller does with the program; None: with lines of usual length (`MachineProgram`).
     """
-    from laserpath.machine.program import Shipped
+    from laserpath.machine.program import MachineProgram
     from laserpath.report.page import planned_page
 
-    run = Shipped(data.toolpath, data.process).run if run is None else run
+    run = MachineProgram.of(data.toolpath, data.process).run if run is None else run
     width, height = data.design.size
     quality = f" · {data.settings.quality} quality" if data.settings else ""
     subtitle = f"laserpath report · {width:.4g} × {height:.4g} mm · spot {data.fwhm:g} mm{quality}"

@@ -11,6 +11,7 @@ import numpy as np
 import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
@@ -131,7 +132,8 @@ class PageData:
     ) -> PageData:
         """The data of a measured program; the report's inspection is made here if it has none."""
         executed, fwhm = report.executed, optics.fwhm(process.spot)
-        inspection = report.inspection or inspect(executed, design, fwhm, process.resin.critical_dose)
+        scene = Scene(design, executed.grid, process.spot, process.resin)
+        inspection = report.inspection or inspect(executed, scene)
         places = worst_places(inspection.edges or executed.edges, design, fwhm, report.planned.edges)
         history = np.zeros(0) if loss is None else loss
         return cls(report, design, toolpath, process, settings, history, places, inspection)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from laserpath.design.scene import Scene
 from laserpath.measure import best_exposure, cured_fraction, edges_at
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText
 from laserpath.report.numbers import area, duration, number
@@ -56,9 +57,9 @@ def _better_dose(exposed: ExposedProgram, design: Design) -> Iterator[str]:
     process, dose = exposed.process, exposed.dose
     if dose.max() <= 0:
         return
-    scene = dose, exposed.grid, design, process.spot, process.resin.critical_dose
-    factor = best_exposure(*scene)
-    now, then = (float(np.abs(edges.epe).mean()) for edges in edges_at(*scene, (1.0, factor)))
+    scene = Scene(design, exposed.grid, process.spot, process.resin)
+    factor = best_exposure(dose, scene)
+    now, then = (float(np.abs(edges.epe).mean()) for edges in edges_at(dose, scene, (1.0, factor)))
     if then > _WORTH * now or abs(factor - 1) < _TELLING:
         return
     power = factor ** (1 / process.resin.order)

@@ -24,9 +24,10 @@ from shapely import affinity
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.overlay import valid
+from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
 from laserpath.measure import cured_fraction, edge_errors
-from laserpath.types import Design, Grid, Point, Spot, Target
+from laserpath.types import Design, Grid, Point, Resin, Spot, Target
 
 _PIXELS = 1 << 22
 """Pixels of the coarse overlap; with more, the shift is finer and the FFT takes longer."""
@@ -106,7 +107,7 @@ def _fine(dose: Floats, grid: Grid, design: Design, spot: Spot, level: float, sh
     """The translation from the edges, by least squares for shift and overexposure."""
     x0, x1, y0, y1 = grid.extent
     for _ in range(_STEPS):
-        edges = edge_errors(dose, grid, moved(design, (shift[0], shift[1])), spot, level)
+        edges = edge_errors(dose, Scene(moved(design, (shift[0], shift[1])), grid, spot, Resin()), level)
         (x, y), used = edges.xy.T, ~edges.missing
         used &= (x > x0) & (x < x1) & (y > y0) & (y < y1)
         if used.sum() < _FEWEST:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.errors import InputError
-from laserpath.design.target import rasterise
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import best_exposure, edges_at
 from laserpath.measure.exposure import Exposure
 from laserpath.simulation.alignment import translation
@@ -32,7 +31,7 @@ class Exposures:
     overflow: bool
 
 
-def shift_onto(design: Design, program: Shipped, settings: Settings, name: str) -> Point:
+def shift_onto(design: Design, program: MachineProgram, settings: Settings, name: str) -> Point:
     """The translation that lays a program on its design, mm. name: of the program, for errors."""
     spot = program.process.spot
     grid = grid_around(lit_box(program.executed), spot, settings.pixels_per_fwhm, 0.0, repr(name))
@@ -41,7 +40,7 @@ def shift_onto(design: Design, program: Shipped, settings: Settings, name: str) 
     return -x, -y
 
 
-def exposures(program: Shipped, design: Design | None, settings: Settings, name: str) -> Exposures:
+def exposures(program: MachineProgram, design: Design | None, settings: Settings, name: str) -> Exposures:
     """Both exposures, on a grid that holds all of the cured area if memory allows. name: of the program."""
     critical, spot = program.process.resin.critical_dose, program.process.spot
     box = box_of(lit_box(program.commanded, program.executed), design, spot)
@@ -60,11 +59,11 @@ def exposures(program: Shipped, design: Design | None, settings: Settings, name:
     return Exposures(commanded, executed, rim(executed.dose) >= critical)
 
 
-def _exposure(program: Shipped, path: Toolpath, design: Design | None, grid: Grid) -> PathExposure:
+def _exposure(program: MachineProgram, path: Toolpath, design: Design | None, grid: Grid) -> PathExposure:
     """The exposure of one of the program's paths, measured against the design if there is one."""
     resin = program.process.resin
     if design is not None:
-        measured = Exposure(program, design, rasterise(design, grid)).of(path)
+        measured = Exposure(program, Scene(design, grid, program.process.spot, resin)).of(path)
         dose = measured.dose
         return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose, measured)
     dose = accurate_model(grid, program.process.spot).dose(path)
@@ -75,11 +74,11 @@ def _exposure(program: Shipped, path: Toolpath, design: Design | None, grid: Gri
 
 def at_best_power(executed: PathExposure, design: Design, process: Process) -> BestExposure | None:
     """The power at which the same path is most accurate; None without light along the outline."""
-    spot, critical = process.spot, process.resin.critical_dose
+    scene = Scene(design, executed.grid, process.spot, process.resin)
     try:
-        factor = best_exposure(executed.dose, executed.grid, design, spot, critical)
+        factor = best_exposure(executed.dose, scene)
     except InputError:
         return None
-    (edges,) = edges_at(executed.dose, executed.grid, design, spot, critical, (factor,))
-    error = np.abs(edges.epe) / optics.fwhm(spot)
+    (edges,) = edges_at(executed.dose, scene, (factor,))
+    error = np.abs(edges.epe) / scene.fwhm
     return BestExposure(factor, edges, float(error.mean()), float(np.percentile(error, 95)))

@@ -11,7 +11,7 @@ import shapely
 
 import gcode
 from laserpath import optics
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
 from laserpath.types.results import Edges
@@ -40,7 +40,7 @@ class SimulationResult:
     name: str
     process: Process
     design: Design | None
-    shipped: Shipped
+    shipped: MachineProgram
     commanded: PathExposure
     executed: PathExposure
     best: BestExposure | None = None

@@ -17,7 +17,7 @@ from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.machine import convert
 from laserpath.machine.placement import Placed, placed
-from laserpath.machine.program import Shipped, Transmitted, execute
+from laserpath.machine.program import MachineProgram, Transmitted, execute
 from laserpath.simulation import source
 from laserpath.simulation.drawing import draw
 from laserpath.simulation.exposing import Exposures, at_best_power, exposures, shift_onto
@@ -109,7 +109,7 @@ def simulate(
 
 def _warnings(
     exposed: Exposures,
-    shipped: Shipped,
+    shipped: MachineProgram,
     read: Source,
     chosen: ProgramLayer,
     place: Placed | None,
@@ -156,15 +156,16 @@ def _lit(chosen: ProgramLayer, moves: gcode.Moves) -> Floats:
     return np.concatenate([moves.xy[:-1][on], moves.xy[1:][on]])
 
 
-def _shipped(read: Source, chosen: ProgramLayer, process: Process) -> Shipped:
+def _shipped(read: Source, chosen: ProgramLayer, process: Process) -> MachineProgram:
     """The moves of the chosen layer as commanded, and as the controller executes the whole file."""
     machine, moves = process.machine, read.moves
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, chord = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
     sent = Transmitted.of(read.program.characters, row[chord], read.program.lines)
-    run = execute(_from_zero(moves, machine), read.program.characters, process)
+    run = execute(_from_zero(moves, machine), np.append(0, read.program.characters), process)
     kept = np.concatenate([[False], chosen.rows])[run.row]
-    return Shipped(path, process, sent, execution=replace(run, power=np.where(kept, run.power, 0.0)))
+    run = replace(run, power=np.where(kept, run.power, 0.0))
+    return MachineProgram.of(path, process, sent, execution=run)
 
 
 def _from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:

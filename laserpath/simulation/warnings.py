@@ -9,7 +9,8 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.quantities import place
-from laserpath.machine.program import Shipped
+from laserpath.design.scene import Scene
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
 from laserpath.report.numbers import area, number
@@ -56,7 +57,7 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
 
 
 def of_place(
-    exposures: Exposures, shipped: Shipped, design: Design | None, process: Process, aligned: bool
+    exposures: Exposures, shipped: MachineProgram, design: Design | None, process: Process, aligned: bool
 ) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
     fwhm, grid = optics.fwhm(process.spot), exposures.executed.grid
@@ -74,7 +75,7 @@ def of_place(
             f"what is exposed lies elsewhere than the design: its middle would have to move by "
             f"{place((x, y), fwhm)} mm; if the program has another work zero: --align"
         )
-    edges = rounded_off(measured, design, fwhm, process.resin.critical_dose)
+    edges = rounded_off(measured, Scene(design, measured.grid, process.spot, process.resin))
     yield from missing(edges, fwhm)
 
 

@@ -1,4 +1,4 @@
-"""What is wanted: the design, and the pixels that it is compared on."""
+"""The design, and the pixels that it is compared on."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Relief:
     """What dose each place shall get, where a design would only say yes or no.
 
     dose: (rows, columns) mJ/mm² at the surface, on `grid`, 0 where nothing shall be.
-    height: (rows, columns) mm that it shall cure down to, where that is what is wanted; else None.
+    height: (rows, columns) mm that it shall cure down to, where heights are the target; else None.
     """
 
     grid: Grid

@@ -17,7 +17,7 @@ class Resin:
 
     critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared).
     contrast: steepness of the logistic in D/D_c that stands for the threshold in the loss.
-    over_dose: largest dose wanted, in D_c.
+    over_dose: largest dose that the loss allows without a penalty, in D_c.
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
     e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, where they are known: both or neither.
     """

@@ -180,8 +180,8 @@ class Unprintable:
     width: of the gap or feature at its narrowest, mm; None of corners and edges.
     error: the largest |EPE| with its sign, mm, + is outside; of what is lost as far as it is known, 2 FWHM.
     samples: (n,) indices into the edges.  exposure: at which relative dose.
-    capped: whether no edge was found as far as it was looked for: the error is at least what it says.
-    decimals: of mm, that its spot is told with.
+    capped: whether no edge was found within the search distance, so that the error is at least the given one.
+    decimals: of mm, that its place is printed with.
     """
 
     kind: str
@@ -304,8 +304,8 @@ class Report:
     start: the initial curve at its best single power.  window: of what is executed, if it was computed.
     limit: the unconstrained optimum, if it was computed.
     inspection: the faults of the executed print; None: not inspected yet.
-    wanted: where the controller's power does not follow its speed, the plan before what is commanded was bent
-    so that what is executed is right: then only what is executed is scored. None: the power follows.
+    uncorrected: where the controller's power does not follow its speed, the plan before its powers were
+    corrected for that; then only what is executed is scored. None: the power follows.
     unfinished: how the optimiser ended before it had converged (`Solution.result`), or ''.
     stopped: by the user.
     """
@@ -316,7 +316,7 @@ class Report:
     warnings: tuple[str, ...] = ()
     window: ProcessWindow | None = None
     limit: Limit | None = None
-    wanted: Measurement | None = None
+    uncorrected: Measurement | None = None
     inspection: Inspection | None = None
     unfinished: str = ""
     stopped: bool = False
@@ -324,17 +324,17 @@ class Report:
     @property
     def scored(self) -> Measurement:
         """What the plan is judged by and compared with its limit."""
-        return self.commanded if self.wanted is None else self.executed
+        return self.commanded if self.uncorrected is None else self.executed
 
     @property
     def planned(self) -> Measurement:
         """What it would be if the controller lost nothing."""
-        return self.commanded if self.wanted is None else self.wanted
+        return self.commanded if self.uncorrected is None else self.uncorrected
 
     @property
     def scored_as(self) -> str:
         """'commanded' or 'executed'."""
-        return "commanded" if self.wanted is None else "executed"
+        return "commanded" if self.uncorrected is None else "executed"
 
     @property
     def epe_p95(self) -> float:

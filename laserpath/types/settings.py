@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.checks import between, positive, whole
-from laserpath.base.choices import QUALITIES, initial_curves, is_initial_curve
+from laserpath.base.choices import FORMER_CURVES, QUALITIES, initial_curves, is_initial_curve
 from laserpath.base.errors import InputError
 from laserpath.types.drawing import Point
 
@@ -17,7 +17,7 @@ class Settings:
     """How to plan: numerics and choices, no physics. Names that end in `_fwhm` are lengths in FWHM.
 
     quality: 'draft', 'standard' or 'fine': from the shortest write time to the most accurate edges.
-    initial: starting curve: 'contour', 'spiral', 'hatch', 'rim' (outline and hatch), 'tracks' (centrelines),
+    initial: starting curve: 'contour', 'spiral', 'hatch', 'outline' (and a hatch inside), 'centreline',
     'random', or 'auto': the best in a short trial, for each region.
     pitch_fwhm: hatch pitch, between neighbouring lines or rings.
     inset_fwhm: distance of the first ring from the outline.  angle: of the hatch, degrees from +x.
@@ -51,6 +51,7 @@ class Settings:
         whole(self, "iterations", "passes", "seed")
         if self.quality not in QUALITIES:
             raise InputError(f"quality {self.quality!r} is unknown; known: {', '.join(QUALITIES)}")
+        object.__setattr__(self, "initial", FORMER_CURVES.get(self.initial, self.initial))
         if not is_initial_curve(self.initial):
             raise InputError(
                 f"initial curve {self.initial!r} is unknown; known: {', '.join(initial_curves())}"

@@ -293,6 +293,8 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
         ("--quality draft", "settings", "quality", "draft"),
         ("--quality fine", "settings", "quality", "fine"),
         *((f"--initial {name}", "settings", "initial", name) for name in INITIAL_CURVES),
+        ("--initial rim", "settings", "initial", "outline"),
+        ("--initial tracks", "settings", "initial", "centreline"),
         ("--angle -45", "settings", "angle", -45.0),
         ("--iterations 7", "settings", "iterations", 7),
         ("--seed 3", "settings", "seed", 3),

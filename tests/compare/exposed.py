@@ -12,12 +12,13 @@ import numpy as np
 import gcode
 from laserpath import Measurement, Plan, Process, Settings, measure, optics, plan
 from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
-from laserpath.machine.program import Transmitted
-from laserpath.measure.exposure import expose
-from laserpath.planning import limit
+from laserpath.machine.program import MachineProgram, Transmitted
+from laserpath.measure.exposure import Exposure
 from laserpath.planning.stages import final_loss
+from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.types import Design, Target
 from laserpath.types.results import Edges, PrintFigures
 
@@ -95,15 +96,15 @@ def _planned(planned: Plan) -> Print:
 def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
     """One power, tuned to the lowest mean EPE; any power, not only the machine's levels."""
     process, design, target = planned.process, planned.design, planned.target
-    machine, spot, critical = process.machine, process.spot, process.resin.critical_dose
+    machine, spot = process.machine, process.spot
+    scene = Scene.of(design, target, spot, process.resin)
     path = baselines.toolpath(lines, machine, machine.power_min)
     dose = accurate_model(target.grid, spot).dose(path)
-    factor = measure.best_exposure(dose, target.grid, design, spot, critical)
+    factor = measure.best_exposure(dose, scene)
     path = replace(path, power=path.power * factor ** (1 / process.resin.order))
     program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
-    measured = expose(
-        path, design, target, process, Transmitted(np.full(len(path), 25), program.count("\n"))
-    ).commanded
+    sent = Transmitted(np.full(len(path), 25), program.count("\n"))
+    measured = Exposure(MachineProgram.of(path, process, sent), scene).commanded
     return _print(name, measured, program)
 
 
@@ -115,9 +116,9 @@ def _print(name: str, measured: Measurement, program: str) -> Print:
 
 def _limit(planned: Plan) -> measure.Limit:
     """Of a design so large that its plan has none."""
-    design, target, process = planned.design, planned.target, planned.process
-    loss = final_loss(design, target, process)
-    return limit(design, target, process.spot, process.resin.critical_dose, loss)
+    process = planned.process
+    scene = Scene.of(planned.design, planned.target, process.spot, process.resin)
+    return unconstrained_optimum(scene, final_loss(scene))
 
 
 def geometric_mean(values: list[float]) -> float:

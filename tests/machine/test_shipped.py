@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,12 @@ import shapely
 
 import gcode
 import laserpath
-from laserpath.design.target import grid_for, rasterise
-from laserpath.machine.program import Shipped, Transmitted
+from laserpath.base.errors import InputError
+from laserpath.design import contour, scene
+from laserpath.design.scene import Scene
+from laserpath.design.target import grid_for
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
 from laserpath.planning import tolerance
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -48,13 +53,13 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[float] = []
-    real = tolerance._Tried
+    real = tolerance._WeightTrial
 
     def note(solution: object, epe_p95: float, write_time: float) -> object:
         tried.append(epe_p95)
         return real(solution, epe_p95, write_time)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tolerance, "_Tried", note)
+    monkeypatch.setattr(tolerance, "_WeightTrial", note)
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
     assert len(executed) == len(tried) + 2
@@ -62,7 +67,7 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
 
 
 def test_nothing_is_executed_before_it_is_asked_for(executed: list[gcode.Moves]) -> None:
-    shipped = Shipped(PATH, Process())
+    shipped = MachineProgram.of(PATH, Process())
     assert shipped.commanded is PATH and not executed
     assert shipped.run is shipped.run and shipped.executed is shipped.executed
     assert shipped.motion.write_time == shipped.run.write_time
@@ -70,7 +75,7 @@ def test_nothing_is_executed_before_it_is_asked_for(executed: list[gcode.Moves])
 
 
 def test_a_program_that_is_moved_shines_elsewhere_and_takes_as_long() -> None:
-    here = Shipped(PATH, Process())
+    here = MachineProgram.of(PATH, Process())
     there = here.moved((3.0, -1.0)).moved((0.0, 2.0))
     assert there.shift == (3.0, 1.0)
     for which in ("commanded", "executed"):
@@ -80,19 +85,117 @@ def test_a_program_that_is_moved_shines_elsewhere_and_takes_as_long() -> None:
 
 
 def test_what_is_written_is_read_back_with_the_lines_that_carry_it() -> None:
-    shipped = Shipped.written(PATH, Process())
+    shipped = MachineProgram.written(PATH, Process())
     assert shipped.path.xy[-1] == pytest.approx(PATH.xy[-1], abs=1e-3)
-    assert shipped.transmitted is not None
-    assert shipped.transmitted.lines == shipped.text.count("\n")
-    assert len(shipped.transmitted.characters) == len(shipped.path)
-    long = replace(shipped, transmitted=Transmitted(np.full(len(shipped.path), 4000), 9))
+    (part,) = shipped.parts
+    assert part.transmitted is not None
+    assert part.transmitted.lines == shipped.text.count("\n")
+    assert len(part.transmitted.characters) == len(shipped.path)
+    long = MachineProgram.of(shipped.path, Process(), Transmitted(np.full(len(shipped.path), 4000), 9))
     assert long.run.write_time > shipped.run.write_time, "longer lines take longer to send"
 
 
 @pytest.mark.parametrize(("dialect", "counted"), [("grbl", 2), ("klipper", 1)])
 def test_which_exposure_counts(dialect: str, counted: int) -> None:
     process = Process(machine=Machine(dialect=dialect, baud=None))
-    exposure = Exposure(Shipped(PATH, process), BAR, rasterise(BAR, grid_for(BAR, process.spot, 3)))
+    exposure = Exposure(MachineProgram.of(PATH, process), Scene.around(BAR, process.spot, process.resin, 3))
     assert len(exposure.counted) == counted
     assert exposure.executed in exposure.counted
     assert exposure.epe_p95 == max(one.figures.epe_p95 for one in exposure.counted)
+
+
+def _zigzag() -> Toolpath:
+    """Seven lines and travels, each in eight moves."""
+    ends = np.array([[6, 6], [24, 6], [20, 6], [6, 6], [6, 11], [24, 11], [20, 11], [21, 11]]) / 10
+    steps = np.arange(8)[:, None] / 8
+    xy = np.concatenate([a + steps * (b - a) for a, b in pairwise(ends)])
+    power, speed = np.array([0.6, 0.0, 0.6, 0.0, 0.6, 0.0, 0.4]), np.array([20.0, 100.0] * 3 + [5.0])
+    return Toolpath(np.vstack([xy, ends[-1:]]), np.repeat(power, 8), np.repeat(speed, 8))
+
+
+STOPS = _zigzag()
+RESTS = [8, 48]
+"""The moves of it before which the head turns back, and so rests, beside a dark one."""
+
+
+@pytest.mark.parametrize("dialect", ["linuxcnc", "klipper"])
+@pytest.mark.parametrize("lag", [0.0, 2e-4])
+def test_a_program_in_parts_from_rest_to_rest_has_the_figures_and_the_dose_of_the_whole(
+    dialect: str, lag: float
+) -> None:
+    process = Process(machine=Machine(dialect=dialect, baud=None, look_ahead=8, lag=lag))
+    whole = MachineProgram.of(STOPS, process, Transmitted(np.full(len(STOPS), 20), len(STOPS) + 5))
+    moves, limits = convert.to_moves(STOPS, process.machine), convert.limits(process.machine)
+    assert gcode.motion.profile(moves, limits).entry[RESTS] == pytest.approx(0, abs=1e-9), "it rests there"
+    parts = whole.split(RESTS)
+    assert len(parts.parts) == len(RESTS) + 1
+    assert parts.motion.as_dict() == pytest.approx(whole.motion.as_dict())
+    assert parts.path.xy.tolist() == whole.path.xy.tolist()
+    assert parts.run.write_time == pytest.approx(whole.run.write_time)
+    n = len(STOPS) + 1
+    np.testing.assert_allclose(parts.run.durations(n), whole.run.durations(n), atol=1e-9)
+    np.testing.assert_allclose(parts.run.energies(n), whole.run.energies(n), atol=1e-9)
+    seen = Scene.around(BAR, process.spot, process.resin, 4)
+    one, several = (Exposure(program, seen) for program in (whole, parts))
+    for which in ("commanded", "executed"):
+        dose = getattr(one, which).dose
+        np.testing.assert_allclose(getattr(several, which).dose, dose, atol=1e-4 * dose.max())
+    joined = Exposure(MachineProgram.of(parts.executed, process), seen).commanded.dose
+    np.testing.assert_allclose(joined, several.executed.dose, atol=1e-4 * joined.max())
+
+
+def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
+    whole = MachineProgram.of(STOPS, Process())
+    first, second = whole.split(RESTS[:1]).parts
+    with pytest.raises(InputError, match="part 2 does not start at"):
+        MachineProgram((first, replace(second, start=(0.0, 0.0))))
+    with pytest.raises(InputError, match="laser is on before and after the rest between parts 1 and 2"):
+        MachineProgram.of(PATH, Process()).split([1])
+    with pytest.raises(InputError, match="must rise"):
+        whole.split([0])
+    with pytest.raises(InputError, match="executed with its whole file"):
+        MachineProgram.of(PATH, Process(), execution=whole.run).split([1])
+    with pytest.raises(InputError, match="no parts"):
+        MachineProgram(())
+
+
+@pytest.mark.parametrize("initial", ["auto", "random"])
+def test_a_plan_samples_its_outline_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str
+) -> None:
+    """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples."""
+    widths: list[float] = []
+    real = contour.contour_samples
+
+    def note(design: Design, fwhm: float) -> contour.Samples:
+        widths.append(fwhm)
+        return real(design, fwhm)
+
+    monkeypatch.setattr(scene, "contour_samples", note)
+    process = Process()
+    laserpath.plan(BAR, process, replace(QUICK, initial=initial)).write(tmp_path)
+    assert widths == [process.spot.fwhm]
+
+
+def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
+    process = Process()
+    fine = Scene.around(BAR, process.spot, process.resin, 6)
+    coarse = replace(fine, grid=grid_for(BAR, process.spot, 3))
+    assert coarse.samples is fine.samples
+    assert coarse.target.grid is coarse.grid, "the target is that of the new grid"
+    wide = replace(fine, spot=replace(process.spot, fwhm=0.2))
+    assert len(wide.samples.xy) < len(fine.samples.xy)
+    assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
+
+
+def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    converted: list[tuple[bytes, bytes, bytes, int]] = []
+    real = convert.to_moves
+
+    def note(path: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
+        converted.append((path.xy.tobytes(), path.power.tobytes(), path.speed.tobytes(), passes))
+        return real(path, machine, passes)
+
+    monkeypatch.setattr(convert, "to_moves", note)
+    laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
+    assert len(converted) == len(set(converted))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from builders import expose
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from laserpath.config import profiles
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
 from laserpath.machine.convert import spoken
-from laserpath.measure.exposure import expose, lost_in_motion
+from laserpath.measure.exposure import lost_in_motion
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 

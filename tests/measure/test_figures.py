@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, SPOT, centred_grid, coordinates, design
+from builders import FWHM, centred_grid, coordinates, design, scene
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import NODING
@@ -32,9 +32,8 @@ def radial(radius, slope=2.0):
 
 
 def figures(dose, made=DISC, defocused=None):
-    edges = edge_errors(dose, GRID, made, SPOT, CRITICAL)
-    target = rasterise(made, GRID)
-    return cure_figures(dose, dose if defocused is None else defocused, edges, target, made, SPOT, CRITICAL)
+    edges = edge_errors(dose, scene(made, GRID, CRITICAL))
+    return cure_figures(dose, dose if defocused is None else defocused, edges, scene(made, GRID, CRITICAL))
 
 
 @settings(max_examples=25)
@@ -53,7 +52,7 @@ def test_a_tilted_ramp_shifts_the_edge_that_lies_across_it(angle, shift):
             [0.2 * across, -0.2 * across, -0.2 * across - 0.3 * normal, 0.2 * across - 0.3 * normal]
         )
     )
-    edges = edge_errors(dose, grid, strip, SPOT, CRITICAL)
+    edges = edge_errors(dose, scene(strip, grid, CRITICAL))
     front = edges.normal @ normal > 0.999
     assert front.sum() == 16
     np.testing.assert_allclose(edges.epe[front], shift * FWHM, atol=2e-3 * FWHM)
@@ -62,7 +61,7 @@ def test_a_tilted_ramp_shifts_the_edge_that_lies_across_it(angle, shift):
 
 @pytest.mark.parametrize("shift", [-1.0, -0.3, -0.01, 0.0, 0.05, 0.5, 1.5])
 def test_a_disc_cured_too_wide_is_outside_and_too_narrow_inside(shift):
-    edges = edge_errors(radial(0.5 + shift * FWHM), GRID, DISC, SPOT, CRITICAL)
+    edges = edge_errors(radial(0.5 + shift * FWHM), scene(DISC, GRID, CRITICAL))
     np.testing.assert_allclose(edges.epe, shift * FWHM, atol=5e-3 * FWHM)
     assert not edges.missing.any() and not edges.corner.any()
 
@@ -76,22 +75,22 @@ def test_the_sign_is_outward_for_holes_too():
     x, y = coordinates(GRID)
     # Cured from 0.27 to 0.63 mm: 0.3 FWHM too far on both sides.
     dose = CRITICAL * (1 + 2 * (0.18 - np.abs(np.hypot(x, y) - 0.45)) / FWHM)
-    edges = edge_errors(dose, GRID, ring, SPOT, CRITICAL)
+    edges = edge_errors(dose, scene(ring, GRID, CRITICAL))
     np.testing.assert_allclose(edges.epe, 0.3 * FWHM, atol=0.02 * FWHM)
 
 
 def test_where_no_edge_prints_the_error_is_the_cap():
-    nothing = edge_errors(np.zeros(GRID.shape), GRID, DISC, SPOT, CRITICAL)
+    nothing = edge_errors(np.zeros(GRID.shape), scene(DISC, GRID, CRITICAL))
     assert nothing.missing.all()
     np.testing.assert_allclose(nothing.epe, -EPE_CAP_FWHM * FWHM)
-    everything = edge_errors(np.full(GRID.shape, 1.0), GRID, DISC, SPOT, CRITICAL)
+    everything = edge_errors(np.full(GRID.shape, 1.0), scene(DISC, GRID, CRITICAL))
     assert everything.missing.all()
     np.testing.assert_allclose(everything.epe, EPE_CAP_FWHM * FWHM)
 
 
 @pytest.mark.parametrize(("shift", "missing"), [(1.95, False), (2.1, True), (-1.95, False), (-2.1, True)])
 def test_edges_are_looked_for_up_to_two_fwhm(shift, missing):
-    edges = edge_errors(radial(0.5 + shift * FWHM), GRID, DISC, SPOT, CRITICAL)
+    edges = edge_errors(radial(0.5 + shift * FWHM), scene(DISC, GRID, CRITICAL))
     assert edges.missing.all() == missing
     assert np.abs(edges.epe).max() <= EPE_CAP_FWHM * FWHM
 
@@ -103,7 +102,7 @@ def test_of_two_edges_the_nearer_counts():
     dose = CRITICAL * np.where(
         r < 0.57, 1 + 2 * (0.53 - r) / FWHM, 1 + 4 * (0.025 - np.abs(r - 0.625)) / FWHM
     )
-    edges = edge_errors(dose, GRID, DISC, SPOT, CRITICAL)
+    edges = edge_errors(dose, scene(DISC, GRID, CRITICAL))
     np.testing.assert_allclose(edges.epe, 0.3 * FWHM, atol=0.05 * FWHM)
 
 
@@ -113,7 +112,7 @@ def test_corners_are_flagged_and_left_out_of_the_smooth_figures():
     # Rounded corners, true sides: the p-norm's level line.
     norm = (np.abs(x) ** 16 + np.abs(y) ** 16) ** (1 / 16)
     dose = CRITICAL * np.clip(1 + 2 * (0.5 - norm) / FWHM, 0, 2)
-    edges = edge_errors(dose, GRID, square, SPOT, CRITICAL)
+    edges = edge_errors(dose, scene(square, GRID, CRITICAL))
     assert 0 < edges.corner.sum() < len(edges.corner) / 2
     found = figures(dose, square)
     error = np.abs(edges.epe) / FWHM
@@ -216,10 +215,10 @@ def test_a_straight_edge_at_any_angle_is_covered_exactly(angle, offset):
 @pytest.mark.parametrize("factor", [0.2, 0.9, 1.0, 3.0])
 def test_the_best_exposure_puts_the_edges_back(factor):
     """Within the steps of the scan, 2 %."""
-    found = best_exposure(factor * radial(0.5), GRID, DISC, SPOT, CRITICAL)
+    found = best_exposure(factor * radial(0.5), scene(DISC, GRID, CRITICAL))
     assert found == pytest.approx(1 / factor, rel=0.015)
 
 
 def test_where_there_is_no_dose_no_exposure_is_the_best():
     with pytest.raises(InputError, match="nowhere above 0"):
-        best_exposure(np.zeros(GRID.shape), GRID, DISC, SPOT, CRITICAL)
+        best_exposure(np.zeros(GRID.shape), scene(DISC, GRID, CRITICAL))

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from builders import SPOT, coordinates, design, path
+from builders import SPOT, coordinates, design, expose, path
 
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.dose.segments import to_points
 from laserpath.machine.program import Transmitted
-from laserpath.measure.exposure import expose
 from laserpath.optics import energy_outside, profile
 from laserpath.types import Machine, Process, Toolpath
 

@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from builders import SPOT, design
+from builders import SPOT, design, expose
 
 import laserpath
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.measure.exposure import expose
 from laserpath.measure.window import process_window
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.defocus import Blur
-from laserpath.planning.optimise.loop import Schedule, optimise, tune
+from laserpath.planning.optimise.defocus import DefocusTerm
+from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import solve
+from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Machine, Process, Resin, Settings, Spot
 
@@ -35,12 +36,12 @@ ORDERS = pytest.mark.parametrize("process", [ONE, TWO], ids=["one photon", "two 
 
 
 def objective(process, edge_weight=0.0):
-    return Objective.for_design(TARGET, FORK, process.spot, process.resin, edge_weight)
+    return Objective.of(Scene.of(FORK, TARGET, process.spot, process.resin), edge_weight)
 
 
 def started(process):
     curve = initial_curve(FORK, process, SETTINGS)
-    return tune(curve, DoseModel(TARGET.grid, process.spot), objective(process), process.machine)
+    return dose_to_size(curve, DoseModel(TARGET.grid, process.spot), objective(process), process.machine)
 
 
 def wider(spot: Spot) -> Spot:
@@ -49,7 +50,7 @@ def wider(spot: Spot) -> Spot:
 
 def exact(process, weight=0.3):
     """The term in double precision."""
-    blur = Blur.of(WIDTH, objective(process), process.spot, weight)
+    blur = DefocusTerm.of(WIDTH, objective(process), process.spot, weight)
     model = DoseModel(TARGET.grid, wider(process.spot), precision="f64", tolerance=1e-6)
     return replace(blur, model=model)
 
@@ -61,7 +62,7 @@ def test_it_is_the_loss_of_the_same_path_through_a_wider_spot(process):
     expected = 0.3 * objective(process).at_contrast(CONTRAST)(dose)[0]
     energy = path_energy(path, process.spot)
     assert exact(process)(path.xy, energy, CONTRAST)[0] == pytest.approx(expected, rel=1e-9)
-    single = Blur.of(WIDTH, objective(process), process.spot, 0.3)(path.xy, energy, CONTRAST)[0]
+    single = DefocusTerm.of(WIDTH, objective(process), process.spot, 0.3)(path.xy, energy, CONTRAST)[0]
     assert single == pytest.approx(expected, rel=0.01)
 
 
@@ -83,7 +84,7 @@ def test_its_slopes_are_the_central_differences(process):
 
 def test_a_spot_no_wider_costs_what_it_costs_in_focus_without_the_edges():
     path, energy = started(ONE), path_energy(started(ONE), SPOT)
-    blur = Blur.of(1.0, objective(ONE, edge_weight=0.05), SPOT, 1.0)
+    blur = DefocusTerm.of(1.0, objective(ONE, edge_weight=0.05), SPOT, 1.0)
     model, area = DoseModel(TARGET.grid, SPOT), objective(ONE).at_contrast(CONTRAST)
     loss, slope = area(model.dose(path))
     assert blur(path.xy, energy, CONTRAST)[0] == pytest.approx(loss, rel=1e-12)
@@ -93,39 +94,39 @@ def test_a_spot_no_wider_costs_what_it_costs_in_focus_without_the_edges():
 
 def optimised(blur):
     model, schedule = DoseModel(TARGET.grid, SPOT), Schedule(20, contrast=(CONTRAST, CONTRAST))
-    return optimise(started(ONE), model, objective(ONE), ONE, schedule, blur=blur)
+    return optimise(started(ONE), model, Terms(objective(ONE), defocus=blur), ONE, schedule)
 
 
 def test_the_optimiser_adds_it_to_its_loss():
-    blur = Blur.of(WIDTH, objective(ONE), SPOT)
+    blur = DefocusTerm.of(WIDTH, objective(ONE), SPOT)
     alone, both = optimised(None), optimised(blur)
     first = blur(started(ONE).xy, path_energy(started(ONE), SPOT), CONTRAST)[0]
     assert both.loss[0] == pytest.approx(alone.loss[0] + first, rel=1e-6)
 
 
 def test_without_weight_it_changes_no_bit():
-    alone, both = optimised(None), optimised(Blur.of(WIDTH, objective(ONE), SPOT, weight=0.0))
+    alone, both = optimised(None), optimised(DefocusTerm.of(WIDTH, objective(ONE), SPOT, weight=0.0))
     np.testing.assert_array_equal(alone.loss, both.loss)
     np.testing.assert_array_equal(alone.toolpath.xy, both.toolpath.xy)
     np.testing.assert_array_equal(alone.toolpath.power, both.toolpath.power)
 
 
 def test_in_focus_only_nothing_of_it_is_made(monkeypatch):
-    monkeypatch.setattr(Blur, "of", lambda *_: pytest.fail("a blur of 1 is no blur"))
-    assert solve(started(ONE), FORK, ONE, replace(SETTINGS, iterations=4, blur=1.0)).loss.size
+    monkeypatch.setattr(DefocusTerm, "of", lambda *_: pytest.fail("a blur of 1 is no blur"))
+    assert solve(started(ONE), Task.of(FORK, ONE, replace(SETTINGS, iterations=4, blur=1.0))).loss.size
 
 
 @ORDERS
 def test_edges_are_truer_out_of_focus_and_nearly_as_true_in_it(process):
-    target = rasterise(FORK, grid_for(FORK, process.spot, SETTINGS.pixels_per_fwhm))
-    paths = [solve(started(process), FORK, process, replace(SETTINGS, blur=b)).toolpath for b in (1.0, WIDTH)]
+    tasks = [Task.of(FORK, process, replace(SETTINGS, blur=width)) for width in (1.0, WIDTH)]
+    paths = [solve(started(process), task).toolpath for task in tasks]
     sharp, robust = (
-        process_window(path, FORK, target, process, doses=(1.0,), widths=(1.0, WIDTH)).epe_mean[:, 0]
+        process_window(path, tasks[0].scene, doses=(1.0,), widths=(1.0, WIDTH)).epe_mean[:, 0]
         for path in paths
     )
     assert robust[1] < 0.95 * sharp[1]
     assert robust[0] < sharp[0] + 0.02
-    assert expose(paths[1], FORK, target, process).commanded.figures.missing_edges == 0
+    assert expose(paths[1], FORK, tasks[0].scene.target, process).commanded.figures.missing_edges == 0
 
 
 def test_the_report_shows_the_width_that_was_asked_for_and_the_program_names_it():

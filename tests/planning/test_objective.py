@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
+from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
 from laserpath.planning.optimise.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
 from laserpath.types import Resin
@@ -19,7 +20,7 @@ RESIN = Resin()
 
 
 def objective(made=SQUARE, grid=GRID, edge_weight=0.0):
-    return Objective.for_design(rasterise(made, grid), made, SPOT, RESIN, edge_weight)
+    return Objective.of(Scene(made, grid, SPOT, RESIN), edge_weight)
 
 
 def disc_dose(radius, grid=GRID, slope=2.0):
@@ -45,7 +46,7 @@ def test_the_edge_term_s_slope_is_that_at_frozen_steepness(seed):
     rng = np.random.default_rng(seed)
     u = disc_dose(0.31) / RESIN.critical_dose + 0.05 * rng.normal(size=GRID.shape)
     direction, h = rng.normal(size=GRID.shape), 1e-6
-    term = EdgeTerm.for_design(rasterise(DISC, GRID), DISC, SPOT)
+    term = EdgeTerm.of(Scene(DISC, GRID, SPOT, RESIN))
     steepness = np.maximum(np.abs(term.slope @ u.ravel()), 0.5)
 
     def frozen(v):
@@ -97,7 +98,7 @@ def test_two_far_copies_cost_what_one_does():
     def loss(made):
         target = rasterise(made, grid)
         dose = 1.5 * RESIN.critical_dose * gaussian_filter(target.coverage, 3, truncate=6)
-        return Objective.for_design(target, made, SPOT, RESIN, 0.05)(dose)[0]
+        return Objective.of(Scene.of(made, target, SPOT, RESIN), 0.05)(dose)[0]
 
     assert loss(design(left, right)) == pytest.approx(loss(design(left)), rel=1e-6)
 
@@ -105,13 +106,13 @@ def test_two_far_copies_cost_what_one_does():
 @pytest.mark.parametrize("shift", [-0.2, -0.1, 0.1, 0.2])
 def test_the_edge_term_is_the_mean_edge_error_in_fwhm(shift):
     grid = centred_grid(0.6)
-    term = EdgeTerm.for_design(rasterise(DISC, grid), DISC, SPOT)
+    term = EdgeTerm.of(Scene(DISC, grid, SPOT, RESIN))
     error, _ = term(disc_dose(0.3 + shift * FWHM, grid) / RESIN.critical_dose)
     assert error == pytest.approx(np.hypot(shift, 0.01) - 0.01, abs=3e-3)
 
 
 def test_where_the_dose_is_flat_the_edge_term_stays_finite():
-    term = EdgeTerm.for_design(rasterise(DISC, GRID), DISC, SPOT)
+    term = EdgeTerm.of(Scene(DISC, GRID, SPOT, RESIN))
     error, slope = term(np.zeros(GRID.shape))
     assert error == pytest.approx(2, abs=0.02)  # (1 − 0)/½
     assert np.isfinite(slope).all() and slope.any()

@@ -8,26 +8,27 @@ import shapely
 from builders import SPOT, design
 
 from laserpath.base.errors import InputError
-from laserpath.design.target import grid_for, rasterise
+from laserpath.design.scene import Scene
+from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.loop import Schedule, optimise, reach, tune
+from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise, vertex_bounds
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import Pace
+from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
 
 SQUARE = design(shapely.box(1, 1, 1.4, 1.4))
 GRID = grid_for(SQUARE, SPOT, 4)
 MODEL = DoseModel(GRID, SPOT)
-OBJECTIVE = Objective.for_design(rasterise(SQUARE, GRID), SQUARE, SPOT, Resin())
+OBJECTIVE = Objective.of(Scene(SQUARE, GRID, SPOT, Resin()))
 PROCESS, CONTOUR = Process(), Settings(initial="contour")
-START = tune(initial_curve(SQUARE, PROCESS, CONTOUR), MODEL, OBJECTIVE, PROCESS.machine)
+START = dose_to_size(initial_curve(SQUARE, PROCESS, CONTOUR), MODEL, OBJECTIVE, PROCESS.machine)
 SCHEDULE = Schedule(60, contrast=(10.0, 10.0))
 ADAM = Schedule(60, contrast=(10.0, 10.0), finish=0.0)
 
 
 def run(process=PROCESS, schedule=SCHEDULE, progress=None, objective=OBJECTIVE, start=START):
-    return optimise(start, MODEL, objective, process, schedule, progress)
+    return optimise(start, MODEL, Terms(objective), process, schedule, progress)
 
 
 def loss_of(toolpath: Toolpath, contrast: float = 10.0) -> float:
@@ -57,8 +58,10 @@ def test_it_stops_by_itself_where_nothing_is_gained():
 
 
 def test_write_time_is_traded_for_loss():
-    paces = [Pace.of(START, SQUARE, PROCESS.machine, weight) for weight in (1e-4, 3e-2)]
-    true, quick = (optimise(START, MODEL, OBJECTIVE, PROCESS, SCHEDULE, pace=pace).toolpath for pace in paces)
+    paces = [WriteTimeTerm.of(START, SQUARE, PROCESS.machine, weight) for weight in (1e-4, 3e-2)]
+    true, quick = (
+        optimise(START, MODEL, Terms(OBJECTIVE, pace), PROCESS, SCHEDULE).toolpath for pace in paces
+    )
     assert loss_of(true) < loss_of(quick)
     assert paces[0](true.xy)[0] > 1.1 * paces[0](quick.xy)[0]
 
@@ -119,7 +122,7 @@ def test_a_loss_that_is_not_finite_stops_at_once():
 @pytest.mark.parametrize("power_max", [0.3, 1.0, 10.0, 500.0])
 def test_power_never_exceeds_the_machine_s(power_max):
     machine = Machine(power_max=power_max)
-    start = tune(START, MODEL, OBJECTIVE, machine)
+    start = dose_to_size(START, MODEL, OBJECTIVE, machine)
     toolpath = run(replace(PROCESS, machine=machine), start=start).toolpath
     for checked in (start, toolpath):
         assert checked.power.max() <= power_max
@@ -128,7 +131,7 @@ def test_power_never_exceeds_the_machine_s(power_max):
 
 def test_a_weak_laser_goes_slower_and_cures_as_well():
     machine = Machine(power_max=0.3)
-    weak = tune(START, MODEL, OBJECTIVE, machine)
+    weak = dose_to_size(START, MODEL, OBJECTIVE, machine)
     assert weak.speed[weak.on].max() < 20
     np.testing.assert_allclose(weak.line_energy, START.line_energy, rtol=1e-6)
     solution = run(replace(PROCESS, machine=machine), start=weak)
@@ -141,7 +144,7 @@ def test_tuning_finds_the_best_single_power():
 
 
 def test_tuning_does_not_depend_on_the_power_it_starts_from():
-    again = tune(replace(START, power=START.power * 0.01), MODEL, OBJECTIVE, PROCESS.machine)
+    again = dose_to_size(replace(START, power=START.power * 0.01), MODEL, OBJECTIVE, PROCESS.machine)
     np.testing.assert_allclose(again.power, START.power, rtol=0.03)
 
 
@@ -149,12 +152,12 @@ def test_vertices_stay_on_the_machine():
     """The design touches the work zero; the path may not go beyond it."""
     square = design(shapely.box(0, 0, 0.4, 0.4))
     grid = grid_for(square, SPOT, 4)
-    objective = Objective.for_design(rasterise(square, grid), square, SPOT, Resin())
+    objective = Objective.of(Scene(square, grid, SPOT, Resin()))
     model = DoseModel(grid, SPOT)
     start = initial_curve(square, PROCESS, replace(CONTOUR, inset_fwhm=0.0))
-    toolpath = optimise(start, model, objective, PROCESS, Schedule(30, shift=0.2)).toolpath
+    toolpath = optimise(start, model, Terms(objective), PROCESS, Schedule(30, shift=0.2)).toolpath
     assert toolpath.xy.min() >= 0
-    low, high = reach(grid, PROCESS.machine, centred=True)
+    low, high = vertex_bounds(grid, PROCESS.machine, centred=True)
     assert (low < 0).all() and (high > 0.4).all()
 
 

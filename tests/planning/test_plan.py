@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from builders import expose
 from scipy.special import j1
 from shapes import NODING
 
@@ -13,7 +14,6 @@ import gcode
 import laserpath
 from laserpath.machine import convert
 from laserpath.machine.program import Transmitted
-from laserpath.measure.exposure import expose
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
 QUICK = laserpath.Settings(initial="contour", iterations=120)

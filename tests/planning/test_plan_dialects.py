@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from builders import expose
 from shapes import NODING
 
 import gcode
 import laserpath
 from laserpath.config import profiles
 from laserpath.machine.convert import envelope
-from laserpath.measure.exposure import expose
 from laserpath.types import Design, Machine, Process, Settings
 
 BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid_size=NODING), "bracket")

@@ -5,15 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, SPOT, path
+from builders import FWHM, SPOT, expose, path
 
 import gcode
 from gcode.motion import peak_rate
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.convert import envelope
 from laserpath.machine.program import write_program
-from laserpath.measure.exposure import expose
-from laserpath.planning.rate import crowding, executable, share_of_speed, steady, thin
+from laserpath.planning.rate import crowding, decimate, executable, limit_peak_speed, share_of_speed
 from laserpath.planning.smooth import to_levels
 from laserpath.types import Design, Machine, Process
 
@@ -41,7 +40,7 @@ def test_every_move_of_a_crowded_run_is_told():
 
 def test_thinning_takes_out_vertices_within_the_tolerance():
     start = circle(5, 0.1)
-    thinned = thin(start, SPOT, MACHINE, 0.1)
+    thinned = decimate(start, SPOT, MACHINE, 0.1)
     assert crowding(start, MACHINE).max() > 1.9
     assert crowding(thinned, MACHINE).max() < 1
     assert set(map(tuple, thinned.xy)) < set(map(tuple, start.xy))
@@ -56,7 +55,7 @@ def off(start, thinned):
 def test_what_is_inside_may_be_thinned_more_than_the_edge():
     start = circle(5, 0.1)
     upper = start.xy[:, 1] > 10
-    thinned = thin(start, SPOT, MACHINE, 0.02, np.where(upper, 10.0, 1.0))
+    thinned = decimate(start, SPOT, MACHINE, 0.02, np.where(upper, 10.0, 1.0))
     above = (thinned.xy[:, 1] > 10).sum()
     assert above < 0.7 * (len(thinned.xy) - above)
     assert off(start, thinned)[~upper].max() <= 0.02 * FWHM + 1e-12
@@ -66,7 +65,7 @@ def test_what_is_inside_may_be_thinned_more_than_the_edge():
 def test_a_long_move_may_be_off_by_less_than_one_that_the_spot_blurs():
     """Half as much at twice the length."""
     start = circle(5, 0.05)
-    thinned = thin(start, SPOT, MACHINE, 0.1)
+    thinned = decimate(start, SPOT, MACHINE, 0.1)
     chord = thinned.length.max()
     assert chord > 1.2 * FWHM
     assert off(start, thinned).max() <= 0.1 * FWHM * 1.2 * FWHM / chord + 1e-9
@@ -74,7 +73,7 @@ def test_a_long_move_may_be_off_by_less_than_one_that_the_spot_blurs():
 
 def test_thinning_keeps_the_energy():
     start = circle(5, 0.1)
-    thinned = thin(start, SPOT, MACHINE, 0.05)
+    thinned = decimate(start, SPOT, MACHINE, 0.05)
     energy = [(one.line_energy * one.length).sum() for one in (start, thinned)]
     assert energy[1] == pytest.approx(energy[0])
 
@@ -82,7 +81,7 @@ def test_thinning_keeps_the_energy():
 def test_nothing_is_thinned_where_the_link_keeps_up():
     fast = replace(MACHINE, segment_rate=1e6)
     start = circle(5, 0.1)
-    assert len(thin(start, SPOT, fast, 0.05)) == len(start)
+    assert len(decimate(start, SPOT, fast, 0.05)) == len(start)
 
 
 def test_a_slower_path_keeps_to_the_rate_and_to_its_line_energies():
@@ -115,7 +114,9 @@ def test_the_peak_of_a_short_stroke_is_cut_off_and_a_long_one_left_alone():
     """From rest to rest on L = 0.16 mm at a = 500 mm/s² the head reaches √(aL) = 8.9 mm/s."""
     xy = np.array([[10, 10], [10.16, 10], [10.16, 20], [50, 20]])
     line = path(xy, [2.0, 0.0, 2.0])
-    share = steady(line, replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6), 0.5)
+    share = limit_peak_speed(
+        line, replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6), 0.5
+    )
     assert share[0] * 50 == pytest.approx(0.5 * np.sqrt(500 * 0.16), rel=0.05)
     assert share[1:].tolist() == [1, 1]
 
@@ -123,14 +124,16 @@ def test_the_peak_of_a_short_stroke_is_cut_off_and_a_long_one_left_alone():
 def test_a_long_stroke_is_left_alone_however_slow_it_is_told_to_go():
     """A weak laser draws at 10 of 50 mm/s: what counts is the speed that the stroke was told."""
     slow = path(np.array([[10, 10], [60, 10]]), 2.0, 10.0)
-    assert steady(slow, MACHINE, 0.5)[0] == pytest.approx(10 / 50)
+    assert limit_peak_speed(slow, MACHINE, 0.5)[0] == pytest.approx(10 / 50)
 
 
 def test_the_longer_of_two_strokes_is_never_told_to_go_slower():
     """Up to v²/a = 5 mm, where 50 mm/s is reached, and beyond."""
     machine = replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6)
     share = [
-        steady(path(np.array([[10, 10], [10 + length, 10], [10 + length, 40]]), [2.0, 0.0]), machine, 0.5)[0]
+        limit_peak_speed(
+            path(np.array([[10, 10], [10 + length, 10], [10 + length, 40]]), [2.0, 0.0]), machine, 0.5
+        )[0]
         for length in np.linspace(0.1, 8, 40)
     ]
     assert (np.diff(share) >= -1e-9).all()

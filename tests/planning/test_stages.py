@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from builders import SPOT, design
+from builders import SPOT, design, expose
 
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.measure.exposure import expose
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.loop import tune
+from laserpath.planning.optimise.loop import dose_to_size
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import _EdgeCheck, solve, trim
+from laserpath.planning.task import Task
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
 from laserpath.types.results import Solution
 
@@ -24,13 +25,13 @@ TARGET = rasterise(TEE, grid_for(TEE, SPOT, SETTINGS.pixels_per_fwhm))
 
 
 def started(process: Process) -> Toolpath:
-    objective = Objective.for_design(TARGET, TEE, SPOT, process.resin)
+    objective = Objective.of(Scene.of(TEE, TARGET, SPOT, process.resin))
     curve = initial_curve(TEE, process, SETTINGS)
-    return tune(curve, DoseModel(TARGET.grid, SPOT), objective, process.machine)
+    return dose_to_size(curve, DoseModel(TARGET.grid, SPOT), objective, process.machine)
 
 
 def solved(process: Process, progress=None) -> Solution:
-    return solve(started(process), TEE, process, SETTINGS, progress)
+    return solve(started(process), Task.of(TEE, process, SETTINGS), progress)
 
 
 def figures(toolpath: Toolpath, process: Process):
@@ -86,7 +87,7 @@ def test_stopped_in_any_stage_the_path_can_still_be_written(after):
 
 
 def test_without_iterations_the_start_is_written():
-    path = solve(started(Process()), TEE, Process(), replace(SETTINGS, iterations=0)).toolpath
+    path = solve(started(Process()), Task.of(TEE, Process(), replace(SETTINGS, iterations=0))).toolpath
     start, end = figures(started(Process()), Process()), figures(path, Process())
     assert end.epe_mean == pytest.approx(start.epe_mean, abs=0.05)
 
@@ -109,7 +110,7 @@ def test_a_laser_far_too_strong_is_told_in_a_sentence():
 
 def test_trimming_changes_all_powers_by_one_factor_and_does_no_harm(solution):
     path = replace(solution.toolpath, power=solution.toolpath.power * 1.04)
-    trimmed = trim(path, _EdgeCheck.of(TEE, Process(), SETTINGS))
+    trimmed = trim(path, _EdgeCheck.of(Task.of(TEE, Process(), SETTINGS)))
     factor = trimmed.power[path.on] / path.power[path.on]
     np.testing.assert_allclose(factor, factor[0])
     assert 0.95 <= factor[0] < 1

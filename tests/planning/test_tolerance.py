@@ -4,27 +4,28 @@ from dataclasses import replace
 
 import pytest
 import shapely
-from builders import SPOT, design
+from builders import SPOT, design, expose
 
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
-from laserpath.machine.program import Shipped
-from laserpath.measure.exposure import expose
+from laserpath.machine.program import MachineProgram
 from laserpath.planning import tolerance
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.loop import tune
+from laserpath.planning.optimise.loop import dose_to_size
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS
 from laserpath.planning.stages import solve
+from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
 
 PROCESS, SETTINGS = Process(), Settings(initial="contour", iterations=60)
 BAR = design(shapely.box(1, 1, 1.3, 2))
 TARGET = rasterise(BAR, grid_for(BAR, SPOT, SETTINGS.pixels_per_fwhm))
-START = tune(
+START = dose_to_size(
     initial_curve(BAR, PROCESS, SETTINGS),
     DoseModel(TARGET.grid, SPOT),
-    Objective.for_design(TARGET, BAR, SPOT, PROCESS.resin),
+    Objective.of(Scene.of(BAR, TARGET, SPOT, PROCESS.resin)),
     PROCESS.machine,
 )
 
@@ -38,7 +39,8 @@ def time(path):
 
 
 def within(limit):
-    return tolerance.solve_within(START, BAR, TARGET, PROCESS, replace(SETTINGS, max_epe_fwhm=limit)).toolpath
+    task = Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=limit))
+    return tolerance.solve_within(START, task).toolpath
 
 
 @pytest.fixture
@@ -59,17 +61,17 @@ def test_a_loose_tolerance_is_spent_on_speed(weights):
     assert weights[1:] and weights == sorted(weights)
     assert weights[0] == TIME_WEIGHTS["standard"]
     assert p95(path) <= 0.8
-    assert time(path) < time(solve(START, BAR, PROCESS, SETTINGS).toolpath)
+    assert time(path) < time(solve(START, Task.of(BAR, PROCESS, SETTINGS)).toolpath)
 
 
 def test_a_tolerance_that_cannot_be_kept_gives_the_truest(weights):
     path = within(1e-4)
     assert weights == sorted(weights, reverse=True) and len(weights) == 4
-    assert p95(path) <= p95(solve(START, BAR, PROCESS, SETTINGS).toolpath) + 1e-9
+    assert p95(path) <= p95(solve(START, Task.of(BAR, PROCESS, SETTINGS)).toolpath) + 1e-9
 
 
 def test_without_a_tolerance_there_is_one_solution(weights):
-    tolerance.solve_within(START, BAR, TARGET, PROCESS, SETTINGS)
+    tolerance.solve_within(START, Task.of(BAR, PROCESS, SETTINGS))
     assert weights == [TIME_WEIGHTS["standard"]]
 
 
@@ -83,18 +85,18 @@ def test_a_stop_in_a_later_try_is_said(weights):
             raise KeyboardInterrupt
 
     solution = tolerance.solve_within(
-        START, BAR, TARGET, PROCESS, replace(SETTINGS, max_epe_fwhm=0.8), progress
+        START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.8)), progress
     )
     assert solution.stopped and "stopped by the user" in solution.result
 
 
 def test_what_is_shipped_is_what_has_to_keep_it():
-    """Shipped, nothing is as good as the path: the tolerance that it would keep is not kept."""
+    """MachineProgram, nothing is as good as the path: the tolerance that it would keep is not kept."""
     shipped = []
 
     def spoilt(path):
         shipped.append(path)
-        return Shipped(replace(path, power=0.7 * path.power), PROCESS)
+        return MachineProgram.of(replace(path, power=0.7 * path.power), PROCESS)
 
-    tolerance.solve_within(START, BAR, TARGET, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25), ship=spoilt)
+    tolerance.solve_within(START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25)), ship=spoilt)
     assert len(shipped) == 4

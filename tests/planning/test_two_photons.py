@@ -8,25 +8,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, design, path
+from builders import FWHM, design, expose, path
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gcode
 from laserpath import optics, plan
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.machine.attenuation import too_strong
 from laserpath.machine.framing import LAPS, frame_dose, frame_path
-from laserpath.measure.exposure import expose, lost_in_motion
+from laserpath.measure.exposure import lost_in_motion
 from laserpath.planning.curve import initial_curve, join
-from laserpath.planning.optimise.loop import Schedule, optimise, reach, tune
+from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.smooth import simplify, to_levels
-from laserpath.planning.stages import _EdgeCheck, _run, _Stage, trim
+from laserpath.planning.stages import _EdgeCheck, _run, _SolverStage, trim
+from laserpath.planning.task import Task
 from laserpath.resin import line_energy, path_energy
 from laserpath.types import Grid, Machine, Process, Resin, Settings, Spot
 
@@ -47,7 +49,7 @@ SETTINGS = Settings(
 TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="tee")
 GRID = grid_for(TEE, SPOT, SETTINGS.pixels_per_fwhm)
 MODEL = DoseModel(GRID, SPOT)
-OBJECTIVE = Objective.for_design(rasterise(TEE, GRID), TEE, SPOT, PROCESS.resin)
+OBJECTIVE = Objective.of(Scene(TEE, GRID, SPOT, PROCESS.resin))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -61,7 +63,7 @@ def planned():
 
 
 def started():
-    return tune(initial_curve(TEE, PROCESS, SETTINGS), MODEL, OBJECTIVE, SLOW)
+    return dose_to_size(initial_curve(TEE, PROCESS, SETTINGS), MODEL, OBJECTIVE, SLOW)
 
 
 @given(seed=seeds)
@@ -121,27 +123,27 @@ def test_tuning_finds_the_best_single_power():
 def test_a_dose_that_single_precision_cannot_hold_is_told_in_a_sentence():
     objective = replace(OBJECTIVE, resin=Resin(order=5, critical_dose=1e34))
     with pytest.raises(InputError, match=r"critical dose 1e\+34 \(mW/mm²\)⁵ s is not between 1e-30"):
-        tune(started(), MODEL, objective, SLOW)
+        dose_to_size(started(), MODEL, objective, SLOW)
 
 
 def test_a_laser_of_half_the_power_writes_the_same_at_a_quarter_of_the_speed():
     strong = started()
     weak = Machine(speed_max=SLOW.speed_max, power_max=strong.power.max() / 2)
-    slow = tune(strong, MODEL, OBJECTIVE, weak)
+    slow = dose_to_size(strong, MODEL, OBJECTIVE, weak)
     np.testing.assert_allclose(path_energy(slow, SPOT), path_energy(strong, SPOT), rtol=1e-6)
     hardest = np.argmax(strong.power)
     assert slow.speed[hardest] == pytest.approx(strong.speed[hardest] / 4)
 
 
 def test_the_optimiser_goes_downhill_and_its_path_has_the_loss_that_it_reports():
-    solution = optimise(started(), MODEL, OBJECTIVE, PROCESS, Schedule(40, contrast=(10.0, 10.0)))
+    solution = optimise(started(), MODEL, Terms(OBJECTIVE), PROCESS, Schedule(40, contrast=(10.0, 10.0)))
     assert solution.loss[0] == pytest.approx(loss_of(started()), rel=1e-4)
     assert solution.loss[-1] < 0.5 * solution.loss[0]
     assert loss_of(solution.toolpath) == pytest.approx(solution.loss.min(), rel=1e-4)
 
 
 def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
-    edges, right = _EdgeCheck.of(TEE, PROCESS, SETTINGS), planned.solution.toolpath
+    edges, right = _EdgeCheck.of(Task.of(TEE, PROCESS, SETTINGS)), planned.solution.toolpath
     trimmed = trim(replace(right, power=right.power * np.sqrt(1.03)), edges)
     # Up to the steps of the factors that are tried, 0.2 % of the dose apart, and what counts as equally good.
     np.testing.assert_allclose(path_energy(trimmed, SPOT), path_energy(right, SPOT), rtol=0.008)
@@ -149,8 +151,8 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
-    find = _Stage("find", 2 / 3, 0.0, Schedule(3), 2.0)
-    found = _run(find, started(), TEE, PROCESS, SETTINGS, 0.0, reach(GRID, PROCESS.machine), None).toolpath
+    find = _SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
+    found = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
     assert path_energy(found, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
 
 
@@ -229,7 +231,9 @@ def test_the_loss_by_a_slow_link_is_reported_for_an_unconstrained_path():
     """Somebody else's G-code."""
     process = quick(segment_rate=10.0, acceleration=(1e5, 1e5))
     path = to_levels(
-        tune(initial_curve(TEE, process, SETTINGS), MODEL, OBJECTIVE, process.machine), process.machine, SPOT
+        dose_to_size(initial_curve(TEE, process, SETTINGS), MODEL, OBJECTIVE, process.machine),
+        process.machine,
+        SPOT,
     )
     target = rasterise(TEE, GRID)
     exposure = expose(path, TEE, target, process)

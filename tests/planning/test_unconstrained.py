@@ -10,6 +10,7 @@ from shapely import affinity
 
 from laserpath import measure
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
 from laserpath.planning import limit, unconstrained
@@ -22,7 +23,7 @@ RESIN = Resin()
 def loss_of(made: Design, spot: Spot = SPOT, resin: Resin = RESIN) -> Objective:
     """The loss that the planner ends with."""
     target = rasterise(made, grid_for(made, spot, 6))
-    return Objective.for_design(target, made, spot, resin, 0.05).at_contrast(1.2 * resin.contrast)
+    return Objective.of(Scene.of(made, target, spot, resin), 0.05).at_contrast(1.2 * resin.contrast)
 
 
 def found(made: Design, spot: Spot = SPOT, resin: Resin = RESIN, **options) -> measure.Limit:
@@ -124,7 +125,7 @@ def told(dose, made: Design) -> tuple[measure.Unprintable, ...]:
     """What is not printed where the dose is `dose`(x, y), in critical doses."""
     grid = grid_for(made, SPOT, 8)
     x, y = np.meshgrid(grid.x(), grid.y())
-    return measure.unprintable(dose(x, y), grid, made, SPOT, 1.0)
+    return measure.unprintable(dose(x, y), Scene(made, grid, SPOT, Resin(critical_dose=1.0)))
 
 
 def wall(distance):

@@ -10,7 +10,7 @@ from builders import design, path
 import gcode
 from laserpath.base.choices import QUALITIES
 from laserpath.machine import convert
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, Pace
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
 from laserpath.types import Machine
 
 MACHINE = Machine()
@@ -19,7 +19,7 @@ ZIGZAG = path(np.array([[1, 1.3], [1.5, 1.1], [2, 1], [2.1, 2], [1, 1.8]]), np.a
 
 
 def test_it_is_the_planner_s_time_in_units_of_the_outline_s_at_full_speed():
-    pace = Pace.of(ZIGZAG, SQUARE, MACHINE, 0.5)
+    pace = WriteTimeTerm.of(ZIGZAG, SQUARE, MACHINE, 0.5)
     moves = convert.to_moves(
         path(np.vstack([[0, 0], ZIGZAG.xy]), np.concatenate([[0], ZIGZAG.power])), MACHINE
     )
@@ -28,7 +28,7 @@ def test_it_is_the_planner_s_time_in_units_of_the_outline_s_at_full_speed():
 
 
 def test_its_slope_is_that_of_its_value():
-    pace = Pace.of(ZIGZAG, SQUARE, MACHINE, 0.5)
+    pace = WriteTimeTerm.of(ZIGZAG, SQUARE, MACHINE, 0.5)
     along = np.random.default_rng(0).normal(size=ZIGZAG.xy.shape)
     up, down = (pace(ZIGZAG.xy + sign * 1e-7 * along)[0] for sign in (1, -1))
     assert (pace(ZIGZAG.xy)[1] * along).sum() == pytest.approx((up - down) / 2e-7, rel=1e-5)
@@ -36,7 +36,7 @@ def test_its_slope_is_that_of_its_value():
 
 def test_a_slow_link_changes_nothing():
     slow = replace(MACHINE, segment_rate=1.0)
-    both = [Pace.of(ZIGZAG, SQUARE, machine, 1.0)(ZIGZAG.xy)[0] for machine in (slow, MACHINE)]
+    both = [WriteTimeTerm.of(ZIGZAG, SQUARE, machine, 1.0)(ZIGZAG.xy)[0] for machine in (slow, MACHINE)]
     assert both[0] == both[1]
 
 

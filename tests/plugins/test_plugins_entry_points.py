@@ -231,7 +231,9 @@ def test_our_names_cannot_be_taken(site: Path, tmp_path: Path) -> None:
         spot("diode-0.1mm")
     with pytest.raises(InputError, match=f"design reader 'svg' {sentence}"):
         load(tmp_path / "plate.svg", tolerance=0.01)
-    assert initial_curve(SQUARE, Process(), Settings(initial="rim")).on.any(), "the others are as they were"
+    assert initial_curve(SQUARE, Process(), Settings(initial="outline")).on.any(), (
+        "the others are as they were"
+    )
 
 
 def test_two_packages_with_one_name(site: Path) -> None:

@@ -13,6 +13,7 @@ import shapely
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, edges_at, unprintable
 from laserpath.report import PageData
@@ -47,8 +48,9 @@ def exposure(design: Design, process: Process, level: float = 2.0, lost: Design 
     lit = target.coverage - (rasterise(lost, grid).coverage if lost else 0)
     width = process.spot.fwhm / 2.355 / grid.pitch
     dose, wide = (gaussian_filter(lit, k * width) * level * critical for k in (1, 1.15))
-    edges = edge_errors(dose, grid, design, process.spot, critical)
-    figures = cure_figures(dose, wide, edges, target, design, process.spot, critical)
+    scene = Scene.of(design, target, process.spot, process.resin)
+    edges = edge_errors(dose, scene)
+    figures = cure_figures(dose, wide, edges, scene)
     return Measurement(figures, STILL, grid, dose, edges)
 
 
@@ -65,7 +67,7 @@ def with_figures(measured: Measurement, **figures: float) -> Measurement:
 
 def blurred_limit(design: Design, process: Process, level: float = 2.0) -> Limit:
     """A blurred exposure in the place of the best one: what the spot blurs away is unprintable."""
-    made, spot, critical = exposure(design, process, level), process.spot, process.resin.critical_dose
+    made = exposure(design, process, level)
     return Limit(
         xy=np.zeros((1, 2)),
         energy=np.ones(1),
@@ -74,7 +76,7 @@ def blurred_limit(design: Design, process: Process, level: float = 2.0) -> Limit
         edges=made.edges,
         figures=made.figures,
         loss=np.ones(1),
-        unprintable=unprintable(made.dose, made.grid, design, spot, critical),
+        unprintable=unprintable(made.dose, Scene(design, made.grid, process.spot, process.resin)),
     )
 
 
@@ -85,7 +87,7 @@ def window(design: Design, process: Process, level: float) -> ProcessWindow:
     found = [
         edges_at(
             gaussian_filter(lit, width * fwhm / 2.355 / grid.pitch) * level * critical,
-            grid, design, process.spot, critical, doses.tolist(),
+            Scene(design, grid, process.spot, process.resin), doses.tolist(),
         )
         for width in widths
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from builders import expose
 from exposures import Job, make_job, with_figures
 
 import laserpath
@@ -20,7 +21,7 @@ from laserpath.cli import plan as command
 from laserpath.config import profiles
 from laserpath.config.profiles import fields
 from laserpath.design.target import grid_for, rasterise
-from laserpath.measure.exposure import expose, lost_in_motion
+from laserpath.measure.exposure import lost_in_motion
 from laserpath.report import PageData
 from laserpath.report.advice import KINDS, Advice, advise
 from laserpath.report.worst_places import Place

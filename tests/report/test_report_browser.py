@@ -19,7 +19,7 @@ from scipy.ndimage import map_coordinates
 
 import laserpath
 from laserpath import report
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.report import Column, ExposedProgram, PageText
 from laserpath.types import Design, Process, Resin
 
@@ -343,7 +343,7 @@ def test_pointing_tells_the_error_of_the_nearest_edge_and_the_nearest_line(job: 
     assert 0 < mw <= path.power.max() * 1.01
     assert 0 < speed <= path.speed.max() * 1.01
     when = float(seen.told("when").removeprefix("at ").split()[0])
-    run = Shipped(path, job.process).run
+    run = MachineProgram.of(path, job.process).run
     assert math.dist(run.at([when])[0, :2], shown) < 0.4
 
 
@@ -378,7 +378,7 @@ def slide(seen: Seen, part: float) -> None:
 
 
 def test_the_slider_moves_the_laser_as_the_controller_does(job: Job, seen: Seen) -> None:
-    run = Shipped(job.toolpath, job.process).run
+    run = MachineProgram.of(job.toolpath, job.process).run
     assert seen.state("total") == pytest.approx(run.write_time, abs=1e-4)
     pictures = set()
     for part in (0.11, 0.5, 0.83):
@@ -446,7 +446,7 @@ def test_ten_times_the_rate_is_ten_times_as_fast(seen: Seen) -> None:
 @pytest.mark.parametrize("seconds", [0.3, 2.0, 45.0, 1800.0, 80_000.0])
 def test_every_program_plays_in_a_sensible_time(browser: Any, job: Job, folder: Path, seconds: float) -> None:
     """Its laser is as slow or fast as that takes; the rate that it plays at is shown."""
-    slower = seconds / Shipped(job.toolpath, job.process).run.write_time
+    slower = seconds / MachineProgram.of(job.toolpath, job.process).run.write_time
     path = replace(job.toolpath, speed=job.toolpath.speed / slower)
     seen = opened(browser, saved(render(replace(job, toolpath=path)), folder, f"lasts{seconds:g}"))
     total, rate = seen.state("total"), seen.page.locator("[name=rate]")
@@ -549,7 +549,7 @@ def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
 @pytest.mark.usefixtures("unillustrated")
 def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder: Path) -> None:
     made = job.report.executed
-    run = Shipped(job.toolpath, job.process).run
+    run = MachineProgram.of(job.toolpath, job.process).run
     shown = ExposedProgram(job.toolpath, run, made.grid, made.dose, job.process)
     html = report.render_exposure(shown, PageText("board.gcode", warnings=("line 3 was not understood",)))
     seen = opened(browser, saved(html, folder, "alone"))
@@ -571,7 +571,7 @@ def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path)
     made = job.report.executed
     shown = ExposedProgram(
         job.toolpath,
-        Shipped(job.toolpath, job.process).run,
+        MachineProgram.of(job.toolpath, job.process).run,
         made.grid,
         made.dose,
         job.process,

@@ -17,6 +17,7 @@ from shapely.affinity import rotate
 
 from laserpath.base import quantities
 from laserpath.base.quantities import decimals
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary
 from laserpath.measure.exposure import missing
@@ -37,13 +38,19 @@ def solid(*polygons: shapely.Geometry) -> Design:
     return Design(shapely.MultiPolygon(list(polygons)), "cornered")
 
 
+def scene(drawn: Design) -> Scene:
+    """The drawing on 8 pixels per FWHM."""
+    return Scene.around(drawn, PROCESS.spot, PROCESS.resin, 8)
+
+
 def measured(drawn: Design, lit: Design, level: float) -> Measurement:
     """Printed is `lit` under a Gaussian spot; at a level of 2 a straight edge is where it is drawn."""
     grid = grid_for(drawn, PROCESS.spot, 8)
     dose = gaussian_filter(rasterise(lit, grid).coverage, FWHM / 2.355 / grid.pitch) * level * CRITICAL
-    edges = edge_errors(dose, grid, drawn, PROCESS.spot, CRITICAL)
+    seen = scene(drawn)
+    edges = edge_errors(dose, seen)
     at_corner = replace_first(edges, (AT, AT), (1.0, 0.0))
-    figures = cure_figures(dose, dose, at_corner, rasterise(drawn, grid), drawn, PROCESS.spot, CRITICAL)
+    figures = cure_figures(dose, dose, at_corner, seen)
     return Measurement(figures, replace(STILL, write_time=1.0, ideal_time=1.0), grid, dose, at_corner)
 
 
@@ -65,13 +72,13 @@ SQUARE = solid(shapely.box(0, 0, AT, AT))
 def test_a_round_corner_is_no_lost_edge() -> None:
     """Half-planes' doses multiply: on the diagonal the edge is at Φ(t/√2σ)² = ½, 0.77 σ inside the corner."""
     exposure = measured(SQUARE, SQUARE, 2.0)
-    edges = rounded_off(exposure, SQUARE, FWHM, CRITICAL)
+    edges = rounded_off(exposure, scene(SQUARE))
     assert exposure.edges.missing.sum() == 1
     assert not edges.missing.any()
     way = np.linspace(0, 2, 2001)
     inside = float(way[np.argmax(ndtr(way / math.sqrt(2)) ** 2 >= 0.5)])
     assert edges.epe[0] == pytest.approx(-inside * FWHM / 2.355, abs=0.01 * FWHM)
-    found = inspect(exposure, SQUARE, FWHM, CRITICAL)
+    found = inspect(exposure, scene(SQUARE))
     assert (found.rounded, found.wrong_outline) == (1, 0)
     assert missing(edges, FWHM) == ()
 
@@ -82,12 +89,12 @@ def test_the_next_part_is_not_where_a_corner_s_edge_is() -> None:
     first = np.arange(len(exposure.edges.epe)) == 0
     edges = exposure.edges
     astray = replace(edges, epe=np.where(first, 1.9 * FWHM, edges.epe), missing=edges.missing & ~first)
-    found = inspect(replace(exposure, edges=astray), SQUARE, FWHM, CRITICAL)
+    found = inspect(replace(exposure, edges=astray), scene(SQUARE))
     assert found.edges is not None
     assert -0.4 * FWHM < found.edges.epe[0] < 0
     assert (found.rounded, found.astray) == (0, 1), "the figures found it an edge"
     assert rounded(found, FWHM).startswith("1 point at a corner finds the edge of another wall or part")
-    assert inspect(exposure, SQUARE, FWHM, CRITICAL).astray == 0
+    assert inspect(exposure, scene(SQUARE)).astray == 0
 
 
 def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
@@ -115,9 +122,9 @@ def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
 )
 def test_a_corner_without_an_edge_across_it_is_lost(drawn: Design, lit: Design, level: float) -> None:
     exposure = measured(drawn, lit, level)
-    edges = rounded_off(exposure, drawn, FWHM, CRITICAL)
+    edges = rounded_off(exposure, scene(drawn))
     assert edges.missing[0]
-    found = inspect(exposure, drawn, FWHM, CRITICAL)
+    found = inspect(exposure, scene(drawn))
     assert found.rounded == 0
     assert found.wrong_outline >= 1 / len(edges.epe)
     (sentence,) = missing(edges, FWHM)
@@ -127,7 +134,7 @@ def test_a_corner_without_an_edge_across_it_is_lost(drawn: Design, lit: Design, 
 def test_the_next_line_is_no_edge_of_a_lost_one() -> None:
     lines = [shapely.box(0, AT - 0.1 - k, AT, AT - k) for k in (0, 0.2)]
     exposure = measured(solid(*lines), solid(lines[1]), 2.6)
-    found = inspect(exposure, solid(*lines), FWHM, CRITICAL)
+    found = inspect(exposure, scene(solid(*lines)))
     assert found.edges is not None
     assert found.edges.missing[0], "its corner has nothing printed near"
     assert [one.kind for one in found.faults] == ["lost"]
@@ -139,7 +146,7 @@ def test_however_it_lies_a_corner_is_judged_the_same(turn: float, level: float) 
     """Also a print that is a little too small, or too large, all along the other wall."""
     turned = Design(shapely.MultiPolygon([rotate(SQUARE.area.geoms[0], turn, (AT, AT))]), "turned")
     exposure = measured(turned, turned, level)
-    found = inspect(exposure, turned, FWHM, CRITICAL)
+    found = inspect(exposure, scene(turned))
     assert (found.rounded, found.wrong_outline) == (exposure.edges.missing.sum(), 0)
 
 

@@ -10,7 +10,7 @@ import pytest
 import shapely
 from exposures import exposure, rings
 
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.types import Design, Process
 from laserpath.types.results import Measurement
@@ -22,7 +22,8 @@ DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40
 def shown(made: Measurement, design: Design | None = DISC) -> ExposedProgram:
     path = rings(DISC, PROCESS.machine)
     edges = made.edges if design else None
-    return ExposedProgram(path, Shipped(path, PROCESS).run, made.grid, made.dose, PROCESS, design, edges)
+    run = MachineProgram.of(path, PROCESS).run
+    return ExposedProgram(path, run, made.grid, made.dose, PROCESS, design, edges)
 
 
 @pytest.mark.usefixtures("unillustrated")

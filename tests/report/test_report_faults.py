@@ -19,6 +19,7 @@ from scipy.ndimage import gaussian_filter
 from shapely.affinity import rotate, translate
 from shapes import minus, plus
 
+from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect
 from laserpath.measure.regions import numbered
@@ -41,6 +42,10 @@ def design(area: Area) -> Design:
     return Design(shapely.MultiPolygon([p for p in shapely.get_parts(area) if p.area > 0]), "faulty")
 
 
+def scene(drawn: Design, grid: Grid) -> Scene:
+    return Scene(drawn, grid, PROCESS.spot, PROCESS.resin)
+
+
 def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     """What cures where `lit` is exposed, measured against `drawn`."""
     outline = design(drawn)
@@ -51,14 +56,15 @@ def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
         * CRITICAL
         for k in (1, 1.15)
     )
-    edges = edge_errors(dose, grid, outline, PROCESS.spot, CRITICAL)
-    target = rasterise(outline, grid)
-    figures = cure_figures(dose, wide, edges, target, outline, PROCESS.spot, CRITICAL)
+    seen = scene(outline, grid)
+    edges = edge_errors(dose, seen)
+    figures = cure_figures(dose, wide, edges, seen)
     return Measurement(figures, replace(STILL, write_time=10.0, ideal_time=9.0), grid, dose, edges)
 
 
 def inspected(drawn: Area, lit: Area, level: float = 2.0) -> Inspection:
-    return inspect(printed(drawn, lit, level), design(drawn), FWHM, CRITICAL)
+    exposure = printed(drawn, lit, level)
+    return inspect(exposure, scene(design(drawn), exposure.grid))
 
 
 def verdict(drawn: Area, lit: Area, level: float = 2.0) -> Verdict:
@@ -258,17 +264,18 @@ def test_coarse_pixels_are_made_fine_enough() -> None:
     ]
     dose = gaussian_filter(spots[0], FWHM / 2.355 / coarse_grid.pitch) * 2 * CRITICAL
     coarse = replace(fine, grid=coarse_grid, dose=dose)
-    (a,), (b,) = (inspect(one, design(BARS), FWHM, CRITICAL).faults for one in (fine, coarse))
+    (a,), (b,) = (inspect(one, scene(design(BARS), one.grid)).faults for one in (fine, coarse))
     assert math.dist(a.at, b.at) < FWHM / 3
 
 
 def test_faults_that_no_edge_shows_are_marked_before_the_worst_places() -> None:
     executed = printed(BOARD, minus(BOARD, box(5, 4.13, 5.11, 4.26)))
-    found = inspect(executed, design(BOARD), FWHM, CRITICAL)
+    found = inspect(executed, scene(design(BOARD), executed.grid))
     first, *others = marked(worst_places(executed.edges, design(BOARD), FWHM), found, FWHM)
     assert (first.kind, first.size, first.cause) == ("pinhole", found.flaws[0].size, "pinhole in a part")
     assert others and all(one.size is None for one in others)
-    lost = inspect(exposed := printed(DOTTED, SQUARE), design(DOTTED), FWHM, CRITICAL)
+    exposed = printed(DOTTED, SQUARE)
+    lost = inspect(exposed, scene(design(DOTTED), exposed.grid))
     places = worst_places(exposed.edges, design(DOTTED), FWHM)
     assert marked(places, lost, FWHM) == places, "the dot's own outline shows it"
 
@@ -281,9 +288,9 @@ def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
     dose = gaussian_filter(rasterise(board, grid).coverage, FWHM / 2.355 / grid.pitch) * 2 * CRITICAL
     x, y = np.meshgrid(grid.x(), grid.y(), sparse=True)
     dose[np.hypot(x - 40.2, y - 12.6) < 0.025] = 0
-    edges = edge_errors(dose[:400], replace(grid, shape=(400, grid.shape[1])), design(box(0, 0, 80, 1.5)),
-                        PROCESS.spot, CRITICAL)  # fmt: skip
-    found = inspect(Measurement(None, grid, dose, edges), board, FWHM, CRITICAL)  # type: ignore[arg-type]
+    strip = replace(grid, shape=(400, grid.shape[1]))
+    edges = edge_errors(dose[:400], scene(design(box(0, 0, 80, 1.5)), strip))
+    found = inspect(Measurement(None, grid, dose, edges), scene(board, grid))  # type: ignore[arg-type]
     (flaw,) = found.flaws
     assert (flaw.kind, found.faults) == ("pinhole", ())
     assert math.dist(flaw.at, (40.2, 12.6)) < 0.03

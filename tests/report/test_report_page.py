@@ -294,7 +294,7 @@ def test_durations_are_as_people_say_them(seconds: float, text: str) -> None:
 @pytest.mark.usefixtures("unillustrated")
 def test_the_mark_stands_beside_the_number_that_it_judges(job: Job) -> None:
     """Where only what is executed counts, so does the mark."""
-    followed, told = job.report, replace(job.report, wanted=job.report.commanded)
+    followed, told = job.report, replace(job.report, uncorrected=job.report.commanded)
     for report, column in ((followed, 2), (told, 3)):
         marked = {
             column

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import gcode
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.report import ExposedProgram
 from laserpath.report import payload as payload_module
 from laserpath.report.packing import packed, packed_curve, packed_raster
@@ -40,7 +40,7 @@ def unpacked(text: str) -> np.ndarray:
 
 def exposed_of(job: Job) -> ExposedProgram:
     made = job.report.executed
-    run = Shipped(job.toolpath, job.process).run
+    run = MachineProgram.of(job.toolpath, job.process).run
     return ExposedProgram(job.toolpath, run, made.grid, made.dose, job.process, job.design, made.edges)
 
 
@@ -136,7 +136,7 @@ def test_the_laser_is_where_the_controller_has_it(exposed: ExposedProgram, numbe
 def test_lagging_mirrors_are_shown_where_they_shine() -> None:
     process = Process(machine=Machine(lag=0.002))
     job = make_job(Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "square"), process)
-    shipped = Shipped(job.toolpath, process)
+    shipped = MachineProgram.of(job.toolpath, process)
     run, shines = shipped.run, shipped.executed
     shown = track(run, process.machine)
     assert shown.xy[shown.power.argmax()] == pytest.approx(shines.xy[shines.power.argmax()])

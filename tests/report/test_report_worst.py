@@ -10,6 +10,7 @@ import pytest
 import shapely
 from exposures import Job, exposure, make_job, with_figures
 
+from laserpath.design.scene import Scene
 from laserpath.measure import inspect
 from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Verdict, judge
@@ -27,7 +28,7 @@ def solid(*polygons: shapely.Polygon) -> Design:
 
 def patches(exposed: Measurement, design: Design) -> tuple[Fault | None, Fault | None]:
     """Of an inspection, (not cured inside, cured outside)."""
-    found = inspect(exposed, design, FWHM, PROCESS.resin.critical_dose)
+    found = inspect(exposed, Scene(design, exposed.grid, PROCESS.spot, PROCESS.resin))
     return found.missing, found.excess
 
 

@@ -17,14 +17,14 @@ from laserpath import optics
 from laserpath.base import entry_points
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.planning.curve.centreline import centreline
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.hatch import hatch
 from laserpath.planning.curve.order import is_closed, order
+from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.random import random_walk
-from laserpath.planning.curve.rim import main_direction, rim
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.tour import quicker
-from laserpath.planning.curve.tracks import tracks
 from laserpath.resin import power_for
 from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
 
@@ -69,10 +69,10 @@ def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]
     return strokes + contour(shapely.MultiPolygon(missed), inset, pitch, _FLATNESS_FWHM * fwhm)
 
 
-def _rim(design: Design, process: Process, settings: Settings) -> list[Floats]:
+def _outline(design: Design, process: Process, settings: Settings) -> list[Floats]:
     fwhm = optics.fwhm(process.spot)
     inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
-    return rim(design.area, inset, pitch, settings.angle, _FLATNESS_FWHM * fwhm)
+    return outline(design.area, inset, pitch, settings.angle, _FLATNESS_FWHM * fwhm)
 
 
 def _random(design: Design, process: Process, settings: Settings) -> list[Floats]:
@@ -84,8 +84,8 @@ CURVES: dict[str, _Curve] = {
     "contour": _along_the_edge(contour),
     "spiral": _along_the_edge(spiral),
     "hatch": _hatch,
-    "rim": _rim,
-    "tracks": _along_the_edge(tracks),
+    "outline": _outline,
+    "centreline": _along_the_edge(centreline),
     "random": _random,
 }
 

@@ -21,7 +21,7 @@ BLUR_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Blur:
+class DefocusTerm:
     """B and its slopes. model: of the wider spot.  objective: L.  strength: r."""
 
     model: DoseModel
@@ -30,7 +30,7 @@ class Blur:
     weight: float
 
     @classmethod
-    def of(cls, width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> Blur:
+    def of(cls, width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> DefocusTerm:
         """The term for a spot `width` times as wide as `spot`, the objective's; its edge term is left out."""
         wide = optics.widened(spot, width)
         return cls(
@@ -45,6 +45,6 @@ class Blur:
         energy = self.strength * line_energy
         points = self.model.points(xy, energy)
         loss, slope = self.objective.at_contrast(contrast)(self.model.spread(points))
-        found = self.model.pull(points, slope, xy, energy)
-        per_line = self.weight * self.strength * found.line_energy
-        return self.weight * loss, PathGradient(self.weight * found.xy, per_line)
+        gradient = self.model.pull(points, slope, xy, energy)
+        per_line = self.weight * self.strength * gradient.line_energy
+        return self.weight * loss, PathGradient(self.weight * gradient.xy, per_line)

@@ -84,7 +84,7 @@ def downhill(
     """L-BFGS on function(x) → (loss, ∂loss/∂x) from `start` (n,); whether it ended by itself.
 
     It ends where the last 20 iterations gained less than `tolerance` of the loss, where no step gains
-    anything, or after so many evaluations. What was found, the function has seen.
+    anything, or after so many evaluations. The function itself keeps the best of what it is called with.
     """
     first, count, losses = 0.0, 0, []
 

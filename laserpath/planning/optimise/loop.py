@@ -16,11 +16,11 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
-from laserpath.planning.optimise.defocus import Blur
+from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import Variables
-from laserpath.planning.optimise.write_time import Pace
+from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.types import Grid, Machine, Process, Spot, Toolpath
 from laserpath.types.results import Solution
@@ -56,7 +56,7 @@ def report_measuring(progress: Callable[[Progress], None] | None, loss: Floats) 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """iterations: at most, the last `finish` of them by L-BFGS, until 20 gain less than `tolerance` of
-    the loss.
+    the loss.  stage: its name in `Progress`.
 
     Adam's first step sizes (`shift` in FWHM, `energy` in log q), falling to `final` of them;
     contrast: first and last steepness of the threshold, in five steps, the last from half-way on.
@@ -69,6 +69,7 @@ class Schedule:
     contrast: tuple[float, float] = (8.0, 20.0)
     finish: float = 0.5
     tolerance: float = 1e-3
+    stage: str = "optimise"
 
     @property
     def steps(self) -> int:
@@ -83,7 +84,7 @@ class Schedule:
         return step, self.contrast[0] * (self.contrast[1] / self.contrast[0]) ** sharpening
 
 
-def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
+def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
     """The toolpath at the one exposure factor that has the lowest loss, slower if full power needs it."""
     low, high = _DOSES
     if not low <= objective.resin.critical_dose <= high:
@@ -105,30 +106,36 @@ def tune(start: Toolpath, model: DoseModel, objective: Objective, machine: Machi
     return _exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The loss of a path: of its dose, of its write time, and of its dose out of focus, where these count."""
+
+    objective: Objective
+    write_time: WriteTimeTerm | None = None
+    defocus: DefocusTerm | None = None
+
+
 def optimise(
     start: Toolpath,
     model: DoseModel,
-    objective: Objective,
+    terms: Terms,
     process: Process,
     schedule: Schedule,
     progress: Callable[[Progress], None] | None = None,
-    stage: str = "optimise",
-    within: tuple[Floats, Floats] | None = None,
-    pace: Pace | None = None,
-    blur: Blur | None = None,
+    bounds: tuple[Floats, Floats] | None = None,
 ) -> Solution:
-    """Move vertices and line energies of all exposing moves downhill in the objective, plus pace and blur.
+    """Move vertices and line energies of all exposing moves downhill in the sum of the terms.
 
-    within: lower-left and upper-right corner (2,) mm where vertices stay; without it, where `reach` says.
+    bounds: lower-left and upper-right corner (2,) mm where vertices stay; None: those of `vertex_bounds`.
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
-    bounds = within or reach(objective.target.grid, process.machine)
-    search = _Search(start, model, objective, process, bounds, pace, blur)
+    bounds = bounds or vertex_bounds(terms.objective.target.grid, process.machine)
+    search = _Search(start, model, terms, process, bounds)
 
     def tell(loss: float) -> None:
         if progress:
-            progress(Progress(stage, len(search.history), schedule.iterations, loss))
+            progress(Progress(schedule.stage, len(search.history), schedule.iterations, loss))
 
     search.tell = tell
     stopped, converged = False, False
@@ -158,14 +165,11 @@ class _Search:
         self,
         start: Toolpath,
         model: DoseModel,
-        objective: Objective,
+        terms: Terms,
         process: Process,
         bounds: tuple[Floats, Floats],
-        pace: Pace | None,
-        blur: Blur | None,
     ) -> None:
-        self._start, self._model, self._objective = start, model, objective
-        self._bounds, self._pace, self._blur = bounds, pace, blur
+        self._start, self._model, self._terms, self._bounds = start, model, terms, bounds
         self._fwhm = optics.fwhm(process.spot)
         self.xy, self.energy = start.xy, path_energy(start, model.spot)
         self._highest = _highest_energy(self.energy, process.machine, model.spot)
@@ -202,21 +206,21 @@ class _Search:
         )
 
     def _evaluate(self, variables: Variables, contrast: float, z: Floats, u: Floats) -> tuple[float, Slopes]:
-        """Loss and slopes at displacements and log energies; noted, and told."""
+        """Loss and slopes at displacements and log energies; both are recorded and reported."""
         free_xy, free_energy = variables.path(z, u)
         xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
-        points = self._model.points(xy, energy)
-        loss, slope = self._objective.at_contrast(contrast)(self._model.spread(points))
+        points, terms = self._model.points(xy, energy), self._terms
+        loss, slope = terms.objective.at_contrast(contrast)(self._model.spread(points))
         if not np.isfinite(loss):
             raise InputError(f"loss is {loss} at iteration {len(self.history)}, but must be finite")
         gradient = self._model.pull(points, slope, xy, energy)
         d_xy, d_energy = gradient.xy, gradient.line_energy
-        if self._blur is not None:
-            out, d_out = self._blur(xy, energy, contrast)
+        if terms.defocus is not None:
+            out, d_out = terms.defocus(xy, energy, contrast)
             loss, d_xy, d_energy = loss + out, d_xy + d_out.xy, d_energy + d_out.line_energy
-        if self._pace is not None:
-            term, d_term = self._pace(xy)
-            loss, d_xy = loss + term, d_xy + d_term
+        if terms.write_time is not None:
+            time, d_time = terms.write_time(xy)
+            loss, d_xy = loss + time, d_xy + d_time
         self._note(loss, contrast, xy, energy)
         # What a bound holds does not change the loss.
         d_xy = np.where(xy == free_xy, d_xy, 0.0)
@@ -231,7 +235,7 @@ class _Search:
         self.tell(loss)
 
 
-def reach(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, Floats]:
+def vertex_bounds(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, Floats]:
     """Lower-left and upper-right corner (2,) mm of where vertices may be."""
     x0, x1, y0, y1 = grid.extent
     corner = -np.asarray(machine.size) / 2 if centred else np.zeros(2)

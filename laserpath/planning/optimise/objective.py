@@ -28,10 +28,10 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.design.contour import contour_samples, sampling_matrix
-from laserpath.types import Design, Resin, Spot, Target
+from laserpath.design.contour import sampling_matrix
+from laserpath.design.scene import Scene
+from laserpath.types import Resin, Target
 
 DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 """Relative dose and weight."""
@@ -53,12 +53,12 @@ class EdgeTerm:
     slope: sparse.csr_matrix
 
     @classmethod
-    def for_design(cls, target: Target, design: Design, spot: Spot) -> EdgeTerm:
-        """The term for a design's contour, read on the target's grid."""
-        samples = contour_samples(design, optics.fwhm(spot))
+    def of(cls, scene: Scene) -> EdgeTerm:
+        """The term for the outline of a scene, read on its grid."""
+        samples = scene.samples
         return cls(
-            value=sampling_matrix(target.grid, samples.xy),
-            slope=sampling_matrix(target.grid, samples.xy, samples.normal * optics.fwhm(spot)),
+            value=sampling_matrix(scene.grid, samples.xy),
+            slope=sampling_matrix(scene.grid, samples.xy, samples.normal * scene.fwhm),
         )
 
     def __call__(self, u: Floats) -> tuple[float, Floats]:
@@ -83,16 +83,14 @@ class Objective:
     edge_weight: float = 0.0
 
     @classmethod
-    def for_design(
-        cls, target: Target, design: Design, spot: Spot, resin: Resin, edge_weight: float = 0.0
-    ) -> Objective:
+    def of(cls, scene: Scene, edge_weight: float = 0.0) -> Objective:
         """The objective in units of the design's perimeter × FWHM; edge_weight: w_e."""
         return cls(
-            target=target,
-            resin=resin,
-            scale=target.grid.pixel_area / (design.area.length * optics.fwhm(spot)),
-            contrast=resin.contrast,
-            edge=EdgeTerm.for_design(target, design, spot) if edge_weight else None,
+            target=scene.target,
+            resin=scene.resin,
+            scale=scene.grid.pixel_area / (scene.design.area.length * scene.fwhm),
+            contrast=scene.resin.contrast,
+            edge=EdgeTerm.of(scene) if edge_weight else None,
             edge_weight=edge_weight,
         )
 
@@ -129,7 +127,7 @@ class Objective:
     def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
         """The sum of some rows, its slope written to `slope`."""
         number = u.dtype.type
-        wanted = self.target.coverage[rows].astype(u.dtype)
+        coverage = self.target.coverage[rows].astype(u.dtype)
         e = np.exp(u * number(-self.contrast / 10))
         e4 = np.square(np.square(e))
         power = number(np.exp(self.contrast)) * np.square(e4) * e
@@ -138,7 +136,7 @@ class Objective:
         np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
         for d, weight in DOSE_WINDOW:
             cured = 1 / (1 + power)
-            error = cured - wanted
+            error = cured - coverage
             loss += weight * float(np.vdot(error, error))
             error *= number(2 * self.scale * weight * self.contrast * d)
             error *= cured

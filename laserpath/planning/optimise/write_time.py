@@ -19,7 +19,7 @@ from laserpath.types import Design, Machine, Toolpath
 TIME_WEIGHTS = {"draft": 1e-2, "standard": 1.5e-3, "fine": 3e-4}
 """What write time weighs, by quality."""
 
-STEADY = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
+SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
 """Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
 
 _NO_LINK = 1e9
@@ -28,7 +28,7 @@ the more, the straighter the path is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WriteTimeTerm:
     """Weighted write time of a path whose vertices move. on, speed: (N,) of its moves.  unit: s."""
 
     on: Bools
@@ -38,7 +38,7 @@ class Pace:
     weight: float
 
     @classmethod
-    def of(cls, path: Toolpath, design: Design, machine: Machine, weight: float) -> Pace:
+    def of(cls, path: Toolpath, design: Design, machine: Machine, weight: float) -> WriteTimeTerm:
         """The term for the vertices of `path`; `weight` in units of the loss."""
         return cls(path.on, path.speed, machine, design.area.length / min(machine.speed_max), weight)
 
@@ -51,15 +51,15 @@ class Pace:
             speed=np.concatenate([[min(self.machine.rapid_speed)], self.speed]),
             rapid=rapid,
         )
-        found = gcode.motion.time_gradient(moves, unhindered(self.machine))
+        gradient = gcode.motion.time_gradient(moves, unhindered(self.machine))
         scale = self.weight / self.unit
-        return scale * found.time, scale * found.xy[1:]
+        return scale * gradient.time, scale * gradient.xy[1:]
 
 
-def steadiness(time_weight: float) -> float:
+def share_of_peak(time_weight: float) -> float:
     """The share of a short stroke's peak speed that goes with a weight of time above 0, as with a quality."""
-    logs = [-np.log(TIME_WEIGHTS[quality]) for quality in STEADY]
-    return float(np.interp(-np.log(max(time_weight, 1e-300)), logs, list(STEADY.values())))
+    logs = [-np.log(TIME_WEIGHTS[quality]) for quality in SHARES_OF_PEAK]
+    return float(np.interp(-np.log(max(time_weight, 1e-300)), logs, list(SHARES_OF_PEAK.values())))
 
 
 def unhindered(machine: Machine) -> gcode.Limits:

@@ -8,7 +8,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
 
@@ -53,7 +53,7 @@ class ReliefResult:
     settings: Settings
     grid: Grid
     target: GreyTarget
-    shipped: Shipped
+    shipped: MachineProgram
     dose: Floats
     commanded: ReliefFigures
     executed: ReliefFigures

@@ -11,7 +11,7 @@ from laserpath.config import project as project_file
 from laserpath.dose import accurate_model
 from laserpath.machine import framing
 from laserpath.machine.attenuation import LEVELS, check_exposes
-from laserpath.machine.program import Shipped
+from laserpath.machine.program import MachineProgram
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, outcome, report_measuring
 from laserpath.planning.relief.layout import ReliefLayout, lay_out, strength_for
@@ -85,7 +85,8 @@ def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | Non
     report_measuring(progress, solution.loss)
     path, roomy = layout.toolpath(solution.energy)
     warnings = tuple(_warnings(layout, solution, roomy))
-    shipped = Shipped.written(path, process, settings.passes, header(design, process, settings, warnings))
+    lines = header(design, process, settings, warnings)
+    shipped = MachineProgram.written(path, process, settings.passes, lines)
     check_exposes(shipped.executed, shipped.path, path, design, process, settings)
     model, seconds = accurate_model(grid, process.spot), shipped.run.write_time
     dose, picture = model.dose(shipped.executed), _picture(grid, design)

@@ -48,7 +48,8 @@ def test_the_seed_decides_the_random_curve_only():
 
 def test_an_unknown_curve_is_named():
     with pytest.raises(
-        InputError, match="'peano' is unknown; known: auto, contour, spiral, hatch, rim, tracks, random"
+        InputError,
+        match="'peano' is unknown; known: auto, contour, spiral, hatch, outline, centreline, random",
     ):
         initial_curve(DESIGN, PROCESS, Settings(initial="peano"))
 
@@ -99,3 +100,8 @@ def test_joining_adds_a_travel_only_where_there_is_a_gap():
     np.testing.assert_array_equal(joined.on, [True, True, False, True])
     np.testing.assert_allclose(joined.line_energy, [0.01, 0.02, 0, 0.03])
     assert runs(joined.on) == [(0, 2), (3, 4)]
+
+
+@pytest.mark.parametrize(("former", "name"), [("rim", "outline"), ("tracks", "centreline")])
+def test_names_of_version_0_1_mean_the_same(former, name):
+    assert Settings(initial=former) == Settings(initial=name)

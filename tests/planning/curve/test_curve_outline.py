@@ -8,13 +8,13 @@ from shapely import affinity
 from shapes import NODING
 
 from laserpath.planning.curve import is_closed, main_direction
-from laserpath.planning.curve.rim import rim
+from laserpath.planning.curve.outline import outline
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 
 
 def strokes_of(shape, angle=0.0):
-    return rim(design(shape).area, INSET, PITCH, angle, FLAT)
+    return outline(design(shape).area, INSET, PITCH, angle, FLAT)
 
 
 def test_one_ring_then_lines_along_the_angle():

@@ -12,7 +12,7 @@ from laserpath.machine import convert
 from laserpath.planning.curve import drawn, is_closed, order, quicker
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.spiral import spiral
-from laserpath.planning.rate import thin
+from laserpath.planning.rate import decimate
 from laserpath.planning.smooth import simplify
 from laserpath.types import Process, Settings
 
@@ -39,7 +39,7 @@ def write_time(strokes):
     """s, of the strokes as the first moves that go to the machine: thinned to what the link delivers."""
     process = Process()
     path = drawn(quicker(order(strokes), process.machine), process, Settings())
-    path = thin(simplify(path, process.spot, 0.01), process.spot, process.machine, 0.05)
+    path = decimate(simplify(path, process.spot, 0.01), process.spot, process.machine, 0.05)
     moves = convert.to_moves(path, process.machine)
     return gcode.motion.profile(moves, convert.limits(process.machine)).write_time
 

@@ -1,4 +1,4 @@
-"""Tracks: as few parallel lines as a narrow bar needs, along it, from end to end; rings where there is none.
+"""Centrelines: as few parallel lines as a narrow bar needs, along it, from end to end; rings elsewhere.
 
 A ring in a bar of one or two spots' width turns at both ends, where the machine is slow, and rounds what
 should be square. One line in the middle cures a bar up to three insets wide, two lines one of a pitch more.
@@ -18,13 +18,13 @@ _BAR = 0.9
 """Share of its smallest rectangle that a bar fills."""
 
 _MOST = 3
-"""Lines; a wider bar is better off with a rim."""
+"""Lines in a bar, at most; a wider bar is better off with an outline and a hatch."""
 
 _ONE = 3.0
-"""Insets: widest that one line cures."""
+"""Insets: width of a bar up to which one line cures it."""
 
 
-def tracks(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
+def centreline(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
     """Polylines (K, 2) in mm; the rings of `contour` for islands that are neither bars nor narrow.
 
     inset: of the outermost line, mm.  pitch: largest distance of lines, mm.  flatness: of centre lines, mm.
@@ -35,7 +35,7 @@ def tracks(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> l
 
 
 def _narrow(polygon: Polygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """The tracks of one island, or none."""
+    """The lines of one island; none where it is no bar and not narrow."""
     box = polygon.minimum_rotated_rectangle
     if not isinstance(box, Polygon) or polygon.interiors:
         return []

@@ -1,4 +1,4 @@
-"""Rim and hatch: one ring along the edge, which makes it true, and straight lines inside, which are quick.
+"""Outline and hatch: one ring along the edge, for its accuracy, and straight lines inside, for speed.
 
 What the hatch misses, because it is narrower than a pitch, gets the strokes that rings would leave there.
 """
@@ -21,7 +21,7 @@ _REACHED = 0.75
 """Pitches from a hatch line within which a place is exposed."""
 
 
-def rim(area: MultiPolygon, inset: float, pitch: float, angle: float, flatness: float) -> list[Floats]:
+def outline(area: MultiPolygon, inset: float, pitch: float, angle: float, flatness: float) -> list[Floats]:
     """Polylines (K, 2) in mm; rings are closed.  angle: of the hatch, degrees from +x."""
     if area.is_empty:
         return []

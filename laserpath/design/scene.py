@@ -1,0 +1,76 @@
+"""A scene: a design on its grid, with the spot and the resin that it is to be printed with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from laserpath import optics
+from laserpath.design.contour import Samples, contour_samples
+from laserpath.design.target import grid_for, rasterise
+from laserpath.types import Design, Grid, Resin, Spot, Target
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The samples of a design's outline, taken once. fwhm: mm."""
+
+    design: Design
+    fwhm: float
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Every FWHM/4 along it (`contour`)."""
+        return contour_samples(self.design, self.fwhm)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A design on its grid, with the spot and the resin that it is to be printed with.
+
+    outline: made from the design and the spot. `replace(scene, grid=…)` keeps its samples, and computes the
+    target anew when first asked for.
+    """
+
+    design: Design
+    grid: Grid
+    spot: Spot
+    resin: Resin
+    outline: Outline = field(default=None, repr=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        fwhm, outline = optics.fwhm(self.spot), self.outline
+        if outline is None or outline.design is not self.design or outline.fwhm != fwhm:
+            object.__setattr__(self, "outline", Outline(self.design, fwhm))
+
+    @classmethod
+    def around(cls, design: Design, spot: Spot, resin: Resin, pixels_per_fwhm: float) -> Scene:
+        """The design on a grid of its own; raises InputError where that needs too many pixels."""
+        return cls(design, grid_for(design, spot, pixels_per_fwhm), spot, resin)
+
+    @classmethod
+    def of(cls, design: Design, target: Target, spot: Spot, resin: Resin) -> Scene:
+        """The scene of a target that is known already."""
+        scene = cls(design, target.grid, spot, resin)
+        scene.__dict__["target"] = target  # where `cached_property` keeps it
+        return scene
+
+    @cached_property
+    def target(self) -> Target:
+        """What each pixel shall be; raises InputError where the design reaches outside the grid."""
+        return rasterise(self.design, self.grid)
+
+    @property
+    def samples(self) -> Samples:
+        """Points along the outline."""
+        return self.outline.samples
+
+    @property
+    def fwhm(self) -> float:
+        """Full width at half maximum of the spot, mm."""
+        return self.outline.fwhm
+
+    @property
+    def critical_dose(self) -> float:
+        """D_c of the resin, mJ/mm²."""
+        return self.resin.critical_dose

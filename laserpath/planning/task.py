@@ -1,0 +1,37 @@
+"""What is to be planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from laserpath.design.scene import Scene
+from laserpath.types import Design, Machine, Process, Settings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A scene on the grid of its settings, and the machine.  process: with the scene's spot and resin."""
+
+    scene: Scene
+    process: Process
+    settings: Settings
+
+    @classmethod
+    def of(cls, design: Design, process: Process, settings: Settings) -> Task:
+        """The task of a design where it is; raises InputError where its grid needs too many pixels."""
+        scene = Scene.around(design, process.spot, process.resin, settings.pixels_per_fwhm)
+        return cls(scene, process, settings)
+
+    @property
+    def design(self) -> Design:
+        """The area to expose."""
+        return self.scene.design
+
+    @property
+    def machine(self) -> Machine:
+        """The one of the process."""
+        return self.process.machine
+
+    def within(self, iterations: int) -> Task:
+        """The same with another maximum of iterations."""
+        return replace(self, settings=replace(self.settings, iterations=iterations))
