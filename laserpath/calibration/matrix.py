@@ -68,7 +68,7 @@ def matrix(
     if least >= high:
         raise InputError(
             f"even the weakest line, {machine.power_min:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
-            "times the highest line energy asked for; put a filter into the beam, or ask for more"
+            "times the highest requested line energy; put a filter into the beam, or request more"
         )
     # As many powers as fit between the weakest and the strongest.
     rows = powers

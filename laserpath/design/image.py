@@ -43,7 +43,7 @@ NUDGE = 1e-3  # pixels: least distance of a vertex from the pixels' centres, so 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a PNG or TIFF file. name: of the design."""
     if reading.layers:
-        raise InputError(f"an image has no layers, but layer {reading.layers[0]!r} is asked for")
+        raise InputError(f"an image has no layers, but layer {reading.layers[0]!r} is requested")
     pixels = decode(data)
     size = reading.pixel or pixels.pixel
     if size is None:

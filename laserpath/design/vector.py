@@ -38,7 +38,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if is_json:
         geojson.gather(text, shapes, reading.layers)
     elif reading.layers:
-        raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is asked for")
+        raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is requested")
     else:
         _gather_wkt(text, shapes)
     shapes.settle(reading)

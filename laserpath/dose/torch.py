@@ -118,7 +118,7 @@ class _Adjoint(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *_: torch.Tensor) -> tuple[None, ...]:
-        raise RuntimeError("DoseLayer has no second derivative; it was asked to differentiate its gradient")
+        raise RuntimeError("DoseLayer has no second derivative, so its gradient cannot be differentiated")
 
 
 def _checked(**tensors: torch.Tensor) -> None:

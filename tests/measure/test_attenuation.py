@@ -91,7 +91,7 @@ def test_a_path_that_was_never_lit_is_not_the_laser_s_fault():
         check_exposes(dark, dark, dark, CELL, FINE, Settings())
 
 
-def test_a_weak_laser_is_told_how_much_is_lacking():
+def test_the_message_on_a_weak_laser_states_the_lacking_power():
     with pytest.raises(InputError, match=r"more than [\d.e+]+ times the power"):
         check_power(replace(FINE, machine=replace(STAGE, power_max=1e-9)), Settings())
 
@@ -116,7 +116,7 @@ def test_every_profile_exposes_something_or_is_refused_with_a_factor(machine, sp
     try:
         made = laserpath.plan(tiny, process, replace(QUICK, origin="design"))
         assert made.report.commanded.dose.max() > process.resin.critical_dose
-        # What a slow head loses by M4 with two photons is told in a warning.
+        # A warning names the loss of a slow head by M4 with two photons.
         assert made.report.executed.dose.max() > 0
     except InputError as error:
         refused = str(error)

@@ -85,7 +85,7 @@ def test_every_profile_plans_within_its_machine(name: str) -> None:
     assert [f for f in found if f.severity == "error"] == []
 
 
-def test_a_late_laser_is_told_early() -> None:
+def test_a_late_laser_is_commanded_early() -> None:
     late = Machine(
         name="galvo", dialect="linuxcnc", baud=None, segment_rate=1e5, look_ahead=1000,
         speed_max=(500, 500), rapid_speed=(8000, 8000), acceleration=(1e8, 1e8), junction_deviation=0.1,
