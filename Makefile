@@ -9,6 +9,8 @@ READERS ?= build/readers
 # Tests at a time; a plan has two threads of its own. Whoever is done first takes half of what the other has left.
 JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# The total, and the ten least covered files.
+COVERED = $(BIN)/coverage report --sort=cover | sed -n '1,12p;/^TOTAL/p'
 # Where `make readers` has been, the tests use what it fetched.
 export GCODE_READERS ?= $(abspath $(wildcard $(READERS)))
 # The programs beside Python that tests drive, each with the Debian package that brings it.
@@ -50,11 +52,11 @@ demo: $(VENV)/run.stamp
 	@mkdir -p $(DEMO)
 	$(BIN)/laserpath plan samples/butterfly.svg -o $(DEMO)
 
-# With COVERAGE=1 they take 1.3 to 1.5 times as long; the total and the ten least covered files are printed.
+# With COVERAGE=1 they take 1.3 to 1.5 times as long.
 test: $(VENV)/dev.stamp
 	$(if $(COVERAGE),@mkdir -p build)
 	$(PYTEST)$(if $(COVERAGE), --cov --cov-report=)
-	@$(if $(COVERAGE),$(BIN)/coverage report --sort=cover | sed -n '1,12p;/^TOTAL/p')
+	@$(if $(COVERAGE),$(COVERED))
 
 # pytest's exit code 5: there is no slow test.
 test-slow: $(VENV)/dev.stamp
