@@ -13,7 +13,7 @@ import pytest
 from campaign import Campaign, Group, PeerFailed
 from extras import Curve, Machine, Memory, machine, memories, scaling
 
-ASKED = {"dose": 1e-3, "gradient": 1e-2}
+TOLERANCE = {"dose": 1e-3, "gradient": 1e-2}
 """Largest deviations of laserpath. A peer may have twice that; above, it computes something else."""
 
 
@@ -59,7 +59,7 @@ def bench_row(benchmark, campaign: Campaign, group: Group, key: str) -> None:
     )
     if campaign.profile == "gaussian":
         allowed = 1 if measured.row.module == "ours" else 2
-        for name, limit in ASKED.items():
+        for name, limit in TOLERANCE.items():
             assert measured.errors[name] <= allowed * limit, f"{name} of {measured.row.label} is off by more"
 
 
