@@ -18,7 +18,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
-from laserpath.machine.convert import writing_dialect
+from laserpath.machine.convert import dialect_of
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
@@ -97,10 +97,10 @@ def test_the_message_on_a_weak_laser_states_the_lacking_power():
 
 
 def test_linuxcnc_blends_within_the_profile_s_deviation():
-    assert "G64 P0.0001 Q0.0001" in writing_dialect(STAGE).header
-    assert "G64 P0.02 Q0.02" in writing_dialect(replace(STAGE, junction_deviation=0.02)).header
+    assert "G64 P0.0001 Q0.0001" in dialect_of(STAGE).header
+    assert "G64 P0.02 Q0.02" in dialect_of(replace(STAGE, junction_deviation=0.02)).header
     grbl = profiles.machine("grbl-diode-405")
-    assert writing_dialect(grbl).header == ("G21", "G90", "G17", "G94")
+    assert dialect_of(grbl).header == ("G21", "G90", "G17", "G94")
 
 
 @pytest.mark.slow
