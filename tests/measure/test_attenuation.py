@@ -116,7 +116,7 @@ def test_every_profile_exposes_something_or_is_refused_with_a_factor(machine, sp
     try:
         made = laserpath.plan(tiny, process, replace(QUICK, origin="design"))
         assert made.report.commanded.dose.max() > process.resin.critical_dose
-        # A warning names the loss of a slow head by M4 with two photons.
+        # The dose that a slow head loses by M4 with two photons is the subject of a warning.
         assert made.report.executed.dose.max() > 0
     except InputError as error:
         refused = str(error)

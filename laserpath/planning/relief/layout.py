@@ -1,4 +1,4 @@
-"""A relief's place, grid, raster and speed, fixed before its powers are optimised; the plan's forecast.
+"""A relief's place, grid, raster and speed, fixed before its powers are optimised; a forecast of the plan.
 
 The write time is that of the raster with estimated powers, run by the controller's planner: for six pictures
 of 5 to 30 mm it was 0.98 to 1.05 of the plan's. Planning takes, for p pixels of the grid and n moves of the
@@ -8,7 +8,7 @@ raster, in processor seconds
     the rest     1 µs p + 20 µs n + 2.5 s, for preparing, measuring and drawing
     memory       400 MB + 130 B p
 
-For the same pictures that was 0.5 to 2.3 times the measured values: a smooth picture needs one iteration.
+For the same pictures that was 0.5 to 2.3 times what was measured: a smooth picture needs one iteration.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from laserpath.resin import line_energy, power_for, speed_for
 from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
 
 _HEADROOM = 1.25
-"""Ratio of the largest line energy to that of a wide black area; a larger one leaves more for edges, and
-lowers the speed."""
+"""Largest line energy over that of a wide black area; a larger one leaves more for the edges, which need it,
+and lowers the speed."""
 
 _MOST, _DONE = 60, 0.5
-"""For the forecast: the most iterations that are counted, and the share of them that is needed on average."""
+"""Forecast: the iterations that count at most, and the share of them that is needed on average."""
 
 _BYTES_PER_PIXEL = 130.0
 
@@ -49,7 +49,7 @@ class ReliefLayout:
 
     target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, whose
     moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
-    requested: pixels per FWHM of the given settings.  notes: why its place differs from that in its file.
+    requested: pixels per FWHM of the given settings.  notes: why it lies elsewhere than in its file.
     """
 
     relief: Relief

@@ -15,10 +15,10 @@ from laserpath.types import Grid, Relief, Toolpath
 
 PITCH_FWHM = 0.9
 PIECE_FWHM = 0.5
-"""Length of a piece of one power; the spot blurs finer steps of power."""
+"""Length of a piece of one power: the spot blurs what is shorter."""
 
 _DARK = 1e-3
-"""Share of the largest dose below which a place stays dark; a larger share leaves out faint greys."""
+"""Share of the largest dose below which a place is left dark."""
 
 
 def resample(relief: Relief, values: Floats, grid: Grid) -> Floats:

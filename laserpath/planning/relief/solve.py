@@ -2,7 +2,7 @@
 
     dose:    r = D − D_target
     height:  r = h(D) − h_target,  h(D) = D_p ln(D/E_c) above E_c, D_p (D/E_c − 1) below, so that a dose too
-             low to cure has a slope too; where the target height is 0, r = max(h(D), 0)
+             low to cure has a slope as well; where the target height is 0, r = max(h(D), 0)
 
     L = ½ mean r²,   ∂L/∂q by the adjoint of the dose (`dose.model`)
 
@@ -25,7 +25,7 @@ _GAIN = 1e-7
 """Relative gain of the loss in one iteration below which L-BFGS-B stops."""
 
 _FAINT = 1e-12
-"""Least line energy, in units of the largest initial one, since a move of energy 0 has no gradient."""
+"""Least line energy, in units of the largest initial one: at 0 a move would have no gradient."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,9 +67,9 @@ def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> Relie
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """L of the energies of the M lit moves, both scaled to about 1, as L-BFGS-B's tolerances assume.
+    """L of the energies of the M lit moves, both scaled to about 1, for which L-BFGS-B's tolerances are made.
 
-    unit: mJ/mm, of the energies.  scale: root mean square of the residual without light / √2.
+    unit: mJ/mm, of the energies.  scale: root mean square of the residual with no light / √2.
     """
 
     layout: ReliefLayout

@@ -1,4 +1,4 @@
-"""A relief's plan: raster → line energies → levels → G-code → parsed back → executed → exposed → measured."""
+"""A relief's plan: raster → line energies → levels → G-code → parsed back → executed → exposed, measured."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def plan_relief(
     """Plan a relief for a process; `progress` is called in each iteration.
 
     Of the settings only these have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
-    Raises InputError for a relief that cannot be exposed.
+    Raises InputError for what cannot be exposed.
     """
     return plan_layout(lay_out(relief, process, settings), progress)
 
