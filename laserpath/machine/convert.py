@@ -85,8 +85,8 @@ def toolpath_of(moves: gcode.Moves, machine: Machine) -> tuple[Toolpath, Indices
     return path, of[row]
 
 
-def dialect_of(machine: Machine) -> gcode.Dialect:
-    """The machine's dialect, with its junction deviation as the path tolerance (LinuxCNC's G64)."""
+def spoken(machine: Machine) -> gcode.Dialect:
+    """The machine's dialect, which lets corners be cut by its junction deviation (LinuxCNC's G64)."""
     return gcode.dialect(machine.dialect).blending(machine.junction_deviation)
 
 

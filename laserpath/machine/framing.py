@@ -35,7 +35,7 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
         f"{laps} laps at {faintest(machine):.3g} mW",
     )
     moves = convert.to_moves(frame_path(design, machine, laps), machine)
-    return gcode.write(moves, convert.dialect_of(machine), machine.s_max, header)
+    return gcode.write(moves, convert.spoken(machine), machine.s_max, header)
 
 
 def faintest(machine: Machine) -> float:

@@ -315,7 +315,7 @@ def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> To
 def write_program(path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()) -> str:
     """The G-code text of a toolpath in the machine's dialect. header: comment lines to begin with."""
     machine = process.machine
-    return gcode.write(export(path, process, passes), convert.dialect_of(machine), machine.s_max, header)
+    return gcode.write(export(path, process, passes), convert.spoken(machine), machine.s_max, header)
 
 
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:

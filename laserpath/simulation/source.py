@@ -80,10 +80,10 @@ def read(
     except gcode.GcodeError as error:
         hint = _hint(text, machine, "can be read")
         raise InputError(f"{title!r} cannot be simulated: {error}{hint}") from None
-    machine, dialect = attempt.machine, _dialect_of(attempt.machine)
+    machine, used = attempt.machine, _dialect_of(attempt.machine)
     # With the full power it was read with; otherwise a power above the machine's would hide all others.
-    envelope = convert.envelope(replace(machine, s_max=attempt.full), dialect)
-    checked = gcode.examine(attempt.text, dialect, envelope)
+    envelope = convert.envelope(replace(machine, s_max=attempt.full), used)
+    checked = gcode.examine(attempt.text, used, envelope)
     _refuse_dark(title, text, parsed, machine, checked)
     head = tuple(comment for row, comment in parsed.moves.comments[:40] if row == 0)
     return Source(title, parsed, machine, (*attempt.remarks, *_findings(checked, attempt.remarks)), head)

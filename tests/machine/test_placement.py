@@ -83,7 +83,7 @@ def test_a_page_all_covered_leaves_nothing_to_a_positive_resist():
         ((0, 17, 5, 22), "page", r"reaches from y = 17 to 22 mm, outside the machine's 0 to 20 mm"),
     ],
 )
-def test_a_design_that_does_not_fit_is_refused_in_a_sentence(box, origin, sentence):
+def test_what_does_not_fit_is_told_in_a_sentence(box, origin, sentence):
     with pytest.raises(InputError, match=sentence):
         placed(design(shapely.box(*box)), origin)
 

@@ -106,7 +106,7 @@ def test_the_frame_of_a_positive_resist_must_fit_too():
         auto(design(shapely.box(0, 0, 29.5, 2)), POSITIVE)
 
 
-def test_with_the_origin_page_a_design_off_the_machine_is_refused():
+def test_asked_for_the_page_it_is_as_it_was():
     with pytest.raises(InputError, match="--origin design starts at its own corner"):
         place(design(affinity.translate(BOX, -9, 0)), Resin(), MACHINE, SPOT, "page")
 
@@ -145,9 +145,9 @@ def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_pat
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
     run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "out"])
-    printed = capsys.readouterr().err
-    assert printed.count("board.gbr names no page") == 1
-    assert "--offset puts it elsewhere" in printed
+    said = capsys.readouterr().err
+    assert said.count("board.gbr names no page") == 1
+    assert "--offset puts it elsewhere" in said
     run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "p", "--save-project", "-q"])
     assert "names no page" not in capsys.readouterr().err
     Path("p/board.gbr").write_text(BOARD)

@@ -66,7 +66,7 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     assert plan.report.epe_p95 in tried, "the tolerance is judged by the figure that the report tells"
 
 
-def test_nothing_is_executed_before_it_is_needed(executed: list[gcode.Moves]) -> None:
+def test_nothing_is_executed_before_it_is_asked_for(executed: list[gcode.Moves]) -> None:
     shipped = MachineProgram.of(PATH, Process())
     assert shipped.commanded is PATH and not executed
     assert shipped.run is shipped.run and shipped.executed is shipped.executed

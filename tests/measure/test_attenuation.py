@@ -18,7 +18,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
-from laserpath.machine.convert import dialect_of
+from laserpath.machine.convert import spoken
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
@@ -91,16 +91,16 @@ def test_a_path_that_was_never_lit_is_not_the_laser_s_fault():
         check_exposes(dark, dark, dark, CELL, FINE, Settings())
 
 
-def test_the_message_on_a_weak_laser_states_the_lacking_power():
+def test_a_weak_laser_is_told_how_much_is_lacking():
     with pytest.raises(InputError, match=r"more than [\d.e+]+ times the power"):
         check_power(replace(FINE, machine=replace(STAGE, power_max=1e-9)), Settings())
 
 
 def test_linuxcnc_blends_within_the_profile_s_deviation():
-    assert "G64 P0.0001 Q0.0001" in dialect_of(STAGE).header
-    assert "G64 P0.02 Q0.02" in dialect_of(replace(STAGE, junction_deviation=0.02)).header
+    assert "G64 P0.0001 Q0.0001" in spoken(STAGE).header
+    assert "G64 P0.02 Q0.02" in spoken(replace(STAGE, junction_deviation=0.02)).header
     grbl = profiles.machine("grbl-diode-405")
-    assert dialect_of(grbl).header == ("G21", "G90", "G17", "G94")
+    assert spoken(grbl).header == ("G21", "G90", "G17", "G94")
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_every_profile_exposes_something_or_is_refused_with_a_factor(machine, sp
     try:
         made = laserpath.plan(tiny, process, replace(QUICK, origin="design"))
         assert made.report.commanded.dose.max() > process.resin.critical_dose
-        # The dose that a slow head loses by M4 with two photons is the subject of a warning.
+        # What a slow head loses by M4 with two photons is told in a warning.
         assert made.report.executed.dose.max() > 0
     except InputError as error:
         refused = str(error)

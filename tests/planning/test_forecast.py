@@ -59,7 +59,7 @@ def test_where_the_dose_sets_the_speed_twice_the_dose_takes_twice_the_time() -> 
     assert any("full power, 0.001 mW, writes this resin at" in note for note in took.notes)
 
 
-def test_limits_of_the_machine_that_the_plan_exceeds_are_reported() -> None:
+def test_what_the_machine_cannot_keep_is_said() -> None:
     disc = Design(shapely.Point(5, 5).buffer(4, quad_segs=400), "disc")
     slow = replace(PROCESS, machine=Machine(segment_rate=5.0))
     (note,) = forecast(disc, slow, QUICK).notes
@@ -70,7 +70,7 @@ def test_limits_of_the_machine_that_the_plan_exceeds_are_reported() -> None:
     assert forecast(disc, PROCESS, QUICK).notes == ()
 
 
-def test_a_need_of_more_memory_than_available_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_memory_than_there_is_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sysconf", lambda name: 10_000)
     (warning,) = forecast(TEE, PROCESS, QUICK).warnings
     assert "0.1 GB of this computer" in warning
@@ -90,7 +90,7 @@ def test_the_write_time_is_near_the_plan_s(design: Design) -> None:
     assert 1 / 3 < ratio < 3
 
 
-def test_a_design_smaller_than_the_spot_is_questioned() -> None:
+def test_a_design_smaller_than_the_spot_is_asked_about() -> None:
     cell = Design(shapely.box(0, 0, 0.01, 0.002), "cell")
     (warning,) = forecast(cell, replace(PROCESS, machine=Machine(power_max=0.5)), QUICK).warnings
     assert "10 times smaller than the spot of 100 µm" in warning

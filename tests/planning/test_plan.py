@@ -69,9 +69,9 @@ def test_the_file_exposes_what_the_report_says(bracket):
 
 def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     machine = bracket.process.machine
-    parsed = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
-    shipped = convert.from_moves(parsed.moves, machine)
-    sent = Transmitted(parsed.characters, bracket.program.count("\n"))
+    said = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
+    shipped = convert.from_moves(said.moves, machine)
+    sent = Transmitted(said.characters, bracket.program.count("\n"))
     again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).commanded
     assert again.figures == bracket.report.commanded.figures
 
@@ -126,7 +126,7 @@ def test_positive_resist_exposes_the_rest_of_the_page():
     assert commanded.dose[row[0], column[0]] < 0.2 < commanded.dose[row[1], column[1]]
 
 
-def test_a_requested_tolerance_that_is_missed_is_an_outcome_not_an_error():
+def test_tolerance_asked_for_and_missed_is_an_outcome_not_an_error():
     settings = replace(QUICK, iterations=1, max_epe_fwhm=1e-4)
     assert not laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).within_tolerance
 

@@ -22,7 +22,7 @@ BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid
 QUICK = Settings(iterations=60, quality="draft", initial="contour")
 
 # The generic machine, with what each controller needs.
-MACHINES = {
+SPOKEN = {
     "grbl": Machine(),
     "grblhal": Machine(dialect="grblhal"),
     "marlin": Machine(dialect="marlin"),
@@ -36,17 +36,17 @@ MACHINES = {
 @cache
 def planned(name: str) -> laserpath.Plan:
     """One small plan for each dialect, made when a test wants it."""
-    return laserpath.plan(BRACKET, Process(machine=MACHINES[name]), QUICK)
+    return laserpath.plan(BRACKET, Process(machine=SPOKEN[name]), QUICK)
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", SPOKEN)
 def test_the_program_is_sound_in_its_dialect(name: str) -> None:
-    machine, dialect = MACHINES[name], gcode.dialect(name)
+    machine, dialect = SPOKEN[name], gcode.dialect(name)
     found = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
     assert [f for f in found if f.severity == "error"] == []
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", SPOKEN)
 def test_what_is_executed_cures_the_design(name: str) -> None:
     figures = planned(name).report.executed.figures
     assert figures.iou > 0.93
@@ -57,10 +57,10 @@ def test_what_is_executed_cures_the_design(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", SPOKEN)
 def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     """QUICK starts with the contour alone."""
-    machine, dialect = MACHINES[name], gcode.dialect(name)
+    machine, dialect = SPOKEN[name], gcode.dialect(name)
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, initial="auto"))
     found = gcode.check(plan.program, dialect, envelope(machine, dialect))
     assert [f for f in found if f.severity == "error"] == []
@@ -68,7 +68,7 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     assert plan.report.executed.figures.epe_mean < 0.12
 
 
-@pytest.mark.parametrize("name", [n for n in MACHINES if not gcode.dialect(n).dynamic_power])
+@pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
 def test_power_for_the_actual_speed_is_truer_than_the_planned_one(name: str) -> None:
     plan = planned(name)
     raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed
@@ -85,7 +85,7 @@ def test_every_profile_plans_within_its_machine(name: str) -> None:
     assert [f for f in found if f.severity == "error"] == []
 
 
-def test_a_late_laser_is_commanded_early() -> None:
+def test_a_late_laser_is_told_early() -> None:
     late = Machine(
         name="galvo", dialect="linuxcnc", baud=None, segment_rate=1e5, look_ahead=1000,
         speed_max=(500, 500), rapid_speed=(8000, 8000), acceleration=(1e8, 1e8), junction_deviation=0.1,
@@ -97,7 +97,7 @@ def test_a_late_laser_is_commanded_early() -> None:
 
 
 def test_passes_add_up_on_a_controller_of_constant_power() -> None:
-    machine = MACHINES["klipper"]
+    machine = SPOKEN["klipper"]
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, passes=3))
     assert plan.report.executed.figures.iou > 0.93
     energy = plan.toolpath.line_energy @ plan.toolpath.length

@@ -31,7 +31,7 @@ def test_short_moves_at_full_speed_crowd_the_link():
     assert crowding(circle(5, 0.5), MACHINE).max() == pytest.approx(0.4, rel=0.02)
 
 
-def test_every_move_of_a_crowded_run_is_marked():
+def test_every_move_of_a_crowded_run_is_told():
     found = crowding(circle(5, 0.1), MACHINE)
     assert found.shape == (len(circle(5, 0.1)),)
     middle = len(found) // 2
@@ -121,13 +121,13 @@ def test_the_peak_of_a_short_stroke_is_cut_off_and_a_long_one_left_alone():
     assert share[1:].tolist() == [1, 1]
 
 
-def test_a_long_stroke_is_unchanged_at_any_commanded_speed():
-    """A weak laser draws at 10 of 50 mm/s: its commanded speed counts."""
+def test_a_long_stroke_is_left_alone_however_slow_it_is_told_to_go():
+    """A weak laser draws at 10 of 50 mm/s: what counts is the speed that the stroke was told."""
     slow = path(np.array([[10, 10], [60, 10]]), 2.0, 10.0)
     assert limit_peak_speed(slow, MACHINE, 0.5)[0] == pytest.approx(10 / 50)
 
 
-def test_the_longer_of_two_strokes_is_never_commanded_slower():
+def test_the_longer_of_two_strokes_is_never_told_to_go_slower():
     """Up to v²/a = 5 mm, where 50 mm/s is reached, and beyond."""
     machine = replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6)
     share = [
@@ -150,16 +150,16 @@ def test_weak_moves_too_are_as_slow_as_the_link():
 
 
 def test_planning_and_checking_ask_the_same_of_the_link():
-    """The peak rate in the report is the rate that `check` reports for the program."""
+    """What the report calls a plan's peak rate is what `check` says of its program."""
     process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
     drawn = circle(5, 0.05)
     motion = measured(drawn, design, process)
     program = write_program(drawn, process)
     grbl = gcode.dialect(process.machine.dialect)
     found = gcode.check(program, grbl, envelope(process.machine, grbl))
-    (message,) = [f.message for f in found if "the moves come" in f.message]
+    (told,) = [f.message for f in found if "the moves come" in f.message]
     assert motion.segment_rate > 1.5 * process.machine.segment_rate
-    assert float(message.split()[3]) == pytest.approx(motion.segment_rate, rel=0.01)
+    assert float(told.split()[3]) == pytest.approx(motion.segment_rate, rel=0.01)
 
 
 def measured(drawn, design, process):

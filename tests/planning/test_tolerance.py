@@ -75,7 +75,7 @@ def test_without_a_tolerance_there_is_one_solution(weights):
     assert weights == [TIME_WEIGHTS["standard"]]
 
 
-def test_a_stop_in_a_later_attempt_is_reported(weights):
+def test_a_stop_in_a_later_try_is_said(weights):
     count = 0
 
     def progress(news):

@@ -120,7 +120,7 @@ def test_tuning_finds_the_best_single_power():
     assert losses[1] <= min(losses[0], losses[2])
 
 
-def test_a_dose_that_single_precision_cannot_hold_is_refused_in_a_sentence():
+def test_a_dose_that_single_precision_cannot_hold_is_told_in_a_sentence():
     objective = replace(OBJECTIVE, resin=Resin(order=5, critical_dose=1e34))
     with pytest.raises(InputError, match=r"critical dose 1e\+34 \(mW/mm²\)⁵ s is not between 1e-30"):
         dose_to_size(started(), MODEL, objective, SLOW)
@@ -206,7 +206,7 @@ def quick(**changes):
     return replace(PROCESS, machine=Machine(power_max=10.0, **changes))
 
 
-def test_dose_lost_in_braking_gives_a_warning_and_the_advised_speed_prevents_it():
+def test_what_braking_loses_is_warned_of_and_the_speed_said_prevents_it():
     """GRBL's M4 dims where the head is slow: fine for one photon, and a loss for two."""
     fast = quick(segment_rate=1e4, acceleration=(20.0, 20.0))
     hasty = plan(TEE, fast, HASTE)

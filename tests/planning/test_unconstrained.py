@@ -121,8 +121,8 @@ def test_a_gap_of_a_seventh_of_the_spot_closes_at_any_dose():
     assert closed.sentence.endswith("closes")
 
 
-def unprintable_places(dose, made: Design) -> tuple[measure.Unprintable, ...]:
-    """The places that do not print where the dose is `dose`(x, y), in critical doses."""
+def told(dose, made: Design) -> tuple[measure.Unprintable, ...]:
+    """What is not printed where the dose is `dose`(x, y), in critical doses."""
     grid = grid_for(made, SPOT, 8)
     x, y = np.meshgrid(grid.x(), grid.y())
     return measure.unprintable(dose(x, y), Scene(made, grid, SPOT, Resin(critical_dose=1.0)))
@@ -135,7 +135,7 @@ def wall(distance):
 
 def test_a_feature_without_dose_is_lost_and_the_place_is_in_it():
     line = design(shapely.box(0, 0, 0.5 * FWHM, 5 * FWHM), shapely.box(0.4, 0, 0.8, 0.5))
-    (lost,) = unprintable_places(lambda x, y: wall(np.minimum.reduce([x - 0.4, 0.8 - x, y, 0.5 - y])), line)
+    (lost,) = told(lambda x, y: wall(np.minimum.reduce([x - 0.4, 0.8 - x, y, 0.5 - y])), line)
     assert (lost.kind, lost.lost) == ("feature", True)
     assert lost.width == pytest.approx(0.5 * FWHM, rel=1e-3)
     assert line.area.geoms[0].contains(shapely.Point(lost.at)) or line.area.geoms[1].contains(
@@ -146,7 +146,7 @@ def test_a_feature_without_dose_is_lost_and_the_place_is_in_it():
 
 def test_a_rounded_corner_is_a_corner_with_its_error():
     square = design(shapely.box(-0.5, -0.5, 0.5, 0.5))
-    corners = unprintable_places(lambda x, y: wall(0.5 - (x**16 + y**16) ** (1 / 16)), square)
+    corners = told(lambda x, y: wall(0.5 - (x**16 + y**16) ** (1 / 16)), square)
     assert len(corners) == 4
     assert {(one.kind, one.lost, one.width) for one in corners} == {("corner", False, None)}
     assert all(one.error < -0.1 * FWHM for one in corners)
@@ -156,7 +156,7 @@ def test_a_rounded_corner_is_a_corner_with_its_error():
 
 def test_a_wide_square_cured_too_far_has_edges_that_are_out():
     square = design(shapely.box(-0.5, -0.5, 0.5, 0.5))
-    edges = unprintable_places(lambda x, y: wall(0.52 - np.maximum(np.abs(x), np.abs(y))), square)
+    edges = told(lambda x, y: wall(0.52 - np.maximum(np.abs(x), np.abs(y))), square)
     assert {one.kind for one in edges} == {"edge", "corner"}
     assert all(one.error == pytest.approx(0.02, abs=2e-3) for one in edges)
     assert all("0.02" in one.sentence and "too far out" in one.sentence for one in edges)
@@ -164,7 +164,7 @@ def test_a_wide_square_cured_too_far_has_edges_that_are_out():
 
 def test_what_is_printed_as_drawn_is_not_named():
     square = design(shapely.box(-0.5, -0.5, 0.5, 0.5))
-    assert unprintable_places(lambda x, y: wall(0.5 - np.maximum(np.abs(x), np.abs(y))), square) == ()
+    assert told(lambda x, y: wall(0.5 - np.maximum(np.abs(x), np.abs(y))), square) == ()
     assert measure.summary(()) == ()
 
 

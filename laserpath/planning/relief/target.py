@@ -64,7 +64,7 @@ class GreyTarget:
 def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
     """The relief in a PNG or TIFF file; `reading.grey` is the dose or height of black.
 
-    Raises InputError, with the file's name, if it is not such an image or does not suit the resin.
+    Raises InputError, with the file's name, for a file that is no such image or does not suit the resin.
     """
     path = Path(path)
     raw = content(path)
@@ -107,7 +107,7 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
 def _dose(height: Floats, resin: Resin) -> Floats:
     if resin.e_c is None or resin.penetration_depth is None:
         raise InputError(
-            f"resin {resin.name!r} has no working curve, so the dose for a height is unknown; "
+            f"resin {resin.name!r} has no working curve, so that no height can be told from a dose; "
             "give its e_c, penetration_depth and layer"
         )
     return np.where(height > 0, dose_for_depth(height, resin.e_c, resin.penetration_depth), 0.0)
