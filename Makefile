@@ -15,7 +15,7 @@ COVERED = $(BIN)/coverage report --sort=cover | sed -n '1,12p;/^TOTAL/p'
 export GCODE_READERS ?= $(abspath $(wildcard $(READERS)))
 # The programs beside Python that tests drive, each with the Debian package that brings it.
 PROGRAMS := chromium:chromium inkscape:inkscape prusa-slicer:prusa-slicer gerbv:gerbv broadwayd:libgtk-3-bin
-# What follows says nothing, unless it fails: then all it has to say.
+# Runs a command and prints its output only if it fails.
 QUIETLY = quietly() { local said status=0; said="$$("$$@" 2>&1)" || status=$$?; \
 	[ $$status = 0 ] || printf '%s\n' "$$said" >&2; return $$status; }; quietly
 INSTALL = -m pip install --disable-pip-version-check --no-compile

@@ -80,7 +80,7 @@ _ELSEWHERE = {
 """Public name → its module, if that is not `types`."""
 
 _MODULES = {"profiles": "config.profiles", "request": "config.request"}
-"""Public name → the module that it names."""
+"""Public name → the module that it stands for."""
 
 
 def __getattr__(name: str) -> Any:

@@ -79,7 +79,7 @@ def critical_dose(e_c: float, penetration_depth: float, layer: float) -> float:
 
 
 def development(dose: ArrayLike, resin: Resin) -> Floats:
-    """σ, 0..1: how far the resin is cured (of a positive resist: cleared) by a dose."""
+    """σ, 0..1: the degree to which a dose cures the resin (clears a positive resist)."""
     return expit(resin.contrast * (np.asarray(dose) / resin.critical_dose - 1))
 
 
@@ -109,7 +109,7 @@ def contrast_of(gamma: float) -> float:
 
 
 def gamma_of(contrast: float) -> float:
-    """γ of the resist that a logistic of steepness β stands for."""
+    """γ of a resist as steep as the logistic of steepness β."""
     _above_zero(contrast=contrast)
     return float(contrast * np.log(10) / 4)
 

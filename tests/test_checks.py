@@ -24,7 +24,7 @@ from laserpath.types import Grid, Machine, Resin, Settings, Spot
         (lambda: Settings(pitch_fwhm="1.2fwhm"), "pitch_fwhm is '1.2fwhm', but must be a number"),
     ],
 )
-def test_what_is_no_number_is_said_to_be_none(make: Callable[[], object], sentence: str) -> None:
+def test_a_value_that_is_no_number_is_named(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         make()
     assert str(caught.value) == sentence

@@ -174,11 +174,11 @@ def run_commands(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
             Path(arguments[arguments.index("-o") + 1], f"{arguments[3]}.toml").unlink(missing_ok=True)
         with pytest.raises(SystemExit) as caught:
             main(arguments)
-        said = capsys.readouterr()
+        printed = capsys.readouterr()
         done = {0, None} | ({1} if arguments[0] == "check" else {3} if "--max-epe" in arguments else set())
-        assert caught.value.code in done, f"{command}: {said.err}"
+        assert caught.value.code in done, f"{command}: {printed.err}"
         if target:
-            Path(target.lstrip("> ").strip()).write_text(said.out)
+            Path(target.lstrip("> ").strip()).write_text(printed.out)
 
 
 def test_the_command_that_needs_inkscape_runs(
@@ -194,8 +194,8 @@ def test_the_command_that_needs_inkscape_runs(
 
 
 def test_every_command_is_in_the_docs() -> None:
-    said = {words[1] for page in PAGES for c in commands(page) if len(words := c.split()) > 1}
-    assert set(COMMANDS) <= said
+    shown = {words[1] for page in PAGES for c in commands(page) if len(words := c.split()) > 1}
+    assert set(COMMANDS) <= shown
 
 
 def test_the_pages_are_in_the_site() -> None:

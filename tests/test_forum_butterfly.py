@@ -154,12 +154,12 @@ def test_no_walk_at_all_is_refused(forum, monkeypatch, capsys):
 
 @pytest.mark.slow(90)
 def test_every_random_walk_becomes_the_butterfly(tmp_path):
-    said = run(str(SCRIPT), "--out", str(tmp_path))
-    assert re.search(r"integer cast, how many are zero +5000 +5000 +0 +0\n", said)
-    errors = re.findall(r"worst relative error +(\S+) +(\S+) +(\S+) +(\S+)\n", said)
+    printed = run(str(SCRIPT), "--out", str(tmp_path))
+    assert re.search(r"integer cast, how many are zero +5000 +5000 +0 +0\n", printed)
+    errors = re.findall(r"worst relative error +(\S+) +(\S+) +(\S+) +(\S+)\n", printed)
     assert len(errors) == 2
     assert max(float(e) for row in errors for e in row) < 1e-4
-    walks = re.findall(r"^(\d) +(airy\S*) +(\S+) +(\S+) +\d+$", said, re.M)
+    walks = re.findall(r"^(\d) +(airy\S*) +(\S+) +(\S+) +\d+$", printed, re.M)
     assert [walk[:2] for walk in walks] == [*((k, "airy") for k in "012"), ("0", "airy-function")]
     for _, _, start, end in walks:
         assert float(start) < 0.5

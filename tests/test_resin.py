@@ -227,6 +227,6 @@ def test_units_are_named_by_the_order():
         (lambda: resin.power_for(np.nan, 50, SPOT), "line_energy is nan, but must be at least 0"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(call, words):
+def test_impossible_values_are_refused_in_a_sentence(call, words):
     with pytest.raises(InputError, match=words):
         call()

@@ -6,8 +6,8 @@ needs
 
     R_k = n / (d_k + … + d_{k+n−1})    moves/s,
 
-and the program needs the largest of them. A program of fewer moves is one run. The last moves of a longer one
-are no run: they are in the buffer by then.
+and the program needs the largest of them. A program of fewer moves is one run. The last moves of a longer
+program are not a run, because they are in the buffer by then.
 
 Move k is part of the runs k − n + 1 … k, and needs the largest of their rates.
 """

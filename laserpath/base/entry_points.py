@@ -55,7 +55,7 @@ class Plugin:
         """Call the plugin. Its InputErrors are passed on; any other exception becomes one."""
         try:
             offered = self.point.load()
-        except Exception as error:  # whatever another package's code does when it is imported
+        except Exception as error:  # another package's code may raise anything when it is imported
             raise InputError(f"{self.title} cannot be loaded: {_message(error)}") from error
         if not callable(offered):
             raise InputError(f"{self.title} is a {type(offered).__name__}, but must be a function")

@@ -27,7 +27,7 @@ def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
         try:
             staged = []
             for place, text in files.items():
-                # A link stays a link; what it points to is replaced.
+                # A link stays a link; its target is replaced.
                 staged.append((_stage(Path(os.path.realpath(place)), text, undo), place))
             for temporary, place in staged:
                 _replace(temporary, Path(os.path.realpath(place)), undo, done)
@@ -100,7 +100,7 @@ def _bring_back(old: Path, place: Path) -> None:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    # Somebody else may have put a file there meanwhile, or the folder was never made.
+    # Another process may have put a file there meanwhile, or the folder was never made.
     with contextlib.suppress(OSError):
         folder.rmdir()
 

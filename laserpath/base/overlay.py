@@ -1,8 +1,8 @@
 """Union, difference and intersection: the only place that calls shapely's set operations.
 
-All are noded on a grid of `NODING`. Without one, GEOS 3.14.1 says of two polygons that differ by one unit in
-the last place that their symmetric difference has twice their area. A grid costs up to eight times the time
-of an overlay, so that only what meets is overlaid. Lengths are in mm.
+All are noded on a grid of `NODING`. Without it GEOS 3.14.1 errs: for two polygons that differ by one unit in
+the last place, it returns a symmetric difference of twice their area. The grid makes an overlay up to eight
+times slower, so only geometries that meet are overlaid. Lengths are in mm.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def union(pieces: Sequence[BaseGeometry] | Geometries) -> BaseGeometry:
 
 
 def plus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
-    """What a or b covers."""
+    """The area that a or b covers."""
     return _both_kept(shapely.union, a, b)
 
 
 def minus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
-    """What a covers and b does not."""
+    """The area that a covers and b does not."""
     near, apart = _split(a, b)
     beside, _ = _split(b, a)
     if near.is_empty or beside.is_empty:
@@ -60,7 +60,7 @@ def minus(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
 
 
 def within(a: BaseGeometry, b: BaseGeometry | None) -> BaseGeometry:
-    """What both cover; b None covers everything."""
+    """The area that both cover; b None covers everything."""
     if b is None:
         return a
     near, beside = _split(a, b)[0], _split(b, a)[0]
@@ -68,12 +68,12 @@ def within(a: BaseGeometry, b: BaseGeometry | None) -> BaseGeometry:
 
 
 def differing(a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
-    """What one of both covers and the other does not."""
+    """The area that exactly one of them covers."""
     return _both_kept(shapely.symmetric_difference, a, b)
 
 
 def _both_kept(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
-    """An overlay that leaves of a and of b what the other does not meet as it is."""
+    """An overlay that leaves the parts of a and b unchanged that do not meet the other."""
     (near, apart), (beside, away) = _split(a, b), _split(b, a)
     if near.is_empty or beside.is_empty:
         return a if b.is_empty else b if a.is_empty else _collected([a, b])
@@ -81,17 +81,17 @@ def _both_kept(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeo
 
 
 def crossings(lines: Any, other: BaseGeometry) -> Any:
-    """Of one line or an array of lines, what lies on the other geometry: points or lines, in their shape."""
+    """The parts of a line, or of each line of an array, on the other geometry: points or lines."""
     return shapely.intersection(lines, other, grid_size=NODING)
 
 
 def outside(lines: Any, area: BaseGeometry) -> Any:
-    """Of one line or an array of lines, what lies outside the area."""
+    """The parts of a line, or of each line of an array, outside the area."""
     return shapely.difference(lines, area, grid_size=NODING)
 
 
 def noded(lines: Geometries) -> Geometries:
-    """The lines, snapped to GRID and cut where they meet, each piece once."""
+    """The lines, snapped to GRID and cut where they meet; no piece occurs twice."""
     pieces: Geometries = shapely.get_parts(shapely.union_all(lines, grid_size=GRID))
     return pieces
 
@@ -99,18 +99,18 @@ def noded(lines: Geometries) -> Geometries:
 def mosaic(faces: Geometries) -> BaseGeometry:
     """The union of polygons that only touch, along edges with the same ends."""
     try:
-        return areas(shapely.coverage_union_all(faces))  # no overlay: edges that are there twice are left out
+        return areas(shapely.coverage_union_all(faces))  # no overlay: edges that occur twice are left out
     except shapely.GEOSException:  # GEOS 3.13 at times sees them overlap in the last bits
         return union(faces)
 
 
 def clipped(geometry: BaseGeometry, x0: float, y0: float, x1: float, y1: float) -> BaseGeometry:
-    """What of lines or an area lies in the rectangle. Fast, without noding: areas may come out invalid."""
+    """The part of lines or of an area in the rectangle. Fast, without noding: areas may become invalid."""
     return shapely.clip_by_rect(geometry, x0, y0, x1, y1)
 
 
 def groups(pieces: Geometries) -> NDArray[np.intp]:
-    """(n,) the number of the group that each piece is in: those that meet, directly or through others."""
+    """(n,) the number of each piece's group; pieces that meet, directly or through others, are one group."""
     label = np.arange(len(pieces))
     tree = shapely.STRtree(pieces)
     start, size = 0, 64
@@ -119,7 +119,7 @@ def groups(pieces: Geometries) -> NDArray[np.intp]:
         a, b = tree.query(some)
         size = int(np.clip(_PAIRS / max(len(a) / len(some), 1), 64, 1e6))
         a += start
-        apart = label[a] != label[b]  # what is known to be in one group need not be asked
+        apart = label[a] != label[b]  # pairs known to be in one group need no check
         a, b = a[apart], b[apart]
         meet = shapely.intersects(pieces[a], pieces[b])
         label = _merged(label, a[meet], b[meet])
@@ -128,7 +128,7 @@ def groups(pieces: Geometries) -> NDArray[np.intp]:
 
 
 def _merged(label: NDArray[np.intp], a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The groups' numbers after a[k] and b[k] were found to be in one."""
+    """The groups' numbers, with the groups of a[k] and b[k] merged."""
     if not len(a):
         return label
     n = len(label)
@@ -141,7 +141,7 @@ def _united(pieces: Geometries) -> BaseGeometry:
     """The union of pieces that meet."""
     try:
         return areas(shapely.union_all(pieces, grid_size=NODING))
-    except shapely.GEOSException:  # a piece that rounding has made invalid
+    except shapely.GEOSException:  # rounding has made a piece invalid
         return areas(shapely.union_all(_valid(pieces), grid_size=GRID))
 
 
@@ -159,9 +159,9 @@ def _valid(pieces: Geometries) -> Geometries:
 
 
 def _split(a: BaseGeometry, b: BaseGeometry) -> tuple[BaseGeometry, Geometries]:
-    """Of a, what the box around b may meet as one, and the parts that it does not."""
+    """The parts of a that the box around b may meet, as one geometry, and the list of its other parts."""
     parts = shapely.get_parts(a)
-    x0, y0, x1, y1 = shapely.bounds(b)  # NaN where b is empty, which meets nothing
+    x0, y0, x1, y1 = shapely.bounds(b)  # NaN if b is empty; an empty b meets nothing
     left, low, right, high = shapely.bounds(parts).T
     near = (left <= x1) & (right >= x0) & (low <= y1) & (high >= y0)
     if near.all() and len(parts):
@@ -170,7 +170,7 @@ def _split(a: BaseGeometry, b: BaseGeometry) -> tuple[BaseGeometry, Geometries]:
 
 
 def _collected(pieces: Sequence[BaseGeometry]) -> BaseGeometry:
-    """Areas that overlap nowhere as one."""
+    """Areas that do not overlap, as one geometry."""
     parts = shapely.get_parts([areas(piece) for piece in pieces])
     parts = parts[~shapely.is_empty(parts)]
     return parts[0] if len(parts) == 1 else shapely.multipolygons(parts) if len(parts) else EMPTY
@@ -179,25 +179,25 @@ def _collected(pieces: Sequence[BaseGeometry]) -> BaseGeometry:
 def tidy(area: BaseGeometry) -> BaseGeometry:
     """The same area on a grid of GRID, without the slits and whiskers that overlay leaves.
 
-    Tiles that touch agree to about 1e-14 mm and not to the last bit. What is left between them has
-    no area, but two edges right through the design, where its contour is measured and followed.
-    Parts that meet no other are snapped one by one, which for 10⁴ of them is thirty times faster.
+    Touching tiles agree to about 1e-14 mm, but not to the last bit. The gap between them has no area, but two
+    edges across the design, which would be measured and followed as contour. Parts that meet no other are
+    snapped one by one, which is thirty times faster for 10⁴ parts.
     """
     parts = shapely.get_parts(area)
     near = shapely.STRtree(parts).query(parts, predicate="dwithin", distance=2 * GRID)
     alone = np.bincount(near[0], minlength=len(parts)) < 2  # each is near itself
     crowd = shapely.multipolygons(parts[~alone]) if not alone.all() else EMPTY
     snapped = shapely.set_precision(np.append(parts[alone], crowd), GRID)
-    free = shapely.set_precision(snapped, 0)  # what is done with it next shall not snap
+    free = shapely.set_precision(snapped, 0)  # later operations must not snap to it
     polygons = shapely.get_parts([areas(part) for part in free])
     return valid(shapely.multipolygons(polygons)) if len(polygons) else EMPTY
 
 
 def valid(area: BaseGeometry) -> BaseGeometry:
-    """The same area, mended where a last bit has made it invalid.
+    """The same area, repaired where rounding has made it invalid.
 
-    A ring may touch itself or another one at a point. When the area is moved, or leaves the grid, the
-    coordinates are rounded, and the two may cross there.
+    A ring may touch itself or another ring at a point. When the area is moved, or leaves the grid, its
+    coordinates are rounded, and the rings may cross there.
     """
     if shapely.is_valid(area):
         return area

@@ -32,7 +32,7 @@ from laserpath.machine import convert
 from laserpath.types import Process
 
 BELOW, ABOVE = 16.0, 256.0
-"""Default line energies: from the threshold divided by the one to the threshold times the other."""
+"""Default range of line energies: the threshold divided by the first, to the threshold times the second."""
 BELOW_AROUND, ABOVE_AROUND = 2.0, 20.0
 """The same range around a dose that is roughly known."""
 
@@ -41,7 +41,7 @@ BELOW_AROUND, ABOVE_AROUND = 2.0, 20.0
 class Chart:
     """A chart to expose. strokes: in order.  program: G-code.  size: mm.  write_time: s.
 
-    energies: line energies from and to, of the lines.  notes: sentences.
+    energies: range of the lines' line energies.  notes: sentences.
     """
 
     items: tuple[Item, ...]
@@ -97,9 +97,9 @@ def chart(
     powers: int = 6,
     speeds: int = 8,
 ) -> Chart:
-    """The chart for a process, whose spot and critical dose need be known roughly only.
+    """The chart for a process whose spot and critical dose need to be known only roughly.
 
-    around: critical dose, mJ/mm², for a narrow second chart.  energies: from and to, mJ/mm, instead.
+    around: critical dose, mJ/mm², for a narrow second chart.  energies: the range, mJ/mm, instead.
     """
     process = process or Process()
     if around is not None and energies is not None:

@@ -16,9 +16,9 @@ DEPTH = GROUPS.index("depth")
 LINEAR = "reciprocity"
 """The one unknown that is not a logarithm."""
 _BLUR = 0.1
-"""Relative uncertainty of a threshold between visible and invisible items; larger weighs them less."""
+"""Relative uncertainty of a threshold between visible and invisible items; larger weights them less."""
 _MOST = 3.0
-"""Limit of such a residual, so that two confused items do not spoil the whole fit."""
+"""Limit of such a residual, so that two items mistaken for each other do not spoil the whole fit."""
 _STEP = 1e-4
 
 
@@ -54,7 +54,7 @@ class Unknowns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """(R,) measured sizes: indices of item and group, and the size, mm; of a wedge the gap where it closes.
+    """(R,) measured sizes: indices of item and group, and the size, mm; of a wedge, the gap where it closes.
 
     seen: (K,) items that are reported as visible or not, without a size.  sign: (K,) +1 if visible, else −1.
     """
@@ -125,7 +125,7 @@ def _in_plane(row: Measured, size: float) -> float:
 
 
 def _visible(row: Measured) -> bool | None:
-    """Whether the item is visible; None if that is unknown, or if a size in the plane says more."""
+    """Whether the item is visible; None if that is unknown, or if a measured size is more informative."""
     if row.width is not None or row.diameter is not None or row.merged is not None:
         return None
     return True if row.depth is not None else row.visible

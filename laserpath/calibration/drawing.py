@@ -1,7 +1,7 @@
 """A chart as a labelled SVG drawing, in mm; only this module flips y.
 
-Strokes of items are as wide as the profiles of the process predict, so that the drawing shows what to look
-for under the microscope; invisible ones are thin and dashed.
+Strokes of items are as wide as the profiles of the process predict, so that the drawing looks like the print
+under the microscope; invisible strokes are thin and dashed.
 """
 
 from __future__ import annotations

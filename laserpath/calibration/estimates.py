@@ -16,7 +16,7 @@ from laserpath.resin import critical_dose
 from laserpath.types import Resin, Spot
 
 _NEGLIGIBLE = 0.01
-"""Largest |m| that counts as reciprocity: at ten times the speed the dose counts 2 % less."""
+"""Largest |m| that counts as reciprocity; with it, ten times the speed changes the effective dose by 2 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Estimate:
 class SizeResidual:
     """One size: measured, by the fit, and the standard deviation of a measurement; mm.
 
-    what: width, diameter, merged (as the gap at which the lines of a wedge become one) or depth.  excess:
-    peak dose in critical doses.  used: False if the dose was too high.  outlier: further off than chance
+    what: width, diameter, merged (the gap at which the lines of a wedge become one) or depth.  excess:
+    peak dose in critical doses.  used: False if the dose was too high.  outlier: farther off than chance
     explains.
     """
 
@@ -54,8 +54,8 @@ class Fit:
 
     order: of the resin.  residuals: of all sizes.
     noise: standard deviation of a measurement, mm, by group.  chi2, freedom: of the groups whose standard
-    deviation was given; None without.  notes: sentences on what could not be fitted, and what was left out.
-    warnings: sentences on contradictions and doubts.
+    deviation was given; None without such groups.  notes: sentences on parameters that could not be fitted,
+    and on data left out.  warnings: sentences on contradictions and doubts.
     """
 
     estimates: tuple[Estimate, ...]
@@ -90,7 +90,7 @@ class Fit:
 
     @property
     def p_value(self) -> float | None:
-        """Probability of a χ² as large by chance; None without χ²."""
+        """Probability of a χ² at least as large by chance; None without χ²."""
         return None if self.chi2 is None else float(chi2.sf(self.chi2, max(self.freedom, 1e-9)))
 
     @property
@@ -104,7 +104,7 @@ class Fit:
         return Spot(float(np.sqrt(fx * fy)), self.profile, aspect=fx / fy)
 
     def resin(self, base: Resin | None = None, layer: float | None = None) -> Resin:
-        """`base` with the estimates. layer: mm to cure by the working curve; None: take the dose of edges."""
+        """`base` with the estimates. layer: mm to cure by the working curve; None: take the dose at edges."""
         fitted = {name: self[name].value for name in ("e_c", "penetration_depth") if name in self.names}
         if layer is None:
             dose = self["critical_dose"].value
@@ -112,14 +112,14 @@ class Fit:
             dose = critical_dose(self["e_c"].value, self["penetration_depth"].value, layer)
         e_c, depth = fitted.get("e_c"), fitted.get("penetration_depth")
         if self.order > 1 or (e_c is not None and e_c > dose):
-            e_c = depth = None  # a working curve is of one photon, and of a dose that is not below its E_c
+            e_c = depth = None  # a working curve needs one photon, and a dose that is not below its E_c
         return replace(
             base or Resin(), order=self.order, critical_dose=dose, e_c=e_c, penetration_depth=depth
         )
 
 
 def estimates_of(solution: FitSolution) -> Iterator[Estimate]:
-    """Values and intervals; those of logarithms as ratios."""
+    """Values and intervals; intervals of logarithms become ratios."""
     for name, x, half in zip(solution.unknowns.names, solution.theta, solution.half, strict=True):
         interval = np.array([x, x - half, x + half])
         yield Estimate(name, *(interval if name == LINEAR else np.exp(interval)).tolist())

@@ -24,10 +24,11 @@ _VAGUE_POWER = 0.5
 _SAME = 0.02
 """Relative difference below which two doses count as one."""
 _BETTER_FIT = 10.0
-"""Gain in −2 ln of the likelihood from which another spot profile is mentioned; larger mentions fewer."""
+"""Gain in −2 ln of the likelihood above which another spot profile is mentioned; a larger one mentions
+fewer."""
 _IDS_LISTED = 6
 _FALSE_ALARM = 0.01
-"""Probability of a warning about sound data; larger finds more outliers, some of them false."""
+"""Probability of a warning about sound data; a larger one finds more outliers, some of them false."""
 _SIZE = {"width": "width", "diameter": "diameter", "merged": "gap where it closes", "depth": "depth"}
 
 
@@ -144,7 +145,7 @@ def _unknowns(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]
 def _no_widths(data: Data) -> str:
     what = "only depths are filled in" if data.size.size else "no size is filled in"
     return (
-        f"the FWHM cannot be told, since {what}: measure the widths of lines of several line energies, or "
+        f"the FWHM is undetermined, since {what}: measure the widths of lines of several line energies, or "
         "give the FWHM"
     )
 
@@ -160,18 +161,18 @@ def _check_energies(data: Data) -> None:
     count, energies = int(plane.sum()), _energies(data, plane)
     if energies < 2:
         raise InputError(
-            f"the FWHM cannot be told, since all {count} widths are of one line energy; measure lines of at "
+            f"the FWHM is undetermined, since all {count} widths are of one line energy; measure lines of at "
             "least two more, or give the FWHM"
         )
     if count < 3:
-        raise InputError(f"the FWHM cannot be told from {count} widths; measure at least 3, or give the FWHM")
+        raise InputError(f"the FWHM is undetermined by {count} widths; measure at least 3, or give the FWHM")
 
 
 def _check_directions(data: Data) -> None:
     upright = data.model.upright[data.item[~data.deep]]
     if upright.all() or not upright.any():
         raise InputError(
-            f"an elliptical spot cannot be told, since all widths are of lines along "
+            f"an elliptical spot is undetermined, since all widths are of lines along "
             f"{'y' if upright.all() else 'x'}; measure lines along the other axis too"
         )
 
@@ -190,7 +191,7 @@ def _check_vague(solution: FitSolution) -> None:
                 f"its 95 % interval goes to {np.exp(half):.3g} times it" if half < 20 else "all is possible"
             )
             raise InputError(
-                f"{what} cannot be told: {interval}; measure more {more}, of line energies further apart"
+                f"{what} is undetermined: {interval}; measure more {more}, of line energies further apart"
             )
 
 
@@ -206,7 +207,7 @@ def _only_seen(
     if not shown.size or not hidden.size:
         what = "visible" if shown.size else "invisible"
         raise InputError(
-            f"the critical dose cannot be told, since all items are {what}; expose a chart of other line "
+            f"the critical dose is undetermined, since all items are {what}; expose a chart of other line "
             "energies"
         )
     low, high = sorted((float(shown.min()), float(hidden.max())))

@@ -6,18 +6,18 @@ wedges, depths), θ minimises
 
     Σ_i ((s_i(θ) − measured_i)/σ_g(i))²  +  Σ_j (max(0, ∓ ln ρ_j(θ))/0.1)²
 
-where the second sum is over items that are only known to be visible or not: it is 0 as long as they are
-on the right side of the threshold. σ_g is not known; it follows from the residuals, σ_g² = Σ_{i∈g} r_i²/ν_g,
+where the second sum is over items known only to be visible or invisible: it is 0 as long as they are on the
+right side of the threshold. σ_g is not known; it follows from the residuals, σ_g² = Σ_{i∈g} r_i²/ν_g,
 ν_g = n_g − h_g with h_g the group's leverage, and the fit is repeated with it until it settles.
 
 Intervals: with J the derivatives in units of σ, the covariance is C = (JᵀJ)⁻¹, and a 95 % interval is θ ± t s
 with Student's t. Its degrees of freedom are those of the σ_g, each with its share in the parameter's variance
 (Satterthwaite, Biometrics Bulletin 2, 110, 1946): ν = (Σ_g V_g)²/Σ_g (V_g²/ν_g).
 
-Robust: the sum is of 2 (√(1 + r²) − 1) instead (soft L1), σ_g the median |r| × 1.4826, and C is multiplied by
-(Σψ²/ν)/(Σψ'/n)², ψ = r/√(1 + r²) (Huber, Annals of Statistics 1, 799, 1973).
+Robust: the sum is over 2 (√(1 + r²) − 1) instead (soft L1), σ_g the median |r| × 1.4826, and C is multiplied
+by (Σψ²/ν)/(Σψ'/n)², ψ = r/√(1 + r²) (Huber, Annals of Statistics 1, 799, 1973).
 
-Widths of items with more than `TRUSTED` critical doses by the fit are left out, whatever was measured.
+Widths are left out where the fit gives an item more than `TRUSTED` critical doses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SETTLED = 3
 _SIGMA_MIN = 1e-6
 """mm, the smallest standard deviation; keeps exact data from dividing by 0."""
 _RINGS_PENALTY = 0.3
-"""Cost of a start with all sizes beyond `TRUSTED`, as mean |ln|; larger prefers wider spots."""
+"""Cost of a first guess with all sizes beyond `TRUSTED`, as a mean |ln|; a larger one prefers wider spots."""
 _FREEDOM_OF_ITS_OWN = 15.0
 """Degrees of freedom from which a group has a standard deviation of its own. With fewer, the weights are
 guesses and the intervals too narrow."""
@@ -222,7 +222,7 @@ def _plane(physics: Physics) -> dict[str, float]:
 def _searched(plane: Data, unknowns: Unknowns) -> dict[str, float]:
     """The F and D_c of a grid whose sizes are nearest to the measured ones, by the mean |ln| of their ratios.
 
-    Sizes that are all far above the threshold might be the rings of a narrow spot; a wide one is likelier.
+    Sizes that are all far above the threshold may be rings of a narrow spot, but a wide spot is likelier.
     """
     middle = float(np.median(plane.size))
     free = "fwhm" in unknowns.names

@@ -14,7 +14,7 @@ _DISPLAYED = {
     "e_c": ("E_c, where gelling begins", 100.0, "mJ/cm²"),
     LINEAR: ("reciprocity exponent m", 1.0, ""),
 }
-"""Name → displayed name, value of our unit in the displayed one, displayed unit."""
+"""Name → displayed name, number of displayed units in our unit, displayed unit."""
 PLURAL = {"width": "widths", "diameter": "diameters", "merged": "gaps of wedges", "depth": "depths"}
 """Size → its plural in sentences."""
 

@@ -5,14 +5,14 @@
 z*: surface of equal dose of the commanded relief m (`isodose`: spot s, tail S with share f, depth d,
 threshold t), mm.  z₀: mean of m over all prints.  g, q (1/mm): shrinkage, which may grow with height.
 B = 1 − G(r) ∗ 1_field: share of a Gaussian of rms width r that lies outside the printed field, where nothing
-was exposed; e, mm: what its lack costs.  ℓ: the level of a whole print. A profilometer knows no absolute
-height, so each print has a level of its own; what is known of it before printing is T = rms(y)/rms(m), both
-about their means: the share of the commanded relief that survives. κ = 0 without that term.
+was exposed; e, mm: the height that is missing there.  ℓ: the level of a whole print. A profilometer knows no
+absolute height, so each print has a level of its own. It is predicted from T = rms(y)/rms(m), both about
+their means: the share of the commanded relief that survives. κ = 0 without that term.
 
 Fit. Shape: least squares of h − measured over all pixels, each print about its own mean, so that a print's
 level cannot pull the shape; g, q, e come in closed form at each trial of the five numbers of z* (variable
 projection, Golub & Pereyra 1973), which move by the trust-region method of scipy. Level: ℓ₀ and κ by linear
-regression over the prints. Standard errors of the five count prints, not pixels, as independent: the
+regression over the prints. Standard errors of the five take prints, not pixels, as independent, by the
 sandwich (JᵀJ)⁻¹ (Σ_p J_pᵀ r_p r_pᵀ J_p) (JᵀJ)⁻¹ (Liang & Zeger 1986), on the logarithmic scale.
 """
 
@@ -36,7 +36,7 @@ EDGE_REACH = 60.0
 """r, pixels. The fit is much the same with any from 20 to 100."""
 
 STRIDE = 4
-"""Step in pixels and rows of the heights that are fitted. A smaller one costs time: neighbours are alike."""
+"""Step in pixels and rows of the heights that are fitted. Neighbours are alike: smaller costs time."""
 
 RIDGE = 1e-6
 """Ridge relative to the features' variance, just large enough to keep the closed form solvable."""
@@ -106,7 +106,7 @@ def outside(shape: tuple[int, int], reach: float) -> Floats:
 
 
 def survival(shape: Floats, commanded: Floats) -> float:
-    """T: rms of the shape y over rms of what was commanded, both about their means; 0 without relief."""
+    """T: rms of the shape y over rms of the commanded height, both about their means; 0 without relief."""
     rms = float(np.std(commanded))
     return float(np.std(shape)) / rms if rms > 0 else 0.0
 
@@ -129,7 +129,7 @@ def fit_heights(pairs: Sequence[Pair], pixel: float, *, with_survival: bool = Tr
         return (target - terms @ _ridge(terms, target)) / pixel
 
     def jacobian(theta: Floats) -> Floats:
-        # One more layer within the step would add to the difference what is none of the parameter's effect.
+        # One more layer within the step would change the difference by more than the parameter's own effect.
         counts = [_dose(theta, scale).layer_count(m) for m, _ in pairs]
         unchanged = residual(theta, counts)
         steps = STEP * np.eye(len(theta))
@@ -208,7 +208,7 @@ def _ridge(terms: Floats, target: Floats) -> Floats:
 
 
 def _levelled(shape: HeightModel, pairs: Sequence[Pair], with_survival: bool) -> tuple[HeightModel, float]:
-    """The shape with ℓ₀ and κ, and the rms of what they leave of the prints' levels."""
+    """The shape with ℓ₀ and κ, and the rms of the residuals of the prints' levels."""
     shapes = [shape.predict(commanded) for commanded, _ in pairs]
     known = np.array([survival(y, m) for y, (m, _) in zip(shapes, pairs, strict=True)])
     level = np.array([a.mean() - y.mean() for y, (_, a) in zip(shapes, pairs, strict=True)])

@@ -6,20 +6,21 @@
 m: commanded height, mm.  z*: printed height, mm.  D: dose over that of the solid, 0 … 1.  t: critical dose
 on that scale.  s, S: rms width of the spot and of its tail (scattering, diffusion), mm; f: the tail's share.
 d: rms length of the spot along z, mm; Φ: the normal distribution.  Every layer z exposes where m > z; the
-voxel's tails reach into the layers and the places beside it; what got the critical dose stays. That is the
-threshold model of two-photon printing (Fischer, Wegener, Laser Photonics Rev. 7 (2013) 22), for a relief.
+voxel's tails reach into the layers and the places beside it; material that got the critical dose remains.
+This is the threshold model of two-photon printing (Fischer, Wegener, Laser Photonics Rev. 7 (2013) 22), for a
+relief.
 
-What it says: where the heights under K are normal with mean μ and variance v,
+Its result: where the heights under K are normal with mean μ and variance v,
 
     z* = μ − Φ⁻¹(t) √(d² + v).
 
 So a flat top is off by a constant, and for t > ½ a slope or a fine pattern prints lower than its mean: there
-the dose falls short first. That loss is what a blurred height, K ∗ m, does not know.
+the dose is too low first. A blurred height, K ∗ m, does not include that loss.
 
-Numbers. D is computed on layers at most d apart; between them Φ⁻¹(D) is taken to be linear in z, which is
-exact for normal heights, and on random hills right to d/50 (rms). Blurs multiply by the cosine transform:
-the field is continued by its mirror image. The Gaussian's transfer function is exp(−s²k²/2) at
-k = π j/(N·pixel), j = 0 … N−1.
+Numbers. D is computed on layers at most d apart. Between them Φ⁻¹(D) is taken as linear in z, which is exact
+for normal heights, and accurate to d/50 (rms) on random hills. Blurs multiply by the cosine transform: the
+field is continued by its mirror image. The Gaussian's transfer function is exp(−s²k²/2) at k = π j/(N·pixel),
+j = 0 … N−1.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ BEYOND = 2.5
 """Margin of layers above and below the relief, in d. The limits of the threshold need as many."""
 
 MOST_LAYERS = 200
-"""Largest number of layers. A relief that needs more is refused: it is far higher than the spot is deep."""
+"""Largest number of layers. A relief that needs more is refused, because it is far higher than the spot is
+deep."""
 
 _ALMOST = 1e-6
 """Distance of D from 0 and 1 that keeps Φ⁻¹ finite: the error of D in single precision."""
@@ -68,7 +70,7 @@ class IsoDose:
     def surface(self, commanded: Floats, pixel: float, count: int | None = None) -> Floats:
         """z* of m, both (H, W) mm. pixel: mm.  count: of the layers; None: `layer_count`.
 
-        `layer_count` jumps with the depth, and z* with it. Whoever takes differences of z* keeps the count.
+        `layer_count` jumps with the depth, and z* with it. To take differences of z*, keep the count fixed.
         """
         layers = self._layers(commanded, count or self.layer_count(commanded))
         spread = self.transfer(commanded.shape, pixel)
@@ -115,5 +117,5 @@ def transfer(sigma: float, shape: tuple[int, int]) -> Floats:
 
 
 def blurred(image: Floats, spread: Floats) -> Floats:
-    """The image (H, W), mirrored outside, times a transfer function (H, W)."""
+    """The image (H, W), mirrored outside, filtered by a transfer function (H, W)."""
     return idctn(dctn(image, norm="ortho") * spread, norm="ortho")

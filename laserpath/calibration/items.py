@@ -1,7 +1,7 @@
 """The items of a chart, and their measurements.
 
-A line, a dot and a wedge are straight strokes at one power and one speed; a dot is one that is shorter than
-the spot, so that controllers that are dark at a standstill write it too. A wedge is two strokes that meet in
+A line, a dot and a wedge are straight strokes at one power and one speed; a dot is a stroke shorter than the
+spot, so that controllers that are dark at a standstill can write it too. A wedge is two strokes that meet in
 a tip. Lengths in mm, powers in mW, speeds in mm/s.
 """
 

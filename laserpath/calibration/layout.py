@@ -210,7 +210,7 @@ class ChartBuilder:
 
 
 def label_power_and_speed(energy: float, shortest_stroke: float, process: Process) -> tuple[float, float]:
-    """Power, mW, and speed, mm/s, of labels, slow enough to keep the speed around the corners of letters."""
+    """Power, mW, and speed, mm/s, of labels; slow enough to keep the speed around the corners of letters."""
     machine = process.machine
     smooth = float(np.sqrt(min(machine.acceleration) * shortest_stroke / 2))
     slow = min(smooth, shortest_stroke / shortest_time(machine), *machine.speed_max)

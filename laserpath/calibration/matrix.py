@@ -1,8 +1,9 @@
 """The powers and speeds of a chart.
 
 Powers rise and speeds fall by one ratio r, P_i ∝ r^(i/N) and v_j ∝ r^(−j), so that the line energies of the
-matrix, P_i^N/v_j ∝ r^(i+j), are the same along each diagonal: that tells reciprocity from energy. Powers are
-on the controller's levels; each speed makes up for their rounding, and is one that the dialect can write.
+matrix, P_i^N/v_j ∝ r^(i+j), are the same along each diagonal: this separates reciprocity from energy. Powers
+are on the controller's levels; each speed compensates for their rounding, and is exactly representable in the
+dialect.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TRANSMISSION_TIMES = 2.0
 _FEED_MARGIN = 1e-3
 """Relative margin of the highest speed for the rounding of feeds."""
 _TIME_CONSTANTS = 6.0
-"""Length of the lead, in time constants; `gcode.motion.compensated` takes 5 and the shift itself."""
+"""Length of the lead, in time constants; `gcode.motion.compensated` takes 5, and the shift itself."""
 _NOTED_RATIO = 1.5
 _SWITCHING_TIME = 2e-3
 """s, the shortest lit stroke."""
@@ -57,7 +58,7 @@ def threshold_energy(dose: float, spot: Spot) -> float:
 def matrix(
     process: Process, low: float, high: float, powers: int, speeds: int
 ) -> tuple[Matrix, tuple[str, ...]]:
-    """The matrix from line energy `low` to `high`, as near as the machine comes; notes on what differs."""
+    """The matrix from line energy `low` to `high`, or as near as the machine comes; notes on differences."""
     machine, spot = process.machine, process.spot
     if not 0 < low < high:
         raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are no range")
@@ -67,7 +68,7 @@ def matrix(
     if least >= high:
         raise InputError(
             f"even the weakest line, {machine.power_min:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
-            "times the highest line energy asked for; put a filter into the beam, or ask for more"
+            "times the highest requested line energy; put a filter into the beam, or request more"
         )
     # As many powers as fit between the weakest and the strongest.
     rows = powers
@@ -120,13 +121,13 @@ def slowest_speed(machine: Machine) -> float:
 
 
 def speed_of(power: float, energy: float, process: Process) -> float:
-    """mm/s at which a power has a line energy, rounded to what the dialect can write."""
+    """mm/s at which a power has a line energy, rounded to a feed that the dialect can write."""
     exact = float(line_energy(power, 1.0, process.spot)) / energy
     machine, dialect = process.machine, gcode.dialect(process.machine.dialect)
     unit = dialect.unit / 60 * 0.1**dialect.feed_decimals
     if machine.steps is None or dialect.controller != "marlin":
         return round(exact / unit) * unit
-    # Marlin rounds up to whole steps a second, which at low speeds is much: a feed just below such a speed.
+    # Marlin rounds up to whole steps/s, a large change at low speeds: take a feed just below such a speed.
     whole = max(round(exact * min(machine.steps)), 1) / min(machine.steps)
     return int(whole / unit + 1e-9) * unit
 
@@ -156,7 +157,7 @@ def shortest(machine: Machine) -> float:
 
 
 def shortest_time(machine: Machine) -> float:
-    """Seconds that a lit stroke takes at least: a shorter one is late on the link, and badly switched."""
+    """Least duration of a lit stroke in s; the link delays a shorter one, and it switches badly."""
     return max(_SWITCHING_TIME, _TRANSMISSION_TIMES / machine.segment_rate)
 
 

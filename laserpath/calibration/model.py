@@ -12,14 +12,15 @@ over −∞…∞ for a line, over the stroke for a dot. By the projection theor
     depth              C_d = D_p ln(D(0)/E_c)                     Jacobs, see `resin`
     wedge              two lines, g apart, are one where 2 D(g/2) > D_c: g is the width of a line of 2 q
 
-Reciprocity: exposed for the time t, the resin acts as if the dose were D (t/t₀)^m, which is Schwarzschild's
-law I t^p with p = 1 + m; m = 0 where reciprocity holds. A line exposes each place for t = (L(0)/h(0)) F/v, so
-that it counts as D (v/v₀)^(−m); a stroke of length l much shorter than the spot for l/v.
+Reciprocity: after an exposure of duration t, the resin acts as if the dose were D (t/t₀)^m, which is
+Schwarzschild's law I t^p with p = 1 + m; m = 0 where reciprocity holds. A line exposes each place for
+t = (L(0)/h(0)) F/v, so that it counts as D (v/v₀)^(−m); for a stroke of length l, much shorter than the
+spot, t = l/v.
 
-Near ρ = 1 the width rises as a root, with an infinite slope. Below ln ρ = 0.01, w ≈ 0.1 F, which nobody can
-measure, it goes on as its tangent, into negative widths, so that least squares find their way. An Airy spot
-has rings: L(u) rises again beyond u = 1.13, where ρ = 31, and the width is no function of the energy there.
-It goes on as u^(−2), the envelope of the rings; `fitting` uses no widths of items beyond `TRUSTED`.
+Near ρ = 1 the width rises as a root, with an infinite slope. Below ln ρ = 0.01, where w ≈ 0.1 F is too small
+to measure, it continues as its tangent, into negative widths, so that least squares converge. An Airy spot
+has rings: L(u) rises again beyond u = 1.13, where ρ = 31. There the width is no function of the energy; it
+continues as u^(−2), the envelope of the rings; `fitting` uses no widths of items beyond `TRUSTED`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _DROPS = np.linspace(0.0, 4.0, 81)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineProfile:
-    """Across a line of a spot of FWHM 1: peak L(0), and u² over ln(L(0)/L(u)), both rising."""
+    """Across a line of a spot of FWHM 1: its peak L(0), and a table of u² over ln(L(0)/L(u))."""
 
     peak: float
     drop: Floats
@@ -66,13 +67,13 @@ class LineProfile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrokeProfile:
-    """Across the middle of strokes of up to 4 FWHM: peak and u², also as functions of the length."""
+    """Across the middle of strokes of up to 4 FWHM: peak and u², which depend on the length too."""
 
     peaks: Callable[[Floats], Floats]
     squares: RectBivariateSpline
 
     def squared(self, drop: Floats, length: Floats) -> Floats:
-        """u² where the dose has fallen by exp(drop), for strokes of the given lengths in FWHM."""
+        """u² at which the dose has fallen by the factor exp(drop); length: of the strokes, FWHM."""
         beyond = np.maximum(drop - _DROPS[-1], 0)
         return self.squares.ev(length, np.minimum(drop, _DROPS[-1])) * np.exp(np.minimum(beyond, 50))
 
@@ -98,7 +99,7 @@ def stroke_profile(profile: str, photons: int) -> StrokeProfile:
     peaks, squares = [], []
     for length in _LENGTHS:
         radius = np.hypot(u[:, None], length / 4 * (node + 1))
-        # The mean over the stroke: of a stroke of length 0 too.
+        # The mean over the stroke, which exists for a stroke of length 0 too.
         mean = optics.profile(spot, radius.ravel()).reshape(radius.shape) @ weight / 2
         table = LineProfile(*_inverted(u, mean))
         peaks.append(table.peak)
@@ -146,7 +147,7 @@ class Physics:
 class Sizes:
     """(N,) for each item. excess: ln ρ, of a wedge for both lines.  depth: mm, negative below E_c.
 
-    size: mm, the width, the diameter, or how far apart the lines of a wedge become one.
+    size: mm, the width, the diameter, or the distance at which the lines of a wedge become one.
     """
 
     excess: Floats

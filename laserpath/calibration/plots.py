@@ -111,7 +111,7 @@ def _add_outliers(ax: Axes, rows: Sequence[SizeResidual], height: Any) -> None:
 
 
 def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[SizeResidual]) -> tuple[Floats, Floats]:
-    """Peak dose, in critical doses, and size or depth, µm: of dots like the first one, or of lines."""
+    """Peak dose, in critical doses, and size or depth, µm, of dots like the first one, or of lines."""
     doses = [r.excess for r in rows]
     # The model does not hold for widths beyond `TRUSTED`.
     last = max(doses) if name == "depth" else min(max(doses), TRUSTED)

@@ -1,10 +1,10 @@
-"""The spot's blur and the resist's contrast, from an image of a printed pattern and what was commanded.
+"""The spot's blur and the resist's contrast, from an image of a print and the commanded pattern.
 
     I(x) = a + b σ(D(T x)),      D = G(s) ∗ m,      σ(D) = 1/(1 + exp(−β (D/D_c − 1)))
 
 I: the image, in any unit.  m: commanded dose, 1 where fully exposed.  G(s): Gaussian of rms width s, ∫ = 1;
 FWHM = 2 √(2 ln 2) s.  σ: development, with the contrast β and the critical dose D_c (on m's scale) of
-`resin`.  T: the pose, `registration`.  b < 0 where what was exposed is darker.
+`resin`.  T: the pose, `registration`.  b < 0 if exposed places are darker.
 
 Fit. Phase correlation gives the pose to a pixel. Least squares over the pixels then find ln s,
 ln β, ln D_c, shift, turn and ln scale together, by scipy's trust-region method; a and b in closed form each
@@ -41,7 +41,8 @@ from laserpath.resin import gamma_of
 FWHM = 2 * np.sqrt(2 * np.log(2))
 SMALLEST = 16
 MOST_PIXELS = 120_000
-"""Pixels that count; of a larger image every k-th row and column. More take longer for little gain."""
+"""Largest number of pixels that count; of a larger image, every k-th row and column. More take longer for
+little gain."""
 LARGEST_PIXEL = 20.0
 """Largest size of a printed pixel, in commanded ones."""
 TILES = 8
@@ -66,7 +67,7 @@ class PrintFit:
     counterclockwise.  scale: of the print, relative to the commanded image.  darker: exposed places are.
     explained: share of the image's variance, 0 … 1.  registered, predicted: (H, W) the print on the commanded
     image's pixels, and the fit's image; in the image's unit, nan outside the image.
-    warnings: sentences on what the image does not determine.
+    warnings: sentences on parameters that the image does not determine.
     """
 
     fwhm: Estimate
@@ -101,7 +102,7 @@ def fit_print(
     printed_pixel: float | None = None,
     turned: bool = True,
 ) -> PrintFit:
-    """Fit blur and contrast to a printed image (H, W) of what was commanded (h, w), 0 … 1.
+    """Fit blur and contrast to an image (H, W) of a print of the commanded pattern (h, w), 0 … 1.
 
     pixel: mm, of the commanded image, and of the printed one if that has no `printed_pixel`.  turned: the
     print may also be turned and scaled a little, not only shifted.

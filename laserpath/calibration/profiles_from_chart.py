@@ -64,7 +64,7 @@ def _head(what: str, source: str, fit: Fit) -> Iterator[str]:
 
 
 def _dose(fit: Fit, resin: Resin) -> Iterator[str]:
-    """The lines of the critical dose, by the working curve if the resin has one."""
+    """The lines of the critical dose; by the working curve, if the resin has one."""
     if fit.order > 1:
         scale = 10.0 ** (6 * fit.order)
         yield f"critical_dose_mW{fit.order}_s_per_um{2 * fit.order} = {resin.critical_dose / scale:.5g}"

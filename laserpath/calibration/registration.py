@@ -26,8 +26,8 @@ ANGLES = 360
 RADII = 180
 LARGEST_TURN = np.radians(20.0)
 LARGEST_SCALE = 1.25
-"""Limits of rotation and scale, as prints are placed by hand. Larger ones admit false matches: the spectrum
-is the same after 180°."""
+"""Limits of rotation and scale, as prints are placed by hand. Larger ones admit false matches, since the
+spectrum repeats after 180°."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _log_polar(image: Floats, radii: Floats, angles: Floats) -> Floats:
     """The logarithm of the spectrum (angle, radius), about its mean over the angles."""
     rows, columns = image.shape
     spectrum = np.log1p(np.abs(fftshift(fft2(_windowed(image)))))
-    # Cycles per image: the axes of an image that is not square have other scales.
+    # Cycles per image: the axes of an image that is not square differ in scale.
     n = min(rows, columns)
     down = rows // 2 + np.outer(np.cos(angles), radii) * rows / n
     across = columns // 2 + np.outer(np.sin(angles), radii) * columns / n
@@ -148,7 +148,7 @@ def _log_polar(image: Floats, radii: Floats, angles: Floats) -> Floats:
 
 
 def _alike(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Both with the larger shape of the two, about their middles."""
+    """Both images padded about their middles to the larger of their shapes."""
     shape = tuple(max(p, c) for p, c in zip(one.shape, other.shape, strict=True))
     return _padded(one, shape), _padded(other, shape)
 

@@ -1,6 +1,6 @@
 """The sheet of a chart: a CSV to fill in, read back as any spreadsheet saves it.
 
-A column is named by what it holds and its unit, `width_um` or `width_mm`. Columns may be separated by commas,
+A column is named by its quantity and unit, `width_um` or `width_mm`. Columns may be separated by commas,
 semicolons or tabs. Between semicolons or tabs a decimal comma may be used; between commas it needs quotes,
 and is refused where it might separate thousands (`"1,234"`). Lines that begin with # are not data, but
 `# absorption_order = 2` is read.
@@ -28,10 +28,10 @@ _QUANTITIES: Mapping[str, Units] = {
 }  # fmt: skip
 _WORDS = ("id", "kind", "along", "visible", "note")
 _DERIVED = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
-"""Columns for orientation, which the fit ignores, except for the planned size."""
+"""Columns for the reader's orientation. The fit ignores them, except for the planned size."""
 _PLANNED = "planned_um"
 _WRONG_UNIT = 50.0
-"""Ratio to the planned sizes from which the unit is taken to be wrong; no dose explains it."""
+"""Ratio to the planned sizes above which the unit is taken to be wrong, since no dose explains it."""
 _YES, _NO = ("yes", "y", "1", "true", "x", "ja", "oui", "si"), ("no", "n", "0", "false", "nein", "non")
 _BLANK = ("", "-", "–", "—", "n/a", "na")
 _ORDER = re.compile(r"#\s*absorption_order\s*[=:]\s*(\S+)")
@@ -113,7 +113,7 @@ def _text(data: str | bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")  # what older spreadsheets write
+        return data.decode("cp1252", "replace")  # the encoding of older spreadsheets
 
 
 def _read(text: str) -> Measurements:

@@ -29,7 +29,7 @@ COMMANDS = {
     "doctor": ("laserpath.cli.doctor:doctor", "Test whether laserpath works on this computer"),
     "completion": ("laserpath.cli.completion:completion", "Print a completion script for bash, zsh or fish"),
 }
-"""Name → (`module:object`, line of the help), in the order in which a user needs them."""
+"""Name → (`module:object`, line of the help), in the order in which a user needs the commands."""
 
 _HELP = """Plan toolpaths for machines that cure resin or photoresist with a focused laser.
 

@@ -14,7 +14,7 @@ from laserpath.base.hints import did_you_mean
 if TYPE_CHECKING:
     Type = click.ParamType[Any]
 else:
-    Type = click.ParamType  # generic only for the type checker, and only since click 8.4
+    Type = click.ParamType  # generic for the type checker only, and only since click 8.4
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

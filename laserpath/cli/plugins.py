@@ -54,7 +54,7 @@ def _rows() -> Iterator[dict[str, str]]:
 
 
 def _ours(group: str) -> Collection[str]:
-    """Names of laserpath's own."""
+    """Names of laserpath's own readers, curves, spots or dialects."""
     import gcode
     from laserpath import design
     from laserpath.base import choices

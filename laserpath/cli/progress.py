@@ -27,23 +27,24 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
 
 _TRIES = 3
-"""Starting curves that are usually tried; with more, each counts as a smaller share of the trial."""
+"""Number of starting curves usually tried; with more, each counts as a smaller share of the trials."""
 
 _ATTEMPTS = 4
 """Most plans that a tolerance takes (`planning.tolerance`); with more, each is a smaller share of solving."""
 
 _KNOWN = 0.03
-"""Share done from which the pace is measured and the time left shown: a larger one is later and surer."""
+"""Share done from which the time left is shown; a larger one shows it later and more reliably."""
 
 _SLOWEST = 3.0
-"""Highest pace in the first half, in s per s of forecast: if larger, a slow start inflates the time left."""
+"""Highest pace in the first half, in s per s of forecast; a higher one lets a slow start inflate the time
+left."""
 
 _RISE = 1.3
 """Factor by which the time left must grow to be shown: a larger one shows fewer rises."""
 
 _JUMP = 8.0
-"""Progress, relative to that expected in the time elapsed, from which a step counts as skipped: a larger one
-skips less."""
+"""Ratio of progress to that expected in the elapsed time, above which a step counts as skipped; a larger one
+counts fewer."""
 
 _EVERY, _STEP = 30.0, 0.1
 """s, and share of the whole, between two plain lines, whichever comes first; larger ones print fewer."""
@@ -107,7 +108,7 @@ class Meter:
         self._advance(done)
 
     def finishing(self) -> None:
-        """Only measuring and writing are left."""
+        """Record that only measuring and writing are left."""
         self.name = self._named(_ENDING)
         self._advance(self._parts[0] + self._parts[1])
 
@@ -265,7 +266,7 @@ def expect(design: Design, process: Process, settings: Settings, talk: Talk, met
 
 
 def attempts(settings: Settings) -> int:
-    """Most plans that are made: one, or those that a tolerance takes."""
+    """Largest number of plans to make: one, or as many as a tolerance may need."""
     return 1 if settings.max_epe_fwhm is None else _ATTEMPTS
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from laserpath.types.results import Limit
 
 _LONG = 300.0
-"""s, write or plan time from which a warning doubts the size: a larger one warns less often."""
+"""s, write or plan time from which a warning questions the design's size; a larger one warns less often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def expected(forecast: Forecast) -> str:
 
 
 def too_long(forecast: Forecast) -> str:
-    """A question if the time is so long that the size may be wrong, else nothing."""
+    """A question about the size if the time is suspiciously long, else ''."""
     write, plan = forecast.write_seconds, forecast.plan_seconds
     if max(write, plan) < _LONG:
         return ""
@@ -172,7 +172,7 @@ def at_best(plan: Plan, limit: Limit) -> str:
 
 
 def placing(design: Design, process: Process, settings: Settings) -> tuple[str, ...]:
-    """Notes on where the design is placed, if not where its file has it; raises if it does not fit."""
+    """Notes on the design's place if it differs from the file's; raises if the design does not fit."""
     from laserpath.machine.placement import placed
 
     position = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)

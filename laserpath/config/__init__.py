@@ -1,1 +1,1 @@
-"""What a user may ask for: profiles of machines, resins and spots; options by name; laserpath.toml."""
+"""The user's input: profiles of machines, resins and spots; options by name; laserpath.toml."""

@@ -24,8 +24,8 @@ class Option:
     sets: `Record.field`, in `types` or `design`.  parse: parser of its value (`values`); a `Length` is turned
     into multiples of the spot's FWHM.
     metavar, help, default: as shown; a `OneOf` without a metavar lists its words.
-    replaces: options that are left out of a project if this one is given: they set the same, or a part of it.
-    drawings_only: grey images do not heed it.  flag: False if only a project file has it.
+    replaces: options that are left out of a project if this one is given, since they set the same or a part
+    of it.  drawings_only: it has no effect on grey images.  flag: False if only a project file has it.
     """
 
     name: str

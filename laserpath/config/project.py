@@ -89,7 +89,7 @@ def _table(path: Path, owner: str) -> dict[str, Any]:
 
 
 def _beside(path: Path, profile: Any) -> Any:
-    """A profile with its file, or the files that its table names, in the folder of the project."""
+    """A profile whose file, or the files that its table names, are relative to the project's folder."""
     if isinstance(profile, Mapping):
         files = {key: profile[key] for key in ("measured", "dialect") if _is_file(profile.get(key))}
         return {**profile, **{key: str(path.parent / file) for key, file in files.items()}}
@@ -106,7 +106,7 @@ def _is_file(value: Any) -> bool:
 
 
 def text(design: Design, process: Process, settings: Settings, folder: str | Path | None = None) -> str:
-    """The project that plans the same again. It has all values, because profiles may change.
+    """The project that plans the same again. It states all values, because profiles may change.
 
     folder: of the project; the design's path is relative to it.
     """

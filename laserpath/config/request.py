@@ -3,8 +3,8 @@
     given = {"machine": "my-laser.toml", "critical_dose": 0.35, "quality": "fine", "rotate": 90.0}
     process, settings = process_of(given), settings_of(given, fwhm=0.1)
 
-`KEYS` has all names, each with its parser, which accepts what people write: `"35 mJ/cm2"`, `"0.1fwhm"`. An
-option that is missing or None keeps the value of its profile, or its default.
+`KEYS` has all names, each with its parser, which accepts values as users write them: `"35 mJ/cm2"`,
+`"0.1fwhm"`. An option that is missing or None keeps the value of its profile, or its default.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ KEYS: dict[str, Callable[[Any], Any]] = {option.name: option.parse for option in
 """Name → parser."""
 
 _PITCH_LIMITS = (0.1, 10.0)
-"""In FWHM, as `Settings` has them; checked here to name them in mm."""
+"""In FWHM, as in `Settings`; checked here so that the message can name them in mm."""
 
 
 def over(usual: Values, given: Values) -> dict[str, Any]:
-    """`usual` with `given` in its place; options that set the same in another way are replaced, too."""
+    """`usual`, overridden by `given`; options that set the same in another way are overridden, too."""
     known = options.by_name()
     replaced = {other for name in given if name in known for other in known[name].replaces}
     return {**{name: value for name, value in usual.items() if name not in replaced}, **given}

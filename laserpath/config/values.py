@@ -1,4 +1,5 @@
-"""What people write → values in laserpath's units: `"35 mJ/cm2"` → 0.35 mJ/mm², `"3x2@10mm"` → a `Repeat`.
+"""Values as users write them → values in laserpath's units: `"35 mJ/cm2"` → 0.35 mJ/mm², `"3x2@10mm"` → a
+`Repeat`.
 
 Each parser takes a text of the command line, or a value of a TOML file, and raises `InputError` with a
 sentence that quotes it.
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.design.reading import Black
 
 _SPOT_MAX = 10.0
-"""mm; a wider spot was meant in µm."""
+"""mm; a larger number was most likely meant in µm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def repeat(value: Any) -> Repeat:
 
 
 def spot_fwhm(value: Any) -> float:
-    """A length of at most 10 mm: a bare 100 was meant in um."""
+    """A length of at most 10 mm, since a bare 100 was most likely meant in µm."""
     width = Quantity(LENGTH, "mm")(value)
     assert isinstance(width, float)
     if width > _SPOT_MAX:

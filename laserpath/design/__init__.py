@@ -1,4 +1,4 @@
-"""Design files → `Design` (mm, y up): what shall be solid. One reader per format.
+"""Design files → `Design` (mm, y up): the area to be solid. One reader per format.
 
     load("board.gbr", tolerance=0.002, arrangement=Arrangement(rotate=90, size=(20, None)))
 
@@ -39,9 +39,9 @@ Reader = Callable[[bytes, str, Reading], Design]
 """(content, name of the design, reading) → design."""
 
 _FINE = 0.1
-"""Enlargement from which on a design that shrinks is not read again with a coarser tolerance."""
+"""Enlargement up to which a design is read again with a coarser tolerance. A larger one reads more twice."""
 _SAME, _TRIES = 1e-3, 6
-"""Relative error of a line's width, and most readings to reach it: the width is part of what is sized."""
+"""Relative error of a line's width, and the most readings to reach it: the given size includes it."""
 
 
 def suffixes() -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def _read(
 
 
 def check_heeded(format_: str, reading: Reading) -> None:
-    """Refuse an option that does not apply to that format, as it would be ignored in silence.
+    """Refuse an option that does not apply to that format, since it would be ignored silently.
 
     Formats of plugins are not checked.
     """
@@ -126,7 +126,7 @@ def is_image(format_: str) -> bool:
 
 
 def opened(raw: bytes, suffix: str) -> tuple[bytes, str]:
-    """(content as its reader takes it, name of the format) of a file's bytes."""
+    """(content as the format's reader takes it, name of the format) of a file's bytes."""
     data = unpacked(raw)
     format_ = formats.detect(data, suffix)
     return formats.readable(data, format_), format_

@@ -2,8 +2,8 @@
 
 `contour_samples` walks the rings; `sampling_matrix` reads a smooth grid function, or its slope
 along a direction, at any points: the cubic spline through all pixels (Unser 1999), whose
-coefficients are the pixels filtered by √3 z^|k| with z = √3 − 2, here cut at |k| ≤ 5 and made to sum to
-one: along each axis a wave comes out within 0.2 % of its amplitude, a constant exactly.
+coefficients are the pixels filtered by √3 z^|k| with z = √3 − 2, here cut at |k| ≤ 5 and normalised to sum to
+one: along each axis a wave keeps its amplitude to 0.2 %, a constant is exact.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of formats that are not read: what they are, and what to save them as.
+"""Files of unsupported formats: their names, and the format to save them in instead.
 
 They are recognised by their first bytes; where those are not conclusive, by their suffix.
 """
@@ -23,7 +23,7 @@ _WEB = "it is the page about the file; download the file itself"
 _LAYOUT = "save it as GDSII or OASIS"
 
 Look = tuple[str, str]
-"""(what the file is, what to do instead)"""
+"""(name of the file's format, advice)"""
 
 _MAGIC: tuple[tuple[bytes, Look], ...] = (
     (rb"\xff\xd8\xff", ("JPEG", _PICTURE)),

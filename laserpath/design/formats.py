@@ -74,7 +74,7 @@ def _is_wkt(text: str) -> bool:
 
 
 def _is_gerber(text: str) -> bool:
-    """Its commands are searched for in the whole text, so other formats are ruled out first."""
+    """Whether a text has a Gerber command anywhere, and does not look like another format."""
     return not (text.startswith(("<", "{", "[")) or _is_wkt(text)) and _GERBER.search(text) is not None
 
 
@@ -119,7 +119,7 @@ def detect(data: bytes, suffix: str) -> str:
 
 
 def by_content(data: bytes) -> str | None:
-    """The format that the beginning of a file shows; None: none that is read."""
+    """The format that the beginning of a file shows; None: no format that can be read."""
     for one in FORMATS.values():
         if data.startswith(one.magic):
             return one.name
@@ -135,7 +135,7 @@ def readable(data: bytes, name: str) -> bytes:
 
 
 def _unknown(suffix: str) -> str:
-    """The refusal of a file of which nothing is known, with the formats that are read."""
+    """The refusal of a file of unknown format; it lists the formats that can be read."""
     plugins = (f"files that end in .{name}" for name in entry_points.found(entry_points.DESIGNS))
     ending = f"ends in {suffix!r}" if suffix else "has no ending"
     known = ", ".join((*FORMATS, *plugins))

@@ -33,7 +33,7 @@ from laserpath.types import Design
 __all__ = ["ink", "outline", "read"]
 
 FULL = 0.02  # tolerance of full and of no ink, for an edge to be located by the sum
-GREY_SHARE = 0.05  # share of grey ink from which a warning is given
+GREY_SHARE = 0.05  # share of grey ink above which a warning is given
 EDGE = 0.5  # range of ink in a 3×3 neighbourhood from which an edge runs through it
 SPECK = 1e-6  # pixels²: smaller areas are rounding errors
 ROUNDING = 1e-9  # pixels
@@ -43,7 +43,7 @@ NUDGE = 1e-3  # pixels: least distance of a vertex from the pixels' centres, so 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a PNG or TIFF file. name: of the design."""
     if reading.layers:
-        raise InputError(f"an image has no layers, but layer {reading.layers[0]!r} is asked for")
+        raise InputError(f"an image has no layers, but layer {reading.layers[0]!r} is requested")
     pixels = decode(data)
     size = reading.pixel or pixels.pixel
     if size is None:

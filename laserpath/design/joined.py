@@ -25,7 +25,7 @@ Polygons = NDArray[np.object_]
 
 
 def check_reach(what: str, coordinates: Floats) -> None:
-    """Raise for coordinates (n, any) in mm that are not finite, or farther out than LARGEST."""
+    """Raise for coordinates (n, any) in mm that are not finite, or beyond LARGEST."""
     if not coordinates.size:
         return
     far = float(np.abs(coordinates).max())  # NaN stays NaN

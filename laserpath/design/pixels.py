@@ -76,7 +76,7 @@ def decode(data: bytes) -> Pixels:
 
 
 def _unknown(data: bytes) -> str:
-    """Why a file is no image that is read."""
+    """Why a file is not an image that can be read."""
     known = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"BM": "BMP", b"RIFF": "WebP", b"%PDF": "PDF"}
     for magic, kind in known.items():
         if data.startswith(magic):

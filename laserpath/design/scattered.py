@@ -79,7 +79,7 @@ def covered(pieces: Geometries) -> BaseGeometry:
     cuts = np.flatnonzero(np.diff(groups[~alone][order])) + 1
     crowds = np.split(pieces[~alone][order], cuts) if len(order) else []
     joined = [tidy(union(list(crowd))) for crowd in crowds]
-    # Crowds that touch in a point may cross there by the distance that tidying has moved them.
+    # Groups that touch in a point may cross there by the distance that tidying has moved them.
     return shapely.normalize(valid(_together([pieces[alone], parts(*joined)])))
 
 

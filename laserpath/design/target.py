@@ -26,7 +26,7 @@ MARGIN_FWHM = 4.0
 PIXELS_MAX = 1 << 26
 
 COARSEST = 3.0
-"""Fewest pixels per FWHM; with fewer, the edges of a dose are interpolated wrongly."""
+"""Fewest pixels per FWHM; fewer would make the interpolated edges of a dose wrong."""
 
 
 def affordable(design: Design, spot: Spot, pixels_per_fwhm: float) -> float:

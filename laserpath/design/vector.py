@@ -4,8 +4,8 @@ Coordinates are plane, y up, in `Reading.unit` (mm by default); they are never l
 whatever reference system the file names. A polygon whose rings cross is filled by the even-odd rule over all
 its rings, and polygons that overlap are joined. Lines and points have an area only with a width, and round
 ends and joins; in GeoJSON it is a feature's property "width", in the unit of the coordinates. Lines without
-one are drawn in `Reading.line_width`, or as wide as the spot if there is nothing else. No file that is linked
-to is opened.
+one are drawn in `Reading.line_width`, or as wide as the spot if there is nothing else. Linked files are not
+opened.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if is_json:
         geojson.gather(text, shapes, reading.layers)
     elif reading.layers:
-        raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is asked for")
+        raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is requested")
     else:
         _gather_wkt(text, shapes)
     shapes.settle(reading)

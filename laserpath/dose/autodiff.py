@@ -1,8 +1,8 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
 """The reference engine: the direct stencil differentiated by Taichi itself. Slow; for tests.
 
-Taichi 1.7's reverse mode is silently wrong where a local is carried over an inner loop at run time, and
-right for the flat loop over (point, row, column) below, where the innermost body computes everything.
+Taichi 1.7's reverse mode is silently wrong if a local variable is carried over an inner loop at run time. It
+is right for the flat loop over (point, row, column) below, whose innermost body computes everything.
 """
 
 from functools import cache

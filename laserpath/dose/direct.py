@@ -2,9 +2,9 @@
 
 A Gaussian along the axes is a product of two one-dimensional ones; its box ends where it is below a third
 of the tolerance. Every other round or elliptical spot is read from a table over the squared radius (cubic
-Hermite), which ends smoothly where the spot is below half of the tolerance, at 8 FWHM at most. So a lone
-point is within the tolerance, but the energy `outside` is lost: of an Airy spot some per cent, spread thinly
-over the plane, which a large exposed area lacks. The FFT engine cuts no tail.
+Hermite), which ends smoothly where the spot is below half of the tolerance, at 8 FWHM at most. So a single
+point is within the tolerance, but the energy `outside` is lost. For an Airy spot this is some per cent,
+spread thinly over the plane; a large exposed area lacks it. The FFT engine cuts no tail.
 """
 
 from __future__ import annotations

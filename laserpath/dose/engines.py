@@ -1,7 +1,8 @@
-"""The interface of an engine: points of energy ↔ dose on a grid. `fft`, `direct` and `autodiff` have one.
+"""The interface of an engine: points of energy ↔ dose on a grid.
 
-All of them compute D_j = Σ_k e_k h(x_j − x_k) at the pixel centres x_j of a grid, for a spot h with
-∫h = 1, and with g = ∂L/∂D the adjoint ∂L/∂e_k = Σ_j g_j h(x_j − x_k), ∂L/∂x_k = e_k ∇(Σ_j g_j h(x_j − ·)).
+`fft`, `direct` and `autodiff` implement it. All of them compute D_j = Σ_k e_k h(x_j − x_k) at the pixel
+centres x_j of a grid, for a spot h with ∫h = 1, and with g = ∂L/∂D the adjoint
+∂L/∂e_k = Σ_j g_j h(x_j − x_k), ∂L/∂x_k = e_k ∇(Σ_j g_j h(x_j − ·)).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ TOLERANCE = 1e-3
 _FEWEST_PIXELS = 2.0
 _BRIGHTEST = 1e30
 _GRIDS = 8
-"""Largest number of arrays of the grid's size that an engine holds at once; for the check of memory."""
+"""Largest number of grid-sized arrays that an engine holds at once, for the check of memory. A larger one
+refuses more grids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
 
 
 def check_memory(shape: tuple[int, int], precision: str, note: str = "") -> None:
-    """Refuse a padded grid that would not fit in memory, before anything is allocated. note: why so large."""
+    """Refuse a padded grid that would not fit in memory, before any allocation. note: why it is so large."""
     needed = _GRIDS * np.dtype(DTYPE[precision]).itemsize * float(shape[0]) * shape[1]
     if needed > (available := _memory()):
         raise InputError(
@@ -82,7 +84,7 @@ def check_memory(shape: tuple[int, int], precision: str, note: str = "") -> None
 
 
 def _memory() -> float:
-    """Free memory in bytes, or all of the machine's; infinite if the system reports neither."""
+    """Free memory in bytes, or the machine's whole memory; infinite if the system reports neither."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             (free,) = (line.split()[1] for line in lines if line.startswith("MemAvailable"))
@@ -103,7 +105,7 @@ def checked_points(xy: Floats, energy: Floats, owner: Engine) -> tuple[Floats, F
         raise InputError(
             f"points xy {xy.shape} and energy {energy.shape} do not go together: (M, 2) and (M,)"
         )
-    # nan and inf come through a sum: one look at it is quicker than one at every energy.
+    # nan and inf persist in a sum: checking it is quicker than checking every energy.
     if not np.isfinite(energy.sum()) and (bad := int((~np.isfinite(energy)).sum())):
         raise InputError(f"path is not finite in {bad} of {energy.size} energies")
     if owner.precision == "f32" and len(energy):
@@ -135,7 +137,7 @@ def checked_slope(d_dose: Floats, owner: Engine) -> Floats:
     shape = owner.grid.shape
     if np.shape(d_dose) != shape:
         raise InputError(f"slope of the dose has shape {np.shape(d_dose)}, but the grid has {shape}")
-    # As above: a sum is quicker to look at; it may itself overflow, so a bad one is looked at again.
+    # As above; but the sum may itself overflow, so every value is checked if it is not finite.
     if not np.isfinite(np.sum(d_dose)) and not np.isfinite(d_dose).all():
         raise InputError("slope of the dose holds values that are not finite")
     return np.ascontiguousarray(d_dose, DTYPE[owner.precision])

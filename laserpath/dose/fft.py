@@ -8,8 +8,8 @@ filter, and its adjoint a type-2:
     D̂(f)    = H(f)/[sinc(f_x p_x) sinc(f_y p_y)]^n · FFT(canvas)          |f_x|, |f_y| ≤ f_c
     D       = inverse FFT onto the picture's pixels, cropped.
 
-B is the B-spline of order n, sinc^n its transform (Unser 1999, eq. 5): dividing by it takes the splat's own
-blur out, so that no grid widens the spot. What is left are the aliases k ≠ 0 of the splat,
+B is the B-spline of order n, sinc^n its transform (Unser 1999, eq. 5): dividing by it removes the splat's own
+blur, so that no grid widens the spot. What remains is the error by the aliases k ≠ 0 of the splat,
 
     error/peak ≤ ∫ |H| [ρ(f_x p_x) + ρ(f_y p_y)] d²f / ∫ |H| d²f,   ρ(ν) = Σ_k |sinc(ν + k)/sinc(ν)|^n,
 
@@ -52,11 +52,11 @@ _FINEST = 24.0
 _KINKS = 5.0
 """Highest frequency, in 1/FWHM, that is kept of a spot with kinks: a table, or the cusp of the airy-function.
 
-Kinks come out rounded over a tenth of the FWHM, which no beam is sharp enough to contradict.
+Kinks are rounded over a tenth of the FWHM; no real beam is sharper.
 """
 
 _MOSTLY_RIM = 4
-"""Size of the padded grid over the picture's from which an error names the rim as the reason."""
+"""Ratio of the padded grid's size to the picture's above which an error names the rim as the reason."""
 
 Spectrum = NDArray[np.complexfloating]
 
@@ -78,8 +78,9 @@ class FftEngine:
     """Points ↔ dose by splat and FFT.
 
     splat: the coarse grid.  padded: the picture's grid with its dark rim, `crop` where the picture is in it.
-    modes: the largest whole frequencies (rows, columns) that are kept.  left_out: bound on what the others
-    would change, of the spot's peak: an eighth of the tolerance, and more for a spot with kinks.
+    modes: the largest whole frequencies (rows, columns) that are kept.  left_out: bound on the change by
+    leaving out the others, relative to the spot's peak: an eighth of the tolerance, and more for a spot with
+    kinks.
     """
 
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
@@ -193,7 +194,7 @@ class FftEngine:
         return self._low(d_dose, self.padded.shape)
 
     def _low(self, canvas: Floats, shape: tuple[int, int]) -> Spectrum:
-        """The modes of a real array, with zeros behind it up to `shape`."""
+        """The modes of a real array, padded with zeros at its end up to `shape`."""
         ky, kx = self.modes
         half = fft.rfft(canvas, n=shape[1], axis=1, workers=cpu_count())[:, : kx + 1]
         full = fft.fft(half, n=shape[0], axis=0, workers=cpu_count())
@@ -223,7 +224,7 @@ class FftEngine:
 
 
 def band_of(spot: Spot, tolerance: float) -> float:
-    """The highest frequency that is kept, 1/mm: what is left out changes h by an eighth of the tolerance."""
+    """The highest frequency that is kept, 1/mm; the others would change h by an eighth of the tolerance."""
     band = optics.cutoff(spot, tolerance / 8)
     if spot.profile in ("airy-function", "measured"):
         return float(min(band, _KINKS * np.sqrt(spot.photons) / spot.fwhm))

@@ -5,14 +5,14 @@ Points are at xy (M, 2) in mm, float64, and carry an energy e_k in mJ. On a grid
 (x0, y0) and pitches (p_x, p_y) a point has the fractional (column, row) u = (x − x0)/p_x, v = (y − y0)/p_y.
 
 *Splat*: pixel (i, j) gets e_k B(j − u_k) B(i − v_k) with the B-spline B of even order n (n pixels wide,
-piecewise of degree n − 1, n − 2 times differentiable), so that the gradient with respect to the
-position is right, and nowhere zero by construction. The weights at the fraction t = u − ⌊u⌋ come by
+piecewise of degree n − 1, n − 2 times differentiable), so that its gradient with respect to the position is
+exact, and not zero almost everywhere. The weights at the fraction t = u − ⌊u⌋ follow from
 
     w_d[j] = ((t + d − j) w_{d−1}[j−1] + (1 − t + j) w_{d−1}[j])/d,    w_0 = [1],    j = 0 … d,
     w_d′[j] = w_{d−1}[j−1] − w_{d−1}[j]                    (de Boor 1978; Unser 1999, box 1).
 
-`gather` is the adjoint. A splat's strips of rows are each one thread's: every pixel is summed in the
-order of the points, so that the bits do not depend on the number of threads.
+`gather` is the adjoint. Each strip of rows of a splat belongs to one thread. Every pixel is summed in the
+order of the points, so that the result does not depend on the number of threads, to the last bit.
 
 *Quadrature*: see `segments`. *Interpolation*: see `tail`. The direct engine's kernels are in `stencils`.
 """
@@ -80,7 +80,8 @@ def _splat(real: Any, order: int, spline: Any) -> Kernel:
                         for a in ti.static(range(order)):
                             if low <= first + a and first + a < high:
                                 for b in ti.static(range(order)):
-                                    # Not +=, which would be an atomic and twice as slow: the row is ours.
+                                    # Not +=, which would be atomic and twice as slow: no other thread writes
+                                    # this row.
                                     out[first + a, column + b] = out[first + a, column + b] + wv[a] * wu[b]
 
     return Kernel(splat)

@@ -11,7 +11,7 @@ LIBRARY = "libX11.so.6"
 
 
 def check_library(name: str = LIBRARY) -> None:
-    """Refuse a Linux without the library that Taichi is linked with, in a sentence and no traceback."""
+    """Raise InputError on a Linux that lacks the library, instead of Taichi's traceback."""
     try:
         ctypes.CDLL(name)
     except OSError:

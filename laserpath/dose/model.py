@@ -37,9 +37,9 @@ def engine(
     """The engine for a grid and a spot.
 
     method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one.
-    device: 'cpu', 'vulkan' (run on a software renderer only), 'cuda', 'metal' (never run), or 'auto': the one
-    that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda.
-    tolerance: largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
+    device: 'cpu', 'vulkan' (run on a software renderer only), 'cuda', 'metal' (never run), or 'auto': the
+    device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
+    largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
     """
     if method not in METHODS:
         raise InputError(f"method {method!r} is unknown; known: {', '.join(METHODS)}")
@@ -94,7 +94,7 @@ class DoseModel:
         return self.line_dose(toolpath.xy, path_energy(toolpath, self.spot))
 
     def gradient(self, toolpath: Toolpath, d_dose: Floats) -> ToolpathGradient:
-        """∂L/∂(xy, power, speed) from ∂L/∂D. Dark moves have no derivative: dark they stay."""
+        """∂L/∂(xy, power, speed) from ∂L/∂D. Dark moves have no derivative, and so stay dark."""
         path = self.line_gradient(toolpath.xy, path_energy(toolpath, self.spot), d_dose)
         per_power, per_speed = line_energy_slopes(toolpath.power, toolpath.speed, self.spot)
         return ToolpathGradient(path.xy, path.line_energy * per_power, path.line_energy * per_speed)
@@ -102,7 +102,7 @@ class DoseModel:
     def spot_gradient(self, toolpath: Toolpath, d_dose: Floats) -> SpotGradient:
         """∂L/∂(FWHM, defocus) from ∂L/∂D, at the same line energies.
 
-        With N > 1 photons these depend on the spot too at the same power: q = E_N P^N/v.
+        With N > 1 photons the line energies at a given power depend on the spot too: q = E_N P^N/v.
         """
         points = self.points(toolpath.xy, path_energy(toolpath, self.spot))
         return self.engine.spot_gradient(points.xy, points.energy, d_dose)
@@ -135,7 +135,7 @@ class DoseModel:
         return self.engine.spread(points.xy, points.energy)
 
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
-        """`line_gradient` with the points of that polyline at hand."""
+        """`line_gradient` of a polyline whose points are given."""
         xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
         return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
 

@@ -2,10 +2,10 @@
 
 Limits of Taichi 1.7, each worked around or refused:
 
-- One device a process: the first requested one. Another one is refused.
+- A process has one device: the first that is requested. Another one is refused.
 - A kernel is compiled only on the thread that started Taichi, so that is a thread of our own; once
   compiled it may be called from every thread, one at a time.
-- A forked child has Taichi's locks but not its threads, and would wait for ever: refused.
+- A forked child has Taichi's locks but not its threads, and would wait for ever. It is refused.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ DEVICES = ("cpu", "cuda", "vulkan", "metal")
 """'vulkan' has run on a software renderer only; 'cuda' and 'metal' have never been run."""
 
 CHUNK = 512
-"""Iterations of an outer loop that Taichi gives to one thread. A strip takes as many: one thread owns it."""
+"""Iterations of an outer loop that Taichi gives to one thread; a strip has as many, so that one thread owns
+it."""
 
 REAL = {"f32": ti.f32, "f64": ti.f64}
 """Taichi's type of each precision."""
@@ -77,7 +78,7 @@ def cpu_count() -> int:
 
 
 def start(device: str = "auto") -> str:
-    """Start Taichi if need be; return the device. 'auto': the one that runs already, or the CPU."""
+    """Start Taichi if needed; return the device. 'auto': the one that runs already, or else the CPU."""
     if device not in ("auto", *DEVICES):
         raise InputError(f"device {device!r} is unknown; known: auto, {', '.join(DEVICES)}")
     with _state.lock:

@@ -1,11 +1,11 @@
 """Segments ↔ points: the quadrature of D(x) = Σ_k q_k ∫_segment_k h(x − γ(s)) ds.
 
-A segment is executed with a constant line energy q (mJ/mm). One of length L becomes the n Gauss–Legendre
-points of one rule, of 8 at most, and a longer one is cut into equal pieces; a point with weight w (Σ w = 1)
-carries q L w (mJ). n is the smallest that keeps the dose of any lone segment within half of the
-tolerance of its own peak, at any place, ends included: `_LONGEST` is the largest L/FWHM for n = 1 … 8, the
-smaller of an Airy and a Gaussian spot, measured by `docs/figures/quadrature.py`. So a segment of one
-FWHM takes 4 points and a long one 2.5 per FWHM, where 2 points on every half FWHM took 4.
+A segment is executed with a constant line energy q (mJ/mm). A segment of length L becomes the n ≤ 8 points of
+a Gauss–Legendre rule; one too long for 8 is first cut into equal pieces. A point with weight w (Σ w = 1)
+carries q L w (mJ). n is the smallest that keeps the dose of a single segment within half of the tolerance of
+its own peak everywhere, its ends included: `_LONGEST` is the largest L/FWHM for n = 1 … 8, the smaller of an
+Airy and a Gaussian spot, measured by `docs/figures/quadrature.py`. So a segment of one FWHM takes 4 points
+and a long one 2.5 per FWHM, where 2 points on every half FWHM took 4.
 
 A segment of length zero has no energy and no gradient (M4 is dark standing still).
 """
@@ -60,7 +60,7 @@ class Points:
 
     @property
     def segment(self) -> Indices:
-        """(M,) which segment each point is of, ascending."""
+        """(M,) index of each point's segment, ascending."""
         return np.repeat(self.lit, np.diff(self.start))
 
 

@@ -9,8 +9,8 @@ point. exp(−a (x₀ + m)²) = exp(−a x₀²) exp(−2 a x₀)^m exp(−a m²
 *Radial*: h is a function of the quadratic form s = A x² + B x y + C y² (a round or elliptical spot), read
 from a table over s with its slopes by cubic Hermite pieces, whose own derivative is the gradient.
 
-Pixels outside the grid are skipped. Each strip of rows (separable), or all of them (radial), is one thread's
-and is summed in the order of the points; on other devices than the CPU points are added in any order.
+Pixels outside the grid are skipped. One thread sums each strip of rows (separable), or all of them (radial),
+in the order of the points. On other devices than the CPU, points are added in any order.
 """
 
 from functools import cache
@@ -24,8 +24,8 @@ from laserpath.dose.runtime import CHUNK, POSITIONS, REAL, REALS, ROWS, Kernel, 
 def separable(precision: str, width: int) -> SimpleNamespace:
     """`spread` and `gather` of a Gaussian along the axes on `width` columns, an even number.
 
-    above: rows on either side of the point. From the first of them on, the weights of the rows come by a
-    recurrence, so that the Gaussian must not have faded to nothing there.
+    above: rows on either side of the point. The weights of the rows follow from that of the first one by a
+    recurrence, so the Gaussian must not have vanished there.
     """
     bell = _bell(REAL[precision], width)
     return SimpleNamespace(
@@ -36,8 +36,8 @@ def separable(precision: str, width: int) -> SimpleNamespace:
 def _bell(real: Any, width: int) -> Any:
     """exp(−a x²) at `width` columns, as a Taichi function.
 
-    t: of the point from the pixel below it. From that pixel outwards, so that no factor overflows.
-    square: exp(−2 a), the ratio of one step's factor to the last.
+    t: of the point from the pixel below it. It is computed from that pixel outwards, so that no factor
+    overflows. square: exp(−2 a), the ratio of one step's factor to the last.
     """
     taps = ti.types.vector(width, real)
     half = width // 2 - 1

@@ -1,17 +1,16 @@
-"""The dose of the copies of a periodic grid, to be subtracted: the far tail of an aperture's edge.
+"""The dose of the copies of a periodic grid, to be subtracted: the far tail, diffracted at an aperture.
 
-An Airy spot falls as r^−3 only. Averaged over its rings it is h̄(r) = c/r³ (`optics.tail`), so with a
+An Airy spot falls only as r^−3. Averaged over its rings it is h̄(r) = c/r³ (`optics.tail`), so with a
 period L the copies add at a displacement d
 
     C(d) = Σ_{n ≠ 0} h̄(d + n L) ≈ Σ_{0 < |n|∞ ≤ 4} h̄(d + n L) + (1/L_x L_y) [∫_{beyond} h̄ dA − …],
 
 with ∫ = c Σ_corners √(a² + b²)/(a b), a and b the distances of d from the sides of the rectangle of those
-images, and the first term of Euler and Maclaurin. A large exposed area is 2 c/(distance) of its dose too
-bright beside its copy: 0.06 FWHM/distance for an Airy spot, small, but not as small as the tolerance. C
-is smooth, since no copy is nearer than the padding: coarse nodes, without periodicity (padded to twice
-their number), hold it.
-The oscillation of the rings that h̄ leaves out is below half of the tolerance by the choice of the
-padding. Points go to the nodes by a cubic B-spline, pixels by linear interpolation.
+images, and the first term of Euler and Maclaurin. Beside its copy, a large exposed area has a dose too high
+by the fraction 2 c/(distance): 0.06 FWHM/distance for an Airy spot, small, but not as small as the tolerance.
+C is smooth, since no copy is nearer than the padding: coarse nodes, without periodicity (padded to twice
+their number), hold it. h̄ leaves out the oscillation of the rings, which the padding keeps below half of the
+tolerance. Points go to the nodes by a cubic B-spline, pixels by linear interpolation.
 """
 
 from __future__ import annotations
@@ -45,12 +44,13 @@ class FarTail:
 
     @classmethod
     def of(cls, grid: Grid, padded: Grid, spot: Spot, precision: str, tolerance: float) -> FarTail | None:
-        """For a picture and its padded grid; None for a spot that falls faster than r^−3."""
+        """The tail for a picture and its padded grid; None for a spot that falls faster than r^−3."""
         if not (c := optics.tail(spot)):
             return None
         size, period = np.array(grid.shape) * grid.pitch, np.array(padded.shape) * padded.pitch
         gap = (period - size).min()
-        # Spline and interpolation blur 2 c/gap by about (pitch/gap)²/2 of itself: an eighth of the tolerance.
+        # Spline and interpolation change 2 c/gap by about (pitch/gap)²/2 of itself: an eighth of the
+        # tolerance.
         ratio = max(1, int(gap / (1 + np.sqrt(8 * c / (gap * tolerance))) / grid.pitch))
         rows, columns = (ceil(n / ratio) + 2 * _MARGIN + 1 for n in grid.shape)
         wide = tuple(fft.next_fast_len(2 * n, real=True) for n in (rows, columns))
@@ -118,12 +118,12 @@ def copies(spot: Spot, x: Floats, y: Floats, period: tuple[float, float], neares
 
 
 def _midpoint(a: float, b: float, step: float) -> float:
-    """(step²/24) ∫ ∂²(r^−3)/∂a² outside the rectangle: what a sum at midpoints lacks of the integral."""
+    """(step²/24) ∫ ∂²(r^−3)/∂a² outside the rectangle: the integral less the sum at midpoints."""
     return step**2 / 24 * 4 * b * (3 * a**2 + 2 * b**2) / (a**3 * np.hypot(a, b) ** 3)
 
 
 def _mean_tail(spot: Spot, x: Floats, y: Floats, nearest: float) -> Floats:
-    """h̄ at (x, y): c/r³ of the round spot that an elliptical one is a stretched image of."""
+    """h̄ at (x, y): c/r³ of the round spot whose stretched image the elliptical one is."""
     a, b, c = quadratic_form(spot)
     square = np.maximum(a * x**2 + b * x * y + c * y**2, nearest**2)
     return optics.tail(replace(spot, aspect=1.0)) * square**-1.5

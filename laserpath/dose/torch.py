@@ -5,13 +5,13 @@
 xy: (N+1, 2) mm, power: (N,) mW, speed: (N,) mm/s, D: (rows, columns) mJ/mm². In `backward`, g = ∂L/∂D
 comes from torch and `DoseModel.gradient` gives ∂L/∂(xy, power, speed), the adjoint written by hand.
 
-Nothing is kept between the calls but the inputs themselves, and each call writes arrays of its own, so
-gradients add up as torch adds them, once: a layer may be called twice, share its inputs with another, or go
-backward again over a retained graph. The adjoint has no derivative of its own; a second one is refused.
+Only the inputs are kept between the calls, and each call writes its own arrays, so torch adds up gradients as
+usual: a layer may be called twice, share its inputs with another, or go backward again over a retained graph.
+The adjoint has no derivative of its own; a second one is refused.
 
-Tensors on the CPU share their memory with NumPy; those on another device go through the host's memory
-and the result is put back where the input was, in its dtype. The engine computes in its own `precision`:
-'f64' for `gradcheck`. `torch.compile` leaves the layer out of what it compiles.
+Tensors on the CPU share their memory with NumPy. Those on another device are copied to the host's memory, and
+the result is copied back to the input's device, in its dtype. The engine computes in its own `precision`:
+'f64' for `gradcheck`. `torch.compile` does not compile the layer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["DoseLayer"]
 class DoseLayer(torch.nn.Module):
     """Toolpath tensors → dose (rows, columns), mJ/mm². It has no parameters of its own.
 
-    The options are those of `DoseModel`; `device` is the engine's, whatever device the tensors are on.
+    The options are those of `DoseModel`; `device` is the engine's, independent of the tensors' device.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class DoseLayer(torch.nn.Module):
     def forward(self, xy: torch.Tensor, power: torch.Tensor, speed: torch.Tensor) -> torch.Tensor:
         """Dose of moves between the vertices xy: (N+1, 2) mm, at power: (N,) mW and speed: (N,) mm/s.
 
-        Power 0 is a dark move, and has no gradient of its own. Power below 0, speed not
-        above 0, what is not finite and what exposes outside the grid is refused with a sentence.
+        A move of power 0 is dark, and has no gradient. Raises for a power below 0, a speed not above 0,
+        numbers that are not finite, and exposure outside the grid.
         """
         _checked(xy=xy, power=power, speed=speed)
         return _Dose.apply(xy, power, speed, self.model)
 
     def extra_repr(self) -> str:
-        """What `print(layer)` shows between the brackets."""
+        """The text that `print(layer)` shows between the brackets."""
         return f"{self.model.grid}, {self.model.spot}"
 
 
@@ -98,7 +98,7 @@ class _Dose(torch.autograd.Function):
 
 
 class _Adjoint(torch.autograd.Function):
-    """∂L/∂(xy, power, speed). A second derivative, in ∂L/∂D or the path, is refused."""
+    """∂L/∂(xy, power, speed). A second derivative, with respect to ∂L/∂D or the path, is refused."""
 
     @staticmethod
     def forward(
@@ -118,7 +118,7 @@ class _Adjoint(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *_: torch.Tensor) -> tuple[None, ...]:
-        raise RuntimeError("DoseLayer has no second derivative; it was asked to differentiate its gradient")
+        raise RuntimeError("DoseLayer has no second derivative, so its gradient cannot be differentiated")
 
 
 def _checked(**tensors: torch.Tensor) -> None:
@@ -151,7 +151,7 @@ def _tensor(array: Floats, device: torch.device, dtype: torch.dtype) -> torch.Te
 
 
 def _common_dtype(*tensors: torch.Tensor) -> torch.dtype:
-    """The widest floating dtype among them; torch's default without any."""
+    """The widest floating dtype of the tensors; torch's default if none is floating."""
     dtypes = [one.dtype for one in tensors if one.is_floating_point()]
     widest = dtypes[0] if dtypes else torch.get_default_dtype()
     for dtype in dtypes[1:]:

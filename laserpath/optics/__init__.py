@@ -117,7 +117,7 @@ def reach(spot: Spot, tolerance: float) -> float:
 
 
 def tail(spot: Spot) -> float:
-    """Far tail: c (mm) of h ≈ c/r³, the mean over the rings and over the angle; 0 if it falls faster."""
+    """Far tail: c (mm) of h ≈ c/r³, the mean over the rings and over the angle; 0 if h falls faster."""
     a = max(spot.aspect, 1 / spot.aspect)
     # The mean of (a cos² + sin²/a)^(−3/2) over the angle (DLMF 19.6.15).
     mean = 2 / np.pi * np.sqrt(a) * ellipe(1 - a**-2)
@@ -151,8 +151,8 @@ def transfer_slopes(spot: Spot, fx: ArrayLike, fy: ArrayLike = 0.0) -> tuple[Flo
 def cutoff(spot: Spot, tolerance: float = 0.0) -> float:
     """f_c, 1/mm, above which H may be left out: that changes h nowhere by more than tolerance × its peak.
 
-    Along the sharpest axis; ∫_{|f|>f_c} |H| d²f ≤ tolerance × the largest h. With tolerance 0: from which on
-    H is zero, 2 NA/λ for the Airy spot, N times that for N photons, inf for the others.
+    Along the sharpest axis; ∫_{|f|>f_c} |H| d²f ≤ tolerance × the largest h. With tolerance 0 it is the
+    frequency above which H is zero: 2 NA/λ for the Airy spot, N times that for N photons, inf for the others.
     """
     return _shape(spot).cutoff(_checked(tolerance)) / min(_axes(spot))
 
@@ -199,7 +199,7 @@ def _shape(spot: Spot) -> Shape:
 
 @lru_cache(maxsize=32)
 def _made(profile: str, psi: float, photons: int, measured: BeamImage | BeamTable | None) -> Shape:
-    """The shape, with its tables. A change of the FWHM alone, in focus, needs no new one."""
+    """The shape, with its tables. In focus, a change of the FWHM alone needs no new shape."""
     if isinstance(measured, BeamImage):
         return Photograph(measured, photons)
     if measured is not None:

@@ -36,10 +36,10 @@ FWHM_PER_RESOLUTION = HALF_MAXIMUM / np.pi
 DEFOCUS = np.pi * FWHM_PER_RESOLUTION**2
 """ψ ÷ (λ z/FWHM²)."""
 DEFOCUS_MAX = 20.0
-"""Largest |ψ|: the tables are tested up to it, where the light is a disc of 25 FWHM across."""
+"""Largest |ψ| for which the tables are tested; the light is then a disc 25 FWHM across."""
 
 NA_MAX = 1.7
-"""Largest numerical aperture: what the best immersion objectives reach."""
+"""Largest numerical aperture, that of the best immersion objectives."""
 
 _K = 2 * HALF_MAXIMUM
 
@@ -86,7 +86,7 @@ class Airy(Round):
 
     @property
     def _near(self) -> float:
-        """Largest v of the table of amplitudes; farther out Lommel's series are short."""
+        """Largest v of the table of amplitudes; beyond it, short Lommel series suffice."""
         return 8 * abs(self._psi) + 64
 
     @cached_property
@@ -144,7 +144,7 @@ class Airy(Round):
 
     @cached_property
     def width(self) -> float:
-        """FWHM of u; in focus 1 without an error in the last digit."""
+        """FWHM of u; in focus it is exactly 1."""
         return 1.0 if self._in_focus else super().width
 
     @cached_property

@@ -53,7 +53,7 @@ class Gaussian(Round):
         return np.exp(-self._a * rho**2)
 
     def far(self, tolerance: float) -> float:
-        """Where u is exactly `tolerance` of its peak."""
+        """ρ at which u is exactly `tolerance` of its peak."""
         return float(np.sqrt(-np.log(min(tolerance, 1)) / self._a)) if tolerance > 0 else np.inf
 
     def reach(self, tolerance: float) -> float:

@@ -4,12 +4,12 @@
     H(f) = sinc⁴(f_x s) sinc⁴(f_y s) Σ_jk a_jk exp(−2πi (f_x x_j + f_y y_k)) / Σa.
 
 So h is nowhere negative, twice differentiable, and wider than the photograph by s²/3 in variance, which the
-scaling to the given FWHM takes back. The origin is the centroid. H is complex, since h need not be even.
-The image's own FWHM is the diameter of the circle that has the area where h is above half its maximum.
-For N photons the pixels are raised to the N.
+scaling to the given FWHM removes. The origin is the centroid. H is complex, since h need not be even. The
+image's own FWHM is the diameter of the circle that has the area where h is above half its maximum. For N
+photons the pixels are raised to the N.
 
-On a mesh of frequencies the sum is two matrix products. Of a turned spot the mesh is turned too; then the
-Fourier transform on a mesh that is finer than the image needs is interpolated by splines of degree 5.
+On a mesh of frequencies the sum is two matrix products. The mesh of a turned spot is turned too; then the
+Fourier transform, on a finer mesh than the image needs, is interpolated by splines of degree 5.
 
 Cut-off: sinc⁴(fs) is sin⁴(πfs), which repeats with 1/s as the sum does, times a power. So ∫|H| outside a
 square of whole periods is a sum over one period, with ζ(4, ·) for all others (DLMF 25.11.1).
@@ -31,11 +31,11 @@ from laserpath.types import BeamImage
 _MESH_PER_PIXEL = 8
 """Oversampling of the finer mesh, for images of up to 256 pixels; half of it for larger ones."""
 _FEW = 1 << 26
-"""Largest number of terms that are summed directly; above it a mesh is interpolated."""
+"""Largest number of terms that are summed directly; with more, a mesh is interpolated."""
 _PIXELS_PER_FWHM = 128
 """Pitch of the mesh for the area of the half maximum; more pixels give a more accurate FWHM."""
 _PERIODS = tuple(2**k for k in range(21))
-"""Squares in which the cut-off is sought, outwards from the image's own band."""
+"""Sizes, in periods, of the squares in which the cut-off is sought, outwards from the image's own band."""
 
 
 class Photograph(Shape):
@@ -197,7 +197,7 @@ def _half_maximum(weight: Floats) -> tuple[float, float]:
     step = min(1.0, max(1 / 32, np.sqrt(4 / np.pi * len(bright)) / _PIXELS_PER_FWHM))
     row, column = (np.arange(a, b + step, step) for a, b in zip(low, high, strict=True))
     u = _spread(weight, *np.meshgrid(row, column, indexing="ij"))
-    # The edge of the area lies within a cell as far as the slope says.
+    # The slope gives the place of the area's edge within a cell.
     slope = np.hypot(*np.gradient(u))
     above = u - u.max() / 2
     inside = np.clip(0.5 + above / np.maximum(slope, 1e-12 * u.max()), 0, 1)

@@ -1,7 +1,7 @@
 """Quadrature and interpolation for the spots.
 
-Gauss–Legendre on panels: 8 nodes hold a polynomial of degree 15, and 1.35 more for each radian of an
-oscillation hold that to rounding. Splines of degree 5 on equal steps s are off by about s⁶/30240 times the
+Gauss–Legendre on panels: 8 nodes are exact for a polynomial of degree 15; 1.35 more for each radian of an
+oscillation integrate it to rounding. Splines of degree 5 on equal steps s are off by about s⁶/30240 times the
 sixth derivative.
 """
 
@@ -25,7 +25,7 @@ def _gauss(nodes: int) -> tuple[Floats, Floats]:
 
 
 def panels(edges: Floats, radians: float = RADIANS_PER_PANEL) -> tuple[Floats, Floats]:
-    """Nodes and weights of ∫ over the panels between `edges` (K+1,), of at most so many radians each."""
+    """Nodes and weights of ∫ over the panels between `edges` (K+1,), each of at most that many radians."""
     node, weight = _gauss(8 + int(np.ceil(1.35 * radians)))
     width = np.diff(edges)[:, None]
     return (edges[:-1, None] + node * width).ravel(), (weight * width).ravel()

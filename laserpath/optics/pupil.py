@@ -13,8 +13,8 @@ makes it the integral of a smooth function, smooth in θ):
 
     H(ν) = (4/π) ∫_ν^1 √(1−t²) cos(4ψν(t−ν)) dt = (4/π) ∫_0^θ sin²φ cos(4ψν(cos φ − ν)) dφ.
 
-Transform of a power of the spot: it holds no angular frequency above 2N and falls as v^{−3N}, so for N ≥ 2
-the Fourier–Bessel series, which samples it at the zeros j_n of J₀, soon ends (v_n = j_n/2N):
+Transform of a power of the spot: the power has no angular frequency above 2N and falls as v^{−3N}, so for
+N ≥ 2 a short Fourier–Bessel series, which samples it at the zeros j_n of J₀, suffices (v_n = j_n/2N):
 
     G(ν) = ∫ |A|^{2N} exp(−i 2Nν·v) d²v = (π/N²) Σ_n |A(v_n)|^{2N} J₀(j_n ν)/J₁(j_n)².
 """
@@ -78,7 +78,7 @@ def transfer(theta: Floats, psi: float) -> tuple[Floats, Floats, Floats]:
 
 def power_transfer(nu: Floats, psi: float, photons: int) -> tuple[Floats, Floats, Floats]:
     """G, dG/dν and ∂G/∂ψ at ν (M,), a fraction of the N times wider band."""
-    # What is left out is the energy of the tails: (far end)^(2−3N) of the whole, and less than 1e-9.
+    # The energy of the tails is left out: (far end)^(2−3N) of the whole, less than 1e-9.
     end = (400 if photons == 2 else 100) + 8 * abs(psi)
     zero = bessel_zeros(int(end * 2 * photons / np.pi))
     a, _, d_a = amplitude(zero / (2 * photons), psi)

@@ -6,13 +6,13 @@ by Gauss–Legendre quadrature between the places where u is not smooth. The tab
 frequency so far, in powers of two; its steps keep the spline's error below 1e-10.
 
 `AiryFunction`: u ∝ Ai(κ₀ρ), the Airy *function* in place of Airy's pattern; ∫₀^∞ t Ai(t) dt = −Ai′(0).
-`Tabulated`: measured at some radii, in between a cubic spline that is even about the axis and nowhere below
-0, dark beyond the last. Straight lines from value to value would have kinks, and a spectrum that no grid
-holds: of a Gaussian tabulated every tenth of its FWHM a thousandth lies above 570/FWHM, of the spline's
-above 1.4/FWHM.
+`Tabulated`: measured at some radii. Between them it is a cubic spline, even about the axis and nowhere below
+0; beyond the last radius it is dark. Straight lines between the values would have kinks, and a spectrum too
+wide for any grid: for a Gaussian tabulated every tenth of its FWHM, a thousandth of it lies above 570/FWHM,
+with the spline above 1.4/FWHM.
 
-Where U falls as κ^(−2−p), what is left above κ falls as κ^(−p); the cut-off for a tolerance beyond the
-table follows from p, which is taken from the table's last two octaves.
+Where U falls as κ^(−2−p), its integral above κ falls as κ^(−p). The cut-off for a tolerance beyond the table
+follows from p, which is taken from the table's last two octaves.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Summed(Round):
 
     def _tabulate(self, end: float) -> Spline:
         rho, energy = self._rings(2 * np.pi * end)
-        # The spline's error, from the largest seventh derivative of U, which its slope has as its sixth.
+        # The spline's error, from the largest seventh derivative of U, which is the sixth of its slope.
         seventh = float(np.abs(energy) @ (2 * np.pi * rho) ** 6) * max(1.0, 2 * np.pi * self._end / 4)
         step = (2e-12 * 30240 / seventh) ** (1 / 6)
         kappa = np.linspace(0, end, 12 + int(end / step))

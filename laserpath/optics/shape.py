@@ -114,13 +114,13 @@ class Round(Shape):
 
     @cached_property
     def _profile(self) -> tuple[Floats, Floats]:
-        """Radii and u there, out to the farthest possible half maximum."""
+        """Radii, and u at these radii, out to the farthest possible half maximum."""
         rho = np.linspace(0, self.far(0.4), _SAMPLES)
         return rho, self.radial(rho)
 
     @cached_property
     def peak(self) -> float:
-        """The largest u. Of a spot far out of focus it may be off the axis."""
+        """The largest u. In a spot far out of focus it may be off the axis."""
         rho, u = self._profile
         i = int(u.argmax())
         if i == 0:

@@ -1,1 +1,1 @@
-"""laserpath in other programs: Inkscape, slicers. Their commands are in `cli`, vpype's too."""
+"""laserpath in other programs: Inkscape and slicers. Their commands, and vpype's, are in `cli`."""

@@ -35,13 +35,13 @@ _ITERATIONS = 500
 _SHORT = 100
 """Iterations below which a flat loss does not show convergence, because each stage is too short."""
 _FEW, _FALLING = 20, 0.02
-"""Iterations from which the fall of the loss is judged; relative fall in the last tenth that promises more.
-A larger fall advises more iterations less often."""
+"""Iterations from which the fall of the loss is judged; relative fall in the last tenth that makes more
+iterations worthwhile. A larger fall advises them less often."""
 _COARSE_FWHM = 0.05
 """Motor step that moves edges visibly."""
 _LONG, _VERY_LONG = 5.0, 60.0
-"""Write times, s, above which braking is named, and above which a faster quality is. Larger ones advise
-less often."""
+"""Write times, s, above which braking is named, and a faster quality is advised. Larger ones advise less
+often."""
 _FILTER, _STRONGER, _CALMER = 1.0, 2.0, 0.5
 """Optical density advised for a laser too strong, unless a single line needs more; factor on the power of one
 too weak; factor on the speed if the controller brakes."""
@@ -88,7 +88,7 @@ def advise(data: PageData, level: str) -> tuple[Advice, ...]:
     """The advice on a plan, the most important first. level: of the verdict."""
     early = tuple(_on_iterations(data, level))
     if lost := data.lost:
-        # The commanded program would cure, so that pitch and power do not matter until it is executed.
+        # The commanded program would cure, so pitch and power are right; the execution is at fault.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
         return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
@@ -121,7 +121,7 @@ def _on_iterations(data: PageData, level: str) -> Iterator[Advice]:
 
 
 def unfinished(data: PageData) -> str:
-    """That the optimiser stopped or had too few iterations, which may be why the print is off; else ''."""
+    """A sentence if the optimiser ended too early, which may be why the print is off; else ''."""
     report, settings = data.report, data.settings
     if settings is None or not report.unfinished:
         return ""
@@ -167,7 +167,7 @@ def _more(settings: Settings) -> str:
 
 
 def _on_design(data: PageData) -> Iterator[Advice]:
-    """Details that the spot is too large for."""
+    """Details that are too small for the spot."""
     spot = f"{number(data.fwhm * 1000)} µm"
     smaller = (Change("--spot-fwhm", -1),)
     for kind, plural in (("feature", "features"), ("gap", "gaps")):
@@ -217,7 +217,7 @@ def _on_power(data: PageData) -> Iterator[Advice]:
 
 
 def _filter(data: PageData) -> str:
-    """The filter for a laser that is too strong: the one of the warning, if a single line needs one."""
+    """The filter for a laser that is too strong; that of the warning, if a single line needs one."""
     needed = strength(data.process, data.settings or Settings(), data.design)
     density = needed.density if needed.ratio > 1 else max(needed.density, _FILTER)
     return filter_of(data.process.machine, density)
@@ -234,7 +234,7 @@ def _in_profile(setting: str) -> str:
 
 
 def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
-    """What the controller makes of the plan: steps, braking, and the number of moves."""
+    """Effects of the controller: motor steps, braking, and the number of moves."""
     motion, machine = data.report.executed.motion, data.process.machine
     yield from _on_braking(data, level)
     if not data.planned and motion.segment_rate > 1.001 * machine.segment_rate:
@@ -256,7 +256,7 @@ def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
 
 
 def _on_braking(data: PageData, level: str) -> Iterator[Advice]:
-    """Edges or doses that are right as commanded, and are not as executed."""
+    """Edges or doses that are right as commanded, but not as executed."""
     planned, executed = data.report.planned.figures, data.report.executed.figures
     machine, over = data.process.machine, data.process.resin.over_dose
     if executed.epe_mean > 1.5 * planned.epe_mean + 0.01:

@@ -52,7 +52,7 @@ class PageText:
     """The text of a page that is not derived from its figures.
 
     name: the heading.  subtitle: below it.  header: comment lines of the program.  project: text of the
-    laserpath.toml that makes the program again.  headline: the verdict's first line, where no design is
+    laserpath.toml that plans the program again.  headline: the verdict's first line, where no design is
     compared.  answers: (question, answer), after those of the verdict.  columns: further columns of the table
     of figures.  pictures: further pictures, before those of every page.
     """
@@ -105,7 +105,7 @@ class ExposedProgram:
 
 @dataclass(frozen=True, slots=True)
 class PageData:
-    """What was measured of a program against its design: verdict, advice and tables are made from it.
+    """The measurement of a program against its design, from which verdict, advice and tables are made.
 
     toolpath: as commanded.  settings: None if another tool wrote the program.  loss: (iterations,) history.
     places: the worst ones, the worst first.  inspection: differences between the print and the design.
@@ -139,7 +139,7 @@ class PageData:
         return cls(report, design, toolpath, process, settings, history, places, inspection)
 
     def exposed(self, run: gcode.motion.Executed) -> ExposedProgram:
-        """The program with its dose; run: what the controller does with it."""
+        """The program with its dose; run: its execution by the controller."""
         executed = self.report.executed
         return ExposedProgram(
             self.toolpath, run, executed.grid, executed.dose, self.process, self.design, executed.edges
@@ -147,7 +147,7 @@ class PageData:
 
     @property
     def done(self) -> str:
-        """What the light does to the resin: 'cure' or 'clear'."""
+        """The effect of the light on the resin: 'cure' or 'clear'."""
         return "cure" if self.process.resin.tone == "negative" else "clear"
 
     @property
@@ -172,7 +172,7 @@ class PageData:
 
     @property
     def lost(self) -> Lost | None:
-        """What the controller loses of the plan, if that is much."""
+        """The loss of cured area by the controller, why, and the remedy; None if it is small."""
         report = self.report
         return lost_in_motion(report.planned, report.executed, self.toolpath, self.design, self.process)
 

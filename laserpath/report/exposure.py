@@ -1,4 +1,4 @@
-"""The page of a program that laserpath did not plan: what it does on this machine and resin.
+"""The page of a program that laserpath did not plan: its effect on this machine and resin.
 
 With a design the program is judged as a plan is, and the page names the dose that would print it best. A
 factor f on the whole dose is a factor f^(1/N) on the power, where the resin absorbs N photons at once, or 1/f

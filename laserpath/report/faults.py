@@ -13,10 +13,10 @@ WRONG_AREA, WRONG_OUTLINE = 0.001, 0.01
 """Shares of the drawn area and of the outline that may be wrong; a print with more is poor."""
 
 LEAST_FWHM2 = 0.1
-"""Wrong area, in FWHM², that is a flaw at most, however small the design is."""
+"""Wrong area, in FWHM², up to which a print of any size is not poor."""
 
 _KINDS, _PLACES = 3, 3
-"""Kinds named in sentences; places named of a kind that is the only one."""
+"""Largest number of kinds named in sentences, and of places named if there is only one kind."""
 
 _ROWS = 200
 """Largest number of faults listed one by one."""

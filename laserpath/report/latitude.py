@@ -16,11 +16,11 @@ from laserpath.report.numbers import number
 from laserpath.types.results import ProcessWindow
 
 _GROWN = 1.5
-"""Factor on the mean error; its range of dose is named if no dose keeps the tolerance."""
+"""Factor on the mean error. If no dose keeps the tolerance, the range of dose within this factor is named."""
 _BAND = 0.101
-"""Relative change of dose to be expected of laser and resin: 10 %, and a little for rounding."""
+"""Relative change of dose to be expected of laser and resin: 10 %, plus a margin for rounding."""
 _LOST = 0.01
-"""Share of the outline without an edge within that band, from which it is named. A larger one warns less."""
+"""Share of the outline without an edge within that band, above which it is named. A larger one warns less."""
 _BETTER = 0.9
 """Mean error at the best dose ÷ the planned one, below which the best dose is named..."""
 _TELLING_FWHM = 0.005
@@ -73,7 +73,7 @@ def planned(dose: Floats) -> int:
 
 
 def _end(dose: Floats, error: Floats, limit: float, k: int, step: int) -> float:
-    """The dose where the error crosses the limit, from index k on in steps of ±1; else the last dose."""
+    """The dose at which the error crosses the limit, from index k in steps of ±1; else the last dose."""
     last = 0 if step < 0 else len(dose) - 1
     while k != last and error[k + step] <= limit:
         k += step
@@ -122,7 +122,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _losses(window: ProcessWindow) -> Iterator[str]:
-    """The further share of the outline that has no edge at a dose to be expected."""
+    """The additional share of the outline that has no edge at an expected dose."""
     likely = np.flatnonzero(np.abs(window.dose - 1) <= _BAND)
     if not len(likely):
         return

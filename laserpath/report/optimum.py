@@ -22,8 +22,8 @@ NOT_COMPUTED = "Not computed: for so large a design it would take long to find w
 _NEARER = 0.95
 """Mean edge error ÷ the limit's, below which the plan counts as truer than the limit."""
 _REACHED = 1.1
-"""Mean edge error ÷ the limit's, up to which a plan counts as the best possible. A larger ratio ends the
-advice to take a finer quality sooner."""
+"""Mean edge error ÷ the limit's, up to which a plan counts as the best possible. A larger ratio advises a
+finer quality less often."""
 
 
 def times_the_limit(report: Report) -> float:

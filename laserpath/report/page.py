@@ -121,7 +121,7 @@ def _texts(row: Row, columns: Sequence[Mapping[str, float]], fwhm: float) -> lis
 
 
 def _limit(data: PageData, limit: Limit) -> dict[str, Any]:
-    """The section on what no path could print: sentences, figures, and a picture if there is such a place."""
+    """The section on unprintable places: sentences, figures, and a picture if there is such a place."""
     columns = [limit.figures.as_dict(), data.report.scored.as_dict()]
     return {
         "sentences": optimum.unprintable_in_words(limit),

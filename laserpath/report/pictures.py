@@ -49,7 +49,7 @@ _PIXELS = 800
 _SHADES = 24
 """Colours that powers are drawn in; more draw slower."""
 _RIM_FWHM = 2.0
-"""Margin of a map around what it shows, in FWHM."""
+"""Margin of a map around its content, in FWHM."""
 ZOOM_FWHM = 4.0
 """Half the width of an enlarged place, in FWHM."""
 ZOOMED = 4
@@ -135,7 +135,7 @@ def _cure_sheet(
 
 
 def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
-    """The area that the best exposure cures, against the design, with marks at what it cannot print."""
+    """The area that the best exposure cures, against the design, with unprintable places marked."""
     figure, ax = _cure_sheet(limit, design, design.bounds, process, below=0.55)
     add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
     marks: list[object] = list(_cure_marks(done))
@@ -220,14 +220,14 @@ def _add_moves(ax: Axes, path: Toolpath, norm: Normalize, width: float) -> None:
 
 
 def _line_width(path: Toolpath, box: Box) -> float:
-    """Points: a third of the mean distance between lines, within what can be seen."""
+    """Points: a third of the mean distance between lines, within visible limits."""
     lit = float(path.length[path.on].sum())
     pitch = (box[2] - box[0]) * (box[3] - box[1]) / max(lit, 1e-9)
     return float(np.clip(pitch / (box[2] - box[0]) * WIDTH * 72 / 4, 0.35, 1.3))
 
 
 def _dot_size(design: Design, box: Box) -> float:
-    """Points²: dots touch on a contour of moderate length and stay apart on a long one."""
+    """Points²: dots touch on a contour of moderate length, and stay apart on a long one."""
     crowded = design.area.length / max(box[2] - box[0], box[3] - box[1])
     return float(np.clip(60 / crowded, 3, 14))
 
@@ -269,7 +269,7 @@ def _add_lines(ax: Axes, toolpath: Toolpath, box: Box) -> None:
 
 
 def _number(ax: Axes, places: Sequence[Place], edges: Edges, box: Box) -> None:
-    """Rings around the places and their numbers beside them, no number on another or on the contour."""
+    """Rings around the places, with their numbers beside them, not over each other or the contour."""
     if not places:
         return
     contour = cKDTree(edges.xy)
@@ -305,5 +305,5 @@ def _free_spot(
     room = np.minimum(room, 2 * contour.query(spots)[0] / step)
     inner = grown(box, -0.4 * step)
     room[~((spots >= inner[:2]) & (spots <= inner[2:])).all(axis=1)] = -1
-    # The first free spot, or else the one with most room.
+    # The first free spot, or else the spot with most room.
     return np.asarray(spots[int(np.argmax(np.minimum(room, 1)))])

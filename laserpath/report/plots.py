@@ -37,7 +37,7 @@ def epe_histogram(exposure: Measurement, start: Measurement | None, fwhm: float)
         bins,
         weights=[np.full(len(g), 100 / max(len(error), 1)) for g in groups],
         stacked=True,
-        histtype="stepfilled",  # one patch, where bars are a hundred
+        histtype="stepfilled",  # one patch instead of a hundred bars
         color=["#5b7f95", "#e69f00"],
         label=["away from corners", "near corners"],
     )
@@ -79,7 +79,7 @@ def process_window(window: ProcessWindow, limit: float, fwhm: float) -> bytes:
 
 
 def _add_errors(ax: Axes, window: ProcessWindow, errors: Floats, limit: float, fwhm: float) -> None:
-    """Errors (F, D) in FWHM against dose. Lines may leave the top, as lost edges would flatten all others."""
+    """Errors (F, D) in FWHM against dose. Lines may leave the top: lost edges would flatten all others."""
     off = 100 * (window.dose - 1)
     for width, error, (colour, marker) in zip(window.width, errors, cycle(_LINES), strict=False):
         ax.plot(off, error, color=colour, marker=marker, ms=4, lw=1.3, label=focus(width))

@@ -87,7 +87,7 @@ class Place:
 
     extent: mm of contour.  kind: key of `REASONS`.  width: mm of the narrow feature or gap, or None.
     spot: its FWHM, mm, if known.
-    size: mm, of a fault away from the contour samples; its epe is then ± half of that, without a meaning.
+    size: mm, of a fault away from the contour samples; its epe, ± half the size, then has no meaning.
     across: width of a long, narrow fault, mm.
     """
 

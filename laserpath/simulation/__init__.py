@@ -4,7 +4,7 @@
 
 `walk` has the steps: `source` reads the text as its controller would, `plane` projects several heights onto
 one plane, `alignment` finds a design that lies elsewhere, `exposing` exposes and measures the program, on the
-grid of `view`; `warnings` are what the user has to know, `page` and `drawing` show the `result`. A plan's own
+grid of `view`; `warnings` are for the user, `page` and `drawing` show the `result`. A plan's own
 G-code gets the figures of the plan.
 """
 

@@ -3,12 +3,13 @@
 **Level.** Where an edge prints depends on the exposure. Edges are taken at the dose above which the print has
 the area of the design: it is then neither too wide nor too narrow.
 
-**Coarse.** Of the shifts s by whole pixels the one of the largest overlap ∫ c(x) w(x − s) dx, c the cured
-fraction at that level, w the coverage of the design (one FFT). The areas of both do not change, so that this
-is the shift of the largest IoU too. Where many shifts are equally good, their middle is taken.
+**Coarse.** Of all shifts s by whole pixels, take the one with the largest overlap ∫ c(x) w(x − s) dx, with c
+the cured fraction at that level and w the coverage of the design (one FFT). Shifting changes neither area, so
+this shift also has the largest IoU. Where many shifts are equally good, their middle is taken.
 
-**Fine.** An edge at x with normal n is off by ε. If the print is off by t and all around too wide by b,
-ε ≈ n·t + b; t follows by least squares over the edges that print. The design is moved by t until t vanishes.
+**Fine.** An edge at x with normal n is off by ε. If the print is shifted by t and too wide by b all around,
+then ε ≈ n·t + b; t follows by least squares over the edges that print. The design is moved by t until t
+vanishes.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _SAME = 2e-3
 """Relative difference up to which overlaps count as equally good."""
 
 _SLOPE = (0.02, 0.9)
-"""Lowest and highest level, in units of the largest dose: outside, edges are ill-defined."""
+"""Lowest and highest level, relative to the largest dose; outside this range edges are ill-defined."""
 
 _STEPS, _SETTLED_FWHM = 8, 1e-4
 _FEWEST = 8
@@ -48,7 +49,7 @@ def translation(dose: Floats, grid: Grid, design: Design, spot: Spot) -> Point:
 
 
 def _level(dose: Floats, grid: Grid, design: Design) -> float:
-    """The dose above which there is as much area as in the design, kept within _SLOPE."""
+    """The dose above which the area equals the design's, kept within _SLOPE."""
     count = min(round(design.area.area / grid.pixel_area), dose.size - 1)
     level = float(np.partition(dose.ravel(), dose.size - 1 - count)[dose.size - 1 - count])
     low, high = _SLOPE
@@ -95,7 +96,7 @@ def _raster(design: Design, pitch: float) -> Target:
 
 
 def _middle_of_best(overlap: Floats) -> tuple[float, float]:
-    """(row, column) of the largest overlap; the middle of the region where it is as good."""
+    """(row, column) of the largest overlap: the middle of the region of equally good ones."""
     best = np.unravel_index(int(np.argmax(overlap)), overlap.shape)
     parts, _ = ndimage.label(overlap >= (1 - _SAME) * overlap[best])
     v, u = ndimage.center_of_mass(parts == parts[best])

@@ -19,7 +19,7 @@ from laserpath.simulation.view import box_of, grid_around, lit_box, rim
 from laserpath.types import Design, Grid, Point, Process, Settings, Toolpath
 
 _MARGINS = (6.0, 18.0)
-"""FWHM beyond the usual margin, tried one after the other while the cured area reaches the grid's rim."""
+"""FWHM beyond the usual margin, tried in turn while the cured area reaches the grid's rim."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
         try:
             grid = grid_around(box, spot, settings.pixels_per_fwhm, extra, what)
         except InputError:
-            break  # the largest grid so far is better than none
+            break  # keep the largest grid so far
         executed = _exposure(program, program.executed, design, grid)
     commanded = _exposure(program, program.commanded, design, grid)
     return Exposures(commanded, executed, rim(executed.dose) >= critical)

@@ -1,6 +1,6 @@
 """The figures of a dose that need no design: areas, and the largest dose.
 
-Areas are measured to sub-pixel, as in `measure`. Over-dosed is what gets more than the resin's `over_dose`
+Areas are measured to sub-pixel, as in `measure`. Over-dosed is the area of more than the resin's `over_dose`
 critical doses.
 """
 
@@ -21,7 +21,7 @@ from laserpath.types import Grid, Point, Resin
 from laserpath.types.results import Measurement, MotionFigures
 
 _FINER, _FINEST = 4, 1 << 24
-"""Of an outline: how many times finer than the grid, and how many pixels at most."""
+"""For outlines: refinement of the grid, and largest number of pixels. Larger ones are smoother and slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ def dose_figures(dose: Floats, grid: Grid, resin: Resin) -> DoseFigures:
 
 
 def outline(dose: Floats, grid: Grid, critical_dose: float) -> shapely.MultiPolygon:
-    """What gets the critical dose or more, as polygons in mm.
+    """The area of the critical dose or more, as polygons in mm.
 
-    Between pixels the dose is a cubic spline, cut into straight pieces on a finer grid: much too high a dose
-    falls off too steeply at its edge for straight lines from pixel to pixel.
+    Between pixels the dose is a cubic spline, which is cut into straight pieces on a finer grid. Straight
+    lines from pixel to pixel would be inaccurate, since a much too high dose falls off steeply at its edge.
     """
     times = max(1, min(_FINER, int((_FINEST / dose.size) ** 0.5)))
     rows, columns = ((n - 1) * times + 1 for n in dose.shape)

@@ -14,7 +14,8 @@ _MISPLACED = 0.5
 """Overlap (IoU) below which no other power is suggested: the program lies elsewhere than the design."""
 
 _WORTH = 0.9
-"""Mean edge error at the best power, over the present one, above which no other power is suggested."""
+"""Ratio of the mean edge error at the best power to the present one, above which no other power is
+suggested."""
 
 
 def page(simulation: SimulationResult) -> str:

@@ -1,7 +1,7 @@
 """Moves at several heights, projected onto the one plane that is exposed.
 
 A move of length L and speed v in space, and of length L_xy in the plane, goes at v L_xy/L in the plane, so
-that it takes as long. Where L_xy = 0 it stands, for L/v. The spot is taken as focused at every height.
+that it takes as long. Where L_xy = 0, it stands still for L/v. The spot is taken as focused at every height.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ProgramLayer:
 
 
 def layer(moves: gcode.Moves, height: Height = None) -> ProgramLayer:
-    """The moves of one height, None: of the first that is lit; 'all': those of all heights.
+    """The moves of one height; None: of the first lit one; 'all': of all heights.
 
     Raises InputError if nothing is lit at that height.
     """

@@ -1,8 +1,8 @@
 """A program of any tool → its moves on one machine, with a sentence for each assumption.
 
-The controller is followed as far as its behaviour is known. A power above the machine's full power is exposed
-at full power; `$30=` in the file sets full power; a command that no move depends on is passed over. Each of
-these gives a remark. A motion whose effect is not known is refused with its line.
+The text is read as the controller reads it, as far as its behaviour is known. A power above the machine's
+full power is exposed at full power; `$30=` in the file sets full power; a command that no move depends on is
+passed over. Each of these gives a remark. A motion whose effect is not known is refused with its line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FINDINGS_MAX = 12
 """Findings of a check that are reported at most, errors before warnings."""
 
 _PASSED_MAX = 20
-"""Assumptions up to which a further unknown command is passed over instead of refused."""
+"""Largest number of assumptions; with more, an unknown command is refused instead of passed over."""
 
 _TRIED_BYTES = 1 << 22
 """Length of a dark file, in characters, up to which other dialects are tried."""
@@ -80,10 +80,10 @@ def read(
     except gcode.GcodeError as error:
         hint = _hint(text, machine, "can be read")
         raise InputError(f"{title!r} cannot be simulated: {error}{hint}") from None
-    machine, spoken = attempt.machine, _dialect_of(attempt.machine)
-    # With the full power it was read with: otherwise a power above the machine's hides all later findings.
-    envelope = convert.envelope(replace(machine, s_max=attempt.full), spoken)
-    checked = gcode.examine(attempt.text, spoken, envelope)
+    machine, used = attempt.machine, _dialect_of(attempt.machine)
+    # With the full power it was read with; otherwise a power above the machine's would hide all others.
+    envelope = convert.envelope(replace(machine, s_max=attempt.full), used)
+    checked = gcode.examine(attempt.text, used, envelope)
     _refuse_dark(title, text, parsed, machine, checked)
     head = tuple(comment for row, comment in parsed.moves.comments[:40] if row == 0)
     return Source(title, parsed, machine, (*attempt.remarks, *_findings(checked, attempt.remarks)), head)
@@ -255,7 +255,7 @@ def _refuse_dark(
 
 
 def _hint(text: str, machine: Machine, then: str) -> str:
-    """The other dialects in which the program works, as a hint. then: what it does in them."""
+    """The other dialects in which the program works, as a hint. then: a verb for its effect in them."""
     others = list(_other_dialects(text, machine)) if len(text) <= _TRIED_BYTES else []
     return f"; as {' or '.join(others)} it {then}: --dialect {others[0]}" if others else ""
 

@@ -23,10 +23,10 @@ PIXELS_MAX = 1 << 25
 """Pixels above which a program is refused."""
 
 COARSEST = 3.0
-"""Fewest pixels per FWHM: a dose is exact with 2.1, the figures measured in it need a few more."""
+"""Fewest pixels per FWHM. A dose is exact with 2.1; the figures measured in it need a few more."""
 
 _ASTRAY_FWHM = 2.0
-"""Distance beyond the design up to which light needs no larger grid: half of the dark margin."""
+"""Distance beyond the design, half of the dark margin, up to which light needs no larger grid."""
 
 
 def lit_box(*paths: Toolpath) -> Box:
@@ -43,7 +43,7 @@ def grown(box: Box, by: float) -> Box:
 
 
 def joined(a: Box, b: Box) -> Box:
-    """The box around two."""
+    """The box around both boxes."""
     return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
 
 
@@ -63,7 +63,7 @@ def box_of(lit: Box, design: Design | None, spot: Spot) -> Box:
 def grid_around(box: Box, spot: Spot, pixels_per_fwhm: float, extra: float, name: str) -> Grid:
     """The grid around a box and a dark margin. extra: FWHM beyond the usual margin.
 
-    Raises InputError, with the name of what the grid holds, for more than PIXELS_MAX pixels.
+    Raises InputError, which names the content of the grid, for more than PIXELS_MAX pixels.
     """
     fwhm = optics.fwhm(spot)
     rim = max(extra * fwhm, 0.0 if min(box[2] - box[0], box[3] - box[1]) > 0 else 0.5 * fwhm)

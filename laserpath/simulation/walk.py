@@ -50,7 +50,7 @@ class Simulation(SimulationResult):
     """The result of `simulate`, and the files made of it.
 
     process: with the dialect in which the program was read.  commanded, executed: the exposures, with dose,
-    figures and, with a design, what was measured against it.  best: executed, at the best power.
+    figures and, if there is a design, the measurement against it.  best: executed, at the best power.
     """
 
     def page(self) -> str:
@@ -81,7 +81,7 @@ def simulate(
     """Expose a program, a file (a Path, or a str without line ends) or a text, on a machine and a resin.
 
     design: a file, or a `Design` in mm; it is placed by the `origin` and `offset` of the settings.
-    progress: called with the name of each stage. Raises InputError for what cannot be simulated.
+    progress: called with the name of each stage. Raises InputError for a program that cannot be simulated.
     """
     process, settings, choices = process or Process(), settings or Settings(), choices or Choices()
     report = progress or (lambda stage: None)
@@ -115,7 +115,7 @@ def _warnings(
     place: Placed | None,
     aligned: bool,
 ) -> Iterator[str]:
-    """The worst first."""
+    """All warnings, the worst first."""
     process = shipped.process
     yield from of_dose(exposed, process)
     yield from of_shift(shipped.shift, optics.fwhm(process.spot))
@@ -130,9 +130,9 @@ def _warnings(
 def _placed(design: Design | str, process: Process, settings: Settings, lit: Floats) -> Placed:
     """The design where a plan would place it.
 
-    With the origin 'auto', a design without a page is placed at its own coordinates, as in other tools, or
-    with its corner at the work zero, as in a plan: where its corner is nearer to that of the light.
-    lit: (N, 2) mm.
+    With the origin 'auto', a design without a page is placed either at its own coordinates, as in other
+    tools, or with its corner at the work zero, as in a plan: the place whose corner is nearer to that of the
+    light. lit: (N, 2) mm.
     """
     spot = process.spot
     if not isinstance(design, Design):

@@ -19,11 +19,12 @@ from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Design, Point, Process
 
 _OVER, _FAR_OVER = 1.05, 1.5
-"""Largest dose over the resin's limit above which the commanded and the executed one give a warning."""
+"""Ratios of the largest dose to the resin's limit above which a warning is given: as commanded, as executed.
+Larger ones warn less often."""
 
 _NEAR_FWHM, _APART = 1.0, 0.7
-"""Distance between the middles of light and design above which, and IoU below which, both together give the
-warning that they lie apart."""
+"""Distance, in FWHM, between the middles of light and design, and IoU. A larger distance together with a
+smaller IoU gives the warning that they lie apart."""
 
 
 def of_dose(exposures: Exposures, process: Process) -> Iterator[str]:

@@ -124,7 +124,7 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     assert everything(tmp_path) == {"a": "a file"}
 
 
-def test_a_folder_that_can_be_written_is_told_beforehand(
+def test_a_folder_that_cannot_be_written_is_refused_beforehand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_folder(tmp_path / "not" / "yet" / "there")

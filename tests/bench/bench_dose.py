@@ -1,6 +1,6 @@
 """Forward and gradient of the thresholded resist's loss, laserpath and its peers, as pytest-benchmark rows.
 
-The rows are measured in processes of their own (`campaign`), in turns; what their clocks said is handed
+The rows are measured in processes of their own (`campaign`), in turns; the times they measured are handed
 to pytest-benchmark here, so that its JSON (`--benchmark-json=FILE`) and comparison can be used.
 """
 
@@ -13,7 +13,7 @@ import pytest
 from campaign import Campaign, Group, PeerFailed
 from extras import Curve, Machine, Memory, machine, memories, scaling
 
-ASKED = {"dose": 1e-3, "gradient": 1e-2}
+TOLERANCE = {"dose": 1e-3, "gradient": 1e-2}
 """Largest deviations of laserpath. A peer may have twice that; above, it computes something else."""
 
 
@@ -44,7 +44,7 @@ class Extras:
 
 @pytest.mark.benchmark(timer=CLOCK, disable_gc=False)
 def bench_row(benchmark, campaign: Campaign, group: Group, key: str) -> None:
-    """A row, measured with all others of its group when the first of them is asked for."""
+    """A row, measured with all others of its group when the first of them is needed."""
     try:
         measured = campaign.measured(group, key)
     except PeerFailed as error:
@@ -59,7 +59,7 @@ def bench_row(benchmark, campaign: Campaign, group: Group, key: str) -> None:
     )
     if campaign.profile == "gaussian":
         allowed = 1 if measured.row.module == "ours" else 2
-        for name, limit in ASKED.items():
+        for name, limit in TOLERANCE.items():
             assert measured.errors[name] <= allowed * limit, f"{name} of {measured.row.label} is off by more"
 
 

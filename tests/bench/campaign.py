@@ -72,7 +72,7 @@ class Campaign:
         return list({r.key: r for g in self.groups for r in self.rows(g.size, g.device)}.values())
 
     def measured(self, group: Group, key: str) -> Measured:
-        """A row of a group; the whole group is measured when the first is asked for."""
+        """A row of a group; the whole group is measured when the first is needed."""
         if group not in self.groups:
             self.groups[group] = self._measure(group)
         if (group, key) in self.failed:
@@ -80,8 +80,8 @@ class Campaign:
         return self.groups[group][key]
 
     def _measure(self, group: Group) -> dict[str, Measured]:
-        wanted = self.rows(group.size, group.device)
-        folders = {row.key: self._reference(group.size, row) for row in wanted}
+        rows = self.rows(group.size, group.device)
+        folders = {row.key: self._reference(group.size, row) for row in rows}
         with ExitStack() as stack:
 
             def begin(row: Row, on: list[int]) -> tuple[Row, Worker | str]:
@@ -91,9 +91,9 @@ class Campaign:
                     return row, str(error)
 
             # Compiled and checked side by side, each on a core of its own; measured on the same core.
-            places = [cores_for(group.threads, number) for number in range(len(wanted))]
+            places = [cores_for(group.threads, number) for number in range(len(rows))]
             with ThreadPoolExecutor(len(cores())) as pool:
-                started = list(pool.map(begin, wanted, places))
+                started = list(pool.map(begin, rows, places))
             self.failed |= {(group, row.key): found for row, found in started if isinstance(found, str)}
             workers = [found for _, found in started if isinstance(found, Worker)]
             for worker in workers:
@@ -162,8 +162,8 @@ class Worker:
         if not line:
             self._process.wait(60)
             self._errors.seek(0)
-            said = self._errors.read().strip().splitlines()
-            raise PeerFailed(f"{self.row.label}: {said[-1] if said else self._process.returncode}")
+            errors = self._errors.read().strip().splitlines()
+            raise PeerFailed(f"{self.row.label}: {errors[-1] if errors else self._process.returncode}")
         return json.loads(line)
 
 

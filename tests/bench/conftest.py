@@ -32,8 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One campaign for the whole run."""
-    wanted = config.getoption("--rows")
-    keys = [key.strip() for key in wanted.split(",")] if wanted else None
+    requested = config.getoption("--rows")
+    keys = [key.strip() for key in requested.split(",")] if requested else None
     if unknown := sorted(set(keys or ()) - set(BY_KEY)):
         raise pytest.UsageError(f"--rows: {unknown} unknown; known: {', '.join(BY_KEY)}")
     config.stash[CAMPAIGN] = Campaign(config.getoption("--profile"), keys)
@@ -82,7 +82,7 @@ def extras(pytestconfig: pytest.Config) -> Extras:
 
 @pytest.fixture
 def sizes(pytestconfig: pytest.Config) -> list[str]:
-    """Those that were asked for."""
+    """The requested ones."""
     return _sizes(pytestconfig)
 
 

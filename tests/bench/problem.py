@@ -87,8 +87,8 @@ class Problem:
 
     def pixels_at(self, per_fwhm: float) -> int:
         """Pixels across a grid of about so many a FWHM: of small prime factors, not more than the row's."""
-        wanted = int(np.ceil(self.size / FWHM * per_fwhm / 2))
-        return min(2 * next(n for n in range(wanted, 2 * wanted + 2) if _has_small_factors(n)), self.pixels)
+        least = int(np.ceil(self.size / FWHM * per_fwhm / 2))
+        return min(2 * next(n for n in range(least, 2 * least + 2) if _has_small_factors(n)), self.pixels)
 
     def first(self, used: int) -> Problem:
         """The same with the first of the points only."""

@@ -94,5 +94,5 @@ def rows(size: str, profile: str = "gaussian", device: str = "cpu") -> list[Row]
 def ours(size: str, profile: str = "gaussian") -> str:
     """The row that the others are compared with: the direct engine for the few points of S, else FFT."""
     keys = {row.key for row in rows(size, profile)}
-    wanted = ("ours direct", "ours fft") if size == "S" else ("ours fft coarse", "ours fft")
-    return next(key for key in wanted if key in keys)
+    chosen = ("ours direct", "ours fft") if size == "S" else ("ours fft coarse", "ours fft")
+    return next(key for key in chosen if key in keys)

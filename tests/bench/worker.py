@@ -72,11 +72,11 @@ def compared(task: Problem, dose: Array, result: Result, folder: Path) -> dict[s
     """
     exact, slopes = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("dose", "gradient"))
     loss, d_xy, d_energy = result
-    wanted = float(np.load(folder / "loss.npy"))
+    expected = float(np.load(folder / "loss.npy"))
     pairs = [(np.asarray(d_xy, np.float64), slopes[:, :2]), (np.asarray(d_energy, np.float64), slopes[:, 2])]
     return {
         "dose": float(np.abs(at_pixels(dose, task) - exact).max() / exact.max()),
-        "loss": abs(loss / wanted - 1),
+        "loss": abs(loss / expected - 1),
         "gradient": max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs),
         "gradient_max": max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs),
     }

@@ -1,5 +1,4 @@
-"""The fit: it finds the truth, its intervals hold it as often as they say, and it says what cannot be
-told."""
+"""The fit: it finds the truth, its intervals are reliable, and it reports undetermined values."""
 
 from __future__ import annotations
 
@@ -107,7 +106,7 @@ def test_widths_far_above_the_threshold_are_not_used() -> None:
     assert any("more than 20 critical doses" in note for note in found.notes)
 
 
-def test_a_spot_that_is_not_round_is_told_and_fitted() -> None:
+def test_a_spot_that_is_not_round_is_reported_and_fitted() -> None:
     oval = replace(TRUE, fwhm=(0.1, 0.07))
     measured = filled_in(np.random.default_rng(6), oval)
     assert any("not round" in sentence for sentence in fit(measured, replace(QUICK, compare=True)).warnings)
@@ -121,7 +120,7 @@ def test_the_other_shape_of_spot_is_proposed_where_it_fits_better() -> None:
     assert any("'gaussian' fits" in s for s in fit(measured, replace(QUICK, compare=True)).warnings)
 
 
-def test_failing_reciprocity_is_told_and_the_dose_is_for_the_speed_asked_for() -> None:
+def test_failing_reciprocity_is_reported_and_the_dose_is_for_the_requested_speed() -> None:
     failing = replace(TRUE, reciprocity=0.15)
     measured = filled_in(np.random.default_rng(8), failing)
     slow, fast = fit(measured, QUICK), fit(measured, replace(QUICK, speed=40.0))
@@ -158,7 +157,7 @@ def test_without_depths_there_is_no_working_curve() -> None:
 
 def test_one_line_energy_tells_no_width() -> None:
     measured = some(filled_in(np.random.default_rng(11)), lambda r: r.item.id in ("A7", "B6", "D4", "E3"))
-    with pytest.raises(InputError, match="FWHM cannot be told, since all 4 widths are of one line energy"):
+    with pytest.raises(InputError, match="FWHM is undetermined, since all 4 widths are of one line energy"):
         fit(measured, QUICK)
     # With the FWHM given it tells the critical dose.
     known = fit(measured, replace(QUICK, fwhm=TRUE.fwhm[0]))
@@ -200,11 +199,11 @@ def test_too_few_sizes_are_named() -> None:
     measured = some(
         without(filled_in(np.random.default_rng(14)), "depth"), lambda r: r.item.id in ("A7", "B7")
     )
-    with pytest.raises(InputError, match="from 2 widths; measure at least 3"):
+    with pytest.raises(InputError, match="by 2 widths; measure at least 3"):
         fit(measured, QUICK)
 
 
-def test_widths_that_all_are_too_strong_are_not_told_as_if_they_were_certain() -> None:
+def test_widths_that_all_are_too_strong_are_not_reported_as_certain() -> None:
     measured = filled_in(np.random.default_rng(20), width_error=0, depth_error=0)
     strong = some(measured, lambda r: r.item.kind == "line" and bool(r.width and r.width > 0.25))
     assert len(strong.rows) >= 5

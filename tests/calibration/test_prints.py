@@ -93,7 +93,7 @@ def test_what_printed_is_found_again(seed: int) -> None:
     assert fit.warnings == ()
 
 
-def test_a_print_turned_counterclockwise_is_said_to_be() -> None:
+def test_a_print_turned_counterclockwise_has_a_positive_turn() -> None:
     """An arm to the right goes up when it turns by +3°."""
     mask = pattern(3)
     mask[78:82, 80:150] = 1
@@ -175,7 +175,7 @@ def test_one_straight_edge_does_not_tell_blur_from_contrast() -> None:
     assert any("the blur is known to less than a factor of 2" in sentence for sentence in fit.warnings)
 
 
-def test_another_image_is_said_to_be_unlike() -> None:
+def test_another_image_is_reported_as_unlike() -> None:
     noise = np.random.default_rng(0).normal(size=(160, 160))
     assert any("may not show what was commanded" in s for s in fit_print(noise, pattern(0), PIXEL).warnings)
 

@@ -45,7 +45,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_chart_is_written_and_its_size_said_before(
+def test_a_chart_is_written_and_its_size_printed_before(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("calibrate", "-o", "out", "--name", "first") == 0

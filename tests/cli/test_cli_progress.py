@@ -24,7 +24,7 @@ from laserpath.cli.show import rough
 from laserpath.planning.forecasts import Forecast
 
 BAR = "POLYGON((0 0,2 0,2 1,0 1,0 0))"
-ASKED = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]
+PLAN = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]
 EXPECTED = Forecast(trying=30.0, solving=100.0, finishing=20.0, memory=1e9, write_seconds=60.0)
 
 
@@ -172,7 +172,7 @@ def test_a_run_that_is_captured(
     monkeypatch.setattr(shown, "_SILENT", 0.0)
     (tmp_path / "bar.wkt").write_text(BAR)
     with pytest.raises(SystemExit) as ended:
-        main([*ASKED, *["-q"] * quiet])
+        main([*PLAN, *["-q"] * quiet])
     assert not ended.value.code
     check_printed(capfd.readouterr().err, quiet)
 
@@ -183,7 +183,7 @@ def test_a_run_without_a_terminal(tmp_path: Path, quiet: bool) -> None:
     """The same in a process of its own."""
     (tmp_path / "bar.wkt").write_text(BAR)
     script = (
-        f"from laserpath.cli import main, progress\nprogress._SILENT = 0.0\nmain({[*ASKED, *['-q'] * quiet]})"
+        f"from laserpath.cli import main, progress\nprogress._SILENT = 0.0\nmain({[*PLAN, *['-q'] * quiet]})"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,

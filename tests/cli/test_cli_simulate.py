@@ -169,9 +169,7 @@ def test_the_machine_s_full_power_scales_the_dose(folder: Path, capsys: pytest.C
     assert doses[1] == pytest.approx(2 * doses[0])
 
 
-def test_a_file_that_is_doubtful_is_exposed_and_told(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("odd.nc").write_text(hatch().replace("M4 S0", "M100\nM4 S0").replace("X1.960", "X-1.960", 1))
     assert run("simulate", "odd.nc", "-q") == 0
     printed = capsys.readouterr()

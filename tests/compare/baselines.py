@@ -22,7 +22,7 @@ CONTOURS = ((0.5, 0.25), (0.5, 0.4), (1.0, 0.4))
 """(pitch, inset of the first ring), FWHM."""
 
 COMMON = "hatch 0.5"
-"""What most tools do without being asked."""
+"""The default of most tools."""
 
 _SMOOTH_FWHM = 0.01
 

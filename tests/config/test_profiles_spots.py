@@ -179,7 +179,7 @@ def test_a_coarse_photograph_and_a_fine_one_are_the_same_spot(tmp_path: Path) ->
     np.testing.assert_allclose(optics.profile(coarse, r), optics.profile(fine, r), atol=0.04 * peak)
 
 
-def test_the_width_may_be_said_and_the_picture_turned(tmp_path: Path) -> None:
+def test_the_width_may_be_given_and_the_picture_turned(tmp_path: Path) -> None:
     save(tmp_path, beam((60.0, 30.0)))
     turned = spot(tmp_path, "measured = 'beam.png'\npixel_um = 1\nfwhm_um = 80\nangle_deg = 90")
     assert turned.fwhm == 0.08

@@ -262,14 +262,14 @@ NOT_DESIGNS = {
 
 
 def sentence(path: Path) -> str:
-    """What the user is told."""
+    """The message to the user."""
     with pytest.raises(InputError) as error:
         load(path, tolerance=TOLERANCE)
-    told = str(error.value)
-    assert str(path) in told
-    assert "\n" not in told.strip() and len(told) < 1000, told
+    message = str(error.value)
+    assert str(path) in message
+    assert "\n" not in message.strip() and len(message) < 1000, message
     assert error.value.__cause__ is None
-    return told
+    return message
 
 
 def load_or_sentence(path: Path) -> Design | None:
@@ -413,9 +413,9 @@ def test_a_million_shapes_are_read_or_refused_in_time(name: str, tmp_path: Path)
         preexec_fn=limit,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    *said, figures = done.stdout.strip().splitlines()
+    *messages, figures = done.stdout.strip().splitlines()
     seconds, gibibytes = map(float, figures.split())
-    assert len(said) <= (0 if name in READ else 1)
+    assert len(messages) <= (0 if name in READ else 1)
     assert seconds < 2000 * max(before, unit())
     assert gibibytes < 4
 
@@ -425,7 +425,7 @@ def test_a_million_shapes_are_read_or_refused_in_time(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("case", ["empty", "noise", "cut off"])
-def test_the_command_says_it_and_writes_nothing(
+def test_the_command_prints_one_sentence_and_writes_nothing(
     case: str,
     name: str,
     tmp_path: Path,
@@ -437,9 +437,9 @@ def test_the_command_says_it_and_writes_nothing(
     path = write(tmp_path, "bad", FORMATS[name].suffixes[0], data)
     with pytest.raises(SystemExit) as stopped:
         main(["plan", path.name, "-o", "out"])
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert stopped.value.code == 2
-    assert said.out == ""
-    assert path.name in said.err
-    assert len(said.err.strip().splitlines()) == 1, said.err
+    assert printed.out == ""
+    assert path.name in printed.err
+    assert len(printed.err.strip().splitlines()) == 1, printed.err
     assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == [path.name]

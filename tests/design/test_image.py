@@ -182,7 +182,7 @@ def test_simplifying_keeps_the_tolerance() -> None:
 # Ink
 
 GREYS = np.tile(np.linspace(0, 255, 16).round().astype(np.uint8), (4, 1))
-WANTED = 1 - GREYS[::-1] / 255
+EXPECTED = 1 - GREYS[::-1] / 255
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ WANTED = 1 - GREYS[::-1] / 255
 )
 def test_a_grey_is_its_ink_in_every_mode(kind: str, mode: str, how: dict[str, str]) -> None:
     array, pixel = ink(saved(GREYS, kind, mode, **how))
-    assert array == pytest.approx(WANTED, abs=1e-9)
+    assert array == pytest.approx(EXPECTED, abs=1e-9)
     assert pixel is None
 
 
@@ -226,7 +226,7 @@ def test_a_tiff_whose_white_is_zero(mode: str) -> None:
 
 def test_floats_go_from_black_to_white() -> None:
     array, _ = ink(saved((GREYS / 255).astype(np.float32), "TIFF"))
-    assert array == pytest.approx(WANTED, abs=1e-6)
+    assert array == pytest.approx(EXPECTED, abs=1e-6)
 
 
 def test_what_is_transparent_is_paper() -> None:

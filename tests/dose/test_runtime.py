@@ -50,7 +50,7 @@ def test_the_first_call_may_come_from_any_of_many_threads():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_forked_child_is_told_to_be_spawned():
+def test_a_forked_child_is_refused_with_the_advice_to_spawn():
     printed = run("""
         import os
         from laserpath.base.errors import InputError

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(RS274 is None, reason=readers.MISSING.format("LinuxCNC's interpreter rs274")),
 ]
 
-SPOKEN = [name for name in ("linuxcnc", "generic", "grbl", "grblhal") if name in gcode.DIALECTS]
+READ_BY_RS274 = [name for name in ("linuxcnc", "generic", "grbl", "grblhal") if name in gcode.DIALECTS]
 """The dialects whose words LinuxCNC knows: all but G64 and M67 are the same."""
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -163,14 +163,14 @@ def test_rs274_turns_the_spindle_with_s() -> None:
 # ---------------------------------------------------------------------------- our programs
 
 
-@pytest.mark.parametrize("path", [p for p in GOLDEN if dialect_of(p) in SPOKEN], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [p for p in GOLDEN if dialect_of(p) in READ_BY_RS274], ids=lambda p: p.stem)
 def test_golden_files(path: Path) -> None:
     text, name = path.read_text(), dialect_of(path)
     assert_equal(run(text).motions, ours(text, name), s_max=gcode.dialect(name).power_max)
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", READ_BY_RS274)
 def test_random_moves_as_we_write_them(name: str, seed: int) -> None:
     dialect = gcode.dialect(name)
     moves = random_moves(seed, dialect)
@@ -194,7 +194,7 @@ def test_a_plan_in_each_dialect() -> None:
     machine = plan.process.machine
     moves = ours(plan.program, machine.dialect, machine.s_max)
     assert_equal(run(plan.program).motions, moves, s_max=machine.s_max)
-    for dialect in map(gcode.dialect, SPOKEN):
+    for dialect in map(gcode.dialect, READ_BY_RS274):
         text = gcode.write(
             replace(moves, dynamic=np.zeros(len(moves), dtype=bool)), dialect, dialect.power_max
         )

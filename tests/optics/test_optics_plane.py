@@ -101,7 +101,7 @@ def test_an_ellipse_has_its_widths_along_and_across() -> None:
 
 
 @pytest.mark.parametrize("spot", ELLIPTICAL.values(), ids=ELLIPTICAL.keys())
-def test_an_ellipse_is_the_same_turned_by_half_a_turn_or_said_the_other_way(spot: Spot) -> None:
+def test_an_ellipse_is_the_same_after_half_a_turn_or_with_swapped_axes(spot: Spot) -> None:
     x, y = np.random.default_rng(2).uniform(-2 * F, 2 * F, (2, 100))
     h, t = optics.profile(spot, x, y), optics.transfer(spot, 20 * x, 20 * y)
     scale = h.max()

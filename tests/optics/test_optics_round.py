@@ -39,7 +39,7 @@ def test_half_the_maximum_is_at_half_the_width(spot: Spot) -> None:
 
 
 @pytest.mark.parametrize("name", ["airy", "gaussian", "airy-function", "table"])
-def test_the_width_in_focus_is_the_one_that_was_asked_for(name: str) -> None:
+def test_the_width_in_focus_is_the_requested_one(name: str) -> None:
     assert optics.fwhm(SPOTS[name]) == pytest.approx(F, rel=1e-9)
 
 

@@ -250,7 +250,7 @@ print(bool(xy.grad.any()))
 """
 
 
-def test_the_adjoint_may_be_wanted_first_off_the_main_thread():
+def test_the_adjoint_may_first_be_needed_off_the_main_thread():
     """Taichi compiles it then, and cannot on just any thread."""
     run = subprocess.run(
         [sys.executable, "-c", FIRST_IN_A_THREAD], capture_output=True, text=True, check=False

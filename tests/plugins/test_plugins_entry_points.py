@@ -89,7 +89,7 @@ def test_a_reader_reads_its_suffix(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("example")
-def test_an_unknown_ending_is_told_with_the_plugins_too(tmp_path: Path) -> None:
+def test_the_message_on_an_unknown_ending_lists_the_plugins_too(tmp_path: Path) -> None:
     (tmp_path / "plate.xyz").write_text("a plate", encoding="ascii")
     with pytest.raises(InputError, match=r"no format that can be read: SVG, .*\.hpgl"):
         load(tmp_path / "plate.xyz", tolerance=0.01)
@@ -195,7 +195,7 @@ def test_a_broken_curve_names_its_package(site: Path, what: str, sentence: str) 
 @pytest.mark.parametrize(
     ("what", "sentence"), [("gives_none", "no odd line fits into design"), ("refuses", "this is refused")]
 )
-def test_what_a_curve_itself_refuses_is_said_as_it_is(site: Path, what: str, sentence: str) -> None:
+def test_a_refusal_by_a_curve_is_passed_on_unchanged(site: Path, what: str, sentence: str) -> None:
     broken(site, CURVE_GROUP, "odd", f"broken:{what}")
     with pytest.raises(InputError, match=f"^{sentence}"):
         initial_curve(SQUARE, Process(), Settings(initial="odd"))

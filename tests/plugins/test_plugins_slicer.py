@@ -314,7 +314,7 @@ def test_it_is_dark_between_layers(stack: tuple[str, gcode.Moves]) -> None:
     assert not moves.on[moves.still].any()
 
 
-def test_equal_layers_are_told_the_same(stack: tuple[str, gcode.Moves]) -> None:
+def test_equal_layers_get_the_same_moves(stack: tuple[str, gcode.Moves]) -> None:
     _, moves = stack
     for z in (0.4, 0.8):
         assert np.array_equal(lit_at(moves, z), lit_at(moves, 0.2))
@@ -425,7 +425,7 @@ def test_an_error_leaves_the_file_as_it_was(
     assert os.listdir(tmp_path) == [file.name]
 
 
-def test_what_the_layers_will_take_is_said_before(
+def test_the_forecast_of_the_layers_is_printed_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "part.gcode"
@@ -457,7 +457,7 @@ def test_layers_are_forecast_apart_and_together() -> None:
     assert 1 / 3 < whole.write_seconds / took < 3
 
 
-def test_what_is_too_much_is_told_of_the_layer_that_needs_most() -> None:
+def test_excessive_needs_are_reported_for_the_layer_that_needs_most() -> None:
     stack = stack_of(sliced(square(2, 50, 40), square(1, 50, 40)), WIDE, QUICK)
     first, second = forecast_stack(stack)
     first = replace(first, write_seconds=9.0, memory=1e9, notes=("slow",))

@@ -85,11 +85,11 @@ class Seen:
         if ready:
             self.until("window.laserpath && window.laserpath.ready")
 
-    def until(self, said: str) -> None:
+    def until(self, expression: str) -> None:
         """Wait for an expression. The page's policy stops the waiting of Playwright, which evaluates text."""
         end = time.monotonic() + PATIENCE
-        while not self.page.evaluate(said):
-            assert time.monotonic() < end, f"not in {PATIENCE:g} s: {said}"
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < end, f"not in {PATIENCE:g} s: {expression}"
             self.page.wait_for_timeout(10)
 
     def state(self, name: str) -> Any:
@@ -118,7 +118,7 @@ class Seen:
         self.page.mouse.move(*self.at(x, y))
         self.rest()
 
-    def told(self, name: str) -> str:
+    def shown(self, name: str) -> str:
         return str(self.page.locator(f"[data-tell={name}]").inner_text())
 
     def layer(self, name: str) -> None:
@@ -202,9 +202,9 @@ def test_the_dose_of_the_viewer_is_the_dose_that_was_measured(job: Job, seen: Se
     made, critical = job.report.executed, job.process.resin.critical_dose
     x0, x1, y0, y1 = made.grid.extent
     at = np.random.default_rng(4).uniform((x0 + 0.3, y0 + 0.3), (x1 - 0.3, y1 - 0.3), (60, 2))
-    wanted = map_coordinates(made.dose / critical, made.grid.to_pixels(at)[:, ::-1].T, order=3)
+    expected = map_coordinates(made.dose / critical, made.grid.to_pixels(at)[:, ::-1].T, order=3)
     shown = seen.page.evaluate("at => at.map(([x, y]) => window.laserpath.dose(x, y))", at.tolist())
-    assert shown == pytest.approx(wanted.tolist(), abs=3e-3)
+    assert shown == pytest.approx(expected.tolist(), abs=3e-3)
 
 
 def test_the_colours_are_those_of_what_cures(job: Job, seen: Seen) -> None:
@@ -293,7 +293,7 @@ def test_keys_move_the_map_and_tell_what_is_in_its_middle(seen: Seen) -> None:
         seen.page.keyboard.press(key)
     seen.rest()
     view = seen.state("view")
-    assert seen.told("place") == f"{view['x']:.3f}, {view['y']:.3f} mm"
+    assert seen.shown("place") == f"{view['x']:.3f}, {view['y']:.3f} mm"
     seen.page.keyboard.press("ArrowRight")
     assert seen.state("view")["x"] > view["x"]
     seen.page.keyboard.press("0")
@@ -314,35 +314,35 @@ def test_the_scale_is_as_long_as_it_says(seen: Seen) -> None:
 # What is there
 
 
-def test_pointing_tells_dose_and_what_is_wanted(job: Job, seen: Seen) -> None:
+def test_pointing_shows_the_dose_and_the_design(job: Job, seen: Seen) -> None:
     made, critical = job.report.executed, job.process.resin.critical_dose
-    for (x, y), wanted in (((1.4, 3.3), "yes"), ((5.15, 2.5), "no")):
+    for (x, y), expected in (((1.4, 3.3), "yes"), ((5.15, 2.5), "no")):
         seen.point(x, y)
-        shown = [float(part) for part in seen.told("place").removesuffix(" mm").split(", ")]
+        shown = [float(part) for part in seen.shown("place").removesuffix(" mm").split(", ")]
         assert shown == pytest.approx([x, y], abs=0.02)
         row, column = made.grid.to_pixels(shown)[::-1]
         dose = map_coordinates(made.dose, [[row], [column]], order=3)[0]
-        times, energy = (float(part.split()[0]) for part in seen.told("dose").split(", "))
+        times, energy = (float(part.split()[0]) for part in seen.shown("dose").split(", "))
         assert times == pytest.approx(max(0, dose / critical), abs=6e-3)
         assert energy == pytest.approx(max(0, 100 * dose), abs=0.3)
-        assert seen.told("wanted").startswith(wanted)
-        assert seen.told("state") == ("cures" if dose > critical else "does not cure")
+        assert seen.shown("wanted").startswith(expected)
+        assert seen.shown("state") == ("cures" if dose > critical else "does not cure")
 
 
-def test_pointing_tells_the_error_of_the_nearest_edge_and_the_nearest_line(job: Job, seen: Seen) -> None:
+def test_pointing_shows_the_error_of_the_nearest_edge_and_the_nearest_line(job: Job, seen: Seen) -> None:
     edges = job.report.executed.edges
     k = int(np.argmax(edges.xy[:, 0] < 1.01))
     seen.point(*edges.xy[k])
-    shown = [float(part) for part in seen.told("place").removesuffix(" mm").split(", ")]
+    shown = [float(part) for part in seen.shown("place").removesuffix(" mm").split(", ")]
     nearest = int(np.argmin(np.hypot(*(edges.xy - shown).T)))
-    number, unit = seen.told("error").split(",")[0].replace("−", "-").split()
+    number, unit = seen.shown("error").split(",")[0].replace("−", "-").split()
     assert unit == "µm"
     assert float(number) == pytest.approx(1000 * edges.epe[nearest], abs=0.11)
-    mw, speed = float(seen.told("line").split()[0]), float(seen.told("line").split()[3])
+    mw, speed = float(seen.shown("line").split()[0]), float(seen.shown("line").split()[3])
     path = job.toolpath
     assert 0 < mw <= path.power.max() * 1.01
     assert 0 < speed <= path.speed.max() * 1.01
-    when = float(seen.told("when").removeprefix("at ").split()[0])
+    when = float(seen.shown("when").removeprefix("at ").split()[0])
     run = MachineProgram.of(path, job.process).run
     assert math.dist(run.at([when])[0, :2], shown) < 0.4
 
@@ -357,7 +357,7 @@ def test_a_worst_place_is_flown_to(job: Job, seen: Seen) -> None:
     assert (view["x"], view["y"]) == pytest.approx((float(rows[1]), float(rows[2])), abs=1e-3)
     assert view["zoom"] > 2 * whole
     assert first.get_attribute("aria-current") == "true"
-    assert seen.told("place") == f"{view['x']:.3f}, {view['y']:.3f} mm"
+    assert seen.shown("place") == f"{view['x']:.3f}, {view['y']:.3f} mm"
 
 
 def test_a_number_on_the_map_is_its_place(seen: Seen) -> None:
@@ -475,12 +475,12 @@ def test_fingers_tap_pinch_and_pan(browser: Any, address: str) -> None:
     assert canvas.evaluate("one => one.style.touchAction") == "pan-y"  # the page can be scrolled past it
     left, top = seen.at(1.3, 3.7)
     seen.page.touchscreen.tap(left, top)
-    assert seen.told("wanted").startswith("yes")
+    assert seen.shown("wanted").startswith("yes")
     before, fingers = seen.state("view")["zoom"], seen.context.new_cdp_session(seen.page)
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
-        said = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)]
-        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": said})
+        touched = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
 
     x, y = seen.at(3.0, 2.5)
     touch("touchStart", (x - 20, y), (x + 20, y))
@@ -555,7 +555,7 @@ def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder:
     seen = opened(browser, saved(html, folder, "alone"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
     seen.point(1.4, 3.3)
-    assert seen.told("state") == "cures"
+    assert seen.shown("state") == "cures"
     assert seen.page.locator("[data-tell=wanted], [data-tell=error], #places, #figures").count() == 0
     seen.layer("dose")
     slide(seen, 0.4)
@@ -604,7 +604,7 @@ def test_a_positive_resist_is_cleared(browser: Any, folder: Path) -> None:
     seen = opened(browser, saved(render(job), folder, "window"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
     seen.point(0.5, 0.5)
-    assert seen.told("state") == "clears"
+    assert seen.shown("state") == "clears"
     assert "cures" not in seen.page.locator(".key").inner_text()
     seen.context.close()
 
@@ -629,6 +629,6 @@ def test_the_report_of_a_real_plan(browser: Any, tmp_path: Path) -> None:
     assert page.stat().st_size < MOST
     seen = opened(browser, page.as_uri())
     assert seen.wrong == []
-    # A line of unusual length on a slow link moves the clock a little, where the page was not told of it.
+    # A line of unusual length on a slow link moves the clock a little, if the page lacks it.
     assert seen.state("total") == pytest.approx(plan.report.executed.motion.write_time, rel=0.02)
     seen.context.close()

@@ -150,7 +150,7 @@ def test_however_it_lies_a_corner_is_judged_the_same(turn: float, level: float) 
     assert (found.rounded, found.wrong_outline) == (exposure.edges.missing.sum(), 0)
 
 
-def test_places_are_told_as_finely_as_the_spot_asks() -> None:
+def test_places_have_as_many_decimals_as_the_spot_needs() -> None:
     """A thousandth of a mm is all of a spot of 1 µm."""
     nothing = Edges(
         np.array([[1.23456789, 0.5]]), np.array([[1.0, 0]]), np.zeros(1), np.ones(1, bool), np.zeros(1, bool)

@@ -300,7 +300,7 @@ def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
 
 @pytest.mark.parametrize("turn", [0.0, 30.0])
 @pytest.mark.parametrize(("width", "length"), [(0.04, 2.0), (0.05, 0.8)])
-def test_a_slit_is_told_with_its_width_and_length(turn: float, width: float, length: float) -> None:
+def test_a_slit_is_reported_with_its_width_and_length(turn: float, width: float, length: float) -> None:
     """One that is filled, and one that is left open; also a turned one."""
     slit = rotate(box(0.5, 1.5, 0.5 + length, 1.5 + width), turn, (1, 1))
     (closed,) = inspected(minus(SQUARE, slit), SQUARE).faults
@@ -340,7 +340,7 @@ def test_a_square_hole_is_no_slit() -> None:
     assert "×" not in verdict(HOLED, SQUARE).headline.split(", 9")[0]
 
 
-def test_of_many_kinds_three_are_told_and_all_are_listed() -> None:
+def test_of_many_kinds_three_are_named_and_all_are_listed() -> None:
     kinds = ("lost", "closed", "cut", "joined", "pinhole", "speck")
     faults = tuple(Fault(kind, (1.0 + k, 2.0), 0.5 - 0.01 * k, 0.01) for k, kind in enumerate(kinds[:4]))
     flaws = tuple(Fault(kind, (6.0 + k, 2.0), 0.05, 0.01) for k, kind in enumerate(kinds[4:]))

@@ -73,7 +73,7 @@ def test_a_dose_that_would_be_better_is_named() -> None:
     assert "would be least" not in words(window(0.1, mean=valley(1)))
 
 
-def test_where_no_dose_keeps_the_tolerance_the_mean_error_is_told() -> None:
+def test_where_no_dose_keeps_the_tolerance_the_mean_error_is_given() -> None:
     text = words(window(2.0, 2.0, mean=valley(1, 0.5, 0.08)))
     assert text.startswith(
         "At no dose from −20 % to +20 % of the planned one is 95 % of the edge within 15 µm"
@@ -84,7 +84,7 @@ def test_where_no_dose_keeps_the_tolerance_the_mean_error_is_told() -> None:
     )
 
 
-def test_edges_lost_at_a_likely_dose_are_told() -> None:
+def test_edges_lost_at_a_likely_dose_are_reported() -> None:
     lost = np.array([900, 500, 40, 8, 0, 0, 0, 0, 0])
     assert "At −10 % of dose another 4 % of the outline has no printed edge near." in words(
         window(0.1, lost=lost)

@@ -116,7 +116,7 @@ def test_the_verdict_says_how_many_times_the_limit_the_plan_is(close: Job, html:
     assert "4 cannot have an edge; in this plan 9 have none." in text
 
 
-def test_a_plan_nearer_than_the_limit_is_not_told_that_it_is_impossible(close: Job) -> None:
+def test_a_plan_nearer_than_the_limit_is_not_called_impossible(close: Job) -> None:
     text = words(close, {"epe_mean": 0.03, "missing_edges": 2}, {"epe_mean": 0.05, "missing_edges": 0})
     assert "No path" not in text
     assert "This plan is nearer: 3.0 µm as commanded." in text

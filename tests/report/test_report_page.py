@@ -97,10 +97,10 @@ def test_nothing_is_fetched(html: str, page: Reader) -> None:
     assert scripts(page) == SCRIPTS
 
 
-def test_the_browser_is_told_to_fetch_nothing(page: Reader) -> None:
+def test_the_page_forbids_the_browser_to_fetch_anything(page: Reader) -> None:
     (policy,) = (a["content"] for tag, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
-    said = dict(part.strip().split(" ", 1) for part in (policy or "").split(";"))
-    assert said == {
+    directives = dict(part.strip().split(" ", 1) for part in (policy or "").split(";"))
+    assert directives == {
         "default-src": "'none'", "img-src": "data:",
         "style-src": "'unsafe-inline'", "script-src": "'unsafe-inline'",
     }  # fmt: skip
@@ -186,7 +186,7 @@ def test_settings_to_plan_again_are_all_there(job: Job, page: Reader) -> None:
 
 
 @pytest.mark.usefixtures("unillustrated")
-def test_a_tolerance_missed_is_told(job: Job) -> None:
+def test_a_missed_tolerance_is_reported(job: Job) -> None:
     text = read(html_of(replace(job, settings=Settings(max_epe_fwhm=0.01)))).text
     assert "missed" in text
     assert "met" in read(html_of(replace(job, settings=Settings(max_epe_fwhm=3.0)))).text
@@ -207,7 +207,7 @@ def test_a_plan_without_iterations_or_light_is_reported(job: Job) -> None:
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 9
 
 
-def test_the_process_window_is_drawn_and_told(page: Reader) -> None:
+def test_the_process_window_is_drawn_and_described(page: Reader) -> None:
     alt = "Edge error against dose, in focus and with a wider spot."
     assert alt in [a["alt"] for tag, a in page.tags if tag == "img"]
     text = page.text.replace("\u00a0", " ")
@@ -215,9 +215,9 @@ def test_the_process_window_is_drawn_and_told(page: Reader) -> None:
     assert "At no dose from −20 % to +20 % of the planned one is 95 % of the edge within 15 µm" in text
     assert "Dashed: 0.15 FWHM, what counts as good" in text
     disc = make_job(Design(shapely.MultiPolygon([shapely.Point(0, 0).buffer(1)]), "disc"))
-    asked = read(html_of(replace(disc, settings=Settings(max_epe_fwhm=0.3)))).text.replace("\u00a0", " ")
-    assert "95 % of the edge is within 30 µm (0.30 FWHM) while the dose is off by" in asked
-    assert "Dashed: 0.3 FWHM, the tolerance asked for" in asked
+    page_text = read(html_of(replace(disc, settings=Settings(max_epe_fwhm=0.3)))).text.replace("\u00a0", " ")
+    assert "95 % of the edge is within 30 µm (0.30 FWHM) while the dose is off by" in page_text
+    assert "Dashed: 0.3 FWHM, the tolerance asked for" in page_text
 
 
 def test_a_report_without_a_process_window_says_nothing_of_one(job: Job) -> None:
@@ -227,7 +227,7 @@ def test_a_report_without_a_process_window_says_nothing_of_one(job: Job) -> None
 
 
 @pytest.mark.usefixtures("unillustrated")
-def test_the_quality_is_told(job: Job) -> None:
+def test_the_quality_is_stated(job: Job) -> None:
     page = read(html_of(replace(job, settings=Settings(quality="draft"))))
     assert "draft quality" in page.text
     assert "at draft quality" in page.text
@@ -287,15 +287,15 @@ def test_areas_of_micrometre_designs_are_in_square_micrometres(value: float, tex
         (7501.0, "2 h 05 min"),
     ],
 )
-def test_durations_are_as_people_say_them(seconds: float, text: str) -> None:
+def test_durations_are_written_as_people_say_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
 @pytest.mark.usefixtures("unillustrated")
 def test_the_mark_stands_beside_the_number_that_it_judges(job: Job) -> None:
     """Where only what is executed counts, so does the mark."""
-    followed, told = job.report, replace(job.report, uncorrected=job.report.commanded)
-    for report, column in ((followed, 2), (told, 3)):
+    followed, commanded = job.report, replace(job.report, uncorrected=job.report.commanded)
+    for report, column in ((followed, 2), (commanded, 3)):
         marked = {
             column
             for row in re.findall(r"<tr><th scope=.*?</tr>", html_of(replace(job, report=report)), re.S)

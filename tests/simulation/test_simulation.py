@@ -1,4 +1,4 @@
-"""Any tool's program, exposed: the dose is physics, a plan's figures come back, what is doubtful is told."""
+"""Any tool's program, exposed: the dose is physics, a plan's figures come back, doubts are reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 FOREIGN = Path(__file__).parents[1] / "data" / "gcode" / "foreign"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOREIGN / "expected.json").read_text())
-EXPOSED = [name for name, said in EXPECTED.items() if said.get("lit_length")]
+EXPOSED = [name for name, expected in EXPECTED.items() if expected.get("lit_length")]
 REFUSED = {
     "vpype_gcode.gcode": "line 5.*no feed",
     "two_systems.nc": "line 5.*G55",
@@ -120,7 +120,7 @@ def test_a_climb_is_as_bright_in_the_plane_as_it_is_slow_there() -> None:
     )
 
 
-def test_the_cured_outline_has_the_area_that_is_told() -> None:
+def test_the_cured_outline_has_the_reported_area() -> None:
     for s in (60, 100, 900):
         found = simulate(f"{HEAD}G1 X4 F1200 S{s}\nG1 Y3\nM5\n")
         assert found.cured.area == pytest.approx(found.executed.figures.cured, rel=0.015)
@@ -147,9 +147,9 @@ def test_over_dosed_is_what_gets_more_than_the_resin_s_limit() -> None:
 )
 def test_a_plan_s_program_has_the_plan_s_figures(machine: str, passes: int) -> None:
     process = replace(Process(), machine=profiles.machine(machine))
-    asked = Settings(iterations=5, quality="draft", initial="hatch", passes=passes)
-    plan = laserpath.plan(CROSS, process, asked)
-    found = simulate(plan.program, process, CROSS, asked)
+    options = Settings(iterations=5, quality="draft", initial="hatch", passes=passes)
+    plan = laserpath.plan(CROSS, process, options)
+    found = simulate(plan.program, process, CROSS, options)
     for how in ("commanded", "executed"):
         theirs = getattr(plan.report, how).as_dict()
         ours = getattr(found, how).measured.as_dict()
@@ -159,9 +159,9 @@ def test_a_plan_s_program_has_the_plan_s_figures(machine: str, passes: int) -> N
 
 def test_the_design_is_placed_as_a_plan_places_it() -> None:
     away = replace(CROSS, page=(-3.0, -4.0, 10.0, 10.0))
-    asked = Settings(iterations=0, quality="draft", initial="contour", origin="page", offset=(0.5, 0.25))
-    plan = laserpath.plan(away, settings=asked)
-    found = simulate(plan.program, design=away, settings=asked)
+    options = Settings(iterations=0, quality="draft", initial="contour", origin="page", offset=(0.5, 0.25))
+    plan = laserpath.plan(away, settings=options)
+    found = simulate(plan.program, design=away, settings=options)
     assert found.design is not None
     assert found.design.bounds == pytest.approx((4.5, 5.25, 5.5, 6.25))
     assert found.executed.measured is not None
@@ -173,14 +173,14 @@ def test_the_design_is_placed_as_a_plan_places_it() -> None:
 
 @pytest.mark.parametrize("name", EXPOSED)
 def test_a_program_of_another_tool_is_exposed(name: str) -> None:
-    """With a wide spot, which needs few pixels: what is lit is what the file says."""
-    said = EXPECTED[name]
+    """With a wide spot, which needs few pixels: the lit moves are those of the file."""
+    expected = EXPECTED[name]
     process = Process(spot=Spot(fwhm=1.0))
-    found = simulate(FOREIGN / name, process, choices=Choices(said["dialect"], said["s_max"], "all"))
+    found = simulate(FOREIGN / name, process, choices=Choices(expected["dialect"], expected["s_max"], "all"))
     commanded = found.commanded
-    assert commanded.motion.write_length == pytest.approx(said["lit_length"], rel=2e-3)
+    assert commanded.motion.write_length == pytest.approx(expected["lit_length"], rel=2e-3)
     assert commanded.figures.dose_max > 0
-    x0, y0, x1, y1 = said["box"]
+    x0, y0, x1, y1 = expected["box"]
     x, y = commanded.figures.brightest
     assert x0 - 1 < x < x1 + 1
     assert y0 - 1 < y < y1 + 1
@@ -200,7 +200,7 @@ def test_what_nobody_can_know_is_refused_with_its_line(name: str) -> None:
         ("klipper_macro.gcode", "klipper", "START_PRINT is passed over"),
     ],
 )
-def test_a_command_that_no_move_depends_on_is_passed_over_and_told(
+def test_a_command_that_no_move_depends_on_is_passed_over_and_reported(
     name: str, dialect: str, remark: str
 ) -> None:
     found = simulate(FOREIGN / name, Process(spot=Spot(fwhm=1.0)), choices=Choices(dialect))
@@ -208,16 +208,16 @@ def test_a_command_that_no_move_depends_on_is_passed_over_and_told(
     assert found.executed.figures.dose_max > 0
 
 
-def test_full_power_that_the_file_sets_itself_is_taken_and_told() -> None:
+def test_full_power_that_the_file_sets_itself_is_taken_and_reported() -> None:
     body = "G21 G90 G17\nM4 S0\nG0 X1 Y1\nG1 X3 F1200 S{}\nM5\n"
-    told = simulate("$30=80\n" + body.format(8))
-    assert any("line 1: $30 makes S80 full power" in w for w in told.warnings)
-    np.testing.assert_allclose(told.executed.dose, simulate(body.format(100)).executed.dose)
+    with_setting = simulate("$30=80\n" + body.format(8))
+    assert any("line 1: $30 makes S80 full power" in w for w in with_setting.warnings)
+    np.testing.assert_allclose(with_setting.executed.dose, simulate(body.format(100)).executed.dose)
     by_hand = simulate(body.format(8), choices=Choices(s_max=80.0))
-    np.testing.assert_allclose(told.executed.dose, by_hand.executed.dose)
+    np.testing.assert_allclose(with_setting.executed.dose, by_hand.executed.dose)
 
 
-def test_a_power_above_full_shines_as_full_power_and_is_told() -> None:
+def test_a_power_above_full_is_exposed_as_full_power_and_reported() -> None:
     body = f"{HEAD}G1 X3 F3000 S{{}}\nG1 Y3 S250\nM5\n"
     over, full = (simulate(body.format(s)) for s in (4000, 1000))
     np.testing.assert_allclose(over.executed.dose, full.executed.dose, rtol=1e-6, atol=1e-9)
@@ -232,7 +232,7 @@ def test_what_a_check_finds_comes_as_warnings_errors_first() -> None:
     assert any("M5 is missing" in w for w in lines[2:])
 
 
-def test_idle_words_are_told_in_one_sentence() -> None:
+def test_idle_words_are_reported_in_one_sentence() -> None:
     found = simulate(FOREIGN / "slicer.gcode", Process(spot=Spot(fwhm=1.0)), choices=Choices("marlin"))
     (idle,) = [w for w in found.warnings if "neither moves nor lights" in w]
     assert all(word in idle for word in ("M73", "M201", "M862.3", "T0", "E"))
@@ -254,7 +254,7 @@ LAYERS = "G21 G90 G17\nM4 S0\nG0 X1 Y1 Z0.1\nG1 X3 F1200 S100\n{}G0 Z0.3 X1 Y2\n
 FULL = LAYERS.format("G0 Z0.2\nG1 Y2 S50\n")
 
 
-def test_of_several_heights_the_first_is_taken_and_told() -> None:
+def test_of_several_heights_the_first_is_taken_and_reported() -> None:
     found = simulate(FULL)
     alone = simulate("G21 G90 G17\nM4 S0\nG0 X1 Y1\nG1 X3 F1200 S100\nM5\n")
     assert energy(found) == pytest.approx(energy(alone), rel=1e-6)
@@ -378,7 +378,7 @@ def test_bad_input_is_one_sentence(text: str | bytes, words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_dose_that_cures_nothing_is_told_first() -> None:
+def test_a_dose_that_cures_nothing_is_reported_first() -> None:
     found = simulate(f"{HEAD}G1 X4 F3000 S1\nM5\n")
     assert found.executed.figures.cured == 0
     assert found.cured.is_empty
@@ -442,7 +442,7 @@ def test_a_positive_resist_is_judged_by_what_is_cleared() -> None:
     assert found.executed.measured.figures.overcure > 0.14
 
 
-def test_of_what_lies_elsewhere_no_power_is_said_to_be_best() -> None:
+def test_for_a_program_that_lies_elsewhere_no_power_is_called_best() -> None:
     found = simulate(hatch(3, 5), design=CROSS)
     assert found.executed.measured is not None
     assert found.executed.measured.figures.iou == 0

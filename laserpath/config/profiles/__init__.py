@@ -142,7 +142,7 @@ def likely_kind(path: str | Path) -> str:
 
 
 def summary(noun: Machine | Resin | Spot) -> str:
-    """One line with all values, by which a user sees whether they are as meant."""
+    """One line with all values, so that a user can check them."""
     from laserpath.config.profiles import writing
 
     if getattr(noun, "measured", None) is not None:
@@ -156,7 +156,7 @@ def _is_path(name_or_path: str | Path) -> bool:
 
 
 def _load(kind: str, profile: Profile) -> tuple[Mapping[str, Any], str, Path]:
-    """Keys and values of a profile, its name for sentences, and its folder, where the files it names are."""
+    """Keys and values of a profile, its name for messages, and the folder of the files that it names."""
     if isinstance(profile, Mapping):
         return profile, f"{kind} in [{kind}]", Path()
     owner = f"{kind} profile {str(profile)!r}"

@@ -1,9 +1,9 @@
 """Measured spots: a photograph of the beam (PNG), or a table of radius and intensity (CSV).
 
 A photograph's values are taken as proportional to the intensity (no gamma); colours are added up. The
-background, the median of the border (a twentieth of the picture on each side), is subtracted. Pixels that
-are below 5 standard deviations of the border (1.4826 × its median absolute deviation) in a smoothed copy
-are set to 0. A table is used as it is.
+background, the median of the border (a twentieth of the picture on each side), is subtracted. Pixels are set
+to 0 where a smoothed copy is below 5 standard deviations of the border (1.4826 × its median absolute
+deviation). A table is used as it is.
 
 Both are smoothed with a Gaussian whose FWHM is a third of the measured one unless given, against camera
 noise and the kinks between a table's rows, which would need a finer grid than any spot. The spot is then
@@ -39,7 +39,8 @@ _PIXELS_PER_FWHM = 32
 _NOISES = 5.0
 """Standard deviations of the border, above which a pixel is part of the beam; more cut off fainter parts."""
 _DARK_END = 0.05
-"""Largest share of the peak at the edge; if there is more, a part of the beam was not measured."""
+"""Largest intensity at the edge, relative to the peak; a brighter edge means that a part of the beam was not
+measured."""
 _OVEREXPOSED = 0.05
 """Largest share of the pixels above the half maximum that may have the highest value."""
 _RADIUS = {f"radius_{unit}": unit for unit in ("um", "mm")}
@@ -132,7 +133,7 @@ def _border(values: Floats) -> tuple[float, float]:
 
 
 def _rough_fwhm(light: Floats) -> float:
-    """FWHM in pixels, without single bright pixels."""
+    """FWHM in pixels, ignoring single bright pixels."""
     plain = ndimage.median_filter(light, 3)
     return float(np.sqrt(4 / np.pi * max(1, (plain > plain.max() / 2).sum())))
 
@@ -158,13 +159,13 @@ def _lit(light: Floats, fwhm: float) -> Bools:
 
 
 def _cropped(light: Floats) -> Floats:
-    """The rectangle that has all light."""
+    """The rectangle that holds all light."""
     rows, columns = (np.flatnonzero(light.any(axis=axis)) for axis in (1, 0))
     return light[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def _resampled(light: Floats, pixel: float, fwhm: float) -> tuple[Floats, float, float]:
-    """The pixels averaged, or interpolated by a cubic spline, to 24 to 64 in a FWHM."""
+    """The pixels averaged, or interpolated by a cubic spline, to 24 to 64 per FWHM."""
     if (fewer := int(fwhm / _PIXELS_PER_FWHM)) > 1:
         return _averaged(light, fewer), pixel * fewer, fwhm / fewer
     finer = int(np.ceil(24 / fwhm))

@@ -1,4 +1,4 @@
-"""The entities of a drawing, and what INSERT places: curves in the coordinates of the model space.
+"""The entities of a drawing and the blocks placed by INSERT, as curves in the coordinates of the model space.
 
 A block is drawn once for each power of 2 that it is scaled by, since the tolerance of its strokes and splines
 depends on the scale, and is then placed by each INSERT, whole arrays at once.  places: (K, 2, 3), x' = A x +
@@ -40,7 +40,7 @@ _CURVES = {
 
 Ints = NDArray[np.int64]
 Other = tuple[str, str, int]
-"""(problem, name, layer) of something that is not read as drawn, for a warning.
+"""(problem, name, layer) of an entity that is not read as drawn, for a warning.
 
 problem: unread, damaged, missing, pattern, reference or clipped.
 """
@@ -151,7 +151,7 @@ class EntityReader:
             builder.other["unread", kind, layer] += 1
 
     def _check_reach(self, line: shapes.Wide, scale: int, entity: Any) -> None:
-        """Refuse a gigantic line before it becomes polygons; what is off by less is refused once placed."""
+        """Refuse a gigantic line before it becomes polygons; smaller excesses are refused once placed."""
         size = np.ptp(line.cubics, axis=(0, 1)).max() if len(line.cubics) else 0.0
         if not max(size, line.width.max()) * 2.0**scale <= 8 * LARGEST / self._unit:
             raise InputError(f"{_name(entity)} is longer than {LARGEST / 1000:g} m")

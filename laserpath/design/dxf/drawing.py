@@ -1,4 +1,4 @@
-"""The bytes of a DXF file → ezdxf's drawing, its unit, and which of its layers count.
+"""The bytes of a DXF file → ezdxf's drawing, its unit, and the layers that count.
 
 Nothing outside the file is opened: ezdxf loads neither external references nor images.
 """

@@ -127,7 +127,7 @@ def _trails(nodes: Ints, live: Bools) -> list[list[tuple[int, bool]]]:
 
 
 def _gap(ends: Floats, nodes: Ints) -> float:
-    """The smallest distance between loose ends, where something may have been meant to close."""
+    """The smallest distance between loose ends, where an outline may have been intended to close."""
     loose = ends[np.bincount(nodes.ravel())[nodes] == 1]
     if len(loose) < 2:
         return float("inf")

@@ -1,4 +1,4 @@
-"""Warnings and errors about a drawing: what is left out, and what is not taken as it is drawn."""
+"""Warnings and errors about a drawing: entities that are left out or changed."""
 
 from __future__ import annotations
 

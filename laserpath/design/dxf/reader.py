@@ -1,9 +1,9 @@
 """The bytes of a DXF file → `Design`.
 
-Solid is what DXF fills (hatches, solids, lines with a width), and what outlines enclose by the even-odd rule
-over all layers that count: an outline in another is a hole, and one in a hole is an island. An outline that
-is drawn twice counts once. Lines that enclose nothing are drawn in the width of the reading; without one they
-are left out, unless there is nothing else: then they are as wide as the spot.
+Solid are the areas that DXF fills (hatches, solids, lines with a width), and the areas that outlines enclose
+by the even-odd rule over all layers that count: an outline in another is a hole, and an outline in a hole is
+an island. An outline that is drawn twice counts once. Lines that enclose nothing are drawn in the width of
+the reading; without one they are left out, unless there is nothing else: then they are as wide as the spot.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class _AreaBuilder:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
 
     def _once(self, pen: scattered.Indices) -> tuple[scattered.Indices, int]:
-        """The curves without those that lie on others, in either direction; and how many are dropped."""
+        """The curves without duplicates, which may run in either direction; and how many are dropped."""
         seen: set[bytes] = set()
         keep = []
         for k in pen.tolist():
@@ -192,7 +192,7 @@ def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> scatter
 
 
 def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
-    """The rings without those that lie on others, from any start, in any direction; how many are dropped."""
+    """The rings without duplicates (of any start and direction), and how many are dropped."""
     if not rings:
         return [], 0
     points, ends = scattered.flat(rings)
@@ -200,7 +200,7 @@ def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
     box = np.column_stack([np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)])
     _, which, count = np.unique(np.round(box / SAME), axis=0, return_inverse=True, return_counts=True)
     drop, seen = set(), set()
-    for k in np.flatnonzero(count[which.ravel()] > 1).tolist():  # the others' boxes are their own
+    for k in np.flatnonzero(count[which.ravel()] > 1).tolist():  # a ring with a unique box has no duplicate
         vertices = np.unique(np.round(rings[k] / SAME), axis=0).tobytes()
         if vertices in seen:
             drop.add(k)

@@ -1,7 +1,7 @@
-"""Damaged DXF files: what ezdxf repairs, and where it gives up, the rest without the entities that stop it.
+"""Damaged DXF files: repaired by ezdxf, or, if it gives up, read without the entities that it cannot read.
 
-ezdxf trusts most of what it reads, and one entity that it cannot make sense of ends the whole file. Where its
-own recovery fails too, the file is read once more, entity by entity:
+ezdxf checks little of its input, and one entity that it cannot interpret makes the whole file unreadable. If
+its own recovery fails too, the file is read once more, entity by entity:
 
 - subclass markers (group 100) that lack the first, AcDbEntity, as in old exports of Inkscape, get it;
 - a file with such markers that names no version is taken as R2000, since R12 has no markers;
@@ -29,7 +29,7 @@ from laserpath.base.errors import InputError
 
 DAMAGE = (DXFError, ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RecursionError,
           RuntimeError, StopIteration, TypeError, ValueError, struct.error)  # fmt: skip
-"""Exceptions that ezdxf raises on damaged files: it trusts most of what it reads."""
+"""Exceptions that ezdxf, which checks little of its input, raises on damaged files."""
 
 NAMED = 3  # repairs that a warning lists
 

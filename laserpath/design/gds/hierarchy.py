@@ -33,7 +33,7 @@ Rings = tuple[Floats, Ints]
 
 
 class Cells:
-    """A table of cells, and which cell places which."""
+    """A table of cells, and the cells that each places."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -89,7 +89,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """A cell and those below it, each before those that it places."""
+    """A cell and all cells below it; each comes before the cells that it places."""
 
     cells: Cells
     order: tuple[int, ...]

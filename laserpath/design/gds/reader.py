@@ -118,7 +118,7 @@ def _layers(tree: Hierarchy, rings: Bools) -> Ints:
 
 
 def _chosen(tree: Hierarchy, names: tuple[str, ...]) -> tuple[Bools, str]:
-    """(R,) which rings count, and a warning if they are those of one layer of several.
+    """(R,) which rings count, and a warning if only one of several layers counts.
 
     A mask is one layer; all layers on top of each other are hardly ever intended.
     """
@@ -195,7 +195,7 @@ def _warnings(tree: Hierarchy) -> tuple[str, ...]:
 
 
 def _notes(tree: Hierarchy) -> list[str]:
-    """The warnings of gdstk, but for missing cells: `_lost` has the warning about those that matter."""
+    """The warnings of gdstk, except those about missing cells: `_lost` warns of the ones that matter."""
     notes = [str(note) for note in np.unique(tree.cells.table["notes"])]
     return [note for note in notes if not ("missing" in note.lower() and "reference" in note.lower())]
 

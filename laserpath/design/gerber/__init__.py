@@ -1,8 +1,8 @@
-"""Gerber → `Design`: dark objects are solid, clear ones erase what was drawn before them.
+"""Gerber → `Design`: dark objects are solid, clear ones erase earlier objects.
 
-`read(data, name, reading)`, after the Gerber Layer Format Specification 2024.05 (Ucamco), with what older
-files still use: single-quadrant arcs, omitted trailing zeros, incremental coordinates, rectangular holes.
-The way through: `words` (text → commands) → `plotter` (the modal state, with `numbers` and `arcs`) →
+`read(data, name, reading)`, after the Gerber Layer Format Specification 2024.05 (Ucamco), with constructs
+that older files still use: single-quadrant arcs, omitted trailing zeros, incremental coordinates, rectangular
+holes. The way through: `words` (text → commands) → `plotter` (the modal state, with `numbers` and `arcs`) →
 `apertures` and `macros` (shapes for flashes and strokes) → `paint` (consecutive objects of one polarity at
 once) → area in mm.
 

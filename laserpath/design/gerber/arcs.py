@@ -1,8 +1,8 @@
 """Arcs: their centre, their sweep, and vertices along them.
 
 The centre is at (I, J) from the start. In G75 these are signed, and an arc that ends where it starts is a
-full circle. In G74 they are unsigned: of the four possible centres, that counts which makes an arc of at most
-90° in the right direction with the most equal radii.
+full circle. In G74 they are unsigned: of the four possible centres, the right one makes an arc of at most 90°
+in the right direction, with the most equal radii.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _DEEPEST = 50  # nested brackets of an expression
 _MOST_RINGS = 1000  # rings of a moiré
 
 Numbers = dict[int, float]
-Drawn = tuple[bool, BaseGeometry]  # whether it adds, and what
+Drawn = tuple[bool, BaseGeometry]  # whether it adds; its area
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Macro:
 
 
 def parse(text: str) -> Macro:
-    """What follows AM in an extended command."""
+    """Parse the text after AM in an extended command."""
     name, *statements = (part.strip() for part in text.split("*"))
     if not name:
         raise InputError("an aperture macro has no name")

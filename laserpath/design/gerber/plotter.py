@@ -32,13 +32,13 @@ _NEUTRAL = {
     "AS": (r"(AXBY)?", "swaps the axes"),
     "IP": (r"POS", "makes the image negative, on a sheet whose size Gerber does not say: take --negative"),
 }
-"""Obsolete commands → (values without effect, what another value would do)."""
+"""Obsolete commands → (values without effect, the effect of any other value)."""
 _SILENT = ("TF", "TA", "TO", "TD", "IN", "LN", "IC")  # attributes and names, which draw nothing
 
 
 @dataclass(slots=True)
 class _Block:
-    """The painting that a block interrupts. number: of a block aperture; None: step and repeat."""
+    """The painting that a block interrupts. number: that of the block aperture; None: step and repeat."""
 
     painting: Painting
     number: int | None

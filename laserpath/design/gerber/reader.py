@@ -23,7 +23,7 @@ SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones a
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a Gerber file. name: of the design."""
     if reading.layers:
-        raise InputError(f"a Gerber file is one layer, but layer {reading.layers[0]!r} is asked for")
+        raise InputError(f"a Gerber file is one layer, but layer {reading.layers[0]!r} is requested")
     text = text_of(data)
     plotter = Plotter(reading.tolerance, float(LENGTH[reading.unit]) if reading.unit else None)
     painting = _plotted(text, plotter)

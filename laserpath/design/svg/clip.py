@@ -27,9 +27,9 @@ from laserpath.design.svg.viewport import Box
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What clips need of the elements. leaves: the shapes of one.  bounds: (x, y, width, height) of them.
+    """The elements, as far as clips need them.
 
-    tolerance: of flattened curves, mm.
+    leaves: an element's shapes.  bounds: their (x, y, width, height).  tolerance: of flattened curves, mm.
     """
 
     document: Document

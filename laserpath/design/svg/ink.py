@@ -1,6 +1,6 @@
 """Which paints add to the design, and which erase.
 
-Paper is white, and the design is what is dark on it. Ink is light if its darkest channel is
+Paper is white, and the design is the dark area on it. Ink is light if its darkest channel is
 above 0.6: white, pale greys and pastels erase what lies below them; black, dark greys and
 all saturated colours (also yellow and lime, which luminance alone would call light) add. Paint that
 is at least half opaque counts as opaque, other paint is not drawn. Doubtful cases give a warning.
@@ -24,7 +24,7 @@ OPAQUE = 0.5  # opacity from which paint counts as opaque
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """A colour reduced to what counts. darkest: lowest of red, green, blue, 0 to 1.  alpha: 0 to 1."""
+    """A colour, as far as it matters here. darkest: lowest of red, green, blue, 0 to 1.  alpha: 0 to 1."""
 
     darkest: float
     alpha: float

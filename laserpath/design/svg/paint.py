@@ -1,4 +1,4 @@
-"""Paint order: dark ink adds to the design, light ink erases what is below it.
+"""Paint order: dark ink adds to the design, light ink erases the paint below it.
 
 A layer is a sequence of shapes in the same ink. It changes the area A below it to (A − W) ∪ B.
 Two such steps are one of the same form, W = W₁ ∪ W₂, B = (B₁ − W₂) ∪ B₂, so layers are joined in

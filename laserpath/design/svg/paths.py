@@ -1,7 +1,7 @@
 """Path data (`d`) → subpaths of cubics.
 
-The parser is fast (10⁵ commands in a fraction of a second), and stops at the first mistake but keeps
-what precedes it, as SVG requires. Lines and quadratics become cubics exactly.
+The parser is fast (10⁵ commands in a fraction of a second). It stops at the first mistake and keeps
+everything before it, as SVG requires. Lines and quadratics become cubics exactly.
 """
 
 from __future__ import annotations

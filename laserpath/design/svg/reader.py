@@ -89,7 +89,7 @@ def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[Ba
 
 
 def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> BaseGeometry:
-    """The area on the page, with a warning about what is cut off."""
+    """The area on the page, with a warning if a part is cut off."""
     if area.is_empty:
         return area
     x0, y0, x1, y1 = area.bounds

@@ -1,7 +1,7 @@
 """The CSS cascade: presentation attributes < style sheets by specificity < style="..." < !important.
 
 `Styles.own(element)` has the properties set for an element itself; `inherit` adds those of its parent.
-Values stay text, and are parsed where they are used.
+Values remain text, and are parsed where they are used.
 """
 
 from __future__ import annotations

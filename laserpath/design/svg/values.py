@@ -20,7 +20,7 @@ ABSOLUTE = {
     "q": PX_PER_MM / 4, "pt": 96 / 72, "pc": 16.0,
 }  # fmt: skip
 RELATIVE = {"em": 1.0, "rem": 1.0, "ex": 0.5, "ch": 0.5}
-LARGE = 1e30  # limit of numbers, so that products of some stay finite
+LARGE = 1e30  # limit of numbers, so that products of several stay finite
 ANGLES = {"": 1.0, "deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
 _LENGTH = re.compile(rf"\s*({NUMBER})\s*([a-zA-Z]*|%)\s*")
 _LIST = re.compile(rf"(?:[\s,]*+{NUMBER})*+[\s,]*")
@@ -33,7 +33,7 @@ class NotUnderstood(ValueError):
 
 
 class NotFinite(ValueError):
-    """NaN, infinity, or a number that is too large. text: as written."""
+    """NaN, infinity, or a number that is too large. text: as written in the file."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"holds {text!r}, but numbers must be finite and below {LARGE:g}")

@@ -6,8 +6,8 @@ shows its stderr. It runs the command `laserpath plan`, since laserpath is not i
 Python, and needs nothing but the standard library of Python 3.8.
 
 The planned path is taken from NAME.toolpath.svg, where `data-page` is the position of the page in it:
-x0 y0 x1 y1, upper left and lower right corner. What maps that onto the drawing's viewBox (as large as fits,
-in the middle) is the transform of the layer.
+x0 y0 x1 y1, upper left and lower right corner. The layer's transform maps that onto the drawing's viewBox (as
+large as fits, centred).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def planned(options: argparse.Namespace) -> tuple[bytes, list[str]]:
-    """(the drawing with the planned toolpath as a layer, in bytes; sentences to warn with)."""
+    """(the drawing with the planned toolpath as a layer, in bytes; warnings, a sentence each)."""
     root = read(options.drawing)
     take_away(root)
     folder = output_folder(options)
@@ -108,7 +108,7 @@ def take_away(root: ET.Element) -> None:
 
 
 def has_text(root: ET.Element) -> bool:
-    """Whether anything in it is text."""
+    """Whether the drawing has any text."""
     return any(root.find(f".//{{{SVG}}}{name}") is not None for name in ("text", "flowRoot"))
 
 
@@ -212,7 +212,7 @@ def sentence(stderr: str) -> str:
 
 
 def quietly() -> dict[str, Any]:
-    """No window of a console on Windows."""
+    """Options that keep Windows from opening a console window."""
     return {"creationflags": 0x08000000} if sys.platform == "win32" else {}
 
 

@@ -1,12 +1,10 @@
 """Outer walls → the layers' areas.
 
-A wall of the width w was laid w/2 inside the model's edge, with sharp corners. So a closed wall P bounds
-
-    P ⊕ w/2 (mitred)   where it is an outside,   P ⊖ w/2   where it is a hole,
-
-by the even-odd rule: an even number of other closed walls around it makes an outside. Where w changes along a
-wall, P is widened or narrowed by its pieces instead, each with its own w and round ends. An open wall is one
-line of plastic: its pieces alone.
+The middle of a wall of width w lies w/2 inside the model's edge, with sharp corners. So a closed wall P
+bounds P ⊕ w/2 (mitred) if it is an outer boundary, or P ⊖ w/2 if it is a hole. By the even-odd rule, it is an
+outer boundary if an even number of other closed walls is around it. If w changes along a wall, P is widened
+or narrowed by its pieces instead, each with its own w and round ends. An open wall is one line of plastic,
+and its area is that of its pieces.
 
 A closed wall ends a little before its start, so that no blob is left at the seam. A gap of at most its width
 is closed, with a corner if its ends are not in line. Areas are simplified by 1 µm, the
@@ -73,10 +71,10 @@ def _is_closed(wall: Wall) -> bool:
 
 def _middle(wall: Wall) -> shapely.Geometry:
     """The area that the middle of a closed wall encloses."""
-    # A piece of a micrometre has the direction of its rounding, and a mitre there would be a bevel.
+    # The direction of a piece of one micrometre is due to rounding, and its mitre would become a bevel.
     way = shapely.LineString(np.vstack([wall.xy, _corner_at_seam(wall.xy)]))
     points = shapely.get_coordinates(shapely.remove_repeated_points(way, _SPECK))
-    # Without specks an arc of no size may be left with too few points for a ring.
+    # Without these pieces a tiny arc may have too few points for a ring.
     return areas(shapely.make_valid(shapely.Polygon(points))) if len(points) > 3 else shapely.Polygon()
 
 
@@ -99,7 +97,7 @@ def _corner_at_seam(xy: Floats) -> Floats:
 
 
 def _filled(walls: list[Wall]) -> shapely.Geometry:
-    """The area of closed walls: outsides and holes by turns, from the outside in."""
+    """The area of closed walls: outer boundaries and holes alternate from the outside in."""
     middles = [_middle(wall) for wall in walls]
     depths = _depths(middles)
     area: shapely.Geometry = shapely.Polygon()
@@ -112,7 +110,7 @@ def _filled(walls: list[Wall]) -> shapely.Geometry:
 
 
 def _depths(middles: list[shapely.Geometry]) -> list[int]:
-    """The number of others that each lies in."""
+    """For each ring, the number of other rings around it."""
     tree = shapely.STRtree(middles)
     inside = [shapely.point_on_surface(middle.boundary) for middle in middles]
     return [int((tree.query(point, predicate="within") != k).sum()) for k, point in enumerate(inside)]

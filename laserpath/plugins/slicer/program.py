@@ -1,4 +1,4 @@
-"""Layers → one program: each is planned, equal ones once, and all are written with changes of height between.
+"""Layers → one program: every distinct layer is planned once, and all are joined by changes of height.
 
 Between two layers the laser is dark: first Z moves, then the program waits as long as requested, then the
 head travels to the next layer's start. Z is the slicer's; head or plate moves, depending on the machine.
@@ -30,10 +30,10 @@ from laserpath.plugins.slicer.walls import read
 from laserpath.types import Design, Process, Settings
 
 Z_SPEED = 5.0
-"""mm/s, slow enough for any leadscrew; GRBL's G0 uses its own limit instead."""
+"""mm/s, slow enough for any leadscrew; GRBL's G0 uses the controller's own limit instead."""
 
 _SAME_FWHM = 1 / 100
-"""Tolerance, in FWHM, within which layers count as equal and are planned once; larger plans fewer."""
+"""Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
 _LISTED = 5
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
@@ -50,7 +50,7 @@ class Stack:
 
     whole: the union of all layers, as a design.  plan_of: for each layer its index in `each`.
     each: the distinct layers, as sliced, with the settings that place them.
-    notes: why the work zero is not that of the slicer.
+    notes: why the work zero differs from the slicer's.
     """
 
     layers: tuple[SlicedLayer, ...]
@@ -102,7 +102,7 @@ def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sl
     plan_of: list[int] = []
     each: list[tuple[Design, Settings]] = []
     for layer in sliced:
-        # From the latest backwards: neighbours are most often alike.
+        # From the latest one backwards, since neighbours are most often alike.
         alike = range(len(first) - 1, -1, -1)
         number = next((k for k in alike if same(layer.area, first[k].area, tolerance)), len(first))
         if number == len(first):
@@ -224,7 +224,7 @@ def _stacked(
 def _between(
     end: tuple[Floats, float] | None, start: Floats, z: float, rapid: float, settle: float
 ) -> gcode.Moves:
-    """From the end of a layer to the start of the next; of the first one, a wait alone."""
+    """The moves from the end of a layer to the start of the next; before the first one, a wait only."""
     position, below = end or (start, z)
     rows = [(position, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
     rows += [(position, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
@@ -251,7 +251,7 @@ def _joined(parts: Sequence[gcode.Moves], comments: tuple[tuple[int, str], ...])
 
 
 def _layer_warnings(stack: Sequence[SlicedLayer], plans: Sequence[Plan]) -> tuple[str, ...]:
-    """The warnings of the layers' plans, each once."""
+    """The warnings of the layers' plans, without repetitions."""
     by_plan: dict[tuple[int, str], str] = {}
     for layer, one in zip(stack, plans, strict=True):
         for warning in one.report.warnings:

@@ -7,10 +7,10 @@ Comments before an extrusion name its feature:
     ;WIDTH:0.45                ; LINE_WIDTH: 0.45                           of the line, mm
 
 A way is a run of moves that extrude (E rises) without a travel between them. It is an outer wall from the
-first to the last move of that feature, overhangs included. A way of overhangs alone may be an outer wall or
-an inner one, and nothing in the file tells them apart: it is refused.
+first to the last move of that feature, overhangs included. A way of overhangs alone may be an outer or an
+inner wall. Nothing in the file distinguishes the two, so it is refused.
 
-Sources: PrusaSlicer's and OrcaSlicer's libslic3r/GCode/GCodeProcessor.cpp (reserved tags), and files.
+Sources: PrusaSlicer's and OrcaSlicer's libslic3r/GCode/GCodeProcessor.cpp (reserved tags), and sliced files.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Way:
         if np.ptp(points[:, 2]) > _FLAT:
             low, high = points[:, 2].min(), points[:, 2].max()
             raise InputError(f"a wall climbs from z {low:g} to {high:g} mm; a spiral vase has no layers")
-        # An overhang is as wide as the nozzle, whatever the distance of the wall's edge.
+        # Slicers state the nozzle's width for an overhang, but its edge lies as far out as the wall's.
         outer = [kind in OUTER for kind in self.kinds[first:end]]
         widths = np.array(self.widths[first:end])
         return Wall(points[:, :2], np.where(outer, widths, widths[outer].mean()), float(points[0, 2]))

@@ -52,7 +52,7 @@ def page(comparison: ComparisonResult) -> str:
 
 
 def headline(comparison: ComparisonResult) -> Iterator[str]:
-    """The program of the smallest mean edge error and that of the shortest write time, a sentence each."""
+    """The most accurate program (mean edge error) and the fastest one, a sentence each."""
     rows = {row.key: row for row in comparison.rows}
     names, fwhm = comparison.names, optics.fwhm(comparison.process.spot)
 
@@ -76,7 +76,7 @@ def headline(comparison: ComparisonResult) -> Iterator[str]:
 
 
 def explained(comparison: ComparisonResult) -> list[tuple[str, str]]:
-    """(program, why its mean edge error exceeds the 95th percentile), of those where it does."""
+    """(program, reason) for each program whose mean edge error exceeds its 95th percentile."""
     measured = [(printable(s.name), s.executed.measured) for s in comparison.simulations]
     return means_explained((name, one.figures.as_dict()) for name, one in measured if one)
 

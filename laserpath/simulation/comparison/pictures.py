@@ -100,5 +100,5 @@ def _mixed(first: Floats, second: Floats) -> np.ndarray:
 
 def _short(simulation: SimulationResult) -> str:
     """The name, cut to the width of a legend."""
-    name = printable(simulation.name).replace("$", "")  # which matplotlib would take for mathematics
+    name = printable(simulation.name).replace("$", "")  # matplotlib would take a $ for mathematics
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"

@@ -59,7 +59,7 @@ class ComparisonResult:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the programs."""
+        """Names of the programs."""
         return tuple(s.name for s in self.simulations)
 
     @property
@@ -70,7 +70,7 @@ class ComparisonResult:
         return tuple(FigureRow.of(key, tuple(float(figures[key]) for figures in programs)) for key in keys)
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures, for JSON: each program's, and of each figure the best and the ratios to the first."""
+        """The figures for JSON: each program's, and for each figure the best and the ratios to the first."""
         return {
             "design": self.design.name if self.design else None,
             "fwhm_mm": optics.fwhm(self.process.spot),
@@ -88,7 +88,7 @@ class ComparisonResult:
 
 
 def _figures(simulation: SimulationResult) -> dict[str, Any]:
-    """As executed, and the mean edge error of the same path at its best power."""
+    """The figures as executed, and the mean edge error of the same path at its best power."""
     figures = dict(simulation.as_dict()["executed"])
     if simulation.best is not None:
         figures["epe_mean_tuned"] = simulation.best.epe_mean

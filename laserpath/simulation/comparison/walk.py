@@ -15,7 +15,7 @@ from laserpath.simulation.comparison.result import ComparisonResult
 from laserpath.types import Design, Process, Settings
 
 MOST = 8
-"""Largest number of programs: a table of more columns cannot be read."""
+"""Largest number of programs; a table with more columns is unreadable."""
 
 
 class Comparison(ComparisonResult):
@@ -46,7 +46,7 @@ def compare(
 ) -> Comparison:
     """Simulate 2 to 8 programs on one machine and resin; the other parameters are those of `simulate`.
 
-    names: of the programs, instead of their files'. Raises InputError for what cannot be simulated.
+    names: of the programs, instead of their files'. Raises InputError for a program that cannot be simulated.
     """
     if not 2 <= len(programs) <= MOST:
         raise InputError(f"{len(programs)} programs cannot be compared; give 2 to {MOST} of them")
@@ -63,7 +63,7 @@ def compare(
 
 
 def _name(program: str | bytes | Path, k: int) -> str:
-    """The file's; a text is numbered."""
+    """The file's name; a text gets a number."""
     if isinstance(program, Path) or (isinstance(program, str) and "\n" not in program):
         return str(program)
     return f"program {k + 1}"

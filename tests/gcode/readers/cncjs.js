@@ -4,17 +4,17 @@
 'use strict';
 
 const text = require('fs').readFileSync(0, 'utf8');
-const told = [];
+const received = [];
 if (process.argv[2] === 'interpreter') {
     const Interpreter = require('gcode-interpreter');
-    const told_by = (command, letters) => told.push([command, letters]);
-    new Interpreter({ defaultHandler: told_by }).loadFromStringSync(text);
+    const handler = (command, letters) => received.push([command, letters]);
+    new Interpreter({ defaultHandler: handler }).loadFromStringSync(text);
 } else {
     const Toolpath = require('gcode-toolpath');
     const xy = (v) => [v.x, v.y];
     new Toolpath({
-        addLine: (modal, v1, v2) => told.push([modal.motion, xy(v1), xy(v2)]),
-        addArcCurve: (modal, v1, v2, v0) => told.push([modal.motion, xy(v1), xy(v2), xy(v0)]),
+        addLine: (modal, v1, v2) => received.push([modal.motion, xy(v1), xy(v2)]),
+        addArcCurve: (modal, v1, v2, v0) => received.push([modal.motion, xy(v1), xy(v2), xy(v0)]),
     }).loadFromStringSync(text);
 }
-process.stdout.write(JSON.stringify(told));
+process.stdout.write(JSON.stringify(received));
