@@ -77,4 +77,4 @@ def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> t
     moves = moves_of(strokes, machine)
     seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
-    return gcode.write(moves, convert.spoken(machine), machine.s_max, head), seconds
+    return gcode.write(moves, convert.dialect_of(machine), machine.s_max, head), seconds

@@ -1,1 +1,1 @@
-"""The machine: toolpath ↔ its moves, where a design lies on it, its program, and how that is executed."""
+"""The machine: toolpaths as its moves, the design's place on it, its program, and how that is executed."""

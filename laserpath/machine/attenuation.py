@@ -1,10 +1,10 @@
-"""A laser that is too weak or too strong for what a line needs, and the filter that makes it right.
+"""Whether a laser is too weak or too strong for a line, and the filter that corrects it.
 
-A line needs the line energy q = D_c · pitch; a design shorter than the spot needs its dose from less length,
-q · FWHM/L. Over a length L the head comes to v = √(aL) at most, or to the full speed, so that the power that
-a line needs is P = (q v/E_N)^(1/N) (`resin`). A level above P writes too much at any speed that the head
-reaches, and the controller can only leave the line dark. Powers come in levels: the required filter
-leaves `LEVELS` of them below P, because one alone leaves nothing to choose.
+A line needs the line energy q = D_c · pitch; in a design of a length L below the spot's FWHM it needs
+q · FWHM/L. Over a length L the head reaches at most v = √(aL), or the full speed, so that a line needs the
+power P = (q v/E_N)^(1/N) (`resin`). A level above P overexposes the line at every speed that the head
+reaches, so that the controller can only leave it dark. The required filter leaves `LEVELS` levels below P,
+because a single level cannot be varied.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from laserpath.resin import line_energy, path_energy, power_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 LEVELS = 30
-"""Of the machine, below the power that a line needs, behind the required filter. With 8, a cell of
-25 µm on the shipped stage came out with twice the edge error that it has with 50."""
+"""Power levels below the power that a line needs, behind the required filter: a larger value requires a
+denser filter, which slows the machine down. With 8, a cell of 25 µm on the shipped stage had twice the edge
+error that it has with 50."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """The weakest that a machine's laser can do, and the `power` (mW) that a line needs at `speed` (mm/s)."""
+    """The weakest level of a machine's laser against the `power` (mW) that a line needs at `speed` (mm/s)."""
 
     machine: Machine
     power: float
@@ -36,22 +37,22 @@ class Strength:
 
     @property
     def ratio(self) -> float:
-        """How many times as strong as a line needs the weakest level is."""
+        """The weakest level divided by the power that a line needs."""
         return self.machine.power_min / self.power
 
     @property
     def density(self) -> float:
-        """Optical density of the filter, rounded up to tenths: it lets 10^−density of the power through."""
+        """Optical density of the required filter, rounded up to tenths; it transmits 10^−density."""
         levels = min(LEVELS, self.machine.power_levels / self.machine.level_min)
         return max(math.ceil(10 * math.log10(self.ratio * levels) - 1e-9) / 10, 0.0)
 
     @property
     def filter(self) -> str:
-        """What to put into the beam, as a part of a sentence."""
+        """The advice to put a filter into the beam, as a part of a sentence."""
         return filter_of(self.machine, self.density)
 
     def sentence(self, line: str) -> str:
-        """That the weakest level is too much for a `line`, and how much."""
+        """A clause that says how much too strong the weakest level is for `line`."""
         return (
             f"the weakest level of machine {self.machine.name!r}, {self.machine.power_min:.3g} mW, is "
             f"{_figure(self.ratio)} times what {line} needs at {self.speed:.3g} mm/s"
@@ -63,7 +64,7 @@ def _figure(value: float) -> str:
 
 
 def filter_of(machine: Machine, density: float) -> str:
-    """That a filter of an optical density is to be put into the beam, and full power behind it."""
+    """The advice to use a filter of an optical density, with the full power behind it."""
     power = float(f"{machine.power_max / 10**density:.2g}")
     return (
         f"attenuate the beam {_figure(10**density)} times, to have levels to choose from, with a filter "
@@ -72,25 +73,25 @@ def filter_of(machine: Machine, density: float) -> str:
 
 
 def strength(process: Process, settings: Settings, design: Design | None = None) -> Strength:
-    """The laser, and a line at the highest speed: of the machine, or that the head reaches in the design.
+    """The laser compared with a line at the machine's full speed, or at the speed reached in the design.
 
-    Where power follows the speed, it is the machine's: a program tells the power for that.
+    If the power follows the speed, the full speed counts, because the program states the power for it.
     """
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     energy, speed = process.resin.critical_dose * settings.pitch_fwhm * fwhm, min(machine.speed_max)
     if design is not None:
-        long = math.hypot(*design.size)
+        length = math.hypot(*design.size)
         if not gcode.dialect(machine.dialect).dynamic_power:
-            speed = min(speed, math.sqrt(min(machine.acceleration) * long))
-        energy *= max(1.0, fwhm / long)
+            speed = min(speed, math.sqrt(min(machine.acceleration) * length))
+        energy *= max(1.0, fwhm / length)
     return Strength(machine, float(power_for(energy, speed, process.spot)), speed)
 
 
 def check_power(process: Process, settings: Settings, design: Design | None = None) -> None:
-    """Refuse a laser with which nothing can be written: full power too weak, or each level far too strong.
+    """Raise InputError if the laser can write nothing: full power is too weak, or every level is too strong.
 
-    Too weak: at the smallest feed it gives less than one line needs.  Too strong, for a design: half of the
-    weakest level is more than the over-dose limit allows, so that each line is left dark.
+    Too weak: even at the smallest feed, full power gives less than a line needs.  Too strong for a design:
+    half of the weakest level exceeds the over-dose limit, so that each line is left dark.
     """
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     slowest = 0.1 ** gcode.dialect(machine.dialect).feed_decimals / 60
@@ -125,32 +126,30 @@ def check_exposes(
     process: Process,
     settings: Settings,
 ) -> None:
-    """Refuse a program that exposes nothing.
+    """Raise InputError if a program exposes nothing.
 
-    exposed: as the controller executes the program.  commanded: as the program says.  planned: what it was
-    written from.  A dot that the controller passes too quickly is not due to the laser, and is let through.
+    exposed: the path as executed.  commanded: the path that the program states.  planned: the path that was
+    written.  A dot that the controller passes too quickly is not the laser's fault, and is accepted.
     """
     if _lit(exposed):
         return
     laser = strength(process, settings, design)
     if _lit(planned):
-        laser = min(laser, _strength_of(planned, process), key=lambda one: one.power)
+        laser = min(laser, _strength_of(planned, process), key=lambda line: line.power)
     if laser.ratio > 1:
         raise InputError(_nothing(laser, _line(process)))
     controller = convert.controller(process.machine)
     shortest = controller.shortest_move if isinstance(controller, gcode.motion.Marlin) else 0.0
-    who, long = (
-        f"the program would expose nothing: design {design.name!r}, {_size(design)},",
-        math.hypot(*design.size),
-    )
-    if shortest > long:
+    subject = f"the program would expose nothing: design {design.name!r}, {_size(design)},"
+    length = math.hypot(*design.size)
+    if shortest > length:
         raise InputError(
-            f"{who} is too small for machine {process.machine.name!r}, which leaves out moves below "
-            f"{1000 * shortest:.3g} µm, {shortest / long:.2g} times its length: take more steps_per_mm"
+            f"{subject} is too small for machine {process.machine.name!r}, which leaves out moves below "
+            f"{1000 * shortest:.3g} µm, {shortest / length:.2g} times its length: take more steps_per_mm"
         )
     if not _lit(commanded):
         fwhm = 1000 * optics.fwhm(process.spot)
-        raise InputError(f"{who} is too fine for the spot of {fwhm:.3g} µm: take a narrower spot")
+        raise InputError(f"{subject} is too fine for the spot of {fwhm:.3g} µm: take a narrower spot")
 
 
 def _nothing(laser: Strength, line: str) -> str:
@@ -170,7 +169,7 @@ def _lit(path: Toolpath) -> bool:
 
 
 def _strength_of(path: Toolpath, process: Process) -> Strength:
-    """The laser, and the line of a lit path that takes most power at the speed that the head really has."""
+    """The laser compared with the move of a lit path that needs most power at the speed of the head."""
     moves = convert.to_moves(path, process.machine)
     duration = gcode.motion.profile(moves, convert.limits(process.machine)).duration
     speed = path.length / np.maximum(duration, 1e-12)

@@ -1,9 +1,9 @@
 """Toolpath ↔ the machine's moves: mW ↔ the fraction of full power, and the machine's limits.
 
-Travel (power 0) is a rapid. In several passes the path is written again and again, each pass with its
-share of the power. A share must itself be a PWM level, or the controller rounds it up in every pass;
-so level n is dealt out in whole levels, ⌊(n + j)/k⌋ in pass j of k, whose sum is n (Hermite's identity).
-Where n/k is below the machine's smallest level, fewer passes carry it and the others stay dark.
+A travel (power 0) is a rapid. With several passes the path is written once for each, with a share of the
+power. Each share must itself be a PWM level, or the controller would round it up in every pass. So level n is
+divided into whole levels, ⌊(n + j)/k⌋ in pass j of k, whose sum is n (Hermite's identity). If n/k is below
+the machine's smallest level, fewer passes carry it and the others stay dark.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from laserpath.base.errors import InputError
 from laserpath.types import Machine, Toolpath
 
 _POINT = 1e-6
-"""mm, of a stroke that stands for a point."""
+"""Length, mm, of the stroke that stands for a point."""
 
 _BITS = 10
-"""Of a character on a serial line: 8, a start and a stop."""
+"""Bits of a character on a serial line: 8 data bits, a start bit and a stop bit."""
 
 _FINE = (2000.0, 2000.0, 2000.0)
-"""Steps/mm that round nothing that matters."""
+"""Steps/mm of a machine that does not state them; fine enough for rounding to have no effect."""
 
 
 def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
-    """The moves that expose `toolpath` in `passes` passes, a rapid back to the start between them."""
+    """The moves that expose `toolpath` in `passes` passes, with a rapid back to the start between them."""
     if passes < 1:
         raise InputError(f"passes is {passes}, but must be at least 1")
     over = toolpath.power.max(initial=0.0)
@@ -40,7 +40,7 @@ def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Mov
     speed = np.where(travel, min(machine.rapid_speed), toolpath.speed)
     xy, parts = [toolpath.xy], [(shares[0], speed, travel)]
     for share in shares[1:]:
-        # The way back is the move between the two copies of the vertices.
+        # The travel back is the move between the two copies of the vertices.
         parts += [
             (np.zeros(1), np.full(1, min(machine.rapid_speed)), np.ones(1, bool)),
             (share, speed, travel),
@@ -66,15 +66,15 @@ def from_moves(moves: gcode.Moves, machine: Machine) -> Toolpath:
 
 
 def toolpath_of(moves: gcode.Moves, machine: Machine) -> tuple[Toolpath, Indices]:
-    """The toolpath that `moves` expose, and the row that each of its moves came from.
+    """The toolpath that `moves` expose, and the row of `moves` that each of its moves comes from.
 
-    Arcs become chords; where the head stands and shines, there is a stroke of no length that matters.
+    Arcs become chords; a lit dwell becomes a stroke of negligible length.
     """
-    moves, of = moves.cut(gcode.motion.ARC_TOLERANCE)
+    moves, source = moves.cut(gcode.motion.ARC_TOLERANCE)
     still = moves.still
     if not still.any():
-        return Toolpath(moves.xy, moves.power * machine.power_max, moves.speed), of
-    # A point has no length to shine along: go there and back again.
+        return Toolpath(moves.xy, moves.power * machine.power_max, moves.speed), source
+    # A point has no length to expose along, so the stroke goes away from it and back.
     shines = still & moves.on & (moves.dwell > 0)
     kept = ~still | shines
     row = np.repeat(np.flatnonzero(kept), 1 + shines[kept])
@@ -82,18 +82,18 @@ def toolpath_of(moves: gcode.Moves, machine: Machine) -> tuple[Toolpath, Indices
     ends = moves.xy[row + 1] + np.where(away, _POINT, 0.0)[:, None] * [1.0, 0.0]
     speed = np.where(shines, 2 * _POINT / np.maximum(moves.dwell, 1e-12), moves.speed)
     path = Toolpath(np.vstack([moves.xy[:1], ends]), moves.power[row] * machine.power_max, speed[row])
-    return path, of[row]
+    return path, source[row]
 
 
-def spoken(machine: Machine) -> gcode.Dialect:
-    """The machine's dialect, which lets corners be cut by its junction deviation (LinuxCNC's G64)."""
+def dialect_of(machine: Machine) -> gcode.Dialect:
+    """The machine's dialect, with its junction deviation as the path tolerance (LinuxCNC's G64)."""
     return gcode.dialect(machine.dialect).blending(machine.junction_deviation)
 
 
 def limits(machine: Machine) -> gcode.Limits:
-    """What the path is planned with, whatever the controller: even acceleration, and a look-ahead.
+    """The limits for planning a path for any controller: constant acceleration and a look-ahead.
 
-    A planner of n moves sees n − 1 of them when it plans the next one's start.
+    A planner with a buffer of n moves sees n − 1 of them when it plans the start of the next one.
     """
     deviation = machine.junction_deviation
     if gcode.dialect(machine.dialect).controller == "klipper":
@@ -109,7 +109,7 @@ def limits(machine: Machine) -> gcode.Limits:
 
 
 def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.motion.Controller:
-    """The controller of `machine` as it really moves; or that of another dialect with its limits."""
+    """The model of the controller of `machine`, or of another dialect's controller with its limits."""
     name = (dialect or gcode.dialect(machine.dialect)).controller
     rapid, ramp = machine.rapid_speed, machine.acceleration
     speed, acceleration = (*rapid, min(rapid)), (*ramp, min(ramp))
@@ -127,12 +127,12 @@ def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.
             max_rate=speed, acceleration=acceleration, junction_deviation=machine.junction_deviation,
             steps=steps, blocks=int(machine.look_ahead), baud=machine.baud, times=times,
         )  # fmt: skip
-    # speed_max is for the process; what the axes can do is the rapid speed.
+    # speed_max belongs to the process; the axes themselves can move at the rapid speed.
     return replace(limits(machine), speed_max=machine.rapid_speed)
 
 
 def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
-    """What `machine` can do. With another dialect than its own, full power is that dialect's number."""
+    """The limits of `machine` for checking a program. In another dialect, that one's S is full power."""
     own = gcode.dialect(machine.dialect).name == dialect.name
     return gcode.Envelope(
         box=(0.0, 0.0, *machine.size),
@@ -151,7 +151,7 @@ def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
 
 
 def lag(machine: Machine) -> gcode.motion.Lag:
-    """How late the head and the laser of `machine` come."""
+    """The lag of the head and the delays of the laser of `machine`."""
     return gcode.motion.Lag(machine.lag, machine.laser_on_delay, machine.laser_off_delay)
 
 

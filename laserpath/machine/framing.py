@@ -1,4 +1,4 @@
-"""A framing pass: the laser at its weakest goes around the design's bounding box, to show where it will be.
+"""A framing pass: the laser traces the design's bounding box at its lowest power, to show its place.
 
 The middle of a line of energy q (`resin`) along x gets the dose q ∫ h(s, 0) ds. For the Airy spot, with
 ∫ (2 J₁(x)/x)² dx = 32/(3π) and k = 2·1.61634/FWHM, that is 8k/(3π²) q = 0.8734 q/FWHM.
@@ -16,10 +16,10 @@ from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Spot, Toolpath
 
 _MARLIN_LEVELS = 3
-"""Marlin cuts off fractions of a level along its power ramps: one level is dark on short sides."""
+"""Lowest power on Marlin, in levels: it truncates its power ramps to levels, so one level may stay dark."""
 
 LAPS = 4
-"""Enough to look at, few enough not to wait for."""
+"""Laps around the box: more give more time to look, and more dose."""
 
 _FAINT, _STEPS_PER_FWHM = 1e-6, 16
 
@@ -35,11 +35,11 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
         f"{laps} laps at {faintest(machine):.3g} mW",
     )
     moves = convert.to_moves(frame_path(design, machine, laps), machine)
-    return gcode.write(moves, convert.spoken(machine), machine.s_max, header)
+    return gcode.write(moves, convert.dialect_of(machine), machine.s_max, header)
 
 
 def faintest(machine: Machine) -> float:
-    """The weakest power that shines on all of a line, mW."""
+    """The lowest power that lights the whole of a line, mW."""
     marlin = gcode.dialect(machine.dialect).controller == "marlin"
     return max(machine.power_min, min(_MARLIN_LEVELS, machine.power_levels) * machine.power_step * marlin)
 
@@ -54,7 +54,7 @@ def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
 
 
 def frame_dose(process: Process, laps: int = LAPS) -> float:
-    """What the framing pass gives the resin along its lines, in critical doses."""
+    """The dose of the framing pass along its lines, in critical doses."""
     machine, spot = process.machine, process.spot
     q = laps * float(line_energy(faintest(machine), min(machine.speed_max), spot))
     return q * _line_dose(spot) / process.resin.critical_dose
@@ -64,7 +64,7 @@ def _line_dose(spot: Spot) -> float:
     """The dose of a line energy of 1, 1/mm, in the middle of a line along x or along y: the larger."""
     step = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5 / _STEPS_PER_FWHM
     n = int(np.ceil(optics.reach(spot, _FAINT) / step))
-    # A sum in equal steps is the integral, for what is band-limited.
+    # For a band-limited profile the sum in equal steps is the exact integral.
     s = step * np.arange(-n, n + 1)
     along_x, along_y = optics.profile(spot, s, 0.0), optics.profile(spot, 0.0, s)
     return step * float(max(along_x.sum(), along_y.sum()))

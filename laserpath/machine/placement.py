@@ -1,4 +1,4 @@
-"""The design as the machine sees it: tone, work zero, bounds; and what is too fine."""
+"""The design on the machine: tone, work zero and bounds, and a warning for details that are too fine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
 _LISTED = 3
 _SLACK = 1e-6
-"""mm, by which rounding may put a design off the machine."""
+"""mm that a design may reach beyond the machine, for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """design: as the machine sees it.  origin: in effect, never 'auto'.  notes: why 'auto' moved it."""
+    """A placed design. design: in machine coordinates.  origin: the one in effect, never 'auto'.
+
+    notes: why 'auto' moved the design.
+    """
 
     design: Design
     origin: str
@@ -50,10 +53,10 @@ def placed(
     origin: str = "auto",
     offset: Point = (0.0, 0.0),
 ) -> Placed:
-    """The same, with the origin that 'auto' stands for here:
+    """The same as `place`, with the origin in effect and notes.
 
-    'page' where the file has a page and the design lies on the machine when that is at the work zero,
-    'design' everywhere else: a board or a chip has its zero anywhere, often with all of it below zero.
+    'auto' means 'page' if the file has a page and the design then lies on the machine; otherwise it means
+    'design', because a board or a chip may have its zero anywhere, often with all coordinates below zero.
     """
     exposed = to_expose(design, resin, spot)
     notes: tuple[str, ...] = ()
@@ -66,7 +69,7 @@ def placed(
 
 
 def _moved(design: Design, origin: str, offset: Point) -> Design:
-    """With that place of it at the work zero, and then by `offset`."""
+    """The design with its origin at the work zero, and then moved by `offset`."""
     x0, y0, x1, y1 = design.bounds
     page = design.page or (0.0, 0.0, x1, y1)
     corner = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
@@ -79,14 +82,14 @@ def _moved(design: Design, origin: str, offset: Point) -> Design:
 
 
 def _on_its_page(design: Design, machine: Machine, offset: Point) -> bool:
-    """Whether it has a page that it may stay on; what only the offset pushes out is no fault of the page."""
+    """Whether the design has a page and fits on the machine there, with or without the offset."""
     if design.page is None:
         return False
     return any(not _outside(_moved(design, "page", by), machine) for by in (offset, (0.0, 0.0)))
 
 
 def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ...]:
-    """A sentence where its own corner is put at the work zero unasked, and its coordinates say otherwise."""
+    """A sentence if 'auto' moves the design's corner to the work zero."""
     name = PurePath(design.file).name if design.file else f"design {design.name!r}"
     moved = "so its lower left corner is put at the work zero"
     if design.page is None:
@@ -103,12 +106,15 @@ def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ..
 
 
 def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
-    """Negative tone: the design. Positive tone: the page without it (no page: a frame of 3 FWHM)."""
+    """The area to expose: the design for a negative tone, the page without it for a positive one.
+
+    Without a page, a margin of 3 FWHM around the design takes its place.
+    """
     if resin.tone == "negative":
         return design
     x0, y0, x1, y1 = design.bounds
-    rim = _FRAME_FWHM * optics.fwhm(spot)
-    sheet = shapely.box(*(design.page or (x0 - rim, y0 - rim, x1 + rim, y1 + rim)))
+    margin = _FRAME_FWHM * optics.fwhm(spot)
+    sheet = shapely.box(*(design.page or (x0 - margin, y0 - margin, x1 + margin, y1 + margin)))
     rest = minus(sheet, design.area)
     if rest.is_empty:
         raise InputError(
@@ -121,7 +127,7 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
 def _outside(
     design: Design, machine: Machine, centred: bool = False
 ) -> list[tuple[str, float, float, float, float]]:
-    """(axis, from, to, the machine's start, its end), mm, of each axis along which it is off the machine."""
+    """(axis, lowest, highest, the machine's start, its end), mm, of each axis that the design exceeds."""
     x0, y0, x1, y1 = design.bounds
     out = []
     for axis, low, high, size in (("x", x0, x1, machine.size[0]), ("y", y0, y1, machine.size[1])):
@@ -149,13 +155,13 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
 
 
 def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
-    """One sentence each for features and for gaps narrower than half the spot, with the places."""
+    """A sentence each for features and for gaps narrower than half the spot, with the largest places."""
     reach = _NARROW_FWHM / 2 * optics.fwhm(spot)
     opened = design.area.buffer(-reach, join_style="mitre").buffer(reach * 1.001, join_style="mitre")
     lost = minus(design.area, opened)
     closed = design.area.buffer(reach, join_style="mitre").buffer(-reach * 1.001, join_style="mitre")
     filled = minus(closed, design.area)
-    # Slivers along slanted edges are rounding; whole islands and holes count however small.
+    # Slivers along slanted edges come from rounding; whole islands and holes count, however small.
     smallest = 0.02 * optics.fwhm(spot) ** 2
     holes = [shapely.Polygon(ring) for polygon in design.area.geoms for ring in polygon.interiors]
     sentences = []

@@ -2,9 +2,9 @@
 
     toolpath → text → moves, and the lines that carry them → run of the controller → path as executed
 
-*Commanded* takes power and feed as they are written. *Executed* cuts every move into pieces of the speed that
-the controller's planner reaches, with the power that it then gives (`gcode.motion`), and lets head and laser
-come as late as they do. What it exposes is in `measure`.
+The *commanded* path has power and feed as written. The *executed* path cuts each move into pieces of constant
+speed, as the controller's planner reaches it, with the power that it then sets (`gcode.motion`), and includes
+the lag of head and laser. `measure` has the exposure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PIECE_FWHM = 0.5
 """Longest piece of constant speed, in FWHM: a larger one blurs the dose along a ramp."""
 
 _LAG_STEP = 1e-3
-"""s; a lag is followed in steps of a quarter of its time constant, or of this."""
+"""Longest time step, s, in which a lag is followed; a shorter time constant has steps of a quarter of it."""
 
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
@@ -38,27 +38,30 @@ EYE_SAFETY = (
 
 
 _PART_FWHM = 0.5
-"""Shortest part of a corrected move, in FWHM: the spot blurs what is shorter."""
+"""Shortest part of a corrected move, in FWHM: a smaller value adds moves that the spot blurs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transmitted:
-    """What is sent for a path. characters: (N,) of each move, line ends included.  lines: of the program."""
+    """What is sent for a path. characters: (N,) characters for each move, line ends included.
+
+    lines: lines of the program.
+    """
 
     characters: Indices
     lines: int
 
     @classmethod
     def of(cls, characters: Indices, row: Indices, lines: int) -> Transmitted:
-        """What is sent for moves (N,) of which each comes from the given row of a program.
+        """What is sent for moves (N,), each of which comes from a row of a program.
 
-        characters: of each row.  Of the chords of an arc the first one carries the line.
+        characters: of each row.  row: (N,).  The first chord of an arc carries the whole line.
         """
         first = np.diff(row, prepend=-1) > 0
         return cls(np.where(first, characters[row], 0), lines)
 
     def of_moves(self, first: int, last: int) -> Transmitted:
-        """What is sent for moves [first, last); lines that carry no move belong to the first ones."""
+        """What is sent for moves first to last − 1; lines without a move belong to the first part."""
         characters = self.characters[first:last]
         alone = self.lines - int(np.count_nonzero(self.characters)) if first == 0 else 0
         return Transmitted(characters, int(np.count_nonzero(characters)) + alone)
@@ -66,16 +69,17 @@ class Transmitted:
 
 @dataclass(frozen=True, eq=False)
 class ProgramPart:
-    """A part of a program from rest to rest, and what the controller does with it; each computed once.
+    """A part of a program from rest to rest, and its execution; each result is computed once.
 
-    path: mm, as commanded by the text.  transmitted: None: lines of usual length.  start: mm, where the head
-    stands before: the work zero; None: at the path's first vertex, where the part before ends.
-    execution: of the whole file, where that holds more than the path (other layers, dwells, arcs);
+    path: mm, as commanded by the text.  transmitted: None means lines of usual length.
+    start: mm, position of the head before the part, by default the work zero; None: the path's first vertex,
+    where the part before ends.
+    execution: that of the whole file, if the file holds more than the path (other layers, dwells, arcs);
     None: the path is executed.
 
-    Nothing is carried over a rest: the head stands still, the laser is dark on one side of it, and the
-    controller has read ahead. With a lag τ of the mirrors, e^(−t/τ) of their distance is left t after a stop;
-    the next part takes it for 0, as it does a laser delay that has not passed yet.
+    The parts are independent: at a rest the head stands still, the laser is dark on one side of it, and the
+    controller has read ahead. With a lag τ of the mirrors, e^(−t/τ) of their distance is left at a time t
+    after a stop; the next part neglects it, and also a laser delay that has not yet passed.
     """
 
     path: Toolpath
@@ -86,7 +90,7 @@ class ProgramPart:
 
     @cached_property
     def run(self) -> gcode.motion.Executed:
-        """What the controller does, the way from the start included."""
+        """The controller's execution, including the travel from the start."""
         if self.execution is not None:
             return self.execution
         sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
@@ -97,7 +101,7 @@ class ProgramPart:
 
     @cached_property
     def executed(self) -> Toolpath:
-        """Where the spot really shines, from above, with the lag of its mirrors and its laser."""
+        """The path that the spot exposes, in x and y, with the lag of its mirrors and its laser."""
         above = replace(self.run, xyz=self.run.xyz * (1.0, 1.0, 0.0))
         machine = self.process.machine
         return convert.from_moves(
@@ -106,7 +110,7 @@ class ProgramPart:
 
     @cached_property
     def motion(self) -> MotionFigures:
-        """Times and lengths, the way from the start included."""
+        """Times and lengths, including the travel from the start."""
         machine = self.process.machine
         free = gcode.motion.profile(self._moves, convert.limits(machine))
         return MotionFigures.along(
@@ -118,7 +122,7 @@ class ProgramPart:
 
     @cached_property
     def _whole(self) -> Toolpath:
-        """The path with the way from the start."""
+        """The path with the travel from the start."""
         return self.path if self.start is None else from_zero(self.path, self.process.machine, self.start)
 
     @cached_property
@@ -128,10 +132,10 @@ class ProgramPart:
 
 @dataclass(frozen=True, eq=False)
 class MachineProgram:
-    """A program in parts from rest to rest, and what the controller does with it.
+    """A program in parts from rest to rest, and its execution.
 
-    parts: each starts where the one before ends.  text: '' where none is written.  shift: mm, added to all
-    positions of light and head, for a comparison with a design that has another work zero.
+    parts: each starts where the one before ends.  text: the G-code, '' if none was written.  shift: mm, added
+    to all positions of spot and head, for a comparison with a design that has another work zero.
     """
 
     parts: tuple[ProgramPart, ...]
@@ -163,7 +167,7 @@ class MachineProgram:
     def written(
         cls, path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()
     ) -> MachineProgram:
-        """The program that exposes a path in all its passes: its text, and the moves read back from it."""
+        """The program that exposes a path in `passes` passes: its text, and the moves read back from it."""
         text, machine = write_program(path, process, passes, header), process.machine
         dialect = gcode.dialect(machine.dialect)
         parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
@@ -171,17 +175,17 @@ class MachineProgram:
         sent = Transmitted.of(parsed.characters, row, text.count("\n"))
         return cls((ProgramPart(commanded, process, sent),), text)
 
-    def split(self, at: Sequence[int]) -> MachineProgram:
-        """The same program of one part, in several.
+    def split(self, rests: Sequence[int]) -> MachineProgram:
+        """The same program, split from one part into several.
 
-        at: rising indices of moves before which the head rests, and the laser is dark on one side.
+        rests: rising indices of moves before which the head rests and the laser is dark on one side.
         """
         (whole,) = self.parts
         if whole.execution is not None:
             raise InputError("a program that was executed with its whole file cannot be split")
-        ends = [0, *at, len(whole.path)]
+        ends = [0, *rests, len(whole.path)]
         if min(np.diff(ends)) < 1:
-            raise InputError(f"moves to split at are {tuple(at)}, but must rise between 0 and {ends[-1]}")
+            raise InputError(f"moves to split at are {tuple(rests)}, but must rise between 0 and {ends[-1]}")
         parts = []
         for first, last in pairwise(ends):
             path, sent = _cut(whole.path, first, last), whole.transmitted
@@ -191,55 +195,56 @@ class MachineProgram:
 
     @property
     def process(self) -> Process:
-        """The one of all parts."""
+        """The process of all parts."""
         return self.parts[0].process
 
     @property
     def power_follows(self) -> bool:
-        """Whether the laser's power follows the speed of the head, so that what is commanded counts too.
+        """Whether the controller lets the laser's power follow the speed of the head.
 
-        Where it does not, the program is bent so that what is executed is right (`export`).
+        If it does, the commanded path counts too. If not, `export` corrects the program so that the executed
+        path is right.
         """
         return bool(gcode.dialect(self.process.machine.dialect).dynamic_power)
 
     @cached_property
     def path(self) -> Toolpath:
-        """All parts as commanded, without the shift."""
+        """The commanded path of all parts, without the shift."""
         return self._joined([part.path for part in self.parts])
 
     @cached_property
     def commanded_parts(self) -> tuple[Toolpath, ...]:
-        """Where the spot should shine, part by part."""
+        """The path that the spot should expose, part by part."""
         return tuple(self._shifted(part.path) for part in self.parts)
 
     @cached_property
     def executed_parts(self) -> tuple[Toolpath, ...]:
-        """Where the spot really shines, part by part."""
+        """The path that the spot exposes, part by part."""
         return tuple(self._shifted(part.executed) for part in self.parts)
 
     @cached_property
     def commanded(self) -> Toolpath:
-        """Where the spot should shine."""
+        """The path that the spot should expose."""
         return self._joined(self.commanded_parts)
 
     @cached_property
     def executed(self) -> Toolpath:
-        """Where the spot really shines, from above, with the lag of its mirrors and its laser."""
+        """The path that the spot exposes, in x and y, with the lag of its mirrors and its laser."""
         return self._joined(self.executed_parts)
 
     @cached_property
     def run(self) -> gcode.motion.Executed:
-        """What the controller does, the way from the work zero included."""
+        """The controller's execution, including the travel from the work zero."""
         run = self._run
         return replace(run, xyz=run.xyz + (*self.shift, 0.0)) if any(self.shift) else run
 
     @cached_property
     def motion(self) -> MotionFigures:
-        """Times and lengths, the way from the work zero included; `segment_rate` is the parts' largest."""
+        """Times and lengths, including the travel from the work zero; `segment_rate`: the parts' largest."""
         return _summed([part.motion for part in self.parts])
 
     def moved(self, by: Point) -> MachineProgram:
-        """The same program looked at elsewhere; how far the head comes from its zero stays as it is."""
+        """The program with its spot and head shifted; the head's travel from its zero does not change."""
         x, y = self.shift
         return replace(self, shift=(x + by[0], y + by[1]))
 
@@ -247,7 +252,7 @@ class MachineProgram:
         return replace(path, xy=path.xy + self.shift) if any(self.shift) else path
 
     def _joined(self, paths: Sequence[Toolpath]) -> Toolpath:
-        """The paths one after the other, with a travel where one begins elsewhere than the last one ends."""
+        """The paths one after the other, with a travel wherever one does not begin at the end of the last."""
         if len(paths) == 1:
             return paths[0]
         first, rapid = paths[0], min(self.process.machine.rapid_speed)
@@ -261,11 +266,11 @@ class MachineProgram:
 
     @cached_property
     def _run(self) -> gcode.motion.Executed:
-        """The parts' runs one after the other, without the shift; rows are counted through all parts."""
+        """The parts' runs one after the other, without the shift; rows are numbered through all parts."""
         runs = [part.run for part in self.parts]
         if len(runs) == 1:
             return runs[0]
-        # Row 0 of the first part is the way from the work zero.
+        # Row 0 of the first part is the travel from the work zero.
         before = np.cumsum([0, 1] + [len(part.path) for part in self.parts])[[0, *range(2, len(runs) + 1)]]
         last = runs[-1].stepping[1] + sum(run.write_time for run in runs[:-1])
         return gcode.motion.Executed(
@@ -278,7 +283,7 @@ class MachineProgram:
 
 
 def _summed(parts: Sequence[MotionFigures]) -> MotionFigures:
-    """The figures of parts one after the other; a busy run of moves is looked for within each part only."""
+    """The figures of parts one after the other; the busiest moves are searched for within each part only."""
     if len(parts) == 1:
         return parts[0]
     columns = {name: [getattr(part, name) for part in parts] for name in parts[0].as_dict()}
@@ -287,12 +292,12 @@ def _summed(parts: Sequence[MotionFigures]) -> MotionFigures:
 
 
 def _cut(path: Toolpath, first: int, last: int) -> Toolpath:
-    """Moves [first, last) of a path."""
+    """Moves first to last − 1 of a path."""
     return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
 def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.motion.Executed:
-    """What the controller does with moves. characters: (N,) sent for each; 0 for a way from the work zero."""
+    """The controller's execution of moves. characters: (N,) sent for each; 0 for the way to the path."""
     machine = process.machine
     return gcode.motion.execute(
         moves,
@@ -304,7 +309,7 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
 
 
 def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:
-    """The path with a travel from where the head stands, the work zero when the program starts."""
+    """The path with a travel from the position of the head, by default the work zero."""
     return Toolpath(
         np.vstack([[start], path.xy]),
         np.concatenate([[0.0], path.power]),
@@ -313,15 +318,16 @@ def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> To
 
 
 def write_program(path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()) -> str:
-    """The G-code text of a toolpath in the machine's dialect. header: comment lines to begin with."""
+    """The G-code text of a toolpath in the machine's dialect. header: comment lines at the beginning."""
     machine = process.machine
-    return gcode.write(export(path, process, passes), convert.spoken(machine), machine.s_max, header)
+    return gcode.write(export(path, process, passes), convert.dialect_of(machine), machine.s_max, header)
 
 
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
-    """The moves to command so that the machine exposes `path`, in as many passes as given.
+    """The moves to command so that the machine exposes `path`, in `passes` passes.
 
-    Where its power does not follow the speed, ours does; where head or laser lag, they are commanded early.
+    If the controller's power does not follow the speed, the moves are split and their powers corrected. If
+    head or laser lag, they are commanded early.
     """
     machine = process.machine
     moves = convert.to_moves(path, machine, passes)
@@ -337,5 +343,5 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
 
 
 def exported(path: Toolpath, process: Process) -> Toolpath:
-    """The toolpath that the machine is commanded, one pass of it."""
+    """The toolpath that the machine is commanded to follow, in one pass."""
     return convert.from_moves(export(path, process), process.machine)

@@ -1,6 +1,6 @@
-"""How good a dose is: `exposure` of a program, `figures` of any dose against the design, process `window`.
+"""The quality of a dose: `exposure` of a program, `figures` of a dose against the design, process `window`.
 
-`inspect` names what it prints otherwise than drawn.
+`inspect` lists the faults of the print.
 """
 
 from laserpath.measure.corners import rounded_off

@@ -1,11 +1,12 @@
-"""Corners that a spot rounds off, told from outlines that do not print.
+"""Corners that a spot rounds off, distinguished from outlines that do not print.
 
-An edge error is looked for along the outline's normal (`figures`). Next to a corner that line runs along the
-other wall. If that wall is printed a hair too far in (or out), all of the line is unprinted (or printed): the
-point has no edge along its normal, or finds the next part's, though its own passes close by. There it is
-looked for once more along the corner's bisector, away from the middle of what is drawn within 0.3 FWHM. If it
-is found so within the neighbourhood of a corner (0.75 FWHM), the point is *rounded off*; no spot does better.
-What is lost, or filled, has no edge that way either, or the walls at that corner have none.
+The edge of a point is searched for along the outline's normal (`figures`). Next to a corner that line runs
+along the other wall. If that wall is printed slightly too far in (or out), the whole line is unprinted (or
+printed): the point has no edge along its normal, or that of another part, although its own edge is near.
+There the edge is searched for again along the corner's bisector, which points away from the centroid of the
+drawing within 0.3 FWHM. If an edge lies on it within the neighbourhood of a corner (0.75 FWHM), the point is
+*rounded off*, which no spot avoids. A lost feature or a filled gap has no edge along the bisector either, or
+the walls at the corner have none.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from laserpath.types import Design
 from laserpath.types.results import Edges, Measurement
 
 HAIR_FWHM = 0.02
-"""FWHM, that the drawing is shrunk and grown by; larger, and fine gaps and lines are not looked at."""
+"""Distance, in FWHM, by which the drawing is shrunk and grown: a larger one ignores wider gaps and lines."""
 
 _ROUND_FWHM = (0.1, 0.2, 0.3)
-"""FWHM, radii of the rings on which the inside of a corner is looked for; larger, and thin lines lose it."""
+"""Radii, in FWHM, of the rings that sample the inside of a corner: larger ones fail at thin lines."""
 
 _WALL_FWHM = CORNER_FWHM + 2 * SAMPLE_FWHM
-"""FWHM, from a corner to the first points of its walls that do not count as near it, at most."""
+"""Largest distance, in FWHM, from a corner to the first points of its walls that do not count as near it."""
 
-_WAYS = 32
+_DIRECTIONS = 32
 
 
 def rounded_off(exposure: Measurement, scene: Scene) -> Edges:
-    """The edges of an exposure in a scene, those of rounded corners along the bisector: no longer missing."""
+    """The edges of an exposure in a scene; those of rounded corners are along the bisector, not missing."""
     edges, design, fwhm = exposure.edges, scene.design, scene.fwhm
     far = edges.missing | (np.abs(edges.epe) > CORNER_FWHM * fwhm)
     some = np.flatnonzero(far & edges.corner)
@@ -48,16 +49,16 @@ def rounded_off(exposure: Measurement, scene: Scene) -> Edges:
     if not len(some):
         return edges
     samples = Samples(edges.xy[some], outward, edges.corner[some])
-    along, nothing = placed_along(exposure.dose, scene, samples)
-    near = ~nothing & (np.abs(along) <= CORNER_FWHM * fwhm)
+    along, absent = placed_along(exposure.dose, scene, samples)
+    near = ~absent & (np.abs(along) <= CORNER_FWHM * fwhm)
     epe, missing = edges.epe.copy(), edges.missing.copy()
     epe[some[near]], missing[some[near]] = along[near], False
     return replace(edges, epe=epe, missing=missing)
 
 
 def along_hairs(edges: Edges, some: Indices, design: Design, fwhm: float) -> Bools:
-    """Which of some points are on what is narrower than twice `HAIR_FWHM`, a sliver or a slit. fwhm: mm."""
-    # From a point right at a corner the normal would run along the other wall.
+    """Whether each of some points is at a sliver or a slit, narrower than 2 `HAIR_FWHM`. fwhm: mm."""
+    # The normal at a point next to a corner would run along the other wall.
     outward = edges.normal[some].copy()
     corner = np.flatnonzero(edges.corner[some])
     bisector, sharp = _bisectors(edges.xy[some[corner]], design, fwhm)
@@ -68,14 +69,14 @@ def along_hairs(edges: Edges, some: Indices, design: Design, fwhm: float) -> Boo
 
 
 def _lost_walls(edges: Edges, far: Bools, design: Design, fwhm: float) -> Floats:
-    """(K, 2) points far from an edge of walls, no corners and no hairs."""
+    """(K, 2) mm, the points of walls that are far from an edge, without corners and hairs."""
     some = np.flatnonzero(far & ~edges.corner)
     return edges.xy[some[~along_hairs(edges, some, design, fwhm)]]
 
 
 def _bisectors(xy: Floats, design: Design, fwhm: float) -> tuple[Floats, Bools]:
-    """((M, 2) unit vectors out of the corner at each point, whether it has any) of points on the outline."""
-    angle = 2 * np.pi * (np.arange(_WAYS) + 0.5) / _WAYS
+    """((M, 2) unit vectors out of the corner at each point, (M,) whether there is one). xy: (M, 2) mm."""
+    angle = 2 * np.pi * (np.arange(_DIRECTIONS) + 0.5) / _DIRECTIONS
     ring = fwhm * np.concatenate([r * np.stack([np.cos(angle), np.sin(angle)], 1) for r in _ROUND_FWHM])
     shapely.prepare(design.area)
     within = shapely.contains_xy(design.area, *(xy[:, None] + ring).reshape(-1, 2).T)

@@ -23,14 +23,15 @@ from laserpath.types.results import Edges, Measurement, MotionFigures
 
 _LISTED = 3
 _LOST = 0.05
-"""Share of the outline or of the area lost in execution above which a warning says so."""
+"""Share of the outline or of the area lost in execution above which there is a warning."""
 _WAY_FWHM = 1 / 4
-"""A way to full speed, v²/(2a), so short that braking does not matter: docs/resin.md."""
+"""Braking distance v²/(2a), in FWHM, up to which braking does not matter (docs/resin.md): a larger value
+recommends a higher speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What the controller loses of what is commanded.  mend: what to change, '' where nothing helps."""
+    """A loss in execution. wrong: what is lost, and why.  mend: what to change, '' if nothing helps."""
 
     wrong: str
     mend: str
@@ -48,26 +49,26 @@ class Exposure:
 
     @cached_property
     def commanded(self) -> Measurement:
-        """As the program says it."""
+        """The print of the commanded path."""
         return self.of(*self.program.commanded_parts)
 
     @cached_property
     def executed(self) -> Measurement:
-        """With the speeds and powers that the controller really gives."""
+        """The print with the controller's real speeds and powers."""
         return self.of(*self.program.executed_parts)
 
     @property
     def counted(self) -> tuple[Measurement, ...]:
-        """What a program is judged by: both, or only what is executed where power does not follow speed."""
+        """The measurements that count: both, or only `executed` if the power does not follow the speed."""
         return (self.commanded, self.executed) if self.program.power_follows else (self.executed,)
 
     @property
     def epe_p95(self) -> float:
-        """What 95 % of the edge keep, in FWHM, in all that counts: a tolerance's measure."""
-        return max(one.figures.epe_p95 for one in self.counted)
+        """The largest 95th percentile of |EPE|, in FWHM, of the measurements that count: for a tolerance."""
+        return max(measurement.figures.epe_p95 for measurement in self.counted)
 
     def of(self, *paths: Toolpath) -> Measurement:
-        """The dose of all paths together, measured, with the times and lengths of the program."""
+        """The measured dose of all paths together, with the times and lengths of the program."""
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
@@ -103,23 +104,24 @@ def missing(edges: Edges, fwhm: float) -> tuple[str, ...]:
 def lost_in_motion(
     commanded: Measurement, executed: Measurement, path: Toolpath, design: Design, process: Process
 ) -> Lost | None:
-    """How much the controller loses of what is commanded, why, and what to do; None if it is not much."""
+    """What the controller loses of the commanded print, why, and what to do; None if it is little."""
     before, after = commanded.figures, executed.figures
     area, samples = design.area.area, max(after.samples, 1)
     gone = (after.undercure - before.undercure) / area
     if max(gone, (after.missing_edges - before.missing_edges) / samples) <= _LOST:
         return None
-    here, there = (f"{100 * figures.undercure / area:.1f} %" for figures in (after, before))
+    gone_executed, gone_commanded = (f"{100 * f.undercure / area:.1f} %" for f in (after, before))
     why, mend = _why_slow(executed.motion, path, process)
     return Lost(
-        f"as executed {here} of the area is missing and {after.missing_edges} of {samples} points of the "
-        f"outline have no printed edge near, as commanded {there} and {before.missing_edges}: {why}",
+        f"as executed {gone_executed} of the area is missing and {after.missing_edges} of {samples} points "
+        f"of the outline have no printed edge near, "
+        f"as commanded {gone_commanded} and {before.missing_edges}: {why}",
         mend,
     )
 
 
 def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[str, str]:
-    """(what slows the head down and what that does to the dose, the speed at which it would not)."""
+    """(what slows the head down and how that affects the dose, advice that includes a speed)."""
     machine, spot = process.machine, process.spot
     if not (path.on & (path.length > 0)).any():
         return "nothing of it is lit", ""
@@ -140,5 +142,5 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
 
 
 def speed_key(speed: float) -> str:
-    """A highest speed, mm/s, as the shipped profiles have it, per minute."""
+    """A highest speed, mm/s, as the profile key in mm/min."""
     return f"speed_max_mm_per_min = {float(f'{60 * speed:.2g}'):g}"

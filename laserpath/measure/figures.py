@@ -1,12 +1,12 @@
 """The figures of a dose against the vector design.
 
-**Edge placement error**: at points every FWHM/4 along the contour, the signed distance along the
-outward normal to where the dose falls through the critical dose, the nearest such place within
-±2 FWHM; the cap where there is none. Corners: points within 0.75 FWHM of a turn by more than 30°.
+**Edge placement error**: at points every FWHM/4 along the contour, the signed distance along the outward
+normal to the nearest place within ±2 FWHM where the dose falls through the critical dose; ±2 FWHM, the cap,
+if there is none. Corners: points within 0.75 FWHM of a turn by more than 30°.
 
-**Areas** are measured to sub-pixel: within a pixel the dose is taken as a plane, so that the cured part
-is the unit square cut by a line. With a ≤ b the parts of |∂D/∂x|, |∂D/∂y| in their sum g (a + b = 1)
-and t = ½ + (D − D_c)/(p g) the line's place, 0 to 1 across the square (Scardovelli and Zaleski 2000):
+**Areas** have sub-pixel accuracy: within a pixel the dose is taken as a plane, so that the cured part is the
+unit square cut by a line. Let a ≤ b be the shares of |∂D/∂x| and |∂D/∂y| in their sum g (a + b = 1), and
+t = ½ + (D − D_c)/(p g) the line's position, 0 to 1 across the square (Scardovelli and Zaleski 2000):
 
     t²/(2ab) for t ≤ a,   (t − a/2)/b for a ≤ t ≤ b,   1 − (1 − t)²/(2ab) for t ≥ b.
 
@@ -31,7 +31,7 @@ DEFOCUS = 1.15
 """The defocused spot's FWHM relative to the focused one's, at the same energy."""
 
 DOSE_BAND = (0.9, 1.1)
-"""Relative exposures between which a print should hold."""
+"""Relative doses between which a print should not change; the process-variation band is between them."""
 
 _PROBES = 81
 
@@ -60,8 +60,8 @@ def edges_at(
 def best_exposure(dose: Floats, scene: Scene) -> float:
     """The factor on a dose with the lowest mean |EPE|: the dose to size, with one power for the whole path.
 
-    Of 26 factors that put the brighter parts of the contour at 0.3 to 6 critical doses, then of 11 about the
-    best.
+    It is the best of 26 factors that put the brighter parts of the contour at 0.3 to 6 critical doses,
+    refined with 11 factors around it.
     """
     fwhm, critical_dose = scene.fwhm, scene.critical_dose
     across = _across(dose, scene.grid, scene.samples, fwhm)
@@ -77,17 +77,17 @@ def best_exposure(dose: Floats, scene: Scene) -> float:
 
 
 def placed_along(dose: Floats, scene: Scene, samples: Samples) -> tuple[Floats, Bools]:
-    """(EPE (M,) mm, whether there is none (M,)) of points along directions, the samples' normals."""
+    """(EPE (M,) mm, whether it is missing (M,)) of the samples along their normals."""
     return _placed(_across(dose, scene.grid, samples, scene.fwhm) - scene.critical_dose, scene.fwhm)
 
 
 def _probes(fwhm: float) -> Floats:
-    """(81,) places along the outward normal, mm; the middle one is on the contour."""
+    """(81,) positions along the outward normal, mm; the middle one is on the contour."""
     return EPE_CAP_FWHM * fwhm * np.linspace(-1, 1, _PROBES)
 
 
 def _across(dose: Floats, grid: Grid, samples: Samples, fwhm: float) -> Floats:
-    """(M, 81) dose along the normal at each sample, through the cubic spline of all pixels."""
+    """(M, 81) mJ/mm², dose along the normal at each sample, by a cubic spline through all pixels."""
     spline = spline_filter(np.asarray(dose, dtype=np.float64), order=3, mode="grid-wrap")
     across = np.empty((len(samples.xy), _PROBES))
     for k, distance in enumerate(_probes(fwhm)):
@@ -97,7 +97,7 @@ def _across(dose: Floats, grid: Grid, samples: Samples, fwhm: float) -> Floats:
 
 
 def _placed(excess: Floats, fwhm: float) -> tuple[Floats, Bools]:
-    """(EPE (M,) mm, whether missing (M,)) where the dose exceeds the critical one by (M, 81)."""
+    """(EPE (M,) mm, whether it is missing (M,)). excess: (M, 81) dose minus the critical dose."""
     t, cap = _probes(fwhm), EPE_CAP_FWHM * fwhm
     before, after = excess[:, :-1], excess[:, 1:]
     edge = (before >= 0) & (after < 0)

@@ -1,8 +1,8 @@
-"""Faults of a print by kind and place: what is printed against what is drawn, as topology and as area.
+"""Faults of a print by kind and place: the print is compared with the drawing in topology and in area.
 
-Printed is where the dose reaches the critical one, on pixels of at most FWHM/6 (of FWHM/12 where they are
-few), the dose between them a cubic spline. Drawn parts and printed parts meet where they have pixels in
-common, and so do drawn gaps (what is around the parts, and each hole) and what stays unprinted:
+A pixel is printed if its dose reaches the critical dose. Pixels are at most FWHM/6 (FWHM/12 if they are few),
+interpolated by a cubic spline. Drawn and printed parts meet where they have pixels in common, and so do drawn
+gaps (the surroundings of the parts, and each hole) and unprinted regions:
 
 | fault | drawn | printed |
 | --- | --- | --- |
@@ -11,16 +11,17 @@ common, and so do drawn gaps (what is around the parts, and each hole) and what 
 | cut | one part | in two or more; or two gaps have become one through it |
 | joined | two or more parts | in one |
 
-Away from those, *pinholes* are unprinted spots inside a part and *specks* are printed ones that meet no
-part; a *bite* is missing more than a FWHM inside the outline, a *blob* is printed more than a FWHM outside.
-**Wrong area** is that of all pinholes and specks and of what is wrong more than a FWHM from the outline:
-nearer, it is an error of the edge, and the edge's figures have it. **Wrong outline** is the share of its
-points that have no printed edge near, but for those at corners that the spot rounds off (`measure.corners`).
+Apart from these, *pinholes* are unprinted spots inside a part, and *specks* are printed spots that meet no
+part. A *bite* is unprinted more than a FWHM inside the outline; a *blob* is printed more than a FWHM outside.
+**Wrong area** is the area of all pinholes and specks and of everything wrong more than a FWHM from the
+outline; nearer errors are edge errors and counted by the edge's figures. **Wrong outline** is the share of
+the outline's points without a printed edge near, except at corners that the spot rounds off
+(`measure.corners`).
 
-Three floors keep a hair from counting. What is drawn narrower than FWHM/25, a sliver or a slit between
-polygons that nearly touch, is neither part nor gap, nor a neck or a wall. Regions that meet in less than
-FWHM²/10 and in less than half of the smaller one do not meet. For a cut and for a bridge pixels that touch
-at a corner only count as connected and as apart, whichever is not the fault.
+Three rules ignore details that are too small. Slivers, and slits between polygons that nearly touch, narrower
+than FWHM/25 are no parts, gaps, necks or walls. Regions meet only if their overlap is at least FWHM²/10 or
+half of the smaller one. Pixels that touch at a corner only count as connected when a cut is looked for, and
+as separate when a bridge is.
 """
 
 from __future__ import annotations
@@ -42,23 +43,23 @@ from laserpath.types import Design, Grid
 from laserpath.types.results import Edges, Fault, Inspection, Measurement
 
 _LEFT = 0.1
-"""Of a part or gap; what has less is lost or closed."""
+"""Share of a part or gap below which it is lost or closed: a larger value reports more of them."""
 
 MEET_FWHM2 = 0.1
-"""FWHM², of the overlap of regions that count as meeting; larger, and a crumb is no part."""
+"""Smallest overlap, in FWHM², of regions that meet: a larger one ignores larger fragments."""
 
 _SLENDER = 4.0
-"""Ratio of length to width from which on a fault is listed with both."""
+"""Ratio of length to width from which a fault is listed with both: a larger value lists fewer widths."""
 
 SMALLEST_FWHM2 = 0.05
 """Area of a flaw in FWHM² below which it is not listed; a larger value hides more."""
 
 _COARSEST, _FINE, _MANY = 6, 12, 4_000_000
-"""Pixels per FWHM at least, and where there are not more than so many of them."""
+"""Pixels per FWHM: at least the first; the second, if the grid then has no more pixels than the third."""
 
 
 def inspect(exposure: Measurement, scene: Scene) -> Inspection:
-    """The faults of what an exposure prints in a scene."""
+    """The faults of the print of an exposure in a scene."""
     design, fwhm = scene.design, scene.fwhm
     grid, dose = _finer(exposure.grid, exposure.dose, fwhm)
     seen = _Seen.of(dose >= scene.critical_dose, grid, design, fwhm)
@@ -79,8 +80,8 @@ def inspect(exposure: Measurement, scene: Scene) -> Inspection:
     drawn, edges = exposure.edges, rounded_off(exposure, scene)
     wrong = np.logical_or.reduce([mask for _, mask in masks.by_kind] + [masks.of_lost])
     return Inspection(
-        faults=tuple(sorted(faults, key=lambda one: -one.size)),
-        flaws=tuple(sorted(flaws, key=lambda one: -one.area)),
+        faults=tuple(sorted(faults, key=lambda fault: -fault.size)),
+        flaws=tuple(sorted(flaws, key=lambda flaw: -flaw.area)),
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
         wrong_outline=_without_edge(edges, design, fwhm),
@@ -93,7 +94,7 @@ def inspect(exposure: Measurement, scene: Scene) -> Inspection:
 
 
 def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
-    """The share of the outline's points without a printed edge near, those along hairs left out."""
+    """The share of the outline's points without a printed edge near, except those along hairs."""
     some = np.flatnonzero(edges.missing)
     if not len(some):
         return 0.0
@@ -101,7 +102,7 @@ def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
 
 
 def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
-    """The dose on pixels that are fine enough to tell a neck from a gap."""
+    """The dose on pixels that are fine enough to distinguish a neck from a gap."""
     per_fwhm = fwhm / grid.pitch
     times = max(1, math.ceil(_FINE / per_fwhm - 1e-6))
     if times**2 * dose.size > _MANY:
@@ -115,7 +116,7 @@ def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """polygons: one each.  label: of the pixels in them.  pixels: (parts + 1,) how many each has."""
+    """Parts or gaps. polygons: one for each.  label: (rows, columns).  pixels: (parts + 1,) size of each."""
 
     polygons: Sequence[shapely.Polygon]
     label: Labels
@@ -130,9 +131,10 @@ class _Parts:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is compared. printed: (rows, columns).
+    """The print and the drawing to compare. printed: (rows, columns).
 
-    solid, space: the drawing shrunk by a hair, and all around it; grown, gaps: grown by a hair, likewise.
+    solid, space: the drawing shrunk by a hair, and its surroundings.  grown, gaps: the drawing grown by a
+    hair, and its surroundings.
     """
 
     printed: Bools
@@ -156,13 +158,13 @@ class _Seen:
 
 
 def _gone(drawn: _Parts, kept: Bools, grid: Grid) -> list[int]:
-    """Numbers of the parts of which next to nothing is kept."""
-    there = np.bincount(drawn.label.ravel(), kept.ravel(), minlength=len(drawn.pixels))
-    share = there / np.maximum(drawn.pixels, 1)
+    """The numbers of the parts of which less than the share `_LEFT` is kept."""
+    left = np.bincount(drawn.label.ravel(), kept.ravel(), minlength=len(drawn.pixels))
+    share = left / np.maximum(drawn.pixels, 1)
     gone = np.flatnonzero((share < _LEFT) & (drawn.pixels > 0))
     unseen = 1 + np.flatnonzero(drawn.pixels[1:] == 0)
     if len(unseen):
-        # Smaller than a pixel: one point of it must do.
+        # A part smaller than a pixel is judged by one point.
         points = shapely.point_on_surface(np.asarray(drawn.polygons, dtype=object)[unseen - 1])
         column, row = np.rint(grid.to_pixels(shapely.get_coordinates(points))).astype(np.int64).T
         rows, columns = grid.shape
@@ -173,32 +175,32 @@ def _gone(drawn: _Parts, kept: Bools, grid: Grid) -> list[int]:
 
 
 def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
-    """That of a whole part or gap, which was shrunk by a hair."""
+    """The fault of a whole part or gap, which was shrunk by a hair."""
     polygon = drawn.polygons[number - 1]
     x0, y0, x1, y1 = polygon.bounds
-    at, hair = shapely.point_on_surface(polygon), 2 * HAIR_FWHM * fwhm
-    # Of a rectangle, and of a slit however bent: half the outline is l + w, the area l w.
+    point, hair = shapely.point_on_surface(polygon), 2 * HAIR_FWHM * fwhm
+    # In a rectangle, and in a slit however bent, half the outline is l + w and the area is l w.
     half = polygon.length / 2
     long = (half + math.sqrt(max(half**2 - 4 * polygon.area, 0))) / 2
     width = _narrow(long + hair, polygon.area / long + hair)
     size = (max(x1 - x0, y1 - y0) if width is None else long) + hair
-    return Fault(kind, (at.x, at.y), size, polygon.area, width)
+    return Fault(kind, (point.x, point.y), size, polygon.area, width)
 
 
 def _flaw(kind: str, blob: Blob) -> Fault:
-    """One of a pinhole and the like; how long a bent one is follows from its area and width."""
+    """The flaw of a blob. The length of a bent one follows from its area and width."""
     width = _narrow(blob.area / blob.wide, blob.wide)
     size = blob.size if width is None else blob.area / width
     return Fault(kind, blob.at, size, blob.area, width)
 
 
 def _narrow(long: float, wide: float) -> float | None:
-    """The width of what is long and narrow."""
+    """The width, if it is narrow for its length; else None."""
     return wide if long >= _SLENDER * wide else None
 
 
 def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:
-    """Where a part is cut, or a wall between two gaps is open."""
+    """The places where a part is cut, or a wall between two gaps is open."""
     pieces = components(seen.printed, corners=True)
     open_ = components(~seen.printed, corners=False)
     cuts = _several(seen, seen.solid.label, pieces, seen.solid.pixels, None)
@@ -209,7 +211,7 @@ def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:
 
 
 def _bridged(seen: _Seen, closed: list[int]) -> Iterator[Fault]:
-    """Where parts are joined, or one part is joined to itself over a gap."""
+    """The places where parts are joined, or one part is joined to itself across a gap."""
     pieces = components(seen.printed, corners=False)
     open_ = components(~seen.printed, corners=True)
     bridges = _several(seen, pieces, seen.grown.label, None, seen.grown.pixels)
@@ -220,21 +222,24 @@ def _bridged(seen: _Seen, closed: list[int]) -> Iterator[Fault]:
 
 
 def _several(
-    seen: _Seen, inside: Labels, of: Labels, pixels_inside: np.ndarray | None, pixels_of: np.ndarray | None
+    seen: _Seen, outer: Labels, inner: Labels, in_outer: np.ndarray | None, in_inner: np.ndarray | None
 ) -> tuple[Blob, ...]:
-    """The seams of each region `inside` that meets several `of` the others."""
-    met = meetings(inside, of)
-    drawn = pixels_inside[met.a] if pixels_inside is not None else pixels_of[met.b]  # type: ignore[index]
+    """The seams in each `outer` region that meets several `inner` ones.
+
+    in_outer, in_inner: pixels of each region; one of the two is None, the other those of the drawing.
+    """
+    met = meetings(outer, inner)
+    drawn = in_outer[met.a] if in_outer is not None else in_inner[met.b]  # type: ignore[index]
     enough = np.minimum(MEET_FWHM2 * (seen.fwhm / seen.grid.pitch) ** 2, 0.5 * drawn)
-    return seams(inside, of, met.kept(met.pixels >= enough).several(), seen.grid)
+    return seams(outer, inner, met.kept(met.pixels >= enough).several(), seen.grid)
 
 
 def _without_repeats(
     seen: _Seen, first: Sequence[Fault], second: Sequence[Fault], drawn: Labels, gone: list[int]
 ) -> Iterator[Fault]:
-    """Both without what is listed as lost or closed, the second without what the first has, too."""
+    """Both lists without parts that are lost or closed, and the second without faults near listed ones."""
     listed: list[Fault] = []
-    for fault, is_second in (*((one, False) for one in first), *((one, True) for one in second)):
+    for fault, is_second in (*((f, False) for f in first), *((f, True) for f in second)):
         column, row = np.rint(seen.grid.to_pixels([fault.at])[0]).astype(int)
         beside = any(
             math.dist(fault.at, other.at) < seen.fwhm + (fault.size + other.size) / 2 for other in listed
@@ -246,7 +251,7 @@ def _without_repeats(
 
 @dataclass(frozen=True, slots=True)
 class _Wrong:
-    """Masks of what is wrong. inside, outside: more than a FWHM from the outline.  of_lost: in lost parts."""
+    """Masks of wrong pixels. inside, outside: more than a FWHM from the outline.  of_lost: in lost parts."""
 
     by_kind: tuple[tuple[str, Bools], ...]
     inside: Bools
@@ -272,7 +277,7 @@ class _Wrong:
 
 
 def _alone(mask: Bools, within: Bools) -> Bools:
-    """The connected regions of a mask that lie wholly within another."""
+    """The connected regions of a mask that lie entirely within another mask."""
     label = components(mask, corners=True)
     pixels = np.bincount(label.ravel())
     beyond = np.bincount(label.ravel(), (~within).ravel(), minlength=len(pixels))
@@ -286,7 +291,7 @@ def _near(blob: Blob, fault: Fault, fwhm: float) -> bool:
 
 
 def _largest(mask: Bools, grid: Grid, fwhm: float) -> Fault | None:
-    """All that is wrong on one side of the outline: where most of it is, and the whole area."""
+    """The wrong area on one side of the outline: the place of its largest region, and the total area."""
     area = float(mask.sum()) * grid.pixel_area
     if area < SMALLEST_FWHM2 * fwhm**2:
         return None

@@ -1,17 +1,17 @@
-"""What a dose does not print, place by place: clusters of contour samples, with a sentence each.
+"""The places that a dose does not print: clusters of contour samples, with a sentence for each.
 
-A sample is bad where its edge is missing or misplaced by more than a threshold. How wide the material is
-behind it and the gap before it is measured along its normal, up to 2 FWHM, and says what it belongs to:
+A sample is bad if its edge is missing or misplaced by more than a threshold. The widths of the material
+behind it and of the gap before it, measured along its normal up to 2 FWHM, determine its kind:
 
-- *gap*: cured outside, and there is more of the design within 2 FWHM; *feature*: uncured inside, and the
-  design ends within 2 FWHM; or the other way round, a gap too wide, a feature too wide;
-- *corner*: near a turn (`design.contour`), and the gap or feature is no narrower than 0.75 FWHM;
+- *gap*: cured outside, and the design continues within 2 FWHM; *feature*: uncured inside, and the design ends
+  within 2 FWHM; or the reverse, a gap or a feature that is too wide;
+- *corner*: near a turn (`design.contour`), and the gap or feature is at least 0.75 FWHM wide;
 - *edge*: anything else.
 
-A gap closes and a feature is lost where the nearest edge is missing or beyond the other side of it. At one
-exact dose even a gap of FWHM/3 can be kept open, but no process is that exact: what is lost within the dose
-window counts, too. Bad samples of one kind and sign within 0.75 FWHM of each other are one place. A single
-sample at a corner, whose normal runs along the other wall, loses nothing that is wider than 0.75 FWHM.
+A gap closes, or a feature is lost, if the nearest edge is missing or beyond its other side. At one exact dose
+even a gap of FWHM/3 can be kept open, but no process is that exact, so losses within the dose window count,
+too. Bad samples of one kind and sign within 0.75 FWHM of each other are one place. A single sample at a
+corner, whose normal runs along the other wall, does not make anything wider than 0.75 FWHM lost.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from laserpath.types import Design
 from laserpath.types.results import Edges, Unprintable, at_exposure
 
 THRESHOLD_FWHM = 0.1
-"""Edge error in FWHM above which a place is named, unless another threshold is given."""
+"""Edge error in FWHM above which a place is named: a larger value names fewer places."""
 
 _REACH_FWHM = 2.0
 _SLACK_FWHM = 0.01
 _LINK_FWHM = 0.75
 _NARROW_FWHM = 0.75
-"""Width in FWHM below which a place is a feature or a gap even at its corners; above it is a corner."""
+"""Width in FWHM below which a place at a corner is still a feature or a gap: a larger value names fewer
+corners."""
 
 _KINDS = ("gap", "feature", "corner", "edge")
 
@@ -48,19 +49,19 @@ _KINDS = ("gap", "feature", "corner", "edge")
 def unprintable(
     dose: Floats, scene: Scene, threshold_fwhm: float = THRESHOLD_FWHM
 ) -> tuple[Unprintable, ...]:
-    """Where a dose misses the design, and what is lost at dose ±10 %; what is lost comes first.
+    """The places where a dose misses the design, and those lost at dose ±10 %; lost ones come first.
 
-    dose: (rows, columns) mJ/mm² on the scene's grid.  threshold_fwhm: smaller misplacements are left out.
+    dose: (rows, columns) mJ/mm² on the scene's grid.  threshold_fwhm: smaller edge errors are left out.
     """
     exposures = (1.0, *DOSE_BAND)
     places: list[Unprintable] = []
     for exposure, edges in zip(exposures, edges_at(dose, scene, exposures), strict=True):
         new = _places(edges, scene, threshold_fwhm, exposure)
         if exposure != 1:
-            listed = {k for one in places if one.lost for k in one.samples}
-            new = [one for one in new if one.lost and listed.isdisjoint(one.samples)]
+            listed = {k for place in places if place.lost for k in place.samples}
+            new = [place for place in new if place.lost and listed.isdisjoint(place.samples)]
         places += new
-    return tuple(sorted(places, key=lambda one: (not one.lost, one.exposure != 1, -abs(one.error), one.at)))
+    return tuple(sorted(places, key=lambda p: (not p.lost, p.exposure != 1, -abs(p.error), p.at)))
 
 
 def _places(edges: Edges, scene: Scene, threshold_fwhm: float, exposure: float) -> list[Unprintable]:
@@ -69,15 +70,15 @@ def _places(edges: Edges, scene: Scene, threshold_fwhm: float, exposure: float) 
     bad = np.flatnonzero(edges.missing | (np.abs(edges.epe) > threshold_fwhm * fwhm))
     if not len(bad):
         return []
-    ways = _Ways(
-        gap=_way(design, edges.xy[bad], edges.normal[bad], fwhm, solid=False),
-        wall=_way(design, edges.xy[bad], -edges.normal[bad], fwhm, solid=True),
+    widths = _Widths(
+        gap=_distance(design, edges.xy[bad], edges.normal[bad], fwhm, solid=False),
+        wall=_distance(design, edges.xy[bad], -edges.normal[bad], fwhm, solid=True),
     )
-    kind, crossed, lost = _judge(edges, bad, ways, fwhm)
-    wide = np.minimum(ways.gap, ways.wall) >= _NARROW_FWHM * fwhm
-    # What is crossed goes together, such as the end of a lost line with its sides.
+    kind, crossed, lost = _judge(edges, bad, widths, fwhm)
+    wide = np.minimum(widths.gap, widths.wall) >= _NARROW_FWHM * fwhm
+    # Crossed samples are grouped, such as the end of a lost line with its sides.
     group = np.where(crossed, len(_KINDS), kind) * 2 + (edges.epe[bad] > 0)
-    judged = _Judged(kind, lost, ways, wide)
+    judged = _Judged(kind, lost, widths, wide)
     clusters = _clusters(edges.xy[bad], group, _LINK_FWHM * fwhm)
     return [_place(edges, bad, members, judged, fwhm, exposure) for members in clusters]
 
@@ -86,14 +87,14 @@ def _place(
     edges: Edges, bad: Indices, members: Indices, judged: _Judged, fwhm: float, exposure: float
 ) -> Unprintable:
     """One cluster of bad samples; members: indices into `bad`."""
-    kind, lost, ways = judged.kind, judged.lost, judged.ways
+    kind, lost, widths = judged.kind, judged.lost, judged.widths
     some = members[lost[members]]
     if len(some) == 1 and edges.corner[bad[some[0]]] and judged.wide[some[0]]:
         kind[some], lost[some], some = _KINDS.index("corner"), False, members[:0]
     some = some if len(some) else members
     name = _KINDS[np.bincount(kind[some]).argmax()]
     some = some[kind[some] == _KINDS.index(name)]
-    width, side = {"gap": (ways.gap, 1), "feature": (ways.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
+    width, side = {"gap": (widths.gap, 1), "feature": (widths.wall, -1)}.get(name, (np.zeros(len(bad)), 0))
     middle = edges.xy[bad[some]] + side * width[some, None] / 2 * edges.normal[bad[some]]
     x, y = middle[np.argmin(np.hypot(*(middle - middle.mean(axis=0)).T))]
     worst = int(bad[members][np.argmax(np.abs(edges.epe[bad[members]]))])
@@ -111,20 +112,20 @@ def _place(
 
 
 def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
-    """One sentence for each kind and fate: how many, how bad, and where the worst are, in mm."""
+    """A sentence for each kind and fate: the number, the worst error, and the worst places, in mm."""
     groups: dict[tuple[str, bool, float], list[Unprintable]] = {}
-    for one in places:
-        groups.setdefault((one.kind, one.lost, one.exposure), []).append(one)
+    for place in places:
+        groups.setdefault((place.kind, place.lost, place.exposure), []).append(place)
     sentences = []
     for (kind, lost, exposure), some in groups.items():
         n = len(some)
-        where = ", ".join(one.where for one in some[:listed])
+        where = ", ".join(place.where for place in some[:listed])
         if lost:
             fate = {"gap": ("closes", "close")}.get(kind, ("is lost", "are lost"))[n > 1] + at_exposure(
                 exposure
             )
         else:
-            worst = max(some, key=lambda one: abs(one.error))
+            worst = max(some, key=lambda place: abs(place.error))
             most = "at least" if worst.capped else "up to"
             fate = f"{'is' if n == 1 else 'are'} off by {most} {abs(worst.error):.{worst.decimals}f} mm"
         first = ", the first" if lost else ", the worst"
@@ -133,8 +134,8 @@ def summary(places: Sequence[Unprintable], listed: int = 3) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ways:
-    """(M,) mm from each sample: across the gap before it, across the material behind it; inf if far."""
+class _Widths:
+    """(M,) mm: widths of the gap before each sample and of the material behind it; inf above 2 FWHM."""
 
     gap: Floats
     wall: Floats
@@ -142,20 +143,20 @@ class _Ways:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """(M,) of each bad sample: index into the kinds, whether it is lost, ways, whether both are wide."""
+    """(M,) for each bad sample: index into `_KINDS`, whether it is lost, widths, whether both are wide."""
 
     kind: Indices
     lost: Bools
-    ways: _Ways
+    widths: _Widths
     wide: Bools
 
 
-def _judge(edges: Edges, bad: Indices, ways: _Ways, fwhm: float) -> tuple[Indices, Bools, Bools]:
-    """(M,) index into the kinds; whether no edge is printed; whether that is a gap's or a feature's end."""
+def _judge(edges: Edges, bad: Indices, widths: _Widths, fwhm: float) -> tuple[Indices, Bools, Bools]:
+    """(M,) each: index into `_KINDS`; whether the edge is missing or beyond the other side; whether lost."""
     epe, outside = edges.epe[bad], edges.epe[bad] > 0
-    # Cured outside, a gap suffers if there is one, else the feature; uncured inside, the other way round.
-    of_gap = np.where(outside, np.isfinite(ways.gap), np.isinf(ways.wall) & np.isfinite(ways.gap))
-    width = np.where(of_gap, ways.gap, ways.wall)
+    # Cure outside belongs to the gap if there is one, else to the feature; missing cure inside the reverse.
+    of_gap = np.where(outside, np.isfinite(widths.gap), np.isinf(widths.wall) & np.isfinite(widths.gap))
+    width = np.where(of_gap, widths.gap, widths.wall)
     crossed = edges.missing[bad] | (np.abs(epe) >= width)
     lost = crossed & np.isfinite(width) & (of_gap == outside)
     kind = np.where(np.isinf(width), _KINDS.index("edge"), np.where(of_gap, 0, 1))
@@ -163,22 +164,22 @@ def _judge(edges: Edges, bad: Indices, ways: _Ways, fwhm: float) -> tuple[Indice
     return kind, crossed, lost
 
 
-def _way(design: Design, xy: Floats, direction: Floats, fwhm: float, *, solid: bool) -> Floats:
+def _distance(design: Design, xy: Floats, direction: Floats, fwhm: float, *, solid: bool) -> Floats:
     """(M,) mm from each point along its direction to where the design ends (solid) or begins; inf if farther.
 
-    The design is grown (or shrunk) by FWHM/100 first: a line from a corner along the other wall shall not
-    count as leaving it.
+    The design is grown (or shrunk) by FWHM/100 first, so that a line from a corner along the other wall does
+    not leave it.
     """
     slack = _SLACK_FWHM * fwhm
-    rim = design.area.buffer(slack if solid else -slack, join_style="mitre").boundary
-    shapely.prepare(rim)
+    outline = design.area.buffer(slack if solid else -slack, join_style="mitre").boundary
+    shapely.prepare(outline)
     rays = shapely.linestrings(np.stack([xy, xy + (_REACH_FWHM * fwhm + slack) * direction], axis=1))
-    way = shapely.distance(shapely.points(xy), crossings(rays, rim))
-    return np.where(np.isnan(way), np.inf, way - slack)
+    distance = shapely.distance(shapely.points(xy), crossings(rays, outline))
+    return np.where(np.isnan(distance), np.inf, distance - slack)
 
 
 def _clusters(xy: Floats, group: Indices, link: float) -> list[Indices]:
-    """Indices of points within chains of steps up to `link`, group by group."""
+    """The indices of the points of each cluster: same group, linked by steps of at most `link` mm."""
     pairs = cKDTree(xy).query_pairs(link, output_type="ndarray")
     i, j = pairs[group[pairs[:, 0]] == group[pairs[:, 1]]].T
     links = coo_matrix((np.ones(len(i)), (i, j)), shape=(len(xy), len(xy)))

@@ -2,9 +2,9 @@
 
     D(x; k, w) = k Σ_j q_j L_j h(|x − x_j|; w·FWHM),   EPE where D = D_c.
 
-k stands for all that scales the dose alike: laser power, speed, the resin's sensitivity. It needs no new
-exposure. w stands for focus: a spot of the same shape and power, w times as wide. A true defocus in mm
-changes an Airy spot's shape too; `Spot.defocus` plans with it.
+k stands for everything that scales the whole dose: laser power, speed, the resin's sensitivity. It needs no
+new exposure. w stands for focus: a spot of the same shape and power, w times as wide. A true defocus in mm
+also changes an Airy spot's shape; `Spot.defocus` plans with it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def process_window(
 ) -> ProcessWindow:
     """The edge errors of an exposure at each relative dose and each relative width of the spot.
 
-    path: as it is exposed; `program.MachineProgram.executed` is what the controller makes of a commanded one.
-    At dose 1 and width 1 they are those of `measure.exposure`.
+    path: the executed path, such as `MachineProgram.executed`.
+    At dose 1 and width 1 the errors are those of `measure.exposure`.
     """
     _check("doses", doses)
     _check("widths", widths)
@@ -60,7 +60,7 @@ def process_window(
 
 
 def _check(name: str, factors: Sequence[float]) -> None:
-    """Raise unless there are factors, finite, above 0 and rising."""
+    """Raise InputError unless there are factors, and they are finite, above 0 and rising."""
     values = np.asarray(factors, dtype=np.float64)
     good = len(values) and np.isfinite(values).all() and values[0] > 0 and (np.diff(values) > 0).all()
     if not good:

@@ -1,9 +1,9 @@
-"""From a design to the program whose dose is that design. `walk` is the way, step by step.
+"""From a design to the program that exposes it. `walk` has all the steps in order.
 
-`start` chooses the curve to begin with (`curve/`), `stages` optimises it from coarse to fine (`optimise/`),
-and `tolerance` finds the fastest plan that keeps one; `smooth` and `rate` make of it what the machine can do.
-`forecasts` says before what that will take, `unconstrained` what the best dose could be; `relief/` plans
-greys.
+`start` chooses the starting curve (`curve/`), `stages` optimises it from coarse to fine (`optimise/`), and
+`tolerance` finds the fastest plan within a tolerance. `smooth` and `rate` fit the path to the machine.
+`forecasts` estimates the time and memory of a plan, `unconstrained` computes the best possible dose, and
+`relief/` plans greyscale.
 """
 
 from laserpath.planning.forecasts import Forecast, forecast

@@ -1,19 +1,19 @@
-"""What a plan will take, before it is begun: time to plan, memory, time to write; within a factor of about 3.
+"""Forecast of a plan before it starts: planning time, memory and write time, within a factor of about 3.
 
-**Write time.** Lines a pitch apart fill the area A, and the outline, of length P, adds `_RIM` of itself:
-L = A/pitch + 0.28 P, and no less than that one way along each part. The head goes along all of them about as
-it would along the outline, which is given to the controller's planner: its bends, its ends and the link count
-as they are, at the machine's full speed, or at the one that full power allows, E_N P^N/(D_c · pitch).
+**Write time.** Lines a pitch apart fill the area A, and the outline, of length P, adds the share
+`_OUTLINE_SHARE` of its length: L = A/pitch + 0.28 P. The mean speed on them is taken to be that along the
+outline, which the controller's planner computes with its bends, its ends and the link's limit. The commanded
+speed is the machine's full speed, or the one that full power allows, E_N P^N/(D_c · pitch), if that is lower.
 
-**Planning.** Seconds are for p pixels of the grid, n moves of the start, i iterations:
+**Planning.** Processor seconds for p pixels of the grid and n moves of the start:
 
-    tries        of each curve 40 iterations on a grid of 3 pixels per FWHM
-    iterations   (25 ns p + 0.8 µs n + 5 ms) each, of which the optimiser does about `_DONE`
+    trials       40 iterations of each curve on a grid of 3 pixels per FWHM
+    iterations   25 ns p + 0.8 µs n + 5 ms each; the optimiser needs about the share `_DONE` of those allowed
     checks       0.5 ms per FWHM of outline; 2.5 µs p for measuring and drawing; 3 s to begin with
 
-and memory 400 MB + 200 B p. These are fits to plans of the five samples and of fields of 64 and 400 squares,
-with 6 to 150 iterations, in processor seconds of one computer: forecast ÷ measured was 0.73 to 1.54 for
-planning, 0.65 to 1.1 for memory, and 1.01 to 1.37 for writing, which has no fit but `_RIM`.
+The memory is 400 MB + 200 B p. The constants are fits to plans of the five samples and of fields of 64 and
+400 squares, with 6 to 150 iterations, on one computer. Forecast ÷ measured was 0.73 to 1.54 for planning,
+0.65 to 1.1 for memory, and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
 from __future__ import annotations
@@ -34,43 +34,42 @@ from laserpath.machine.placement import to_expose
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
-_RIM = 0.28
-"""Of the outline's length, in lines that are not a whole pitch apart."""
+_OUTLINE_SHARE = 0.28
+"""Length of lines that the outline adds, relative to its own length; measured."""
 
 _DONE = 0.7
-"""Of the iterations allowed; the optimiser ends by itself."""
+"""Share of the allowed iterations that the optimiser needs on average before it ends by itself."""
 
-_TRIES, _OF_A_TRY = 3.0, 40
-"""Curves that are tried as a rule, others being alike; and iterations of each."""
+_TRIALS, _TRIAL_ITERATIONS = 3.0, 40
+"""Starting curves that are tried on average, since some candidates are alike; and iterations of each."""
 
-_AGAIN = 2.5
-"""Plans that a tolerance takes."""
+_TOLERANCE_PLANS = 2.5
+"""Plans that the search for a tolerance takes on average."""
 
-_BYTES = 200.0
-"""Of memory for a pixel."""
+_BYTES_PER_PIXEL = 200.0
 
 BASE_BYTES = 4e8
-"""Of memory for the program itself, and what it imports."""
+"""Memory of the program itself and of the packages that it imports."""
 
 _SIMPLE_FWHM = 0.03
-"""How far vertices of the outline are left out, as the planner does."""
+"""Tolerance for simplifying the outline: a larger one leaves fewer bends, and so a shorter write time."""
 
 _SLOWER = 1.15
-"""Write time relative to that without a link limit, above which a note says so."""
+"""Write time, relative to that without the link's limit, above which a note names the link."""
 
 _TINY_FWHM = 0.5
-"""Extent of a design below which a warning asks for its unit; a dot of that size may well be meant."""
+"""Extent of a design below which a warning asks for its unit: a larger value also warns of intended dots."""
 
 _SLOW = 0.2
-"""Mean speed, relative to the commanded one, below which a note says so."""
+"""Mean speed, relative to the commanded one, below which a note names the acceleration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """trying, solving, finishing: s, the parts of planning.  memory: bytes.  write_seconds: s.
 
-    notes: what the machine cannot keep, and warnings: what this computer cannot; sentences.
-    iterations: that solving takes at most as a rule; None: as many as the settings allow.
+    notes: sentences on what slows the machine down.  warnings: sentences on the design and this computer.
+    iterations: the most that solving usually takes; None: as many as the settings allow.
     """
 
     trying: float
@@ -84,14 +83,14 @@ class Forecast:
 
     @property
     def plan_seconds(self) -> float:
-        """s, to plan and to write the files."""
+        """Time to plan and to write the files, s."""
         return self.trying + self.solving + self.finishing
 
 
 def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
-    """What a plan of a design takes.
+    """The time and memory of planning a design, and its write time.
 
-    Raises InputError where it needs more pixels than there may be, or where the laser cannot write it.
+    Raises InputError if it needs more pixels than allowed, or if the laser cannot write it.
     """
     design = to_expose(design, process.resin, process.spot)
     check_power(process, settings, design)
@@ -99,7 +98,7 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, requested))
     grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
     pixels = float(grid.shape[0] * grid.shape[1])
-    memory = BASE_BYTES + _BYTES * pixels
+    memory = BASE_BYTES + _BYTES_PER_PIXEL * pixels
     write, notes = _writing(design, process, settings)
     parts = _planning(design, process, settings, pixels)
     return Forecast(
@@ -110,7 +109,7 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
 def _planning(
     design: Design, process: Process, settings: Settings, pixels: float
 ) -> tuple[float, float, float]:
-    """s, of one processor: trying curves, solving, measuring and drawing."""
+    """Seconds of one processor for trying curves, for solving, and for measuring and drawing."""
     fwhm = optics.fwhm(process.spot)
     moves = _length(design, process, settings) / (settings.segment_fwhm * fwhm)
 
@@ -118,25 +117,26 @@ def _planning(
         return 25e-9 * pixels + 0.8e-6 * moves + 5e-3
 
     coarse = pixels * (3 / settings.pixels_per_fwhm) ** 2
-    tries = _TRIES * (_OF_A_TRY * iteration(coarse) + 0.5 + 5e-5 * moves)
+    trials = _TRIALS * (_TRIAL_ITERATIONS * iteration(coarse) + 0.5 + 5e-5 * moves)
     outline = design.area.length / fwhm
     solving = (
         _DONE * settings.iterations * iteration(pixels) * (2 if settings.blur > 1 else 1) + 5e-4 * outline
     )
-    again = 1.0 if settings.max_epe_fwhm is None else _AGAIN
+    plans = 1.0 if settings.max_epe_fwhm is None else _TOLERANCE_PLANS
     area = design.area.area / fwhm**2
-    reach = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0
-    trying = 1.0 + (tries if settings.initial == "auto" else 0.0)
-    return trying, again * solving, 2 + 2.5e-6 * pixels + reach
+    limit = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0
+    trying = 1.0 + (trials if settings.initial == "auto" else 0.0)
+    return trying, plans * solving, 2 + 2.5e-6 * pixels + limit
 
 
 def _length(design: Design, process: Process, settings: Settings) -> float:
-    """mm, of all lines."""
-    return design.area.area / (settings.pitch_fwhm * optics.fwhm(process.spot)) + _RIM * design.area.length
+    """The length of all lines, mm."""
+    pitch = settings.pitch_fwhm * optics.fwhm(process.spot)
+    return design.area.area / pitch + _OUTLINE_SHARE * design.area.length
 
 
 def _writing(design: Design, process: Process, settings: Settings) -> tuple[float, tuple[str, ...]]:
-    """s, and what slows the head down."""
+    """The write time, s, and a sentence on what slows the head down, if anything."""
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     energy = process.resin.critical_dose * settings.pitch_fwhm * fwhm
     fastest = min(machine.speed_max)
@@ -165,7 +165,7 @@ def _writing(design: Design, process: Process, settings: Settings) -> tuple[floa
 
 
 def _rings(design: Design, tolerance: float) -> list[shapely.LinearRing]:
-    """All rings of the outline, as simple as the planner would have them."""
+    """All rings of the outline, simplified within the tolerance, mm."""
     simple = [
         ring.simplify(tolerance) for part in design.area.geoms for ring in (part.exterior, *part.interiors)
     ]
@@ -173,9 +173,9 @@ def _rings(design: Design, tolerance: float) -> list[shapely.LinearRing]:
 
 
 def _outline(rings: list[shapely.LinearRing], speed: float, machine: Machine) -> float:
-    """S to go along all rings, from rest to rest, the travels between them apart."""
+    """Seconds along all rings, from rest to rest, without the travels between them."""
     xy = [shapely.get_coordinates(ring) for ring in rings]
-    on = np.concatenate([np.append(np.ones(len(one) - 1, dtype=bool), False) for one in xy])[:-1]
+    on = np.concatenate([np.append(np.ones(len(ring) - 1, dtype=bool), False) for ring in xy])[:-1]
     path = Toolpath(
         np.concatenate(xy),
         np.where(on, machine.power_max, 0.0),
@@ -186,7 +186,7 @@ def _outline(rings: list[shapely.LinearRing], speed: float, machine: Machine) ->
 
 
 def _travels(design: Design, count: int, machine: Machine) -> float:
-    """s, of as many travels as there are rings, each to a neighbour."""
+    """Seconds of `count` travels, each to a neighbouring ring."""
     width, height = design.size
     each = math.sqrt(width * height / count) / 2
     return count * 2 * math.sqrt(each / min(machine.acceleration))
@@ -222,14 +222,14 @@ def slowed(machine: Machine, speed: float, what: str) -> str:
 
 
 def tight(memory: float) -> tuple[str, ...]:
-    """A sentence if it may be more memory than there is."""
+    """A sentence if the memory needed is more than this computer has."""
     try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system says
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system reports it
         return ()
-    if memory <= there:
+    if memory <= total:
         return ()
     return (
-        f"it needs about {memory / 1e9:.2g} GB of memory, above the {there / 1e9:.2g} GB of this computer: "
+        f"it needs about {memory / 1e9:.2g} GB of memory, above the {total / 1e9:.2g} GB of this computer: "
         "plan a part of the design at a time, or with a wider spot",
     )

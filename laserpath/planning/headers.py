@@ -1,4 +1,4 @@
-"""The comment lines that a program begins with: how it was made, and what to beware of."""
+"""The comment lines at the head of a program: how it was made, and what to beware of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from laserpath.types import BeamImage, Design, Machine, Process, Resin, Settings
 def header(
     design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """What made the program, one sentence a line."""
+    """The header: version, machine, spot, resin, settings, warnings and project file; one sentence a line."""
     from laserpath import __version__
 
     spot, resin, machine = process.spot, process.resin, process.machine
@@ -43,14 +43,14 @@ def header(
 
 
 def _full_power(machine: Machine) -> str:
-    """How the machine's dialect says full power, and what it takes for granted."""
+    """The word for full power in the machine's dialect, and GRBL's laser mode, which M4 needs."""
     dialect = gcode.dialect(machine.dialect)
     full_power = dialect.power.format(power=f"{machine.s_max:g}")
     return f"{full_power}, laser mode on ($32=1)" if dialect.controller == "grbl" else full_power
 
 
 def _corner(machine: Machine) -> str:
-    """What sets the speed in corners."""
+    """The parameter that sets the speed in corners."""
     if gcode.dialect(machine.dialect).controller == "klipper":
         ratio = machine.minimum_cruise_ratio
         return (
@@ -60,14 +60,14 @@ def _corner(machine: Machine) -> str:
 
 
 def _dose(resin: Resin) -> str:
-    """The critical dose in the unit of its absorption order, in letters that a controller takes."""
+    """The critical dose in the unit of its absorption order, in characters that a controller accepts."""
     if resin.order == 1:
         return f"{resin.critical_dose * 100:g} mJ/cm2"
     return f"{resin.critical_dose:g} mW^{resin.order} s/mm^{2 * resin.order}"
 
 
 def _spot(spot: Spot) -> str:
-    """Profile and FWHM, and whatever else is not as usual."""
+    """Profile and FWHM, and every other property that is not the default."""
     parts = [spot.profile, f"FWHM {spot.fwhm:g} mm"]
     if spot.measured is not None:
         parts[0] += " photograph" if isinstance(spot.measured, BeamImage) else " table"

@@ -1,12 +1,12 @@
-"""Speeds that the link can feed, and that stay constant where time matters little.
+"""Speeds that the link can feed, and constant speeds on short strokes.
 
-A controller fed over a serial link starves where moves are short and fast: it brakes, and powers chosen for
-full speed no longer fit. It buffers `look_ahead` moves, so that the rate counts over runs of as many moves.
+Over a serial link, a controller runs out of moves where they are short and fast. It then brakes, and powers
+chosen for full speed are too high. It buffers `look_ahead` moves, so the rate is averaged over as many moves.
 
-1. `decimate` decimates: it drops the least important vertices where moves are too fast for the link.
-2. `share_of_speed` slows the rest down to the link's rate, which takes no longer than a starved controller.
+1. `decimate` drops the least important vertices where moves come too fast for the link.
+2. `share_of_speed` slows the other moves down to the link's rate, which takes no longer than braking.
 
-No constant power fits a stroke that only accelerates and brakes: the controller updates the power every few
+On a stroke that only accelerates and brakes the power never fits: the controller updates it every few
 milliseconds, in levels, and late. `limit_peak_speed` lets most of such a stroke run at one speed.
 """
 
@@ -25,33 +25,32 @@ from laserpath.planning.smooth import importance, merged, to_levels
 from laserpath.types import Machine, Spot, Toolpath
 
 _BLURRED_FWHM = 1.2
-"""Length of a move up to which the spot smooths the corners at its ends. A larger value lets longer moves
+"""Length of a move up to which the spot blurs the corners at its ends: a larger value lets longer moves
 deviate by the full tolerance."""
 
 _ROUNDS = 9
-"""Steps of tolerance in `decimate` and rounds in `share_of_speed`: more of them meet the link's rate more
-closely."""
+"""Steps of tolerance in `decimate` and rounds in `share_of_speed`: more meet the link's rate more closely."""
 
 _SLOWINGS = 4
-"""Rounds of slowing and quantising, at most. Several are needed since a move at the smallest power cannot
-go slower, and its neighbours have to."""
+"""Most rounds of slowing and quantising. One is not enough: a move at the smallest power cannot go slower, so
+that its neighbours have to."""
 
 _BUSY = 0.99
-"""Highest share of the link's rate: nearer to 1 leaves less margin for coordinates that are rounded later."""
+"""Highest share of the link's rate: a larger one leaves less margin for the rounding of coordinates."""
 
 _SHORT_FWHM = 5.0
-"""Strokes up to this length keep all their vertices: they are slow anyway. A larger value decimates less."""
+"""Length up to which a stroke keeps all vertices, as it is slow anyway: a larger value decimates less."""
 
 _SHORT = 0.8
-"""Peak speed, relative to the commanded one, below which a stroke's peak is limited in full: it only
-accelerates and brakes. A larger value limits more strokes."""
+"""Peak speed, relative to the commanded one, below which a stroke's peak is limited in full, as the stroke
+only accelerates and brakes: a larger value limits more strokes."""
 
 _REACHED = 0.99
 """Peak speed, relative to the commanded one, from which a stroke is not limited."""
 
 _ROOM = 0.9
-"""Share of the link's rate to which `decimate` decimates: a smaller one drops more vertices, as a margin for
-refining, which may raise the rate again."""
+"""Share of the link's rate that `decimate` aims at: a smaller one drops more vertices and leaves more margin
+for *refine*, which may raise the rate again."""
 
 
 def crowding(path: Toolpath, machine: Machine) -> Floats:
@@ -69,11 +68,11 @@ def _crowding(durations: Floats, machine: Machine) -> Floats:
 def decimate(
     path: Toolpath, spot: Spot, machine: Machine, tolerance_fwhm: float, room: Floats | float = 1.0
 ) -> Toolpath:
-    """The path decimated where the link is too slow, within about the tolerance.
+    """The path with fewer vertices where the link is too slow, within about the tolerance.
 
     room: tolerance factor, (N+1,) per vertex or one for all.
     """
-    matters = importance(path, spot, room, _BLURRED_FWHM)
+    required = importance(path, spot, room, _BLURRED_FWHM)
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
     for first, last in runs(path.on):
         long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * optics.fwhm(spot)
@@ -84,7 +83,7 @@ def decimate(
             break
         crowded &= long
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
-        dropped = keep & inner & (matters <= tolerance)
+        dropped = keep & inner & (required <= tolerance)
         keep &= ~dropped
         if dropped.any() or thinned is path:
             thinned = merged(path, keep, spot)
@@ -95,7 +94,7 @@ def decimate(
 def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float) -> Toolpath:
     """The path as the machine can run it: powers on levels, peak speeds limited, within the link's rate.
 
-    time_weight: of the write time; the larger, the less peak speeds are limited.
+    time_weight: weight of the write time; a larger one limits peak speeds less.
     """
     path = to_levels(path, machine, spot)
     path = to_levels(path, machine, spot, limit_peak_speed(path, machine, share_of_peak(time_weight)))
@@ -103,8 +102,8 @@ def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float)
         share = share_of_speed(path, machine)
         if (share == 1).all():
             break
-        now = np.where(path.on, path.speed / min(machine.speed_max), 1.0)
-        path = to_levels(path, machine, spot, np.minimum(now, share))
+        current = np.where(path.on, path.speed / min(machine.speed_max), 1.0)
+        path = to_levels(path, machine, spot, np.minimum(current, share))
     return path
 
 
@@ -147,5 +146,5 @@ def _durations(path: Toolpath, machine: Machine) -> Floats:
 
 
 def _lit(path: Toolpath, machine: Machine) -> Toolpath:
-    """The path with powers clipped to the machine's range, which the motion does not depend on."""
+    """The path with powers clipped to the machine's range; the motion does not depend on them."""
     return Toolpath(path.xy, np.minimum(path.power, machine.power_max), path.speed)

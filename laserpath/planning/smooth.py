@@ -1,13 +1,13 @@
-"""From the optimiser's path to one that the machine can run: fewer moves, powers on its levels.
+"""The optimiser's path in fewer moves, with powers on the machine's levels.
 
-**Simplification** (Ramer 1972, Douglas and Peucker 1973) of each stroke in three dimensions: x, y
-and the energy deposited so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM
-counts like an edge shift of 0.4 % FWHM. Merged moves keep their total energy.
+**Simplification** (Ramer 1972, Douglas and Peucker 1973) of each stroke in three dimensions: x, y and the
+energy deposited so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM counts like an edge
+shift of 0.4 % FWHM. Merged moves keep their total energy.
 
-**Powers** on the levels n·P/255 of the controller's PWM. The line energy q = E_N P^N/v (`resin`) is kept
-exactly: n is rounded down and the speed reduced to match, to no less than (n/(n + 1))^N of full speed. Only a
-move that needs less than the smallest usable power at full speed gets more energy; one that needs less than
-half of that power becomes a travel.
+**Powers** are on the levels of the controller's PWM, such as n·P/255. The line energy q = E_N P^N/v (`resin`)
+is kept exactly: n is rounded down and the speed is reduced to match, to no less than (n/(n + 1))^N of full
+speed. Only a move that needs less than the smallest usable power at full speed gets more energy; one that
+needs less than half of that power becomes a travel.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ power changes."""
 
 
 def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
-    """The path with vertices dropped as far as position and deposited energy stay within the tolerance."""
+    """The path with vertices dropped while position and deposited energy stay within the tolerance."""
     if not (path.on & (path.length > 0)).any():
         return path
     return merged(path, importance(path, spot) > tolerance_fwhm, spot)
@@ -40,7 +40,7 @@ def importance(
     """(N+1,) FWHM: the tolerance at which each vertex may be dropped; infinite at the ends of strokes.
 
     room: tolerance factor, (N+1,) per vertex or one for all: at factor 5 a fifth of the tolerance is enough.
-    blurred_fwhm: longest move with the full tolerance; a move twice as long has half of it.
+    blurred_fwhm: longest move with the full tolerance; a move twice as long has half the tolerance.
     """
     per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
     typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
@@ -70,7 +70,7 @@ def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
 
 
 def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
-    """`importance` of the points (K, 3) of one stroke; never above that of the chord's ends."""
+    """`importance` of the points (K, 3) of one stroke; a point never exceeds the ends of its chord."""
     tolerances = np.full(len(points), np.inf)
     todo = [(0, len(points) - 1, np.inf)]
     while todo:
@@ -98,7 +98,7 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
     """The same line energies with powers on the machine's levels; raises if all moves are too weak.
 
     share: speed limit relative to full speed, (N,) or one for all. A move that would need less than the
-    smallest power at that speed runs at the speed that this power allows.
+    smallest power at its limit runs at the speed that belongs to the smallest power.
     """
     full = min(machine.speed_max)
     energy = path_energy(path, spot)
@@ -125,7 +125,7 @@ def drop_dark(path: Toolpath) -> Toolpath:
     """The path with adjacent travels merged, and without travels at the end and moves of no length."""
     on = path.on & (path.length > 0)
     keep = np.concatenate([[True], on | np.concatenate([on[1:], [False]])])
-    # A vertex between two travels goes; so do those behind the last exposing move.
+    # Vertices between two travels and after the last exposing move are dropped.
     kept = np.flatnonzero(keep)
     moves = kept[1:] - 1
     merged = Toolpath(path.xy[kept], np.where(on[moves], path.power[moves], 0.0), path.speed[moves])

@@ -1,12 +1,12 @@
 """The stages of the optimisation, from the starting curve to the moves to be written.
 
 0. *Find*, for a random start only, half of the iterations: the spot is first as wide as half of the design,
-   then half of that, and so on, because a line has a gradient only where its spot reaches.
-1. *Shape*: many moves on a coarse grid find the form, while the threshold steepens. Write time is in the
-   loss, here and in *refine*.
+   then half as wide again, and so on, because the loss has a gradient only where the spot reaches.
+1. *Shape*: many short moves are optimised on a coarse grid, while the threshold steepens. Write time is part
+   of the loss, here and in *refine*.
 2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
 3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
-4. *Trim*: one common factor on all powers.
+4. *Trim*: all powers are multiplied by one common factor.
 """
 
 from __future__ import annotations
@@ -51,30 +51,29 @@ EDGE_WEIGHT, SHARP = 0.05, 1.2
 contrast. A larger weight favours edge position over area; a steeper threshold confines gradients to edges."""
 
 _NARROWEST_FIND = 1.3
-"""Spot width, relative to the true one, at which *find* ends; a wider one saves a step and leaves more to
-*shape*."""
+"""Spot width, relative to the true one, at which *find* ends: a larger value saves a step and leaves more
+work to *shape*."""
 
 _THINNING_FWHM = 0.05
-"""Tolerance for dropping vertices that the link is too slow for: a larger one keeps more speed and moves
-the path more, for *refine* to correct."""
+"""Tolerance for dropping vertices where the link is too slow: a larger one keeps more speed, but moves the
+path further, which *refine* has to correct."""
 
 _INSIDE_FWHM, _INSIDE_ROOM = (0.8, 1.4), 5.0
 """Tolerance factor per vertex: 1 up to 0.8 FWHM from the outline, rising to 5 from 1.4 FWHM on, where a
 vertex shapes no edge. A larger factor drops more vertices inside."""
 
 _TRIES = 4
-"""Attempts to simplify, each at half the tolerance of the one before; if all fail, the path stays as it
-is."""
+"""Attempts to simplify, each at half the previous tolerance; if all fail, the path is not simplified."""
 
 _TRIM_FWHM = 0.001
-"""Mean edge error that *trim* trades for lower power: a larger value trims to a weaker exposure."""
+"""Mean edge error that *trim* accepts for a lower power: a larger value gives a weaker exposure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SolverStage:
-    """scale: pixels per FWHM, relative to the settings'.  edge_weight: of the edge term.
+    """One stage. scale: pixels per FWHM, relative to the settings.  edge_weight: weight of the edge term.
 
-    width: of the spot, relative to the true one.
+    width: spot width, relative to the true one.
     """
 
     scale: float
@@ -89,10 +88,10 @@ def solve(
     progress: Listener | None = None,
     time_weight: float | None = None,
 ) -> Solution:
-    """Optimise a path in all stages: the toolpath to be written, with powers on the machine's levels.
+    """Optimise a path in all stages; return the toolpath to be written, with powers on the machine's levels.
 
-    time_weight: of the write time; None: that of the settings' quality.
-    The losses are those of all stages in order. No stage follows one that the user stopped.
+    time_weight: weight of the write time; None: the weight that belongs to the settings' quality.
+    The losses are those of all stages in order. If the user stops a stage, no further stage is run.
     """
     weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
     stages, edges = _stages(task), _EdgeCheck.of(task)
@@ -101,7 +100,7 @@ def solve(
         if stage.schedule.stage == "refine":
             path = _decimated(path, edges)
         solution = _run(stage, path, task, weight, progress)
-        # Where nothing can be cured, all that time asks for is to have no length: the start is better.
+        # If nothing can be cured, the write time alone shrinks the path to no length: the start is better.
         path = solution.toolpath if _exposes(solution.toolpath) else path
         losses.append(solution.loss)
         if solution.stopped:
@@ -126,7 +125,7 @@ def final_loss(scene: Scene) -> Objective:
 
 
 def _decimated(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
-    """The path as *refine* begins with it: with fewer vertices, and powers on levels."""
+    """The path that *refine* starts from, with fewer vertices and with powers on levels."""
     spot, machine = edges.task.scene.spot, edges.task.machine
     path = lean(path, edges)
     path = decimate(path, spot, machine, _THINNING_FWHM, _room(path, edges.task.scene))
@@ -146,7 +145,7 @@ def _exposes(path: Toolpath) -> bool:
 
 
 def _stages(task: Task) -> list[_SolverStage]:
-    """The stages for the settings' starting curve, `settings.iterations` altogether."""
+    """The stages for the settings' starting curve, with `settings.iterations` iterations in total."""
     n, beta, widths = task.settings.iterations, task.scene.resin.contrast, []
     if task.settings.initial == "random":
         width = max(task.design.size) / (2 * task.scene.fwhm)
@@ -193,11 +192,11 @@ class _EdgeCheck:
 
 def lean(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     """The simplified path; its mean edge error rises by no more than the settings' tolerance."""
-    one, tolerance = np.ones(1), edges.task.settings.simplify_fwhm
-    allowed = edges.errors(path, one)[0] + tolerance
+    as_is, tolerance = np.ones(1), edges.task.settings.simplify_fwhm
+    allowed = edges.errors(path, as_is)[0] + tolerance
     for k in range(_TRIES):
         simpler = simplify(path, edges.task.scene.spot, tolerance / 2**k)
-        if edges.errors(simpler, one)[0] <= allowed:
+        if edges.errors(simpler, as_is)[0] <= allowed:
             return simpler
     return path
 
@@ -205,7 +204,7 @@ def lean(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
 def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     """The path at the lowest dose whose mean edge error is within `_TRIM_FWHM` of the least.
 
-    Of two equally accurate exposures the weaker one is better: what is undercured can be exposed again.
+    Of two equally accurate exposures the weaker one is better: an undercured print can be exposed again.
     """
     factors = np.linspace(0.95, 1.05, 51)
     errors = edges.errors(path, factors)
@@ -216,7 +215,7 @@ def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
 def _run(
     stage: _SolverStage, start: Toolpath, task: Task, time_weight: float, progress: Listener | None
 ) -> Solution:
-    """One stage on its own grid, of at least 3 pixels per FWHM, and with its own width of the spot."""
+    """Run one stage on its own grid, of at least 3 pixels per FWHM, and with its own spot width."""
     settings, spot = task.settings, optics.widened(task.scene.spot, stage.width)
     process = replace(task.process, spot=spot)
     grid = grid_for(task.design, spot, max(3.0, stage.scale * settings.pixels_per_fwhm))

@@ -29,23 +29,23 @@ from laserpath.planning.rate import executable
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 
 _PIXELS_PER_FWHM = 3.0
-"""Of the trials' grid: finer is slower and ranks the candidates more accurately."""
+"""Resolution of the trials' grid: a finer one ranks the candidates more accurately and takes longer."""
 
 _COVERED = 1e-6
 """Coverage above which a pixel belongs to the design; less is rounding error."""
 
 _ITERATIONS = 40
-"""Of each trial: more rank the candidates more reliably, and take longer."""
+"""Iterations of each trial: more rank the candidates more reliably and take longer."""
 
 _WIDER = 1.125
-"""Pitch of the wide candidate, relative to the settings': a wider one has fewer lines and less dose between
-them. Midway between lines of an Airy spot the dose is half of that on the lines at a pitch of 1.35 FWHM,
-and a third at 1.5 FWHM, which leaves no margin at an over-dose limit of 3."""
+"""Pitch of the wide candidate, relative to the given pitch: a larger value gives fewer lines and less dose
+between them. Midway between lines of an Airy spot the dose is half of that on the lines at a pitch of 1.35
+FWHM, and a third at 1.5 FWHM, which leaves no margin at an over-dose limit of 3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """toolpath: the starting curve.  stopped: the user stopped the trials; it is the best so far."""
+    """toolpath: the starting curve, the best so far if the user has stopped the trials."""
 
     toolpath: Toolpath
     stopped: bool = False
@@ -65,15 +65,15 @@ def start_curve(
     settings: Settings,
     progress: Callable[[Progress], None] | None = None,
 ) -> Start:
-    """The curve that the settings name; for 'auto', the candidate of the best score in each region."""
+    """The curve that the settings name; for 'auto', the candidate with the best score in each region."""
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings))
     tried: list[_Trial] = []
     try:
-        for one in candidates(design, settings):
-            strokes = CURVES[one.initial](design, process, one)
+        for candidate in candidates(design, settings):
+            strokes = CURVES[candidate.initial](design, process, candidate)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
-                tried.append(_Trial.of(design, process, one, strokes, progress))
+                tried.append(_Trial.of(design, process, candidate, strokes, progress))
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
         return Start(done.toolpath if done else stop.toolpath, stopped=True)
@@ -86,7 +86,7 @@ def start_curve(
 
 
 def candidates(design: Design, settings: Settings) -> list[Settings]:
-    """Settings of the candidates."""
+    """The settings of each candidate."""
     along = main_direction(design.area)
     return [
         replace(settings, initial="contour"),
@@ -103,7 +103,10 @@ def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A candidate after its trial. region: (0, 1, …) of each stroke.  score: (regions,), lower is better."""
+    """A candidate after its trial.
+
+    region: (strokes,) index of the region that each stroke is in.  score: (regions,), lower is better.
+    """
 
     toolpath: Toolpath
     settings: Settings
@@ -132,8 +135,8 @@ class _Trial:
         if best.stopped:
             raise _TrialStopped(best.toolpath)
         path = executable(best.toolpath, process.spot, process.machine, time.weight)
-        both = (path, MachineProgram.of(exported(path, process), process).executed)
-        loss = np.mean([objective.per_pixel(model.dose(one)) for one in both], axis=0)
+        paths = (path, MachineProgram.of(exported(path, process), process).executed)
+        loss = np.mean([objective.per_pixel(model.dose(path)) for path in paths], axis=0)
         times = time.weight / time.unit * regions.times(best.toolpath, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
@@ -141,7 +144,7 @@ class _Trial:
         return cls(best.toolpath, settings, strokes, regions.at(middles), score)
 
     def strokes_of(self, chosen: Bools) -> list[Floats]:
-        """The strokes of some regions; chosen: (regions,) whether to take each."""
+        """The strokes in the chosen regions. chosen: (regions,)."""
         return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if chosen[region]]
 
 
@@ -157,7 +160,7 @@ class _Regions:
     def of(cls, target: Target) -> _Regions:
         inside = target.coverage > _COVERED
         label, count = ndimage.label(inside, structure=np.ones((3, 3)))
-        if count == 0:  # too little of it for any pixel
+        if count == 0:  # the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int64), 1)
         rows, columns = ndimage.distance_transform_edt(~inside, return_distances=False, return_indices=True)
         return cls(target, label[rows, columns] - 1, count)
@@ -169,7 +172,7 @@ class _Regions:
         return regions
 
     def times(self, path: Toolpath, process: Process) -> Floats:
-        """(regions,) s, write time of each region's strokes and the travels to them, without link limits."""
+        """(regions,) s, write time of each region's strokes and the travels to them, without a link limit."""
         moves = convert.to_moves(path, process.machine)
         duration = gcode.motion.profile(moves, unhindered(process.machine)).duration
         middle = (path.xy[1:] + path.xy[:-1]) / 2

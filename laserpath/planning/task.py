@@ -1,4 +1,4 @@
-"""What is to be planned."""
+"""A planning task: the scene, the process and the settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from laserpath.types import Design, Machine, Process, Settings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A scene on the grid of its settings, and the machine.  process: with the scene's spot and resin."""
+    """A scene on the grid of its settings. process: with the scene's spot and resin."""
 
     scene: Scene
     process: Process
@@ -18,7 +18,7 @@ class Task:
 
     @classmethod
     def of(cls, design: Design, process: Process, settings: Settings) -> Task:
-        """The task of a design where it is; raises InputError where its grid needs too many pixels."""
+        """The task of a placed design; raises InputError if its grid needs too many pixels."""
         scene = Scene.around(design, process.spot, process.resin, settings.pixels_per_fwhm)
         return cls(scene, process, settings)
 
@@ -29,9 +29,9 @@ class Task:
 
     @property
     def machine(self) -> Machine:
-        """The one of the process."""
+        """The machine of the process."""
         return self.process.machine
 
     def within(self, iterations: int) -> Task:
-        """The same with another maximum of iterations."""
+        """This task with another maximum of iterations."""
         return replace(self, settings=replace(self.settings, iterations=iterations))

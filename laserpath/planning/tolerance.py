@@ -1,7 +1,7 @@
 """The fastest plan that meets an edge tolerance: the 95th percentile of |EPE|, as commanded and as executed.
 
-A plan that meets it is followed by attempts with more weight on the write time, until one misses it; a plan
-that misses it, by attempts with less weight, until one meets it.
+If the first plan meets the tolerance, the weight of the write time is raised until a plan misses it. If the
+first plan misses it, the weight is lowered until a plan meets it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from laserpath.types import Toolpath
 from laserpath.types.results import Solution
 
 _FACTOR = 4.0
-"""Ratio of one attempt's write-time weight to the next: a larger one covers a wider range, in coarser
-steps."""
+"""Ratio of the write-time weights of two attempts: a larger one covers a wider range in coarser steps."""
 
 _TRIES = 3
-"""Attempts after the first, at most; each takes as long as a plan without tolerance."""
+"""Most attempts after the first; each takes as long as a plan without a tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,11 @@ def solve_within(
     stopped: bool = False,
     ship: Callable[[Toolpath], MachineProgram] | None = None,
 ) -> Solution:
-    """The solution at the quality's weight; with `max_epe_fwhm`, the fastest found that meets it.
+    """The solution at the quality's weight; with `max_epe_fwhm`, the fastest of the attempts that meet it.
 
-    If none meets it, the one of the lowest 95th percentile. No attempt follows one that the user stopped.
-    stopped: the user has stopped already; the start is made executable and not optimised.
-    ship: makes the program, with all passes, that is measured against the tolerance; None: the path is.
+    If no attempt meets it, the one with the lowest 95th percentile. A stop by the user ends the attempts.
+    stopped: the user has stopped already; the start is made executable but not optimised.
+    ship: makes the program, with all passes, that is measured; None: the path itself is measured.
     """
     weight, limit = TIME_WEIGHTS[task.settings.quality], task.settings.max_epe_fwhm
     if stopped:
@@ -65,23 +64,24 @@ def solve_within(
 
 
 def _attempts(attempt: Callable[[float], _WeightTrial], weight: float, limit: float) -> list[_WeightTrial]:
-    """The one of the given weight of the write time, and those after it up to the first that turns out
-    otherwise: misses the limit where the first met it, or meets it where the first missed it.
+    """The attempt at the given weight of the write time, and the attempts after it.
+
+    If the first meets the limit, they end with the first to miss it; otherwise with the first to meet it.
     """
     attempts = [attempt(weight)]
-    kept = attempts[0].epe_p95 <= limit
+    met = attempts[0].epe_p95 <= limit
     for _ in range(_TRIES):
-        if attempts[-1].solution.stopped or (attempts[-1].epe_p95 <= limit) != kept:
+        if attempts[-1].solution.stopped or (attempts[-1].epe_p95 <= limit) != met:
             break
-        weight = weight * _FACTOR if kept else weight / _FACTOR
+        weight = weight * _FACTOR if met else weight / _FACTOR
         attempts.append(attempt(weight))
     return attempts
 
 
 def _fastest(attempts: Sequence[_WeightTrial], limit: float) -> Solution:
-    """The solution of the shortest write time within the limit, or the most accurate one if none is."""
-    within = [one for one in attempts if one.epe_p95 <= limit]
-    truest = min(attempts, key=lambda one: one.epe_p95)
-    best = min(within, key=lambda one: one.write_time, default=truest).solution
+    """The solution with the shortest write time within the limit; if none is, the most accurate one."""
+    within = [trial for trial in attempts if trial.epe_p95 <= limit]
+    most_accurate = min(attempts, key=lambda trial: trial.epe_p95)
+    best = min(within, key=lambda trial: trial.write_time, default=most_accurate).solution
     last = attempts[-1].solution
     return replace(best, stopped=True, result=last.result) if last.stopped else best

@@ -1,19 +1,19 @@
-"""The physical limit: the best dose that any source of light could leave, whatever the machine can do.
+"""The physical limit: the best dose that a light source with this spot could give on an ideal machine.
 
-The light is a source of energies e_k = E₀ w_k² ≥ 0 on a square lattice in and around the design, free of
-paths, powers and speeds; its weights w are moved downhill until
+The source has energies e_k = E₀ w_k² ≥ 0 on a square lattice in and around the design, without paths, powers
+or speeds. Its weights w minimise
 
-    min over w of  loss(Σ_k e_k h(· − x_k)),   ∂loss/∂w_k = 2 E₀ w_k ∂loss/∂e_k
+    loss(Σ_k e_k h(· − x_k)),   ∂loss/∂w_k = 2 E₀ w_k ∂loss/∂e_k.
 
-gains no more. That is inverse lithography with the mask left out (Pang, *Inverse lithography technology: 30
-years from concept to practical, full-chip reality*, J. Micro/Nanopattern. Mater. Metrol. 20, 030901, 2021).
-A lattice of pitch FWHM/3 is as good as a continuum: in focus an Airy spot passes no period below 0.97 FWHM,
-so that the copies of the spectrum at 3/FWHM are far beyond, and a Gaussian has fallen to e⁻³² there.
+That is inverse lithography without the mask (Pang, *Inverse lithography technology: 30 years from concept to
+practical, full-chip reality*, J. Micro/Nanopattern. Mater. Metrol. 20, 030901, 2021). A lattice of pitch
+FWHM/3 is as good as a continuum: in focus an Airy spot passes no period below 0.97 FWHM, so that the copies
+of the spectrum at 3/FWHM are far beyond its cut-off, and a Gaussian has fallen to e⁻³² there.
 
-E₀ is the energy of one lattice cell at 1.4 critical doses; the start is w = 1 inside, 0.2 outside. L-BFGS
-(scipy's) goes to the nearest hollow, and w² keeps e ≥ 0 without bounds. The loss is given, since what is
-measured here must not depend on what is optimised. The limit is one of that loss: it trades edges against the
-process window and over-dose as the loss does. It is found, not proven: nothing near it is better.
+E₀ is the energy of one lattice cell at 1.4 critical doses; the start is w = 1 inside, 0.2 outside. scipy's
+L-BFGS descends to a local minimum, and w² keeps e ≥ 0 without bounds. The loss is an argument, because a
+measurement must not depend on what the planner optimises. The limit is that of the given loss, with the same
+balance of edges, process window and over-dose. It is a local minimum, not a proven bound.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _OUTSIDE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When a descent ends: where the last 20 iterations gained less than `tolerance` of the loss, or after so
-    many evaluations.  threshold_fwhm: edges misplaced by more are named as unprintable, in FWHM.
+    """The descent ends when the last 20 iterations gained less than the share `tolerance` of the loss, or
+    after `evaluations`.  threshold_fwhm: edge error, in FWHM, above which a place is named as unprintable.
     """
 
     evaluations: int = EVALUATIONS
@@ -66,21 +66,20 @@ class Effort:
 def limit(
     design: Design, target: Target, spot: Spot, critical_dose: float, loss: Loss, **effort: Any
 ) -> Limit:
-    """How well a design can be printed with a spot, and what cannot.
+    """How well a design can be printed with a spot, and which places cannot.
 
-    design: the area to expose, mm.  target: the same on a grid, 6 pixels per FWHM say.
-    critical_dose: mJ/mm².  loss: of a dose on that grid, `objective.Objective` for one.
-    effort: `evaluations`, at most 250; `tolerance`, 0.01: it ends where the last 20 iterations gained less of
-    the loss; `threshold_fwhm`, 0.1: edges misplaced by more are named as unprintable, in FWHM.
+    design: the area to expose, mm.  target: the design on a grid of, for example, 6 pixels per FWHM.
+    critical_dose: mJ/mm².  loss: function of a dose on that grid, such as an `objective.Objective`.
+    effort: the fields of `Effort`: `evaluations`, 250 if not given; `tolerance`, 0.01; `threshold_fwhm`, 0.1.
     """
     scene = Scene.of(design, target, spot, Resin(critical_dose=critical_dose))
     return unconstrained_optimum(scene, loss, Effort(**effort))
 
 
 def unconstrained_optimum(scene: Scene, loss: Loss, effort: Effort | None = None) -> Limit:
-    """How well the design of a scene can be printed with its spot, and what cannot.
+    """How well the design of a scene can be printed with its spot, and which places cannot.
 
-    loss: of a dose on the scene's grid.
+    loss: function of a dose on the scene's grid.
     """
     lattice, effort = _Lattice.of(scene), effort or Effort()
     energy, history = _optimise(lattice, scene, loss, effort)
@@ -126,7 +125,7 @@ class _Lattice:
 
 
 def _optimise(lattice: _Lattice, scene: Scene, loss: Loss, effort: Effort) -> tuple[Floats, Floats]:
-    """(energy (M,), losses): energies E₀ w², w downhill from the start; the best of all evaluations."""
+    """(energy (M,) mJ, losses): the energies E₀ w² of the evaluation with the lowest loss, and all losses."""
     light, xy, start, unit = engine(scene.grid, scene.spot), lattice.xy, lattice.start, lattice.unit
     history: list[float] = []
     best = (np.inf, start)

@@ -51,7 +51,7 @@ Listener = Callable[[Progress], None]
 class Plan:
     """The result of `plan`. shipped: the program as written, read back and executed.
 
-    settings: as given, with the origin and the pixels per FWHM in effect.
+    settings: the given ones, with the origin and the pixels per FWHM in effect.
     notes: one sentence for each choice made for the user, such as the work zero.
     """
 
@@ -82,13 +82,13 @@ class Plan:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether 95 % of the edge meet the given tolerance, if any, as commanded and as executed."""
+        """Whether 95 % of the edge is within the given tolerance, both as commanded and as executed."""
         limit = self.settings.max_epe_fwhm
         return limit is None or self.report.epe_p95 <= limit
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """'good', 'fair' or 'poor', and the reason in one line: the head of the report."""
+        """'good', 'fair' or 'poor', and the reason in one line; the report begins with them."""
         return report.headline_of(self._page_data())
 
     @property
@@ -137,9 +137,10 @@ def plan(
     spot, machine = process.spot, process.machine
     if not isinstance(design, Design):
         design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
-    at = placed(design, process.resin, machine, spot, settings.origin, settings.offset)
-    fine = affordable(at.design, spot, settings.pixels_per_fwhm)
-    design, settings = at.design, replace(settings, origin=at.origin, pixels_per_fwhm=fine)
+    placement = placed(design, process.resin, machine, spot, settings.origin, settings.offset)
+    design = placement.design
+    fine = affordable(design, spot, settings.pixels_per_fwhm)
+    settings = replace(settings, origin=placement.origin, pixels_per_fwhm=fine)
     check_power(process, settings, design)
 
     task = Task.of(design, process, settings)
@@ -156,7 +157,7 @@ def plan(
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     first = Exposure(ship(start), scene).commanded
     result = _reported(shipped, first, solution, task, warnings)
-    return Plan(design, process, settings, scene.target, start, solution, shipped, result, at.notes)
+    return Plan(design, process, settings, scene.target, start, solution, shipped, result, placement.notes)
 
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
@@ -169,7 +170,7 @@ def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> Machin
 def _reported(
     shipped: MachineProgram, start: Measurement, solution: Solution, task: Task, warnings: tuple[str, ...]
 ) -> Report:
-    """The shipped program measured, with what a solution and its start would have printed."""
+    """The measurements of the shipped program, of its starting curve, and of the uncorrected solution."""
     scene, exposure = task.scene, Exposure(shipped, task.scene)
     commanded, executed = exposure.commanded, exposure.executed
     uncorrected = None
@@ -184,7 +185,7 @@ def _reported(
         start=start,
         warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
         window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur})),
-        limit=reachable(scene),
+        limit=affordable_limit(scene),
         uncorrected=uncorrected,
         inspection=inspection,
         unfinished=solution.unfinished,
@@ -192,8 +193,8 @@ def _reported(
     )
 
 
-def reachable(scene: Scene) -> Limit | None:
-    """The unconstrained optimum, a bound for every path with this spot; None if it would take long."""
+def affordable_limit(scene: Scene) -> Limit | None:
+    """The unconstrained optimum, a bound for every path with this spot; None for a large design."""
     rows, columns = scene.grid.shape
     if scene.design.area.area > _LIMIT_FWHM2 * scene.fwhm**2 or rows * columns > _LIMIT_PIXELS:
         return None

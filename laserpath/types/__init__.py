@@ -1,10 +1,10 @@
-"""The nouns of laserpath: what goes in, what is planned, what comes out.
+"""The types of laserpath: inputs, paths and results.
 
-Everything is immutable: arrays are read-only, records are changed with `dataclasses.replace`.
-Every noun checks itself and names the bad value.
+All of them are immutable: arrays are read-only, and `dataclasses.replace` makes changed copies. Each type
+checks its values; its errors name the bad one.
 
-Units inside: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWHM" are
-multiples of the spot's full width at half maximum.
+Internal units: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWHM" are multiples of the spot's
+full width at half maximum.
 """
 
 from laserpath.types.beam import SPOT_PROFILES, BeamImage, BeamTable, Spot

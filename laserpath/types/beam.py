@@ -16,7 +16,7 @@ SPOT_PROFILES = ("airy", "gaussian", "airy-function", "measured")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeamImage:
-    """A photograph of the spot. intensity: (rows, columns) ≥ 0, row 0 lowest y.  pitch: mm per pixel."""
+    """A photograph of the spot. intensity: (rows, columns) ≥ 0, row 0 at the lowest y.  pitch: mm/pixel."""
 
     intensity: Floats
     pitch: float
@@ -29,7 +29,7 @@ class BeamImage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeamTable:
-    """A measured round spot. radius: (K,) mm, 0 and rising.  intensity: (K,) ≥ 0, dark beyond the last."""
+    """A measured round spot. radius: (K,) mm, rising from 0.  intensity: (K,) ≥ 0, dark beyond the last."""
 
     radius: Floats
     intensity: Floats
@@ -50,16 +50,16 @@ def _some_light(intensity: Floats) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The focused beam, h(x, y) with ∫h = 1; `optics` says what the profiles are.
+    """The focused beam, h(x, y) with ∫h = 1; `optics` defines the profiles.
 
-    fwhm: full width at half maximum in focus, mm; of an elliptical spot the geometric mean of both.
+    fwhm: full width at half maximum in focus, mm; for an elliptical spot the geometric mean of both.
     profile: 'airy', 'gaussian', 'airy-function' or 'measured'.
-    aspect: FWHM along `angle` ÷ FWHM across it; 1 for a photograph, which has its own shape and is turned
+    aspect: FWHM along `angle` ÷ FWHM across it; 1 for a photograph, which has its own shape and is rotated
     by the angle.  angle: degrees from +x, counter-clockwise.
     defocus: distance from the focal plane, mm.  wavelength: mm, needed with a defocus.
-    photons: absorbed at once; the dose is spread as h^photons.
-    measured: what a 'measured' spot looks like, scaled to `fwhm`.  source: the profile that says it, by name
-    or path, for who plans again.
+    photons: number absorbed at once; the dose is spread as h^photons.
+    measured: the data of a 'measured' spot, scaled to `fwhm`.  source: name or path of the profile that it
+    comes from, for the project file.
     """
 
     fwhm: float = 0.1

@@ -1,4 +1,4 @@
-"""The design, and the pixels that it is compared on."""
+"""The design, and the pixel grid on which it is compared with the dose."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The area that shall be solid.
+    """The area that should become solid.
 
     area: valid polygons in mm, y up, never empty.
     page: lower-left and upper-right corner of the sheet (x0, y0, x1, y1) in mm, if there is one.
-    warnings: one sentence for each thing of the file that was not understood.
-    source: what file it is, how it was read and arranged: a phrase each, for people.
-    recipe: the same as lines of a project file, for who plans it again.  file: the path that it is from.
+    warnings: a sentence for each element of the file that was not understood.
+    source: the file, and how it was read and arranged: a phrase each, for the report.
+    recipe: the same as lines of a project file.  file: the path that it was read from.
     """
 
     area: MultiPolygon
@@ -84,12 +84,12 @@ class Grid:
 
     @property
     def pixel_area(self) -> float:
-        """mm²."""
+        """The area of one pixel, mm²."""
         return self.pitch**2
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Outer edges (x0, x1, y0, y1) in mm, as matplotlib's `imshow` wants them."""
+        """Outer edges (x0, x1, y0, y1) in mm, in the order of matplotlib's `imshow`."""
         (x0, y0), (rows, columns), p = self.origin, self.shape, self.pitch
         return x0 - p / 2, x0 + (columns - 0.5) * p, y0 - p / 2, y0 + (rows - 0.5) * p
 
@@ -108,7 +108,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What each pixel shall be. coverage: (rows, columns), the fraction of each pixel inside."""
+    """The design on a grid. coverage: (rows, columns), the fraction of each pixel inside the design."""
 
     grid: Grid
     coverage: Floats
@@ -119,10 +119,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relief:
-    """What dose each place shall get, where a design would only say yes or no.
+    """A target dose for each pixel: a greyscale design.
 
-    dose: (rows, columns) mJ/mm² at the surface, on `grid`, 0 where nothing shall be.
-    height: (rows, columns) mm that it shall cure down to, where heights are the target; else None.
+    dose: (rows, columns) mJ/mm² at the surface, on `grid`; 0 where nothing should cure.
+    height: (rows, columns) mm, the target depth of cure; None if only the dose is a target.
     """
 
     grid: Grid

@@ -1,4 +1,4 @@
-"""What the laser does."""
+"""The toolpath: where the laser goes, with what power and speed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from laserpath.base.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Toolpath:
-    """Straight moves one after the other, exactly what `G1 X Y F S` says.
+    """Straight moves one after the other, as in `G1 X Y F S`. Move k runs from vertex k to k+1.
 
-    xy: (N+1, 2) vertices, mm.  power: (N,) mW, 0 means travel (laser off, rapid).
-    speed: (N,) mm/s. Move k runs from vertex k to k+1.
+    xy: (N+1, 2) vertices, mm.  power: (N,) mW, 0 means travel (laser off, rapid).  speed: (N,) mm/s.
     """
 
     xy: Floats

@@ -1,4 +1,4 @@
-"""The physics of one job: resin, machine, and both with a spot."""
+"""The physics of one job: resin and machine, and the process that joins them with a spot."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from laserpath.types.drawing import Point
 
 @dataclass(frozen=True, slots=True)
 class Resin:
-    """What the dose does. Negative tone: exposed stays. Positive: exposed is washed away.
+    """The resin's response to the dose. Negative tone: exposed resin stays. Positive: it is washed away.
 
     critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared).
-    contrast: steepness of the logistic in D/D_c that stands for the threshold in the loss.
+    contrast: steepness of the logistic function of D/D_c that replaces the threshold in the loss.
     over_dose: largest dose that the loss allows without a penalty, in D_c.
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
-    e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, where they are known: both or neither.
+    e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, if known; both or neither.
     """
 
     name: str = "generic 405 nm resin"
@@ -53,16 +53,17 @@ class Resin:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the machine can do. Pairs are (x, y).
+    """The limits of a machine and its laser. Pairs are (x, y).
 
     size: work area, mm.  speed_max, rapid_speed: mm/s.  acceleration: mm/s².
-    junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max; 0: the dialect's.
+    junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max.  s_max: 0 means the dialect's value.
     power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
-    level_min: the smallest usable n.  segment_rate: moves/s that the link keeps up with.
+    level_min: the smallest usable n.  segment_rate: moves/s that the link can carry.
     look_ahead: moves that the planner sees.  dialect: name of a G-code dialect, or a TOML file of one.
-    baud: bits/s of a serial line, None for one without limit.  steps: per mm, of the motors; None: many.
-    square_corner_velocity: mm/s, and minimum_cruise_ratio: as in Klipper, for the junction deviation.
-    lag, of the head, as of a galvo's mirrors, laser_on_delay, laser_off_delay: s.
+    baud: bits/s of a serial line; None: no limit.  steps: motor steps per mm; None: so many that they do not
+    matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings, which take the place
+    of the junction deviation.
+    lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     """
 
     name: str = "generic 405 nm GRBL diode"

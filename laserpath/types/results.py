@@ -1,6 +1,6 @@
-"""What planning and measuring give back: solutions, figures, measurements, reports.
+"""The results of planning and measuring: solutions, figures, measurements, reports.
 
-Units as in `types`: mm, s, mJ/mm²; lengths called "in FWHM" are multiples of the spot's.
+Units as in `types`: mm, s, mJ/mm²; lengths called "in FWHM" are multiples of the spot's FWHM.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from laserpath.base.arrays import Bools, Floats, Indices, frozen_array
 from laserpath.types import Grid, Point, Toolpath
 
 EPE_CAP_FWHM = 2.0
-"""FWHM, how far from the outline an edge is looked for; where there is none, the error is at least that."""
+"""Distance from the outline, in FWHM, within which an edge is searched for; without an edge, the error counts
+as this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What an optimiser found. result: one sentence.  loss: (iterations,) history.  stopped: by the user."""
+    """An optimiser's result. result: how it ended, in one sentence.  loss: (iterations,) history.
+
+    stopped: by the user.
+    """
 
     toolpath: Toolpath
     loss: Floats
@@ -33,16 +37,16 @@ class Solution:
 
     @property
     def unfinished(self) -> str:
-        """How it ended where more iterations might have done more, in words; else nothing."""
+        """How the optimiser ended, if more iterations might have lowered the loss further; else ''."""
         return "" if self.converged else self.result
 
 
 @dataclass(frozen=True, slots=True)
 class MotionFigures:
-    """The figures of a program's motion, whatever its dose. Times s, lengths mm.
+    """The figures of a program's motion. Times are in s, lengths in mm.
 
-    toggles: how often the laser goes on or off.  lines: of the program.  segment_rate: moves/s that the
-    busiest `look_ahead` moves need from the link (write_time counts its limit).
+    toggles: number of times that the laser goes on or off.  lines: lines of the program.  segment_rate:
+    moves/s that the busiest `look_ahead` moves need from the link (`write_time` includes the link's limit).
     """
 
     write_time: float
@@ -55,7 +59,7 @@ class MotionFigures:
 
     @classmethod
     def along(cls, path: Toolpath, *, write_time: float, lines: int, segment_rate: float) -> MotionFigures:
-        """The figures of a toolpath, with those that only the controller and its link determine."""
+        """The figures of a toolpath; those that depend on the controller and its link are given."""
         on = path.on
         return cls(
             write_time=write_time,
@@ -77,8 +81,9 @@ class PrintFigures:
     """The figures of one dose against one design.
 
     epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: away from corners.
-    missing_edges of `samples` contour points have no printed edge near.  pv_band: area cured at dose
-    +10 % but not at −10 %, ÷ (perimeter · FWHM); pv_defocus: area that changes with FWHM·1.15, likewise.
+    missing_edges: number of the `samples` contour points without a printed edge near.
+    pv_band: area cured at dose +10 % but not at −10 %, ÷ (perimeter · FWHM).  pv_defocus: area that changes
+    with FWHM · 1.15, divided likewise.
     iou: intersection ÷ union.  overcure, undercure: mm².  dose_max: in critical doses.
     """
 
@@ -107,7 +112,7 @@ class PrintFigures:
 
 
 def is_capped(name: str, value: float) -> bool:
-    """Whether a figure is an edge error at the cap: at least so large, in FWHM."""
+    """Whether a figure is an edge error at the cap, so that it is a lower bound. value: FWHM."""
     return name.startswith("epe_") and EPE_CAP_FWHM * (1 - 1e-9) <= value < math.inf
 
 
@@ -115,8 +120,8 @@ def is_capped(name: str, value: float) -> bool:
 class Edges:
     """Edge placement errors along the design's contour.
 
-    xy: (M, 2) mm.  normal: (M, 2) outward.  epe: (M,) mm, + is printed outside the design;
-    ± the cap where no edge prints.  missing, corner: (M,) bool.
+    xy: (M, 2) mm.  normal: (M, 2) outward.  epe: (M,) mm, + means printed outside the design; ± the cap where
+    no edge prints.  missing: (M,) whether no edge prints.  corner: (M,) whether the point is near a corner.
     """
 
     xy: Floats
@@ -128,7 +133,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One exposure, measured. dose: (rows, columns) mJ/mm² on `grid`.  motion: of the whole program."""
+    """The measurement of one exposure. dose: (rows, columns) mJ/mm² on `grid`.  motion: of the program."""
 
     figures: PrintFigures
     motion: MotionFigures
@@ -143,11 +148,11 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProcessWindow:
-    """Edge errors where all of the dose is off by a factor and the spot is wider than planned for.
+    """Edge errors if the whole dose is scaled by a factor and the spot is wider than planned.
 
     dose: (D,) relative doses, rising.  width: (F,) relative FWHM of the spot at the same power, rising.
-    epe_mean, epe_p95: (F, D) mean and 95th percentile of |EPE|, in FWHM as planned for; what has no edge
-    counts as 2.  epe_signed: (F, D) mean EPE, + is outside.  missing_edges: (F, D) of `samples` points.
+    epe_mean, epe_p95: (F, D) mean and 95th percentile of |EPE|, in planned FWHM; a missing edge counts as 2.
+    epe_signed: (F, D) mean EPE, + is outside.  missing_edges: (F, D) number of the `samples` points.
     """
 
     dose: Floats
@@ -177,11 +182,11 @@ class Unprintable:
 
     kind: 'gap', 'feature', 'corner' or 'edge'.  lost: whether the gap closes, or the feature vanishes.
     at: mm; in the gap, in the feature, or on the contour.
-    width: of the gap or feature at its narrowest, mm; None of corners and edges.
-    error: the largest |EPE| with its sign, mm, + is outside; of what is lost as far as it is known, 2 FWHM.
-    samples: (n,) indices into the edges.  exposure: at which relative dose.
-    capped: whether no edge was found within the search distance, so that the error is at least the given one.
-    decimals: of mm, that its place is printed with.
+    width: of the gap or feature at its narrowest, mm; None for corners and edges.
+    error: the EPE of largest size, mm, + is outside; 2 FWHM if no edge is near.
+    samples: (n,) indices into the edges.  exposure: the relative dose.
+    capped: whether there is no edge within the search distance, so that the error is a lower bound.
+    decimals: number of decimals of mm in the printed place.
     """
 
     kind: str
@@ -214,11 +219,11 @@ class Unprintable:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is printed otherwise than drawn. at: (x, y) mm.  size: mm.  area: mm².
+    """One fault of the print. at: (x, y) mm.  size: mm.  area: mm².
 
-    kind: of the topology 'lost', 'closed', 'cut' or 'joined'; else 'pinhole', 'speck', 'bite' or 'blob'.
-    size: the longer side of a part, gap, pinhole and the like; the length cut away; the width of a bridge.
-    width: mm, of a part, gap, pinhole and the like that is at least four times as long; else None.
+    kind: of topology 'lost', 'closed', 'cut' or 'joined'; else 'pinhole', 'speck', 'bite' or 'blob'.
+    size: the longer side of a part, gap, pinhole or the like; the length cut away; the width of a bridge.
+    width: mm, of a part, gap, pinhole or the like that is at least four times as long; else None.
     """
 
     kind: str
@@ -230,16 +235,16 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is printed against what is drawn (`measure.inspection`).
+    """The print compared with the drawing (`measure.inspection`).
 
-    faults: of the topology, the largest first.  flaws: the rest, the largest first.
-    wrong_area: mm² that are wrong away from the edges; wrong_share: of the drawn area.
+    faults: faults of topology, the largest first.  flaws: the other faults, the largest first.
+    wrong_area: mm² that are wrong away from the edges.  wrong_share: that relative to the drawn area.
     wrong_outline: share of the outline's points without a printed edge near.
-    rounded: how many points have no edge along their normal because the spot rounds off their corner.
-    astray: how many at such corners have another wall's or part's edge along their normal.
-    edges: those of the exposure, of rounded corners along the bisector.
-    missing, excess: unprinted more than a FWHM inside the outline, printed more than a FWHM outside it: where
-    most of that is, and the area of all; None where there is none to speak of.
+    rounded: number of points without an edge along their normal because the spot rounds off their corner.
+    astray: number of points at such corners with another wall's or part's edge along their normal.
+    edges: those of the exposure; at rounded corners along the bisector.
+    missing, excess: what is unprinted more than a FWHM inside the outline, or printed more than a FWHM
+    outside it: the place of the largest region and the total area; None if it is negligible.
     """
 
     faults: tuple[Fault, ...] = ()
@@ -259,13 +264,13 @@ class Inspection:
             **{
                 name: [
                     {
-                        "kind": one.kind,
-                        "at_mm": list(one.at),
-                        "size_mm": one.size,
-                        "width_mm": one.width,
-                        "area_mm2": one.area,
+                        "kind": fault.kind,
+                        "at_mm": list(fault.at),
+                        "size_mm": fault.size,
+                        "width_mm": fault.width,
+                        "area_mm2": fault.area,
                     }
-                    for one in some
+                    for fault in some
                 ]
                 for name, some in (("faults", self.faults), ("flaws", self.flaws))
             },
@@ -279,11 +284,11 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The best light source without a path that the optimiser reached, and its print.
+    """The best light source that the optimiser reached without a path, and its print.
 
     xy: (M, 2) mm.  energy: (M,) mJ ≥ 0 (with N photons in the dose's unit · mm²).
     dose: (rows, columns) mJ/mm² on `grid`, in double precision.  loss: (evaluations,) history.
-    unprintable: what even this source misses.
+    unprintable: the places that even this source misses.
     """
 
     xy: Floats
@@ -300,14 +305,14 @@ class Limit:
 class Report:
     """The measured exposures of the shipped program and of its starting curve.
 
-    commanded: power/feed as written.  executed: with the speeds that the controller reaches.
-    start: the initial curve at its best single power.  window: of what is executed, if it was computed.
+    commanded: with power and feed as written.  executed: with the speeds that the controller reaches.
+    start: the initial curve at its best single power.  window: of the executed path, if it was computed.
     limit: the unconstrained optimum, if it was computed.
     inspection: the faults of the executed print; None: not inspected yet.
-    uncorrected: where the controller's power does not follow its speed, the plan before its powers were
-    corrected for that; then only what is executed is scored. None: the power follows.
-    unfinished: how the optimiser ended before it had converged (`Solution.result`), or ''.
-    stopped: by the user.
+    uncorrected: if the controller's power does not follow the speed, the plan before its powers were
+    corrected for that; only `executed` is then scored. None: the power follows.
+    unfinished: how the optimiser ended, if it did not converge (`Solution.result`); else ''.
+    stopped: whether the user stopped it.
     """
 
     commanded: Measurement
@@ -323,12 +328,12 @@ class Report:
 
     @property
     def scored(self) -> Measurement:
-        """What the plan is judged by and compared with its limit."""
+        """The measurement by which the plan is judged and compared with its limit."""
         return self.commanded if self.uncorrected is None else self.executed
 
     @property
     def planned(self) -> Measurement:
-        """What it would be if the controller lost nothing."""
+        """The measurement if the controller lost nothing."""
         return self.commanded if self.uncorrected is None else self.uncorrected
 
     @property
@@ -338,11 +343,11 @@ class Report:
 
     @property
     def epe_p95(self) -> float:
-        """What 95 % of the edge keep, in FWHM, as scored and as executed: a tolerance's measure."""
+        """The larger 95th percentile of |EPE|, in FWHM, as scored and as executed: for a tolerance."""
         return max(self.scored.figures.epe_p95, self.executed.figures.epe_p95)
 
 
 def at_exposure(exposure: float) -> str:
-    """' at 10 % more dose', or nothing."""
+    """A phrase such as ' at 10 % more dose'; '' at a relative dose of 1."""
     change = round(100 * (exposure - 1))
     return f" at {abs(change)} % {'more' if change > 0 else 'less'} dose" if change else ""

@@ -1,4 +1,4 @@
-"""How to plan: the choices."""
+"""The settings of a plan."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from laserpath.types.drawing import Point
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to plan: numerics and choices, no physics. Names that end in `_fwhm` are lengths in FWHM.
+    """Choices and numerics of a plan, without physics. Names that end in `_fwhm` are lengths in FWHM.
 
     quality: 'draft', 'standard' or 'fine': from the shortest write time to the most accurate edges.
-    initial: starting curve: 'contour', 'spiral', 'hatch', 'outline' (and a hatch inside), 'centreline',
-    'random', or 'auto': the best in a short trial, for each region.
-    pitch_fwhm: hatch pitch, between neighbouring lines or rings.
+    initial: starting curve: 'contour', 'spiral', 'hatch', 'outline' (with a hatch inside), 'centreline',
+    'random', or 'auto': the best of a short trial, for each region.
+    pitch_fwhm: hatch pitch, the distance between neighbouring lines or rings.
     inset_fwhm: distance of the first ring from the outline.  angle: of the hatch, degrees from +x.
     segment_fwhm: longest move while optimising.  iterations: maximum over all stages.
     pixels_per_fwhm: of the grid.  simplify_fwhm: largest distance of a vertex from the simplified path.
-    max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: none.
-    blur: spot width out of focus, relative to that in focus, that is optimised for as well; 1: in focus only.
-    passes: repeats of the path, which share its power.
-    origin: work zero: lower left corner of the 'page' or of the 'design', or the design's 'centre'; 'auto':
-    the page's if the design then fits on the machine, else the design's.
+    max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: no tolerance.
+    blur: relative spot width out of focus that is optimised for as well; 1: only in focus.
+    passes: repeats of the path, which share its power.  seed: of the random starting curve.
+    origin: the point at the work zero: the lower left corner of the 'page' or of the 'design', or the
+    design's 'centre'. 'auto': the page's corner if the design then fits on the machine, else the design's.
     offset: mm, position of that corner or centre relative to the work zero.
     """
 

@@ -1,4 +1,4 @@
-"""Tone, work zero, bounds, and the warning about what is too fine."""
+"""Tone, work zero, bounds, and the warning about details that are too fine."""
 
 import numpy as np
 import pytest
@@ -24,9 +24,9 @@ def placed(made, origin="page", resin=None, machine=MACHINE):
 
 
 def test_the_page_s_corner_is_the_work_zero():
-    found = placed(Design(BOX, page=PAGE))
-    assert found.bounds == (1, 2, 3, 3)
-    assert found.page == (0, 0, 10, 5)
+    moved = placed(Design(BOX, page=PAGE))
+    assert moved.bounds == (1, 2, 3, 3)
+    assert moved.page == (0, 0, 10, 5)
 
 
 def test_without_a_page_coordinates_stay():
@@ -34,9 +34,9 @@ def test_without_a_page_coordinates_stay():
 
 
 def test_the_design_s_corner_as_work_zero():
-    found = placed(Design(BOX, page=PAGE), "design")
-    assert found.bounds == (0, 0, 2, 1)
-    assert found.page == (-1, -2, 9, 3)
+    moved = placed(Design(BOX, page=PAGE), "design")
+    assert moved.bounds == (0, 0, 2, 1)
+    assert moved.page == (-1, -2, 9, 3)
 
 
 def test_the_design_s_centre_as_work_zero_may_be_negative():
@@ -50,14 +50,14 @@ def test_with_its_own_zero_it_does_not_matter_where_a_design_was_drawn(dx, dy, o
 
 
 def test_positive_tone_exposes_the_page_around_the_design():
-    found = to_expose(Design(BOX, page=PAGE), POSITIVE, SPOT)
-    assert found.area.equals(shapely.box(*PAGE).difference(BOX, grid_size=NODING))
+    exposed = to_expose(Design(BOX, page=PAGE), POSITIVE, SPOT)
+    assert exposed.area.equals(shapely.box(*PAGE).difference(BOX, grid_size=NODING))
 
 
 def test_positive_tone_without_a_page_exposes_a_frame():
-    found = to_expose(design(BOX), POSITIVE, SPOT)
-    np.testing.assert_allclose(found.bounds, (1.7, 2.7, 4.3, 4.3))
-    assert found.area.area == pytest.approx(2.6 * 1.6 - 2)
+    exposed = to_expose(design(BOX), POSITIVE, SPOT)
+    np.testing.assert_allclose(exposed.bounds, (1.7, 2.7, 4.3, 4.3))
+    assert exposed.area.area == pytest.approx(2.6 * 1.6 - 2)
 
 
 def test_negative_tone_exposes_the_design_itself():
@@ -83,7 +83,7 @@ def test_a_page_all_covered_leaves_nothing_to_a_positive_resist():
         ((0, 17, 5, 22), "page", r"reaches from y = 17 to 22 mm, outside the machine's 0 to 20 mm"),
     ],
 )
-def test_what_does_not_fit_is_told_in_a_sentence(box, origin, sentence):
+def test_a_design_that_does_not_fit_is_refused_in_a_sentence(box, origin, sentence):
     with pytest.raises(InputError, match=sentence):
         placed(design(shapely.box(*box)), origin)
 

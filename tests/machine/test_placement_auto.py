@@ -1,4 +1,4 @@
-"""Without --origin a design comes to lie on the machine, wherever its file has it, and one line says so."""
+"""Without --origin a design is placed on the machine, wherever its file has it, and one line reports it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from laserpath.machine.placement import place, placed
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
 pytestmark = pytest.mark.usefixtures("unillustrated")
-"""What the pictures show is no matter here."""
+"""Pictures are irrelevant here."""
 
 MACHINE = Machine(size=(30.0, 20.0))
 BOX = shapely.box(2, 3, 4, 4)
@@ -37,21 +37,21 @@ def auto(made: Design, resin: Resin | None = None, offset: tuple[float, float] =
 
 
 def test_a_page_on_which_the_design_lies_on_the_machine_stays():
-    found = auto(Design(BOX, page=PAGE))
-    assert found.origin == "page"
-    assert found.notes == ()
-    assert found.design.bounds == (1, 2, 3, 3)
+    placement = auto(Design(BOX, page=PAGE))
+    assert placement.origin == "page"
+    assert placement.notes == ()
+    assert placement.design.bounds == (1, 2, 3, 3)
 
 
 def test_a_page_larger_than_the_machine_stays_while_the_design_is_on_it():
     assert auto(Design(BOX, page=(0, 0, 297, 210))).origin == "page"
 
 
-def test_a_page_that_puts_the_design_off_the_machine_gives_way_and_says_so():
-    found = auto(Design(affinity.translate(BOX, 100, 0), name="plate", page=(0, 0, 297, 210)))
-    assert found.origin == "design"
-    assert found.design.bounds == (0, 0, 2, 1)
-    (note,) = found.notes
+def test_a_page_that_puts_the_design_off_the_machine_is_dropped_with_a_note():
+    placement = auto(Design(affinity.translate(BOX, 100, 0), name="plate", page=(0, 0, 297, 210)))
+    assert placement.origin == "design"
+    assert placement.design.bounds == (0, 0, 2, 1)
+    (note,) = placement.notes
     assert "x = 102 to 104 mm, outside the machine's 0 to 30 mm" in note
     assert "--offset" in note
 
@@ -60,11 +60,11 @@ def test_a_page_that_puts_the_design_off_the_machine_gives_way_and_says_so():
 @settings(max_examples=30)
 def test_without_a_page_its_corner_is_at_the_work_zero_wherever_it_was_drawn(dx, dy, positive):
     made = design(affinity.translate(BOX, dx, dy))
-    found = auto(made, POSITIVE if positive else None)
-    assert found.origin == "design"
-    np.testing.assert_allclose(found.design.bounds[:2], (0, 0), atol=1e-9)
+    placement = auto(made, POSITIVE if positive else None)
+    assert placement.origin == "design"
+    np.testing.assert_allclose(placement.design.bounds[:2], (0, 0), atol=1e-9)
     moved = positive or max(abs(dx + 2), abs(dy + 3)) > 1e-6
-    assert len(found.notes) == (1 if moved else 0)
+    assert len(placement.notes) == (1 if moved else 0)
 
 
 def test_a_design_that_begins_at_zero_is_not_worth_a_line():
@@ -106,15 +106,15 @@ def test_the_frame_of_a_positive_resist_must_fit_too():
         auto(design(shapely.box(0, 0, 29.5, 2)), POSITIVE)
 
 
-def test_asked_for_the_page_it_is_as_it_was():
+def test_with_origin_page_the_design_stays_on_its_page():
     with pytest.raises(InputError, match="--origin design starts at its own corner"):
         place(design(affinity.translate(BOX, -9, 0)), Resin(), MACHINE, SPOT, "page")
 
 
 @pytest.mark.parametrize("origin", ["page", "design", "centre"])
-def test_a_choice_is_kept_without_a_word(origin):
-    found = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
-    assert (found.origin, found.notes) == (origin, ())
+def test_a_given_origin_is_kept_without_a_note(origin):
+    placement = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
+    assert (placement.origin, placement.notes) == (origin, ())
 
 
 def chip(folder: Path) -> Path:
@@ -145,9 +145,9 @@ def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_pat
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
     run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "out"])
-    said = capsys.readouterr().err
-    assert said.count("board.gbr names no page") == 1
-    assert "--offset puts it elsewhere" in said
+    messages = capsys.readouterr().err
+    assert messages.count("board.gbr names no page") == 1
+    assert "--offset puts it elsewhere" in messages
     run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "p", "--save-project", "-q"])
     assert "names no page" not in capsys.readouterr().err
     Path("p/board.gbr").write_text(BOARD)

@@ -1,4 +1,4 @@
-"""One record of a shipped program: each step is found once, and all who ask it agree."""
+"""One record of a shipped program: each step is computed once, and all results agree."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
     assert len(executed) == len(tried) + 2
-    assert plan.report.epe_p95 in tried, "the tolerance is judged by the figure that the report tells"
+    assert plan.report.epe_p95 in tried, "the tolerance is judged by the figure that the report shows"
 
 
-def test_nothing_is_executed_before_it_is_asked_for(executed: list[gcode.Moves]) -> None:
+def test_nothing_is_executed_before_it_is_needed(executed: list[gcode.Moves]) -> None:
     shipped = MachineProgram.of(PATH, Process())
     assert shipped.commanded is PATH and not executed
     assert shipped.run is shipped.run and shipped.executed is shipped.executed
@@ -101,7 +101,7 @@ def test_which_exposure_counts(dialect: str, counted: int) -> None:
     exposure = Exposure(MachineProgram.of(PATH, process), Scene.around(BAR, process.spot, process.resin, 3))
     assert len(exposure.counted) == counted
     assert exposure.executed in exposure.counted
-    assert exposure.epe_p95 == max(one.figures.epe_p95 for one in exposure.counted)
+    assert exposure.epe_p95 == max(measurement.figures.epe_p95 for measurement in exposure.counted)
 
 
 def _zigzag() -> Toolpath:
@@ -115,7 +115,7 @@ def _zigzag() -> Toolpath:
 
 STOPS = _zigzag()
 RESTS = [8, 48]
-"""The moves of it before which the head turns back, and so rests, beside a dark one."""
+"""Indices of its moves before which the head turns back, and so rests, next to a dark move."""
 
 
 @pytest.mark.parametrize("dialect", ["linuxcnc", "klipper"])

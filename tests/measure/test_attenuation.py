@@ -1,4 +1,4 @@
-"""A laser too strong or too weak: refused with the filter that helps, and that filter does help."""
+"""A laser that is too strong or too weak is refused, and the filter that the error names helps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.attenuation import LEVELS, check_exposes, check_power, strength, too_strong
-from laserpath.machine.convert import spoken
+from laserpath.machine.convert import dialect_of
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
@@ -39,18 +39,18 @@ QUICK = Settings(initial="contour", iterations=4)
 def test_behind_the_filter_a_line_has_levels_to_choose(power, fwhm, length, order):
     process = Process(Spot(fwhm), Resin(order=order), Machine(power_max=power))
     design = Design(shapely.box(0, 0, length, length / 3))
-    found = strength(process, Settings(), design)
+    laser = strength(process, Settings(), design)
     behind = strength(
-        replace(process, machine=replace(process.machine, power_max=power / 10**found.density)),
+        replace(process, machine=replace(process.machine, power_max=power / 10**laser.density)),
         Settings(),
         design,
     )
-    assert behind.ratio <= 1 / LEVELS * (1 + 1e-6) or found.density == 0
-    assert behind.ratio == pytest.approx(found.ratio / 10**found.density)
+    assert behind.ratio <= 1 / LEVELS * (1 + 1e-6) or laser.density == 0
+    assert behind.ratio == pytest.approx(laser.ratio / 10**laser.density)
     # A line at that power and speed has the line energy D_c · pitch, or more if shorter than the spot.
-    energy = line_energy(found.power, found.speed, process.spot)
+    energy = line_energy(laser.power, laser.speed, process.spot)
     assert energy >= process.resin.critical_dose * 1.2 * optics.fwhm(process.spot) * (1 - 1e-9)
-    assert bool(too_strong(process, Settings(), design)) == (found.ratio > 1)
+    assert bool(too_strong(process, Settings(), design)) == (laser.ratio > 1)
 
 
 def test_a_cell_that_would_be_left_dark_is_refused_before_planning(monkeypatch):
@@ -91,16 +91,16 @@ def test_a_path_that_was_never_lit_is_not_the_laser_s_fault():
         check_exposes(dark, dark, dark, CELL, FINE, Settings())
 
 
-def test_a_weak_laser_is_told_how_much_is_lacking():
+def test_a_weak_laser_is_refused_with_the_missing_factor():
     with pytest.raises(InputError, match=r"more than [\d.e+]+ times the power"):
         check_power(replace(FINE, machine=replace(STAGE, power_max=1e-9)), Settings())
 
 
 def test_linuxcnc_blends_within_the_profile_s_deviation():
-    assert "G64 P0.0001 Q0.0001" in spoken(STAGE).header
-    assert "G64 P0.02 Q0.02" in spoken(replace(STAGE, junction_deviation=0.02)).header
+    assert "G64 P0.0001 Q0.0001" in dialect_of(STAGE).header
+    assert "G64 P0.02 Q0.02" in dialect_of(replace(STAGE, junction_deviation=0.02)).header
     grbl = profiles.machine("grbl-diode-405")
-    assert spoken(grbl).header == ("G21", "G90", "G17", "G94")
+    assert dialect_of(grbl).header == ("G21", "G90", "G17", "G94")
 
 
 @pytest.mark.slow
@@ -108,15 +108,15 @@ def test_linuxcnc_blends_within_the_profile_s_deviation():
 @pytest.mark.parametrize("spot", [*profiles.shipped("spot"), "0.0005", "0.001", "0.003", "0.01"])
 @pytest.mark.parametrize("resin", profiles.shipped("resin"))
 def test_every_profile_exposes_something_or_is_refused_with_a_factor(machine, spot, resin):
-    shone = Spot(float(spot)) if spot[0].isdigit() else profiles.spot(spot)
-    process = Process(shone, profiles.resin(resin), profiles.machine(machine))
+    beam = Spot(float(spot)) if spot[0].isdigit() else profiles.spot(spot)
+    process = Process(beam, profiles.resin(resin), profiles.machine(machine))
     fwhm = optics.fwhm(process.spot)
     tiny = Design(shapely.box(0, 0, 4 * fwhm, 3 * fwhm), "tiny", page=(-fwhm, -fwhm, 5 * fwhm, 4 * fwhm))
     refused = ""
     try:
         made = laserpath.plan(tiny, process, replace(QUICK, origin="design"))
         assert made.report.commanded.dose.max() > process.resin.critical_dose
-        # What a slow head loses by M4 with two photons is told in a warning.
+        # The dose that a slow head loses by M4 with two photons is the subject of a warning.
         assert made.report.executed.dose.max() > 0
     except InputError as error:
         refused = str(error)

@@ -114,19 +114,19 @@ def test_corners_are_flagged_and_left_out_of_the_smooth_figures():
     dose = CRITICAL * np.clip(1 + 2 * (0.5 - norm) / FWHM, 0, 2)
     edges = edge_errors(dose, scene(square, GRID, CRITICAL))
     assert 0 < edges.corner.sum() < len(edges.corner) / 2
-    found = figures(dose, square)
+    measured = figures(dose, square)
     error = np.abs(edges.epe) / FWHM
-    assert found.epe_mean == pytest.approx(error.mean())
-    assert found.epe_mean_smooth == pytest.approx(error[~edges.corner].mean())
-    assert found.epe_max == pytest.approx(error.max())
-    assert found.epe_max > 1.5 * found.epe_max_smooth
-    assert found.samples == len(error) == int(4 / (0.25 * FWHM))
+    assert measured.epe_mean == pytest.approx(error.mean())
+    assert measured.epe_mean_smooth == pytest.approx(error[~edges.corner].mean())
+    assert measured.epe_max == pytest.approx(error.max())
+    assert measured.epe_max > 1.5 * measured.epe_max_smooth
+    assert measured.samples == len(error) == int(4 / (0.25 * FWHM))
 
 
 def test_a_design_that_is_all_corner_has_no_smooth_figures():
     dot = design(shapely.box(-0.01, -0.01, 0.01, 0.01))
-    found = figures(radial(0.05), dot)
-    assert found.epe_mean_smooth == found.epe_max_smooth == 0
+    measured = figures(radial(0.05), dot)
+    assert measured.epe_mean_smooth == measured.epe_max_smooth == 0
 
 
 @given(radius=st.floats(0.3, 0.7), slope=st.floats(0.5, 2.5))
@@ -144,14 +144,14 @@ def test_a_flat_dose_is_cured_everywhere_or_nowhere(level):
 @pytest.mark.parametrize("shift", [-0.35, -0.02, 0.0, 0.02, 0.5])
 def test_overlap_of_two_discs(shift):
     radius = 0.5 + shift * FWHM
-    found = figures(radial(radius))
+    measured = figures(radial(radius))
     smaller, larger = sorted([np.pi * 0.25, np.pi * radius**2])
     pixel_ring = 2 * np.pi * 0.5 * GRID.pitch
     # Where both edges cross one pixel, the smaller of two fractions is not that of the overlap.
-    assert found.iou == pytest.approx(smaller / larger, abs=0.01)
-    assert found.overcure == pytest.approx(max(shift, 0) and larger - smaller, abs=0.1 * pixel_ring)
-    assert found.undercure == pytest.approx(max(-shift, 0) and larger - smaller, abs=0.1 * pixel_ring)
-    assert found.overcure - found.undercure == pytest.approx(
+    assert measured.iou == pytest.approx(smaller / larger, abs=0.01)
+    assert measured.overcure == pytest.approx(max(shift, 0) and larger - smaller, abs=0.1 * pixel_ring)
+    assert measured.undercure == pytest.approx(max(-shift, 0) and larger - smaller, abs=0.1 * pixel_ring)
+    assert measured.overcure - measured.undercure == pytest.approx(
         np.pi * (radius**2 - 0.25), abs=0.01 * pixel_ring
     )
 
@@ -160,24 +160,24 @@ def test_a_shifted_square_over_and_undercures_by_the_same():
     square, shift = design(shapely.box(-0.5, -0.5, 0.5, 0.5)), 0.03
     x, y = coordinates(GRID)
     norm = np.maximum(np.abs(x - shift), np.abs(y))
-    found = figures(CRITICAL * np.clip(1 + 3 * (0.5 - norm) / FWHM, 0, 2), square)
-    assert found.overcure == pytest.approx(shift, rel=0.03)
-    assert found.undercure == pytest.approx(shift, rel=0.03)
-    assert found.iou == pytest.approx((1 - shift) / (1 + shift), abs=2e-3)
+    measured = figures(CRITICAL * np.clip(1 + 3 * (0.5 - norm) / FWHM, 0, 2), square)
+    assert measured.overcure == pytest.approx(shift, rel=0.03)
+    assert measured.undercure == pytest.approx(shift, rel=0.03)
+    assert measured.iou == pytest.approx((1 - shift) / (1 + shift), abs=2e-3)
 
 
 @pytest.mark.parametrize("slope", [1.0, 2.0, 3.0])
 def test_the_band_of_a_linear_edge(slope):
     """u = 1 + slope·t: 1.1 u and 0.9 u pass 1 at t = (1/1.1 − 1)/slope and (1/0.9 − 1)/slope."""
-    found = figures(radial(0.5, slope))
+    measured = figures(radial(0.5, slope))
     outer, inner = (0.5 + (1 - 1 / k) / slope * FWHM for k in (1.1, 0.9))
     expected = np.pi * (outer**2 - inner**2) / (2 * np.pi * 0.5 * FWHM)
-    assert found.pv_band == pytest.approx(expected, rel=0.01)
+    assert measured.pv_band == pytest.approx(expected, rel=0.01)
 
 
 def test_the_defocus_band_is_the_area_that_changes():
-    found = figures(radial(0.5), defocused=radial(0.52))
-    assert found.pv_defocus == pytest.approx(np.pi * (0.52**2 - 0.25) / (np.pi * FWHM), rel=0.01)
+    measured = figures(radial(0.5), defocused=radial(0.52))
+    assert measured.pv_defocus == pytest.approx(np.pi * (0.52**2 - 0.25) / (np.pi * FWHM), rel=0.01)
     assert figures(radial(0.5)).pv_defocus == 0
 
 
@@ -191,11 +191,11 @@ def test_the_path_s_figures():
     ends = np.cumsum([0, 5.0, 1, 2, 3, 4, 1])
     power = np.array([0, 1.0, 1, 0, 1, 0])
     path = Toolpath(np.stack([ends, 0 * ends], axis=1), power, np.full(6, 50.0))
-    found = MotionFigures.along(path, write_time=1.5, segment_rate=99.0, lines=12)
-    assert (found.write_length, found.travel_length) == (7, 9)
-    assert found.toggles == 4
-    assert found.ideal_time == pytest.approx(16 / 50)
-    assert (found.write_time, found.segment_rate, found.lines) == (1.5, 99, 12)
+    measured = MotionFigures.along(path, write_time=1.5, segment_rate=99.0, lines=12)
+    assert (measured.write_length, measured.travel_length) == (7, 9)
+    assert measured.toggles == 4
+    assert measured.ideal_time == pytest.approx(16 / 50)
+    assert (measured.write_time, measured.segment_rate, measured.lines) == (1.5, 99, 12)
 
 
 @given(angle=st.floats(0, 6.28), offset=st.floats(-0.2, 0.2))
@@ -215,8 +215,8 @@ def test_a_straight_edge_at_any_angle_is_covered_exactly(angle, offset):
 @pytest.mark.parametrize("factor", [0.2, 0.9, 1.0, 3.0])
 def test_the_best_exposure_puts_the_edges_back(factor):
     """Within the steps of the scan, 2 %."""
-    found = best_exposure(factor * radial(0.5), scene(DISC, GRID, CRITICAL))
-    assert found == pytest.approx(1 / factor, rel=0.015)
+    exposure = best_exposure(factor * radial(0.5), scene(DISC, GRID, CRITICAL))
+    assert exposure == pytest.approx(1 / factor, rel=0.015)
 
 
 def test_where_there_is_no_dose_no_exposure_is_the_best():

@@ -27,10 +27,10 @@ IDEAL = replace(PROCESS, machine=Machine(acceleration=(1e9, 1e9), junction_devia
 
 def test_the_dose_holds_the_energy_of_the_path_but_for_the_tails_beyond_the_grid():
     """A lone part: what an Airy spot has outside the dark rim is lost, and nothing comes in from copies."""
-    found = expose(PATH, BAR, TARGET, PROCESS).commanded
+    measured = expose(PATH, BAR, TARGET, PROCESS).commanded
     energy = (PATH.line_energy * PATH.length).sum()
     outside = energy_outside(PROCESS.spot, MARGIN_FWHM * PROCESS.spot.fwhm)
-    assert 1 - outside < found.dose.sum() * found.grid.pixel_area / energy < 1
+    assert 1 - outside < measured.dose.sum() * measured.grid.pixel_area / energy < 1
 
 
 def test_the_dose_of_a_lone_part_is_the_plain_sum_of_its_spots():
@@ -40,8 +40,8 @@ def test_the_dose_of_a_lone_part_is_the_plain_sum_of_its_spots():
         energy * profile(PROCESS.spot, x - at[0], y - at[1])
         for at, energy in zip(points.xy, points.energy, strict=True)
     )
-    found = expose(PATH, BAR, TARGET, PROCESS).commanded.dose
-    np.testing.assert_allclose(found, plain, atol=1e-4 * plain.max())
+    measured = expose(PATH, BAR, TARGET, PROCESS).commanded.dose
+    np.testing.assert_allclose(measured, plain, atol=1e-4 * plain.max())
 
 
 def test_executed_by_an_ideal_controller_is_what_was_commanded():
@@ -65,14 +65,14 @@ def test_a_real_controller_changes_the_dose_but_not_the_path_s_figures():
 
 
 def test_times_and_lengths_include_the_way_from_the_work_zero():
-    found = expose(PATH, BAR, TARGET, PROCESS).commanded.motion
+    measured = expose(PATH, BAR, TARGET, PROCESS).commanded.motion
     approach = np.hypot(1.05, 1.05)
-    assert found.write_length == pytest.approx(0.9 + 0.1 + 0.9 + 0.85)
-    assert found.travel_length == pytest.approx(approach + 0.05)
-    assert found.toggles == 4
+    assert measured.write_length == pytest.approx(0.9 + 0.1 + 0.9 + 0.85)
+    assert measured.travel_length == pytest.approx(approach + 0.05)
+    assert measured.toggles == 4
     # The travel within the path keeps the speed it is written with; the way there is a rapid.
-    assert found.ideal_time == pytest.approx(approach / 100 + (2.75 + 0.05) / 50)
-    assert found.write_time > found.ideal_time
+    assert measured.ideal_time == pytest.approx(approach / 100 + (2.75 + 0.05) / 50)
+    assert measured.write_time > measured.ideal_time
 
 
 def test_a_slow_controller_takes_longer_and_an_ideal_one_the_ideal_time():
@@ -98,9 +98,9 @@ def test_a_fine_polyline_needs_a_higher_segment_rate():
 
 
 def test_an_empty_path_cures_nothing_and_is_measured_all_the_same():
-    found = expose(
+    measured = expose(
         Toolpath(np.ones((1, 2)), np.zeros(0), np.zeros(0)), BAR, TARGET, PROCESS
     ).commanded.figures
-    assert found.iou == 0
-    assert found.missing_edges == found.samples
-    assert found.undercure == pytest.approx(0.2)
+    assert measured.iou == 0
+    assert measured.missing_edges == measured.samples
+    assert measured.undercure == pytest.approx(0.2)

@@ -1,4 +1,4 @@
-"""The process window: its middle is the plan, and light, focus and edges go together as physics has them."""
+"""The process window: its middle is the plan, and dose, focus and edges are related as in physics."""
 
 from dataclasses import replace
 
@@ -42,12 +42,12 @@ def window(exposed):
 def test_its_middle_is_what_is_measured_of_the_plan(exposed, which):
     exposure = expose(exposed, BAR, TARGET, PROCESS)
     figures = getattr(exposure, which).figures
-    found = process_window(getattr(exposure.program, which), SCENE)
+    measured = process_window(getattr(exposure.program, which), SCENE)
     middle = WIDTHS.index(1.0), DOSES.index(1.0)
-    assert found.epe_mean[middle] == pytest.approx(figures.epe_mean, rel=1e-9)
-    assert found.epe_p95[middle] == pytest.approx(figures.epe_p95, rel=1e-9)
-    assert found.missing_edges[middle] == figures.missing_edges
-    assert found.samples == figures.samples
+    assert measured.epe_mean[middle] == pytest.approx(figures.epe_mean, rel=1e-9)
+    assert measured.epe_p95[middle] == pytest.approx(figures.epe_p95, rel=1e-9)
+    assert measured.missing_edges[middle] == figures.missing_edges
+    assert measured.samples == figures.samples
 
 
 def test_less_dose_cures_less_and_more_dose_more(window):

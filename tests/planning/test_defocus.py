@@ -117,7 +117,7 @@ def test_in_focus_only_nothing_of_it_is_made(monkeypatch):
 
 
 @ORDERS
-def test_edges_are_truer_out_of_focus_and_nearly_as_true_in_it(process):
+def test_edges_are_more_accurate_out_of_focus_and_nearly_as_accurate_in_it(process):
     tasks = [Task.of(FORK, process, replace(SETTINGS, blur=width)) for width in (1.0, WIDTH)]
     paths = [solve(started(process), task).toolpath for task in tasks]
     sharp, robust = (
@@ -129,7 +129,7 @@ def test_edges_are_truer_out_of_focus_and_nearly_as_true_in_it(process):
     assert expose(paths[1], FORK, tasks[0].scene.target, process).commanded.figures.missing_edges == 0
 
 
-def test_the_report_shows_the_width_that_was_asked_for_and_the_program_names_it():
+def test_the_report_shows_the_requested_width_and_the_program_names_it():
     plan = laserpath.plan(FORK, settings=replace(SETTINGS, iterations=4, blur=1.5))
     assert plan.report.window is not None
     assert plan.report.window.width.tolist() == [1.0, 1.15, 1.3, 1.5]

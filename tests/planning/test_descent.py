@@ -1,4 +1,4 @@
-"""Adam and L-BFGS find the minimum of what has one."""
+"""Adam and L-BFGS find the minimum of a function that has one."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def bowl(z, u):
     return float(loss), (200 * (z - Z), 2 * stiff * (u - U))
 
 
-def test_lbfgs_arrives_at_the_minimum_and_says_so():
+def test_lbfgs_reaches_the_minimum_and_reports_it():
     seen = []
 
     def watched(z, u):
@@ -24,7 +24,7 @@ def test_lbfgs_arrives_at_the_minimum_and_says_so():
         return bowl(z, u)
 
     assert lbfgs(watched, SIZES, scale=0.1, evaluations=200, tolerance=1e-3)
-    z, u, _ = min(seen, key=lambda one: one[2])
+    z, u, _ = min(seen, key=lambda evaluation: evaluation[2])
     np.testing.assert_allclose(z, Z, atol=1e-4)
     np.testing.assert_allclose(u, U, atol=1e-4)
     assert len(seen) < 60

@@ -1,4 +1,4 @@
-"""What a plan is expected to take, against what it takes."""
+"""The forecast of a plan against the plan itself."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_a_better_machine_is_never_slower(power: float, dose: float, acceleratio
 def test_where_the_dose_sets_the_speed_twice_the_dose_takes_twice_the_time() -> None:
     weak = replace(PROCESS, machine=Machine(power_max=1e-3))
     hard = replace(weak, resin=Resin(critical_dose=0.4))
-    took, found = (forecast(TEE, one, QUICK) for one in (weak, hard))
-    assert found.write_seconds == pytest.approx(2 * took.write_seconds, rel=0.05)
-    assert any("full power, 0.001 mW, writes this resin at" in note for note in took.notes)
+    weaker, harder = (forecast(TEE, process, QUICK) for process in (weak, hard))
+    assert harder.write_seconds == pytest.approx(2 * weaker.write_seconds, rel=0.05)
+    assert any("full power, 0.001 mW, writes this resin at" in note for note in weaker.notes)
 
 
-def test_what_the_machine_cannot_keep_is_said() -> None:
+def test_what_slows_the_machine_down_is_reported() -> None:
     disc = Design(shapely.Point(5, 5).buffer(4, quad_segs=400), "disc")
     slow = replace(PROCESS, machine=Machine(segment_rate=5.0))
     (note,) = forecast(disc, slow, QUICK).notes
@@ -70,7 +70,7 @@ def test_what_the_machine_cannot_keep_is_said() -> None:
     assert forecast(disc, PROCESS, QUICK).notes == ()
 
 
-def test_more_memory_than_there_is_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_memory_than_installed_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sysconf", lambda name: 10_000)
     (warning,) = forecast(TEE, PROCESS, QUICK).warnings
     assert "0.1 GB of this computer" in warning
@@ -90,7 +90,7 @@ def test_the_write_time_is_near_the_plan_s(design: Design) -> None:
     assert 1 / 3 < ratio < 3
 
 
-def test_a_design_smaller_than_the_spot_is_asked_about() -> None:
+def test_a_design_smaller_than_the_spot_is_warned_of() -> None:
     cell = Design(shapely.box(0, 0, 0.01, 0.002), "cell")
     (warning,) = forecast(cell, replace(PROCESS, machine=Machine(power_max=0.5)), QUICK).warnings
     assert "10 times smaller than the spot of 100 µm" in warning

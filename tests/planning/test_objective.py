@@ -67,9 +67,9 @@ def test_with_the_edge_term_loss_and_slope_are_the_weighted_sums():
 
 
 def test_a_perfect_dose_costs_nothing():
-    wanted = np.rint(rasterise(SQUARE, GRID).coverage)
-    np.testing.assert_allclose(rasterise(SQUARE, GRID).coverage, wanted, atol=1e-12)
-    dose = 2 * RESIN.critical_dose * wanted
+    target = np.rint(rasterise(SQUARE, GRID).coverage)
+    np.testing.assert_allclose(rasterise(SQUARE, GRID).coverage, target, atol=1e-12)
+    dose = 2 * RESIN.critical_dose * target
     losses = [objective().at_contrast(contrast)(dose)[0] for contrast in (5, 10, 20, 40)]
     assert (np.diff(losses) < 0).all()
     assert losses[-1] < 1e-12
@@ -78,8 +78,8 @@ def test_a_perfect_dose_costs_nothing():
 @given(k=st.floats(3.05, 20))
 def test_over_dose_costs_by_its_square(k):
     """Far above the threshold only the over-dose is left: λ (u − 0.99·3)² for each pixel of the design."""
-    wanted = rasterise(SQUARE, GRID).coverage
-    loss, _ = objective().at_contrast(40)(k * RESIN.critical_dose * wanted)
+    target = rasterise(SQUARE, GRID).coverage
+    loss, _ = objective().at_contrast(40)(k * RESIN.critical_dose * target)
     area, perimeter = 0.425**2, 4 * 0.425
     assert loss == pytest.approx(OVER_DOSE_WEIGHT * (k - 2.97) ** 2 * area / (perimeter * FWHM), rel=1e-6)
 
@@ -87,8 +87,8 @@ def test_over_dose_costs_by_its_square(k):
 def test_no_dose_at_all_costs_the_area():
     loss, slope = objective()(np.zeros(GRID.shape))
     assert loss == pytest.approx(0.425**2 / (4 * 0.425 * FWHM), rel=1e-3)
-    wanted = rasterise(SQUARE, GRID).coverage > 0.5
-    assert (slope[wanted] < 0).all() and (slope[~wanted] > 0).all()
+    inside = rasterise(SQUARE, GRID).coverage > 0.5
+    assert (slope[inside] < 0).all() and (slope[~inside] > 0).all()
 
 
 def test_two_far_copies_cost_what_one_does():

@@ -1,4 +1,4 @@
-"""The walk, end to end, on a small design: what is reported is what the file says."""
+"""The walk, end to end, on a small design: the report's figures are those of the file."""
 
 import re
 from dataclasses import replace
@@ -50,7 +50,7 @@ def airy_dose(rows: np.ndarray, at: np.ndarray, fwhm: float) -> np.ndarray:
     return (k**2 / (4 * np.pi) * (2 * j1(r) / r) ** 2) @ energy
 
 
-def test_the_file_exposes_what_the_report_says(bracket):
+def test_the_dose_of_the_file_has_the_edges_of_the_report(bracket):
     edges = bracket.report.commanded.edges
     grid = bracket.report.commanded.grid
     inner = bracket.report.commanded.dose
@@ -69,9 +69,9 @@ def test_the_file_exposes_what_the_report_says(bracket):
 
 def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     machine = bracket.process.machine
-    said = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
-    shipped = convert.from_moves(said.moves, machine)
-    sent = Transmitted(said.characters, bracket.program.count("\n"))
+    parsed = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
+    shipped = convert.from_moves(parsed.moves, machine)
+    sent = Transmitted(parsed.characters, bracket.program.count("\n"))
     again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).commanded
     assert again.figures == bracket.report.commanded.figures
 
@@ -126,7 +126,7 @@ def test_positive_resist_exposes_the_rest_of_the_page():
     assert commanded.dose[row[0], column[0]] < 0.2 < commanded.dose[row[1], column[1]]
 
 
-def test_tolerance_asked_for_and_missed_is_an_outcome_not_an_error():
+def test_a_missed_tolerance_is_an_outcome_not_an_error():
     settings = replace(QUICK, iterations=1, max_epe_fwhm=1e-4)
     assert not laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).within_tolerance
 

@@ -1,4 +1,4 @@
-"""Plans for every controller: its own words, its own motion, and light where it was drawn."""
+"""Plans for every controller: its own dialect, its own motion, and exposure where it was drawn."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ SPOKEN = {
 
 @cache
 def planned(name: str) -> laserpath.Plan:
-    """One small plan for each dialect, made when a test wants it."""
+    """One small plan for each dialect, made when a test needs it."""
     return laserpath.plan(BRACKET, Process(machine=SPOKEN[name]), QUICK)
 
 
 @pytest.mark.parametrize("name", SPOKEN)
 def test_the_program_is_sound_in_its_dialect(name: str) -> None:
     machine, dialect = SPOKEN[name], gcode.dialect(name)
-    found = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
-    assert [f for f in found if f.severity == "error"] == []
+    findings = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
+    assert [f for f in findings if f.severity == "error"] == []
 
 
 @pytest.mark.parametrize("name", SPOKEN)
@@ -62,14 +62,14 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     """QUICK starts with the contour alone."""
     machine, dialect = SPOKEN[name], gcode.dialect(name)
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, initial="auto"))
-    found = gcode.check(plan.program, dialect, envelope(machine, dialect))
-    assert [f for f in found if f.severity == "error"] == []
+    findings = gcode.check(plan.program, dialect, envelope(machine, dialect))
+    assert [f for f in findings if f.severity == "error"] == []
     assert plan.report.executed.figures.iou > 0.93
     assert plan.report.executed.figures.epe_mean < 0.12
 
 
 @pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
-def test_power_for_the_actual_speed_is_truer_than_the_planned_one(name: str) -> None:
+def test_power_for_the_actual_speed_is_more_accurate_than_the_planned_one(name: str) -> None:
     plan = planned(name)
     raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed
     assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
@@ -81,11 +81,11 @@ def test_every_profile_plans_within_its_machine(name: str) -> None:
     machine = profiles.machine(name)
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, iterations=10))
     dialect = gcode.dialect(machine.dialect)
-    found = gcode.check(plan.program, dialect, envelope(machine, dialect))
-    assert [f for f in found if f.severity == "error"] == []
+    findings = gcode.check(plan.program, dialect, envelope(machine, dialect))
+    assert [f for f in findings if f.severity == "error"] == []
 
 
-def test_a_late_laser_is_told_early() -> None:
+def test_a_late_laser_is_commanded_early() -> None:
     late = Machine(
         name="galvo", dialect="linuxcnc", baud=None, segment_rate=1e5, look_ahead=1000,
         speed_max=(500, 500), rapid_speed=(8000, 8000), acceleration=(1e8, 1e8), junction_deviation=0.1,

@@ -31,11 +31,11 @@ def test_short_moves_at_full_speed_crowd_the_link():
     assert crowding(circle(5, 0.5), MACHINE).max() == pytest.approx(0.4, rel=0.02)
 
 
-def test_every_move_of_a_crowded_run_is_told():
-    found = crowding(circle(5, 0.1), MACHINE)
-    assert found.shape == (len(circle(5, 0.1)),)
-    middle = len(found) // 2
-    assert (found[middle - 20 : middle + 20] > 1.9).all()
+def test_every_move_of_a_crowded_run_is_crowded():
+    rates = crowding(circle(5, 0.1), MACHINE)
+    assert rates.shape == (len(circle(5, 0.1)),)
+    middle = len(rates) // 2
+    assert (rates[middle - 20 : middle + 20] > 1.9).all()
 
 
 def test_thinning_takes_out_vertices_within_the_tolerance():
@@ -74,7 +74,7 @@ def test_a_long_move_may_be_off_by_less_than_one_that_the_spot_blurs():
 def test_thinning_keeps_the_energy():
     start = circle(5, 0.1)
     thinned = decimate(start, SPOT, MACHINE, 0.05)
-    energy = [(one.line_energy * one.length).sum() for one in (start, thinned)]
+    energy = [(moves.line_energy * moves.length).sum() for moves in (start, thinned)]
     assert energy[1] == pytest.approx(energy[0])
 
 
@@ -104,7 +104,7 @@ def test_it_is_the_figure_that_the_report_shows():
 
 
 def test_the_way_from_the_work_zero_counts():
-    """What comes in at full speed on a straight way crowds the link from its first move."""
+    """A path that the head enters straight on, at full speed, crowds the link from its first move."""
     line = path(np.column_stack([np.linspace(100, 103, 31), np.zeros(31)]), 2.0)
     brisk = replace(MACHINE, acceleration=(1e5, 1e5))
     assert crowding(line, brisk)[0] == pytest.approx(2, rel=0.1)
@@ -121,13 +121,13 @@ def test_the_peak_of_a_short_stroke_is_cut_off_and_a_long_one_left_alone():
     assert share[1:].tolist() == [1, 1]
 
 
-def test_a_long_stroke_is_left_alone_however_slow_it_is_told_to_go():
-    """A weak laser draws at 10 of 50 mm/s: what counts is the speed that the stroke was told."""
+def test_a_long_stroke_is_not_limited_however_low_its_commanded_speed():
+    """A weak laser writes at 10 of 50 mm/s: the peak is compared with the commanded speed."""
     slow = path(np.array([[10, 10], [60, 10]]), 2.0, 10.0)
     assert limit_peak_speed(slow, MACHINE, 0.5)[0] == pytest.approx(10 / 50)
 
 
-def test_the_longer_of_two_strokes_is_never_told_to_go_slower():
+def test_the_longer_of_two_strokes_is_never_limited_to_a_lower_speed():
     """Up to v²/a = 5 mm, where 50 mm/s is reached, and beyond."""
     machine = replace(MACHINE, acceleration=(500.0, 500.0), junction_deviation=1e-6)
     share = [
@@ -141,7 +141,7 @@ def test_the_longer_of_two_strokes_is_never_told_to_go_slower():
 
 
 def test_weak_moves_too_are_as_slow_as_the_link():
-    """Moves near the smallest level cannot be weaker, but slower than they are they can be."""
+    """Moves near the smallest level cannot be weaker, but they can be slower."""
     machine = replace(MACHINE, power_max=200.0)
     circle_ = circle(5, 0.05, power=2.0)
     slowed = executable(circle_, SPOT, machine, 1e-3)
@@ -149,17 +149,17 @@ def test_weak_moves_too_are_as_slow_as_the_link():
     assert slowed.speed.max() == pytest.approx(slowest, rel=0.1)
 
 
-def test_planning_and_checking_ask_the_same_of_the_link():
-    """What the report calls a plan's peak rate is what `check` says of its program."""
+def test_planning_and_checking_use_the_same_rate_of_the_link():
+    """The report and `check` state the same peak rate for a program."""
     process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
     drawn = circle(5, 0.05)
     motion = measured(drawn, design, process)
     program = write_program(drawn, process)
     grbl = gcode.dialect(process.machine.dialect)
-    found = gcode.check(program, grbl, envelope(process.machine, grbl))
-    (told,) = [f.message for f in found if "the moves come" in f.message]
+    findings = gcode.check(program, grbl, envelope(process.machine, grbl))
+    (message,) = [f.message for f in findings if "the moves come" in f.message]
     assert motion.segment_rate > 1.5 * process.machine.segment_rate
-    assert float(told.split()[3]) == pytest.approx(motion.segment_rate, rel=0.01)
+    assert float(message.split()[3]) == pytest.approx(motion.segment_rate, rel=0.01)
 
 
 def measured(drawn, design, process):

@@ -1,4 +1,4 @@
-"""Greyscale: the dose, or the height, comes out as the image wants it, in the G-code that is written."""
+"""Greyscale: the G-code that is written gives the dose, or the height, of the image."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def settings(iterations: int) -> Settings:
     return Settings(iterations=iterations, offset=(1, 1))
 
 
-def wanted(ink: Floats, grey: Black, resin: Resin = CURVE) -> Relief:
+def relief_of(ink: Floats, grey: Black, resin: Resin = CURVE) -> Relief:
     return from_image(png(ink), "lens", reading(grey), resin)
 
 
@@ -74,9 +74,9 @@ def grey(request: pytest.FixtureRequest) -> Black:
     return black
 
 
-def test_black_is_what_is_said(grey: Black) -> None:
+def test_black_has_the_given_dose_or_height(grey: Black) -> None:
     ink = lens()
-    relief = wanted(ink, grey)
+    relief = relief_of(ink, grey)
     top = float(np.rint(255 * ink.max()) / 255)
     if grey.height is None:
         assert relief.height is None
@@ -86,10 +86,10 @@ def test_black_is_what_is_said(grey: Black) -> None:
         assert relief.height is not None
         assert relief.height.max() == pytest.approx(top * 0.06)
         cured = cure_depth(relief.dose, 0.085, 0.11)
-        assert np.allclose(cured, relief.height, atol=1e-12), "the dose cures as deep as is wanted"
+        assert np.allclose(cured, relief.height, atol=1e-12), "the dose cures down to the target height"
 
 
-def test_lines_lie_at_the_pitch_and_shine_where_something_is_wanted() -> None:
+def test_lines_lie_at_the_pitch_and_are_lit_where_there_is_a_target() -> None:
     grid = Grid((0.0, 0.0), 0.01, (100, 150))
     dose = np.zeros(grid.shape)
     dose[20:80, 30:70] = 1
@@ -120,7 +120,7 @@ def test_a_flat_area_gets_its_dose() -> None:
     ink = np.zeros((100, 100))
     ink[20:80, 20:80] = 1
     process = Process(machine=replace(FINE, power_levels=100_000))
-    plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(60))
+    plan = plan_relief(relief_of(ink, Black(dose=0.2)), process, settings(60))
     x, y = np.meshgrid(plan.grid.x(), plan.grid.y())
     inside = (abs(x - 2) < 0.4) & (abs(y - 2) < 0.4)
     assert plan.dose[inside] == pytest.approx(0.2, rel=0.03)
@@ -130,8 +130,8 @@ def test_a_flat_area_gets_its_dose() -> None:
     assert 1 < energy / (0.2 * 1.2**2) < 1.1, "mJ: dose times area"
 
 
-def test_it_comes_out_as_wanted(grey: Black) -> None:
-    plan = plan_relief(wanted(lens(), grey), Process(resin=CURVE, machine=FINE), settings(80))
+def test_the_result_is_near_the_target(grey: Black) -> None:
+    plan = plan_relief(relief_of(lens(), grey), Process(resin=CURVE, machine=FINE), settings(80))
     limit = 0.02 if grey.height is None else 0.06
     assert plan.commanded.rmse < limit
     assert plan.executed.rmse < 1.5 * limit
@@ -139,9 +139,9 @@ def test_it_comes_out_as_wanted(grey: Black) -> None:
     assert not plan.warnings
 
 
-def test_what_is_told_is_what_the_file_says(grey: Black) -> None:
+def test_reported_figures_are_those_of_the_file(grey: Black) -> None:
     process = Process(resin=CURVE, machine=FINE)
-    plan = plan_relief(wanted(lens(50), grey), process, settings(30))
+    plan = plan_relief(relief_of(lens(50), grey), process, settings(30))
     moves = gcode.parse(plan.program, gcode.dialect("grbl"), process.machine.s_max)
     dose = accurate_model(plan.grid, process.spot).dose(convert.from_moves(moves, process.machine))
     (x0, y0, x1, y1), x, y = plan.design.bounds, plan.grid.x(), plan.grid.y()
@@ -155,7 +155,7 @@ def test_ends_of_lines_are_as_their_middles() -> None:
     ink[20:40, 20:80] = 1
     # The link is no matter here: powers of six digits would slow it down.
     process = Process(machine=replace(FINE, power_levels=100_000, baud=None))
-    plan = plan_relief(wanted(ink, Black(dose=0.2)), process, settings(40))
+    plan = plan_relief(relief_of(ink, Black(dose=0.2)), process, settings(40))
     dose = accurate_model(plan.grid, process.spot).dose(plan.toolpath)
     assert np.abs(plan.dose - dose).max() < 0.03 * dose.max()
 
@@ -180,17 +180,17 @@ def test_two_photons_too() -> None:
     assert plan.commanded.rmse < 0.06
 
 
-def test_what_is_unwise_is_said() -> None:
-    plan = plan_relief(wanted(lens(40), Black(dose=2.0)), Process(), Settings(iterations=3))
-    said = " ".join(plan.warnings)
-    assert re.search(r"9\.9\d critical doses, above the resin's limit of 3 ", said)
-    assert "off the machine" in said
-    coarse = plan_relief(wanted(lens(40), Black(dose=0.05)), Process(), settings(3))
+def test_risky_input_is_warned_of() -> None:
+    plan = plan_relief(relief_of(lens(40), Black(dose=2.0)), Process(), Settings(iterations=3))
+    warnings = " ".join(plan.warnings)
+    assert re.search(r"9\.9\d critical doses, above the resin's limit of 3 ", warnings)
+    assert "off the machine" in warnings
+    coarse = plan_relief(relief_of(lens(40), Black(dose=0.05)), Process(), settings(3))
     assert "power levels" in " ".join(coarse.warnings)
 
 
 def test_the_forecast_is_near_the_plan(grey: Black) -> None:
-    layout = lay_out(wanted(lens(), grey), Process(resin=CURVE, machine=FINE), settings(40))
+    layout = lay_out(relief_of(lens(), grey), Process(resin=CURVE, machine=FINE), settings(40))
     expected = forecast_relief(layout)
     assert expected.warnings == ()
     took = plan_layout(layout).executed.write_time
@@ -201,27 +201,27 @@ def test_the_forecast_is_near_the_plan(grey: Black) -> None:
 def test_a_slow_line_counts(baud: int) -> None:
     """What is reported is what the same file takes and exposes when it is simulated, its lines sent."""
     process = Process(machine=replace(FINE, baud=baud))
-    plan = plan_relief(wanted(lens(), Black(dose=0.2)), process, settings(10))
+    plan = plan_relief(relief_of(lens(), Black(dose=0.2)), process, settings(10))
     again = simulate(plan.program, process)
     assert plan.executed.write_time == pytest.approx(again.run.write_time, rel=1e-9)
     assert plan.executed.dose_max == pytest.approx(float(again.executed.dose.max()), rel=0.02)
 
 
 def test_more_to_do_takes_longer() -> None:
-    def found(pixels: int, **changed: object) -> Forecast:
-        relief = wanted(lens(pixels), Black(dose=0.2))
+    def forecast_of(pixels: int, **changed: object) -> Forecast:
+        relief = relief_of(lens(pixels), Black(dose=0.2))
         return forecast_relief(lay_out(relief, Process(machine=FINE), replace(settings(40), **changed)))
 
-    small, large = found(90), found(270)
+    small, large = forecast_of(90), forecast_of(270)
     assert 5 < large.write_seconds / small.write_seconds < 12, "nine times the area"
     assert large.plan_seconds > small.plan_seconds and large.memory > small.memory
-    assert found(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
+    assert forecast_of(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
 
 
 def test_a_weak_laser_goes_slower_and_black_still_gets_its_dose() -> None:
     """Power in levels fine enough that only the weakness counts."""
     weak = Machine(power_max=0.2, power_levels=100_000)
-    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=weak), settings(60))
+    layout = lay_out(relief_of(lens(), Black(dose=0.2)), Process(machine=weak), settings(60))
     assert layout.speed < min(weak.speed_max)
     (note,) = forecast_relief(layout).notes
     assert note.startswith("full power, 0.2 mW, writes black at about")
@@ -230,9 +230,9 @@ def test_a_weak_laser_goes_slower_and_black_still_gets_its_dose() -> None:
     assert plan.executed.write_time == pytest.approx(forecast_relief(layout).write_seconds, rel=0.2)
 
 
-def test_a_slow_link_is_said() -> None:
+def test_a_slow_link_is_reported() -> None:
     slow = replace(FINE, segment_rate=50.0)
-    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=slow), settings(5))
+    layout = lay_out(relief_of(lens(), Black(dose=0.2)), Process(machine=slow), settings(5))
     (note,) = forecast_relief(layout).notes
     assert note.startswith("the link carries 50 moves/s, each of half a spot: lines are written at 2.5 mm/s")
 
@@ -240,7 +240,7 @@ def test_a_slow_link_is_said() -> None:
 def test_fewer_pixels_than_requested_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("laserpath.design.target.PIXELS_MAX", 20_000)
     fine = replace(settings(5), pixels_per_fwhm=6.0)
-    layout = lay_out(wanted(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
+    layout = lay_out(relief_of(lens(), Black(dose=0.2)), Process(machine=FINE), fine)
     assert layout.settings.pixels_per_fwhm < layout.requested
     (warning,) = forecast_relief(layout).warnings
     assert "pixels per FWHM instead of" in warning
@@ -248,34 +248,34 @@ def test_fewer_pixels_than_requested_are_reported(monkeypatch: pytest.MonkeyPatc
 
 def test_a_laser_too_strong_for_black_is_refused_before_planning() -> None:
     process = Process(machine=replace(FINE, power_max=2000.0))
-    relief = wanted(lens(), Black(dose=0.01))
-    with pytest.raises(InputError, match=r"would expose nothing; attenuate .* power_max_mW = ") as said:
+    relief = relief_of(lens(), Black(dose=0.01))
+    with pytest.raises(InputError, match=r"would expose nothing; attenuate .* power_max_mW = ") as refusal:
         forecast_relief(lay_out(relief, process, settings(40)))
-    power = float(str(said.value).rsplit("power_max_mW = ", 1)[1])
+    power = float(str(refusal.value).rsplit("power_max_mW = ", 1)[1])
     advised = replace(process, machine=replace(FINE, power_max=power))
     assert not plan_relief(relief, advised, settings(10)).warnings, "the filter is right at the first time"
 
 
-def test_a_search_that_is_stopped_says_so_first() -> None:
-    said: list[str] = []
+def test_a_stopped_search_is_the_first_warning() -> None:
+    stages: list[str] = []
 
     def stop(now: Progress) -> None:
-        said.append(now.stage)
+        stages.append(now.stage)
         if now.iteration == 2:
             raise KeyboardInterrupt
 
     ink = np.random.default_rng(5).random((60, 60))
-    plan = plan_relief(wanted(ink, Black(dose=0.2)), Process(machine=FINE), settings(40), stop)
+    plan = plan_relief(relief_of(ink, Black(dose=0.2)), Process(machine=FINE), settings(40), stop)
     assert plan.warnings[0] == "the optimiser was stopped by the user after 2 of 40 iterations"
-    assert said == ["powers", "powers", "measure"]
+    assert stages == ["powers", "powers", "measure"]
     assert plan.executed.write_time > 0, "what there is, is finished"
 
 
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no working curve"):
-        wanted(lens(40), Black(height=0.06), Resin())
+        relief_of(lens(40), Black(height=0.06), Resin())
     with pytest.raises(InputError, match="is blank"):
-        wanted(np.zeros((9, 9)), Black(dose=0.1))
+        relief_of(np.zeros((9, 9)), Black(dose=0.1))
     with pytest.raises(InputError, match="how large its pixels are"):
         from_image(png(lens(40)), "lens", Reading(0.1, grey=Black(dose=0.1)), CURVE)
     with pytest.raises(InputError, match="give one of them"):
@@ -305,9 +305,9 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("plan", "lens.png", *options.split(), "--json") == 0
     out, err = capsys.readouterr()
     assert re.search(r"about .* to plan, with .* of memory; about .* to write", err)
-    said = json.loads(out)
-    assert said["wanted"] == "height"
-    assert sorted(Path(f).name for f in said["files"]) == [
+    result = json.loads(out)
+    assert result["wanted"] == "height"
+    assert sorted(Path(f).name for f in result["files"]) == [
         "lens.gcode",
         "lens.report.html",
         "lens.toolpath.svg",
@@ -331,14 +331,16 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--grey 80mJ/cm2 --rotate 90", "rotate is for drawings"),
     ],
 )
-def test_what_is_refused(folder: Path, options: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_options_are_refused(
+    folder: Path, options: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("plan", "lens.png", "--pixel", "20um", *options.split()) == 2
     assert words in capsys.readouterr().err
     assert [p.name for p in folder.iterdir()] == ["lens.png"]
 
 
 def test_the_adjoint_is_that_of_the_loss() -> None:
-    """The gradient that L-BFGS-B is given, against differences, through the whole dose."""
+    """The gradient for L-BFGS-B equals central differences, through the whole dose."""
     spot = Spot()
     grid = Grid((0.0, 0.0), optics.fwhm(spot) / 6, (40, 60))
     model = DoseModel(grid, spot, precision="f64", tolerance=1e-6)

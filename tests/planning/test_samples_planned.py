@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", ["grating", "holes", "pcb", "text"])
-def test_plan_is_truer_than_the_best_constant_power(name):
+def test_plan_is_more_accurate_than_the_best_constant_power(name):
     plan = laserpath.plan(SAMPLES / f"{name}.svg")
     planned, start = plan.report.commanded.figures, plan.report.start.figures
     assert planned.epe_mean < 0.5 * start.epe_mean
@@ -36,7 +36,7 @@ def test_butterfly_prints_within_a_hundredth_of_the_spot():
 
 @dataclass(frozen=True)
 class Planned:
-    """A sample's plan of a few iterations, what was forecast of it, and the processor time (s) it took."""
+    """A sample's plan of a few iterations, its forecast, and the processor time (s) that it took."""
 
     plan: laserpath.Plan
     expected: Forecast
@@ -66,11 +66,11 @@ def planned(request: pytest.FixtureRequest) -> Planned:
 
 
 def test_the_link_keeps_up_with_a_plan_as_the_check_counts_it(planned):
-    """One definition of the rate for the planner and the check: no plan of ours is warned of by ours."""
+    """Planner and check define the rate alike: the check warns of no plan."""
     laser = planned.plan.process.machine
     dialect = gcode.dialect(laser.dialect)
-    found = gcode.check(planned.plan.program, dialect, envelope(laser, dialect))
-    assert not [one.message for one in found if "a second" in one.message]
+    findings = gcode.check(planned.plan.program, dialect, envelope(laser, dialect))
+    assert not [finding.message for finding in findings if "a second" in finding.message]
 
 
 def test_the_forecast_is_near(planned):

@@ -59,7 +59,7 @@ def test_powers_are_on_the_machine_s_levels_and_speeds_within_its_limit(solution
     assert (path.length > 0).all()
 
 
-def test_all_iterations_are_told_of_in_order():
+def test_all_iterations_are_reported_in_order():
     seen = []
     solution = solved(Process(), seen.append)
     assert [s.stage for s in seen] == ["shape"] * 40 + ["refine"] * 60
@@ -103,7 +103,7 @@ def test_a_laser_too_weak_at_full_speed_goes_slower(solution, process):
     assert figures(path, process).epe_mean < 1.2 * reference.epe_mean + 0.005
 
 
-def test_a_laser_far_too_strong_is_told_in_a_sentence():
+def test_a_laser_far_too_strong_is_refused_in_a_sentence():
     with pytest.raises(InputError, match=r"smallest usable power .* attenuate the beam 200 times.*= 25$"):
         solved(Process(machine=Machine(power_max=5000.0)))
 

@@ -1,4 +1,4 @@
-"""Trying curves out: each region gets what is best for it."""
+"""Trials of starting curves: each region gets its best curve."""
 
 from dataclasses import replace
 
@@ -34,7 +34,8 @@ def test_every_region_has_strokes():
 
 def test_it_is_no_worse_than_any_candidate_region_by_region():
     tried = [
-        _Trial.of(TWO, PROCESS, one, CURVES[one.initial](TWO, PROCESS, one)) for one in candidates(TWO, AUTO)
+        _Trial.of(TWO, PROCESS, candidate, CURVES[candidate.initial](TWO, PROCESS, candidate))
+        for candidate in candidates(TWO, AUTO)
     ]
     assert {trial.score.shape for trial in tried} == {(2,)}
     best = np.argmin([trial.score for trial in tried], axis=0)

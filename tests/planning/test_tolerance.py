@@ -1,4 +1,4 @@
-"""A tolerance is kept by the fastest plan that keeps it, and is what decides."""
+"""A tolerance selects the fastest plan that keeps it."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def within(limit):
 
 @pytest.fixture
 def weights(monkeypatch):
-    """The weights that are tried."""
+    """The weights of the attempts."""
     seen = []
 
     def watched(*args):
@@ -64,7 +64,7 @@ def test_a_loose_tolerance_is_spent_on_speed(weights):
     assert time(path) < time(solve(START, Task.of(BAR, PROCESS, SETTINGS)).toolpath)
 
 
-def test_a_tolerance_that_cannot_be_kept_gives_the_truest(weights):
+def test_a_tolerance_that_cannot_be_kept_gives_the_most_accurate(weights):
     path = within(1e-4)
     assert weights == sorted(weights, reverse=True) and len(weights) == 4
     assert p95(path) <= p95(solve(START, Task.of(BAR, PROCESS, SETTINGS)).toolpath) + 1e-9
@@ -75,7 +75,7 @@ def test_without_a_tolerance_there_is_one_solution(weights):
     assert weights == [TIME_WEIGHTS["standard"]]
 
 
-def test_a_stop_in_a_later_try_is_said(weights):
+def test_a_stop_in_a_later_attempt_is_reported(weights):
     count = 0
 
     def progress(news):
@@ -91,7 +91,7 @@ def test_a_stop_in_a_later_try_is_said(weights):
 
 
 def test_what_is_shipped_is_what_has_to_keep_it():
-    """MachineProgram, nothing is as good as the path: the tolerance that it would keep is not kept."""
+    """The shipped program is less accurate than the path, so that it misses the path's tolerance."""
     shipped = []
 
     def spoilt(path):

@@ -120,7 +120,7 @@ def test_tuning_finds_the_best_single_power():
     assert losses[1] <= min(losses[0], losses[2])
 
 
-def test_a_dose_that_single_precision_cannot_hold_is_told_in_a_sentence():
+def test_a_dose_that_single_precision_cannot_hold_is_refused_in_a_sentence():
     objective = replace(OBJECTIVE, resin=Resin(order=5, critical_dose=1e34))
     with pytest.raises(InputError, match=r"critical dose 1e\+34 \(mW/mm²\)⁵ s is not between 1e-30"):
         dose_to_size(started(), MODEL, objective, SLOW)
@@ -152,8 +152,8 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
     find = _SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
-    found = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
-    assert path_energy(found, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
+    widened = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
+    assert path_energy(widened, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
 
 
 def test_a_laser_too_strong_is_to_be_attenuated_by_the_root():
@@ -206,7 +206,7 @@ def quick(**changes):
     return replace(PROCESS, machine=Machine(power_max=10.0, **changes))
 
 
-def test_what_braking_loses_is_warned_of_and_the_speed_said_prevents_it():
+def test_the_loss_by_braking_is_warned_of_and_the_named_speed_prevents_it():
     """GRBL's M4 dims where the head is slow: fine for one photon, and a loss for two."""
     fast = quick(segment_rate=1e4, acceleration=(20.0, 20.0))
     hasty = plan(TEE, fast, HASTE)

@@ -145,9 +145,9 @@ def test_pull_is_the_adjoint_of_the_path(seed):
 @given(on=st.lists(st.booleans(), max_size=30))
 def test_runs_are_the_lit_moves_in_order(on):
     flags = np.array(on, dtype=bool)
-    found = runs(flags)
+    stretches = runs(flags)
     lit = np.zeros(len(on), dtype=bool)
-    for first, last in found:
+    for first, last in stretches:
         assert first < last
         assert last == len(on) or not flags[last]
         lit[first:last] = True

@@ -40,6 +40,6 @@ def test_a_slow_link_changes_nothing():
     assert both[0] == both[1]
 
 
-def test_every_quality_has_a_weight_and_the_truest_the_least():
+def test_every_quality_has_a_weight_and_fine_the_smallest():
     weights = [TIME_WEIGHTS[quality] for quality in QUALITIES]
     assert weights == sorted(weights, reverse=True)

@@ -1,6 +1,6 @@
-"""Initial curves: Design → Toolpath of constant line energy. One curve a file.
+"""Initial curves: Design → Toolpath of constant line energy, each kind in a file of its own.
 
-`initial_curve` chooses by name, among the curves of installed packages too (`entry_points`), orders the
+`initial_curve` finds the curve by name, also among those of installed packages (`entry_points`), orders its
 strokes and joins them by travels.
 """
 
@@ -41,27 +41,27 @@ __all__ = [
 ]
 
 _FLATNESS_FWHM = 0.01
-
+"""Largest distance of a ring from the true offset curve: a larger value gives fewer vertices."""
 
 _Curve = Callable[[Design, Process, Settings], list[Floats]]
 
 
 def _along_the_edge(curve: Callable[[MultiPolygon, float, float, float], list[Floats]]) -> _Curve:
-    """A curve of an area that takes inset, pitch and flatness in mm."""
+    """The curve of a design, from one of an area that takes inset, pitch and flatness in mm."""
 
-    def drawn_in(design: Design, process: Process, settings: Settings) -> list[Floats]:
+    def of_design(design: Design, process: Process, settings: Settings) -> list[Floats]:
         fwhm = optics.fwhm(process.spot)
         inset, pitch = settings.inset_fwhm * fwhm, settings.pitch_fwhm * fwhm
         return curve(design.area, inset, pitch, _FLATNESS_FWHM * fwhm)
 
-    return drawn_in
+    return of_design
 
 
 def _hatch(design: Design, process: Process, settings: Settings) -> list[Floats]:
     fwhm = optics.fwhm(process.spot)
     pitch = settings.pitch_fwhm * fwhm
     strokes = hatch(design.area, settings.inset_fwhm / 2 * fwhm, pitch, settings.angle)
-    # Islands that fall between two lines get rings or a centre line instead.
+    # Islands between two lines get rings or a centre line instead.
     lines = shapely.MultiLineString(strokes)
     shapely.prepare(lines)
     missed = [island for island in design.area.geoms if not lines.intersects(island)]
@@ -91,7 +91,7 @@ CURVES: dict[str, _Curve] = {
 
 
 def _named(name: str) -> _Curve:
-    """The curve of that name, one of ours or of an installed package."""
+    """The curve of a name, built in or from an installed package."""
     plugin = entry_points.find(entry_points.CURVES, name, CURVES)
     if plugin is None:
         return CURVES[name]
@@ -99,7 +99,7 @@ def _named(name: str) -> _Curve:
 
 
 def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
-    """What another package's curve gave, if it is a list of strokes."""
+    """The strokes that another package's curve has returned; raises if they are no strokes."""
     try:
         strokes: list[Floats] = [np.array(stroke, dtype=np.float64) for stroke in made]
     except (TypeError, ValueError):
@@ -115,9 +115,9 @@ def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
 
 
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
-    """The curve that the settings name, all exposing moves at one line energy.
+    """The curve that the settings name, with one line energy for all exposing moves.
 
-    'auto' is 'contour' here; `start` tries several.
+    'auto' means 'contour' here; `start` tries several curves.
     """
     strokes = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
     if not strokes:
@@ -130,10 +130,10 @@ def initial_curve(design: Design, process: Process, settings: Settings) -> Toolp
 
 
 def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolpath:
-    """Strokes (K, 2) mm one after the other, in moves fit for the optimiser, joined by travels."""
+    """The toolpath of strokes (K, 2) mm in the given order, cut into moves of at most `segment_fwhm`."""
     fwhm = optics.fwhm(process.spot)
     pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in tour]
-    # One flat field of lines a pitch apart has the mean dose q/pitch; a third more cures its edge.
+    # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
     return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)
 
@@ -153,14 +153,14 @@ def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Mach
     xy: list[Floats] = [strokes[0][:1]]
     power: list[Floats] = []
     speeds: list[Floats] = []
-    here = strokes[0][0]
+    position = strokes[0][0]
     for stroke, energy in zip(strokes, line_energy, strict=True):
-        if (stroke[0] != here).any():
+        if (stroke[0] != position).any():
             xy.append(stroke[:1])
             power.append(np.zeros(1))
             speeds.append(np.full(1, rapid))
         xy.append(stroke[1:])
         power.append(power_for(energy, speed, spot))
         speeds.append(np.full(len(energy), speed))
-        here = stroke[-1]
+        position = stroke[-1]
     return Toolpath(np.vstack(xy), np.concatenate(power), np.concatenate(speeds))

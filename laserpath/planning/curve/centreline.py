@@ -1,7 +1,7 @@
-"""Centrelines: as few parallel lines as a narrow bar needs, along it, from end to end; rings elsewhere.
+"""Centrelines: a narrow bar gets as few lines along it as it needs; other islands get rings.
 
-A ring in a bar of one or two spots' width turns at both ends, where the machine is slow, and rounds what
-should be square. One line in the middle cures a bar up to three insets wide, two lines one of a pitch more.
+In a bar one or two spots wide, a ring turns at both ends, where the machine is slow, and rounds square
+corners. One line in the middle cures a bar up to three insets wide; two lines cure one a pitch wider.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.medial import medial_axis
 
 _BAR = 0.9
-"""Share of its smallest rectangle that a bar fills."""
+"""Share of its smallest rectangle that an island must fill to be a bar: a larger value allows fewer bars."""
 
 _MOST = 3
-"""Lines in a bar, at most; a wider bar is better off with an outline and a hatch."""
+"""Most lines in a bar: a wider bar is written faster with an outline and a hatch."""
 
 _ONE = 3.0
-"""Insets: width of a bar up to which one line cures it."""
+"""Width, in insets, up to which one line cures a bar: a larger value leaves the sides of bars uncured."""
 
 
 def centreline(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """Polylines (K, 2) in mm; the rings of `contour` for islands that are neither bars nor narrow.
+    """Polylines (K, 2) in mm; islands that are neither bars nor narrow get the rings of `contour`.
 
-    inset: of the outermost line, mm.  pitch: largest distance of lines, mm.  flatness: of centre lines, mm.
+    inset: distance of the outermost line from the edge, mm.  pitch: largest distance between lines, mm.
+    flatness: tolerance for simplifying centre lines, mm.
     """
     narrow = [_narrow(polygon, inset, pitch, flatness) for polygon in area.geoms]
     wide = [p for p, strokes in zip(area.geoms, narrow, strict=True) if not strokes]
@@ -35,7 +36,7 @@ def centreline(area: MultiPolygon, inset: float, pitch: float, flatness: float) 
 
 
 def _narrow(polygon: Polygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """The lines of one island; none where it is no bar and not narrow."""
+    """The lines of one island; none if it is neither a bar nor narrow."""
     box = polygon.minimum_rotated_rectangle
     if not isinstance(box, Polygon) or polygon.interiors:
         return []
@@ -48,7 +49,7 @@ def _narrow(polygon: Polygon, inset: float, pitch: float, flatness: float) -> li
 
 
 def _bar(corners: Floats, inset: float, pitch: float) -> list[Floats]:
-    """Lines (2, 2) along the longer side of a rectangle, to and fro; none if it needs more than `_MOST`."""
+    """Lines (2, 2) mm along a rectangle's longer side, back and forth; none if it needs more than `_MOST`."""
     along, across = corners[1] - corners[0], corners[3] - corners[0]
     if np.hypot(*along) < np.hypot(*across):
         along, across = across, along
@@ -59,7 +60,7 @@ def _bar(corners: Floats, inset: float, pitch: float) -> list[Floats]:
     middle, room = corners[0] + across / 2, across / width * max(width / 2 - inset, 0)
     sides = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
     middle += along / 2
-    # A dot is a short stroke, since M4 is dark standing still.
+    # A dot needs a short stroke: with M4 the laser is dark while the head stands still.
     half = along / length * max(length, pitch / 5) / 2
     lines = [np.stack([middle + s * room - half, middle + s * room + half]) for s in sides]
     return [line[::-1] if k % 2 else line for k, line in enumerate(lines)]

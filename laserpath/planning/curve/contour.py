@@ -1,9 +1,9 @@
-"""Contour-parallel curve: rings at a first inset and then every pitch, plus what rings leave out.
+"""Contour-parallel curve: rings at a first inset and then every pitch, and strokes where rings leave gaps.
 
-Rings at depths inset, inset + pitch, … are the level lines of the distance to the edge, with rounded
-corners: a machine all but stops in a sharp one, and the optimiser draws out those that the design needs.
-Where the design is thinner than twice the inset no ring fits, and where two opposite innermost rings stay
-more than a pitch apart there is an uncured seam: both get a stroke along the medial axis.
+Rings at depths inset, inset + pitch, … are the level lines of the distance to the edge. Their corners are
+rounded, because a machine nearly stops in a sharp one; the optimiser sharpens those that the design needs.
+Where the design is thinner than twice the inset, no ring fits. Where two opposite innermost rings are more
+than a pitch apart, an uncured seam remains. Both places get a stroke along the medial axis.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from laserpath.base.arrays import Floats
 from laserpath.planning.curve.medial import medial_axis
 
 _CORNER = 1.25
-"""Radius of a ring's corners, in insets."""
+"""Radius of a ring's corners, in insets: a larger one is faster, and the optimiser corrects more."""
 
 _TURNS = 4
-"""Vertices that share a corner of 90°: a controller takes small turns much faster than a large one."""
+"""Vertices per corner of 90°: a controller takes several small turns much faster than one large turn."""
 
 _CORNER_OFF = 1.0
-"""Radii by which a corner may be cut: (√2 − 1) of a square one, more of a sharp one."""
+"""Largest distance, in radii, by which rounding may cut a corner; a square corner is cut by √2 − 1."""
 
 _FLATTER = 0.5
-"""Of the flatness, so that those vertices stay."""
+"""Tolerance for simplifying a ring, relative to the flatness: a larger value removes vertices of corners."""
 
 _SEAM = 0.6
-"""A centre line is added where the innermost rings are more than 2·0.6 pitches apart."""
+"""Half the gap between innermost rings, in pitches, above which a centre line is added: a larger value leaves
+wider seams."""
 
 
 def contour(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """Polylines (K, 2) in mm; rings are closed, their last vertex repeating the first.
+    """Polylines (K, 2) in mm; rings are closed: their last vertex repeats the first.
 
-    inset, pitch: mm.  flatness: how far a ring may be from the true offset curve, mm.
+    inset, pitch: mm.  flatness: largest distance of a ring from the true offset curve, mm.
     """
     if area.is_empty:
         return []
@@ -46,7 +47,7 @@ def contour(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> 
 def rings(
     area: MultiPolygon, inset: float, pitch: float, flatness: float, most: int | None = None
 ) -> list[Floats]:
-    """The rings at the first `most` depths, all without; their corners are rounded."""
+    """The rings at the first `most` depths, or at all depths if it is None, with rounded corners."""
     strokes: list[Floats] = []
     depth = inset
     while not (region := area.buffer(-depth, join_style="mitre")).is_empty and most != 0:
@@ -60,14 +61,14 @@ def rings(
 
 
 def _rounded(polygon: Polygon, radius: float) -> Polygon:
-    """The polygon with corners of that radius, or less where an arm or a hole would be lost."""
+    """The polygon with corners of a radius, mm, or of a smaller one if an arm or a hole would be lost."""
     for r in (radius, radius / 2, radius / 4):
         shrunk = polygon.buffer(-r, join_style="mitre")
-        found = shrunk.buffer(2 * r, quad_segs=_TURNS).buffer(-r, quad_segs=_TURNS)
-        # A rounded square corner is (√2 − 1) r off; an arm that is lost, more.
-        whole = isinstance(found, Polygon) and len(found.interiors) == len(polygon.interiors)
-        if whole and polygon.within(found.buffer(_CORNER_OFF * r)):
-            return found
+        rounded = shrunk.buffer(2 * r, quad_segs=_TURNS).buffer(-r, quad_segs=_TURNS)
+        # A rounded square corner is (√2 − 1) r off; a lost arm is further off.
+        whole = isinstance(rounded, Polygon) and len(rounded.interiors) == len(polygon.interiors)
+        if whole and polygon.within(rounded.buffer(_CORNER_OFF * r)):
+            return rounded
     return polygon
 
 
@@ -76,17 +77,17 @@ def _polygons(region: BaseGeometry) -> list[Polygon]:
 
 
 def centre_lines(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """Strokes along the medial axis where rings leave a place out, and in islands too small for either."""
+    """Strokes along the medial axis where rings leave a gap, and dots in islands too small for both."""
     axis = medial_axis(area, spacing=min(max(inset, pitch / 4), pitch) / 4)
     below = axis.radius - inset
     gap = np.mod(below, pitch)
-    wanted = (below <= 0) | (gap > _SEAM * pitch)
-    strokes = axis.strokes(wanted, shortest=pitch / 2, flatness=max(flatness, pitch / 50))
+    uncured = (below <= 0) | (gap > _SEAM * pitch)
+    strokes = axis.strokes(uncured, shortest=pitch / 2, flatness=max(flatness, pitch / 50))
     return strokes + _dots(area, inset, strokes, pitch / 5)
 
 
 def _dots(area: MultiPolygon, inset: float, strokes: list[Floats], length: float) -> list[Floats]:
-    """A short stroke (M4 is dark standing still) in each island that neither ring nor axis reached."""
+    """A short stroke in each island without ring or centre line (with M4 a head at rest leaves it dark)."""
     lines = shapely.MultiLineString(strokes) if strokes else shapely.MultiLineString()
     dots = []
     for polygon in area.geoms:

@@ -1,4 +1,4 @@
-"""Hatch: parallel lines at one pitch and angle, drawn to and fro (boustrophedon)."""
+"""Hatch: parallel lines at one pitch and angle, drawn back and forth (boustrophedon)."""
 
 from __future__ import annotations
 

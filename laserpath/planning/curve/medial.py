@@ -1,9 +1,9 @@
 """The medial axis: centres of the circles that touch the edge on opposite sides.
 
-It is the part of the Voronoi diagram of the densified edge that lies inside, without the branches
-into corners: a Voronoi edge is kept where its two generators a, b are seen under a wide angle,
-|a − b| ≥ 1.7 r (180° is 2 r; a branch into a square corner has 1.41 r). See Attali, Boissonnat
-and Edelsbrunner, "Stability and computation of medial axes" (2009), §3, for that criterion.
+It is the part of the Voronoi diagram of the densified edge that lies inside, without the branches into
+corners. A Voronoi edge is kept if its two generators a, b subtend a wide angle at it: |a − b| ≥ 1.7 r (180°
+is 2 r; a branch into a square corner has 1.41 r). See Attali, Boissonnat and Edelsbrunner, "Stability and
+computation of medial axes" (2009), §3, for this criterion.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ class MedialAxis:
     end: Floats
     radius: Floats
 
-    def strokes(self, wanted: Bools, shortest: float, flatness: float) -> list[Floats]:
-        """The wanted pieces joined to polylines (K, 2), those under `shortest` mm left out."""
-        pieces = np.stack([self.start[wanted], self.end[wanted]], axis=1)
+    def strokes(self, chosen: Bools, shortest: float, flatness: float) -> list[Floats]:
+        """The chosen pieces (N,) joined to polylines (K, 2) of at least `shortest` mm.
+
+        flatness: tolerance for simplifying them, mm.
+        """
+        pieces = np.stack([self.start[chosen], self.end[chosen]], axis=1)
         if len(pieces) == 0:
             return []
         merged = shapely.line_merge(shapely.MultiLineString(list(pieces)))
@@ -40,7 +43,7 @@ class MedialAxis:
 
 
 def medial_axis(area: MultiPolygon, spacing: float) -> MedialAxis:
-    """The medial axis of `area`, its edge sampled every `spacing` mm (coarser for a long edge)."""
+    """The medial axis of `area`, whose edge is sampled every `spacing` mm (less densely if it is long)."""
     spacing = max(spacing, area.length / _POINTS_MAX)
     edge = shapely.get_coordinates(area.boundary.segmentize(spacing))
     edge = np.unique(edge, axis=0)

@@ -1,7 +1,7 @@
-"""The order of the strokes: always the nearest next one, entered where it is nearest.
+"""The order of the strokes: always the nearest one next, entered at its nearest point.
 
-Closed rings may be entered at any vertex, open strokes at either end. A greedy tour is about a
-quarter longer than the best (Johnson and McGeoch 1997), and travel is a small part of the time.
+Closed rings may be entered at any vertex, open strokes at either end. A greedy tour is about a quarter longer
+than the shortest (Johnson and McGeoch 1997), but travel is a small part of the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def is_closed(stroke: Floats) -> bool:
 
 
 def order(strokes: Sequence[Floats], start: Point = (0.0, 0.0)) -> list[Floats]:
-    """The same strokes, reordered, reversed and rings re-seamed to shorten travel from `start`."""
+    """The strokes reordered and reversed, and rings begun elsewhere, to shorten travel from `start`, mm."""
     entries = [stroke[:-1] if is_closed(stroke) else stroke[[0, -1]] for stroke in strokes]
     counts = np.array([len(e) for e in entries], dtype=np.int64)
     if len(counts) == 0:
@@ -29,20 +29,20 @@ def order(strokes: Sequence[Floats], start: Point = (0.0, 0.0)) -> list[Floats]:
     owner = np.repeat(np.arange(len(strokes)), counts)
     first = np.cumsum(counts) - counts
     open_entries = _OpenEntries(np.concatenate(entries), owner)
-    here, tour = np.asarray(start, dtype=np.float64), []
+    position, tour = np.asarray(start, dtype=np.float64), []
     for _ in range(len(strokes)):
-        entry = open_entries.nearest(here)
+        entry = open_entries.nearest(position)
         k = int(owner[entry])
         open_entries.close(k)
         tour.append(_entered(strokes[k], entry - int(first[k])))
-        here = tour[-1][-1]
+        position = tour[-1][-1]
     return tour
 
 
 class _OpenEntries:
-    """Entry points (M, 2) of the strokes not yet drawn, nearest first.
+    """Entry points (M, 2) mm of the strokes that are not yet drawn.
 
-    A k-d tree cannot forget points, so it is rebuilt whenever half of its points are closed.
+    A k-d tree cannot drop points, so it is rebuilt whenever half of its points are closed.
     """
 
     def __init__(self, points: Floats, owner: Indices) -> None:
@@ -50,20 +50,20 @@ class _OpenEntries:
         self._open = np.ones(int(owner[-1]) + 1, dtype=bool)
         self._build()
 
-    def nearest(self, here: Floats) -> int:
-        """Index of the nearest open point."""
+    def nearest(self, position: Floats) -> int:
+        """Index of the open point nearest to a position (2,) mm."""
         k = 4
         while True:
             k = min(k, len(self._ids))
-            _, found = self._tree.query(here, k=k)
-            ids = self._ids[np.atleast_1d(found)]
+            _, neighbours = self._tree.query(position, k=k)
+            ids = self._ids[np.atleast_1d(neighbours)]
             ids = ids[self._open[self._owner[ids]]]
             if len(ids):
                 return int(ids[0])
             k *= 4
 
     def close(self, stroke: int) -> None:
-        """Forget all points of a stroke."""
+        """Drop all points of a stroke."""
         self._open[stroke] = False
         self._closed += int(
             np.searchsorted(self._owner, stroke, "right") - np.searchsorted(self._owner, stroke)
@@ -78,7 +78,7 @@ class _OpenEntries:
 
 
 def _entered(stroke: Floats, entry: int) -> Floats:
-    """The stroke begun at its entry: ring rotated, open stroke reversed if entered at its end."""
+    """The stroke begun at its entry: a ring is rotated, an open stroke reversed if entered at its end."""
     if is_closed(stroke):
         return np.vstack([stroke[entry:-1], stroke[: entry + 1]])
     return stroke if entry == 0 else stroke[::-1]

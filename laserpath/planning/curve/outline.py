@@ -1,6 +1,6 @@
-"""Outline and hatch: one ring along the edge, for its accuracy, and straight lines inside, for speed.
+"""Outline and hatch: one ring along the edge, for accuracy, and straight lines inside, for speed.
 
-What the hatch misses, because it is narrower than a pitch, gets the strokes that rings would leave there.
+Places that are too narrow for the hatch get the centre lines of `contour`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from laserpath.planning.curve.contour import centre_lines, rings
 from laserpath.planning.curve.hatch import hatch
 
 _EVEN = 1e-6
-"""Share of the outline below which one direction is as good as another, and rounding would choose."""
+"""Share of the outline that must prefer one direction: below it, rounding would choose the direction."""
 
 _REACHED = 0.75
-"""Pitches from a hatch line within which a place is exposed."""
+"""Distance from a hatch line, in pitches, within which a place counts as exposed: a larger value adds fewer
+centre lines."""
 
 
 def outline(area: MultiPolygon, inset: float, pitch: float, angle: float, flatness: float) -> list[Floats]:
@@ -27,19 +28,22 @@ def outline(area: MultiPolygon, inset: float, pitch: float, angle: float, flatne
         return []
     lines = hatch(area, inset + pitch, pitch, angle)
     reached = shapely.MultiLineString(lines).buffer(_REACHED * pitch)
-    left = [
+    added = [
         stroke
         for stroke in centre_lines(area, inset, pitch, flatness)
         if outside(line := shapely.LineString(stroke), reached).length > line.length / 2
     ]
-    return rings(area, inset, pitch, flatness, most=1) + lines + left
+    return rings(area, inset, pitch, flatness, most=1) + lines + added
 
 
 def main_direction(area: MultiPolygon) -> float:
-    """Degrees from +x, 0 ≤ … < 90, along which most of the outline runs, or across; 0 where none is."""
+    """The direction in degrees from +x, 0 to below 90, that most of the outline runs along or across.
+
+    0 if no direction prevails.
+    """
     edges = [np.diff(shapely.get_coordinates(ring), axis=0) for ring in shapely.get_parts(area.boundary)]
     step = np.concatenate(edges)
-    # Turned fourfold, directions a quarter turn apart are one.
+    # With angles times four, directions a quarter turn apart are equal.
     turned = (np.hypot(*step.T) * np.exp(4j * np.arctan2(step[:, 1], step[:, 0]))).sum()
     if abs(turned) < _EVEN * area.length:
         return 0.0

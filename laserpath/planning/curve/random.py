@@ -1,6 +1,7 @@
-"""Random walk: one lit stroke of normally distributed steps, folded back at the design's bounds.
+"""Random walk: one lit stroke of normally distributed steps, reflected at the design's bounds.
 
-The curve of the forum script that started this project; the optimiser has to find the design in it.
+The forum script that started this project used such a curve: it shows nothing of the design, so that the
+optimiser has to find the shape.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from laserpath.base.arrays import Floats
 
 
 def random_walk(area: MultiPolygon, pitch: float, rng: np.random.Generator) -> list[Floats]:
-    """One stroke (K, 2) in mm, steps of about one pitch, long enough to cover the bounds once."""
+    """One stroke (K, 2) in mm, with steps of about one pitch, long enough to cover the bounds once."""
     x0, y0, x1, y1 = area.bounds
     low, size = np.array([x0, y0]), np.array([x1 - x0, y1 - y0])
     steps = max(8, int(np.ceil(size.prod() / pitch**2)))

@@ -1,21 +1,21 @@
-"""Spiral: contour-parallel rings drawn as one stroke wherever the next one runs alongside.
+"""Spiral: contour-parallel rings drawn as one stroke wherever the next ring runs alongside.
 
-Between two rings the head stops twice and the laser goes off and on. Here a ring goes over into the next
-by a drift: where both run parallel for a length L, the path is
+Between two separate rings the head stops twice, and the laser is switched off and on. Here a drift leads from
+one ring to the next: where both run parallel for a length L, the path is
 
     p(t) + e(t) (q(t) − p(t)),    e(t) = t² (3 − 2t),    0 ≤ t ≤ 1,
 
-p along the one, q the nearest point of the other, a pitch beside it. The drifts of a chain of rings lie side
-by side and end where the one before ended, none much longer than that, so that two neighbours are never much
-more than a pitch apart:
+where p runs along the one ring and q is the nearest point of the other, a pitch away. The drifts of a chain
+of rings lie side by side: each ends beside the end of the one before and is not much longer, so that two
+neighbours are never much more than a pitch apart:
 
     ─────────────────────────────   the first ring, closed
-    ───────────╮ from there
-    ──────╮     ╰────────────────   onto the next, of which the drift takes the place on the left
-           ╰─────────────────────   and so on
+    ───────────╮                    its end drifts
+    ──────╮     ╰────────────────   onto the second ring, whose own end drifts
+           ╰─────────────────────   onto the third, and so on
 
-The first ring of a chain and the last are drawn in full. Where no ring runs alongside for long enough the
-chain ends, and what is left begins others: after a fork, its smaller arms.
+The first and the last ring of a chain are drawn in full. A chain ends where no ring runs alongside for long
+enough; the rings that are left, such as those of a fork's smaller arms, begin other chains.
 """
 
 from __future__ import annotations
@@ -31,46 +31,48 @@ from laserpath.planning.curve.contour import centre_lines, rings
 from laserpath.planning.curve.ring import Ring
 
 _LONGEST, _SHORTEST = 5.0, 1.5
-"""Lengths of drifts, in pitches. 5 are 17° steep, shared by several vertices; longer ones save no time."""
+"""Longest and shortest drift, in pitches. At 5 the slope is 17°, over several vertices; longer drifts save no
+time."""
 
 _SHARE = 0.4
-"""Of a ring that a drift may take at most."""
+"""Largest share of a ring that a drift may replace: a larger value allows chains into smaller rings."""
 
 _GROWTH = 1.15
-"""How much longer than the one before a drift may be: e(0.13) = 0.05, so the gap is 1.05 pitches at most."""
+"""Largest length of a drift, relative to the one before: e(0.13) = 0.05, so the gap is at most 1.05 pitches;
+a larger value widens it."""
 
 _SHORTER = (1.0, 0.75, 0.5, 0.35)
-"""What is tried, of the longest drift possible."""
+"""Lengths that are tried, relative to the longest possible drift."""
 
 _BESIDE = (0.6, 1.3)
-"""Pitches between two rings that run alongside."""
+"""Range of the distance between two rings that run alongside, in pitches."""
 
 _STEPS = 8
-"""Moves of a drift."""
+"""Moves of a drift: more turn less at each vertex."""
 
 _TURN = np.radians(20.0)
-"""The most that a drift may turn at a vertex."""
+"""Largest turn of a drift at a vertex: a larger one allows more drifts, on which the head slows down."""
 
 _SEAMS = 24
-"""Places of the first ring that are tried."""
+"""Places of the first ring where a chain is tried: more may give longer chains, and take longer."""
 
 
 def spiral(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """Polylines (K, 2) in mm: chains of rings, open; rings alone, closed; centre lines.
+    """Polylines (K, 2) in mm: open chains of rings, closed single rings, and centre lines.
 
-    inset, pitch: mm.  flatness: how far a ring may be from the true offset curve, mm.
+    inset, pitch: mm.  flatness: largest distance of a ring from the true offset curve, mm.
     """
     if area.is_empty:
         return []
-    found = [Ring(xy) for xy in rings(area, inset, pitch, flatness)]
-    return _chains(found, pitch) + centre_lines(area, inset, pitch, flatness)
+    closed = [Ring(xy) for xy in rings(area, inset, pitch, flatness)]
+    return _chains(closed, pitch) + centre_lines(area, inset, pitch, flatness)
 
 
 @dataclass(frozen=True, slots=True)
 class _Drift:
     """xy: (N, 2) mm, from arc length `start` of one ring to `end` of another, `onto`.
 
-    span: how much of that ring it runs beside, mm.  index: of that ring.
+    span: the length of `onto` that it runs beside, mm.  index: the index of `onto` in the list of rings.
     """
 
     xy: Floats
@@ -81,43 +83,43 @@ class _Drift:
     index: int
 
 
-def _chains(found: list[Ring], pitch: float) -> list[Floats]:
-    """Every ring in one stroke, chains begun by the outermost rings."""
-    tree, left = shapely.STRtree([ring.line for ring in found]), set(range(len(found)))
+def _chains(all_rings: list[Ring], pitch: float) -> list[Floats]:
+    """The strokes of chains that contain each ring once and begin at the outermost rings."""
+    tree, left = shapely.STRtree([ring.line for ring in all_rings]), set(range(len(all_rings)))
     strokes = []
-    for first, ring in enumerate(found):
+    for first, ring in enumerate(all_rings):
         if first not in left:
             continue
         left.remove(first)
-        ways = [_walk(ring, seam, tree, found, left, pitch) for seam in ring.seams(_SEAMS)]
-        best = max(ways, key=lambda way: (len(way), sum(d.span for d in way)))
+        chains = [_chain(ring, seam, tree, all_rings, left, pitch) for seam in ring.seams(_SEAMS)]
+        best = max(chains, key=lambda chain: (len(chain), sum(drift.span for drift in chain)))
         left -= {drift.index for drift in best}
         strokes.append(_stroke(ring, best, pitch / 50))
     return strokes
 
 
-def _walk(
-    ring: Ring, seam: float, tree: shapely.STRtree, found: list[Ring], left: set[int], pitch: float
+def _chain(
+    ring: Ring, seam: float, tree: shapely.STRtree, all_rings: list[Ring], left: set[int], pitch: float
 ) -> list[_Drift]:
-    """Drifts from a ring to the next and the next, all ending beside its arc length `seam`."""
-    ways: list[_Drift] = []
+    """The drifts of a chain that begins at a ring; all of them end beside its arc length `seam`."""
+    chain: list[_Drift] = []
     end, longest, free = seam, _LONGEST * pitch, set(left)
     while True:
         point = shapely.Point(ring.at(np.array([end]))[0])
         beside = sorted(free & set(tree.query(point, "dwithin", _BESIDE[1] * pitch).tolist()))
         longest = min(longest, _SHARE * ring.length)
         lengths = [f * longest for f in _SHORTER if f * longest >= _SHORTEST * pitch]
-        drifts = (_drift(ring, end, length, found[k], k, pitch) for length in lengths for k in beside)
+        drifts = (_drift(ring, end, length, all_rings[k], k, pitch) for length in lengths for k in beside)
         drift = next((d for d in drifts if d is not None), None)
         if drift is None:
-            return ways
-        ways.append(drift)
+            return chain
+        chain.append(drift)
         free.remove(drift.index)
         ring, end, longest = drift.onto, drift.end, _GROWTH * drift.span
 
 
 def _drift(a: Ring, end: float, length: float, b: Ring, index: int, pitch: float) -> _Drift | None:
-    """The drift to ring b from the `length` mm of ring a that end at `end`; None where b is not beside."""
+    """The drift to ring b along the `length` mm of ring a that end at `end`; None if b is not alongside."""
     t = np.linspace(0, 1, _STEPS + 1)
     p = a.at(end + (t - 1) * length)
     s = b.nearest(p)
@@ -136,12 +138,12 @@ def _drift(a: Ring, end: float, length: float, b: Ring, index: int, pitch: float
     return _Drift(xy, end - length, b, float(s[-1]), float(step.sum()), index)
 
 
-def _stroke(first: Ring, ways: list[_Drift], apart: float) -> Floats:
-    """The polyline (K, 2) through the first ring, the drifts and the rings between."""
-    if not ways:
+def _stroke(first: Ring, chain: list[_Drift], apart: float) -> Floats:
+    """The polyline (K, 2) through the first ring, the drifts and the rings that they lead to."""
+    if not chain:
         return first.xy
-    parts, ring, entry = [], first, ways[0].start
-    for drift in ways:
+    parts, ring, entry = [], first, chain[0].start
+    for drift in chain:
         parts += [ring.piece(entry, drift.start + ring.length, apart), drift.xy[1:-1]]
         ring, entry = drift.onto, drift.end
     return np.vstack([*parts, ring.piece(entry, entry + ring.length, apart)])

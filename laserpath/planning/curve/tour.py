@@ -1,12 +1,12 @@
 """A quicker tour through the same strokes, counting acceleration.
 
-A travel of length d from rest to rest takes 2√(d/a), or d/v + v/a where it reaches rapid speed v: many short
-travels cost more than one of their length. So:
+A travel of length d from rest to rest takes 2√(d/a), or d/v + v/a if it reaches the rapid speed v, so that
+many short travels take longer than one of the same total length. Two steps shorten the tour:
 
-1. Or-opt (Or 1976): a stroke is moved between two others wherever that is quicker, until none is.
-2. Ends: of each stroke the direction, and of each ring also the vertex where it begins, for which the
-   controller's planner (`gcode.motion`) takes least time from the stroke before to the stroke after. A
-   travel that goes on in the stroke's own direction need not stop.
+1. Or-opt (Or 1976): a stroke is moved between two others if that is quicker, until no move is.
+2. Ends: the direction of each stroke, and the vertex where each ring begins, are chosen for the least time
+   from the stroke before to the stroke after, by the controller's planner (`gcode.motion`). A travel that
+   continues in the stroke's direction need not stop.
 """
 
 from __future__ import annotations
@@ -24,31 +24,34 @@ from laserpath.types import Machine
 _PASSES = 2
 _SEAMS = 8
 _CONTEXT = 6
-"""Vertices of the neighbouring strokes that the planner is shown."""
+"""Vertices of the neighbouring strokes that the planner sees: more predict the time better."""
 
 _STROKES_MAX = 400
-"""Above, the order as it is has to do: Or-opt looks at all pairs, and the planner at all ends."""
+"""Strokes above which the order is kept: a larger value takes longer, as the square of the number."""
 
 
 def quicker(strokes: Sequence[Floats], machine: Machine) -> list[Floats]:
-    """The strokes (K, 2) mm in another order, reversed, and rings begun elsewhere, from the work zero."""
+    """The strokes (K, 2) mm reordered and reversed, and rings begun elsewhere, if that is quicker.
+
+    The tour begins at the work zero.
+    """
     if len(strokes) > _STROKES_MAX:
         return list(strokes)
     start = list(strokes)
     tour = _ends_chosen(_or_opt(list(start), machine), machine)
-    # Or-opt reckons from rest to rest, and ends are chosen one at a time: the whole may yet be slower.
+    # Or-opt assumes travels from rest to rest, and ends are chosen one at a time: the result may be slower.
     return tour if write_time(tour, machine) < write_time(start, machine) else start
 
 
 def write_time(tour: Sequence[Floats], machine: Machine) -> float:
-    """s, of the strokes one after the other from the work zero, by the controller's planner."""
+    """The write time, s, of the strokes in this order from the work zero, by the controller's planner."""
     if not tour:
         return 0.0
     return _planned([np.zeros((1, 2)), *tour], machine)
 
 
 def _ends_chosen(tour: list[Floats], machine: Machine) -> list[Floats]:
-    """The tour with the best ends of each stroke, in passes until none changes."""
+    """The tour with the best ends of each stroke, chosen in passes until none changes."""
     for _ in range(_PASSES):
         before = list(tour)
         for k in range(len(tour)):
@@ -59,13 +62,13 @@ def _ends_chosen(tour: list[Floats], machine: Machine) -> list[Floats]:
 
 
 def _travel_time(distance: Floats, machine: Machine) -> Floats:
-    """s, from rest to rest."""
+    """Seconds of travels of the given distances, mm, from rest to rest."""
     a, v = min(machine.acceleration), min(machine.rapid_speed)
     return np.where(distance < v**2 / a, 2 * np.sqrt(distance / a), distance / v + v / a)
 
 
 def _or_opt(tour: list[Floats], machine: Machine) -> list[Floats]:
-    """Single strokes moved, either way round, while the travels get quicker."""
+    """The tour with single strokes moved, and reversed or not, as long as the travels get quicker."""
     if len(tour) < 3:
         return tour
 
@@ -95,7 +98,7 @@ def _or_opt(tour: list[Floats], machine: Machine) -> list[Floats]:
 
 
 def _best_ends(tour: list[Floats], k: int, machine: Machine) -> Floats:
-    """The stroke k, begun and directed for the least time between its neighbours."""
+    """The stroke k with the start and the direction of the least time between its neighbours."""
     before = tour[k - 1][-_CONTEXT:] if k else np.zeros((1, 2))
     after = tour[k + 1][:_CONTEXT] if k + 1 < len(tour) else np.zeros((0, 2))
     options = _entered(tour[k])
@@ -105,7 +108,7 @@ def _best_ends(tour: list[Floats], k: int, machine: Machine) -> Floats:
 
 
 def _entered(stroke: Floats) -> list[Floats]:
-    """The ways to draw a stroke, the first as it is."""
+    """The ways to draw a stroke; the first is the stroke itself."""
     ways = [stroke]
     if is_closed(stroke):
         seams = np.unique(np.linspace(0, len(stroke) - 1, _SEAMS, endpoint=False).astype(np.int64))
@@ -119,7 +122,7 @@ def _time(before: Floats, stroke: Floats, after: Floats, machine: Machine) -> fl
 
 
 def _planned(pieces: Sequence[Floats], machine: Machine) -> float:
-    """s, of pieces of path (K, 2) at full speed with travels between them."""
+    """The write time, s, of pieces of path (K, 2) mm at full speed with travels between them."""
     xy = np.concatenate(pieces, dtype=np.float64)
     rapid = np.zeros(len(xy) - 1, dtype=bool)
     rapid[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = True

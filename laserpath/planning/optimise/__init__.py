@@ -1,1 +1,1 @@
-"""The optimiser: a loss and its slope, terms for write time and defocus, and the descent down them."""
+"""The optimiser: a loss with its gradient, terms for write time and defocus, and the descent."""

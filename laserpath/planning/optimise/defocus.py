@@ -2,8 +2,8 @@
 
     B = w_b L(D_w),   D_w(x) = Σ_k r q_k ∫ h(x − γ_k(s); w·FWHM) ds,   r = E_N(w·FWHM)/E_N(FWHM),
 
-L the area term of `objective` at all its doses. r is 1 where one photon is absorbed at once, and w^(2−2N)
-where N are, since the light is thinner. `window` reports the same widths.
+where L is the area term of `objective` at all its doses. r is 1 for one-photon absorption and w^(2−2N) for N
+photons, because the wider spot is less intense. `measure.window` reports the same widths.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from laserpath.planning.optimise.objective import Objective
 from laserpath.types import Spot
 
 BLUR_WEIGHT = 0.3
-"""w_b: what the loss out of focus weighs, relative to that in focus."""
+"""w_b, weight of the loss out of focus, relative to that in focus: a larger value tolerates more defocus and
+costs accuracy in focus."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefocusTerm:
-    """B and its slopes. model: of the wider spot.  objective: L.  strength: r."""
+    """B and its gradient. model: dose of the wider spot.  objective: L.  strength: r.  weight: w_b."""
 
     model: DoseModel
     objective: Objective
@@ -31,7 +32,7 @@ class DefocusTerm:
 
     @classmethod
     def of(cls, width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> DefocusTerm:
-        """The term for a spot `width` times as wide as `spot`, the objective's; its edge term is left out."""
+        """The term for a spot `width` times as wide as `spot`; the objective's edge term is left out."""
         wide = optics.widened(spot, width)
         return cls(
             model=DoseModel(objective.target.grid, wide),

@@ -1,8 +1,9 @@
-"""Two ways downhill, on arrays: Adam's to come near, and L-BFGS to arrive.
+"""Two descent methods on arrays: Adam to approach a minimum, and L-BFGS to converge to it.
 
-Adam (Kingma and Ba 2015) takes steps of a given size whatever the slope, and so leaves poor starts and
-small hollows. L-BFGS (Liu and Nocedal 1989; scipy's L-BFGS-B) takes the curvature from the last slopes, and
-near the end needs a quarter of Adam's evaluations for the same loss; but it stays where it was begun.
+Adam (Kingma and Ba 2015) takes steps of a given size whatever the slope, and so escapes poor starts and
+small local minima. L-BFGS (Liu and Nocedal 1989; scipy's L-BFGS-B) estimates the curvature from the last
+slopes. Near the minimum it needs a quarter of Adam's evaluations for the same loss, but it does not leave the
+local minimum that it starts in.
 """
 
 from __future__ import annotations
@@ -17,21 +18,22 @@ from laserpath.base.arrays import Floats
 
 _BETA1, _BETA2 = 0.9, 0.99
 _MEMORY = 20
-"""Slopes that L-BFGS remembers."""
+"""Slopes that L-BFGS remembers: more describe the curvature better and cost memory."""
 
 _WINDOW = 20
-"""Iterations over which a gain is judged; single ones gain little where the loss has a kink."""
+"""Iterations over which the gain is judged, as a single one gains little at a kink of the loss: a larger
+value stops later."""
 
 Slopes = Sequence[Floats]
-"""Derivatives by the displacements z (k, 2), mm, and by the log energies u (m,)."""
+"""Derivatives with respect to the displacements z (k, 2), mm, and the log energies u (m,)."""
 
 
 class _Enough(Exception):
-    """As many evaluations as were allowed."""
+    """All allowed evaluations are used up."""
 
 
 class Adam:
-    """First and second moments of the displacements and log energies, which begin at zero.
+    """Adam's state: displacements and log energies, which start at zero, with their first and second moments.
 
     rates: largest step of the displacements, mm, and of the log energies.
     """
@@ -45,7 +47,7 @@ class Adam:
         self._count = 0
 
     def step(self, slopes: Slopes, relative: float) -> None:
-        """One step, `relative` to the largest."""
+        """Take one step. relative: its size as a share of the largest step."""
         self._count += 1
         for value, mean, square, slope, rate in zip(
             self.values, self._mean, self._square, slopes, self._rates, strict=True
@@ -65,7 +67,7 @@ def lbfgs(
     evaluations: int,
     tolerance: float,
 ) -> bool:
-    """Minimise function(z, u) from zero; whether it ended by itself, as `downhill` does.
+    """Minimise function(z, u) from zero; return whether the descent ended by itself, as in `downhill`.
 
     scale: mm of displacement that count as one unit of log energy.
     """
@@ -81,10 +83,10 @@ def lbfgs(
 def downhill(
     function: Callable[[Floats], tuple[float, Floats]], start: Floats, evaluations: int, tolerance: float
 ) -> bool:
-    """L-BFGS on function(x) → (loss, ∂loss/∂x) from `start` (n,); whether it ended by itself.
+    """Minimise function(x) → (loss, ∂loss/∂x) by L-BFGS from `start` (n,); return whether it ended by itself.
 
-    It ends where the last 20 iterations gained less than `tolerance` of the loss, where no step gains
-    anything, or after so many evaluations. The function itself keeps the best of what it is called with.
+    It ends by itself when the last 20 iterations gained less than `tolerance` of the loss, or when no step
+    reduces the loss; otherwise after `evaluations`. The function has to record the best x itself.
     """
     first, count, losses = 0.0, 0, []
 
@@ -102,13 +104,13 @@ def downhill(
         if len(losses) > _WINDOW and losses[-1 - _WINDOW] - losses[-1] < tolerance * losses[-1]:
             raise StopIteration
 
-    many = 2 * evaluations  # scipy would finish a line search first
+    many = 2 * evaluations  # `_Enough` counts the evaluations: scipy would finish a line search first
     options = {"maxfun": many, "maxiter": many, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
     try:
-        # Its vectors are too short for threads: where another program has a core, waiting for them costs
-        # eight times what the whole descent does.
+        # The vectors are too short for threads: if another program uses a core, waiting for threads takes
+        # eight times as long as the whole descent.
         with threadpool_limits(1, user_api="blas"):
             result = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
     except _Enough:
         return False
-    return bool(result.status != 1)  # 1: out of evaluations; else the watch ended it, or no step gains
+    return bool(result.status != 1)  # 1: out of evaluations

@@ -1,7 +1,7 @@
-"""The loop: Adam, then L-BFGS, on smooth displacements and line energies; the best iterate kept.
+"""The loop: Adam, then L-BFGS, on smooth displacements and line energies; the best iterate is kept.
 
-While Adam runs, the threshold sharpens, so that far edges pull first and near edges are placed exactly last;
-its steps fall on a half cosine. L-BFGS ends by itself where it gains no more.
+While Adam runs, the threshold becomes steeper: distant edges act first, and near edges are placed exactly at
+the end. Its step size falls along a half cosine. L-BFGS ends by itself when the loss no longer falls.
 """
 
 from __future__ import annotations
@@ -27,18 +27,23 @@ from laserpath.types.results import Solution
 
 _SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.35, 0.3
 _UNIT_FWHM = 0.3
-"""Displacement that L-BFGS begins with as the equal of a log energy of 1."""
+"""Displacement that L-BFGS scales like a log energy of 1: a larger value moves vertices more in its first
+steps."""
 
 _ENERGY_ROOM = 2.0
-"""How far above the strongest line of the start a line energy may rise when the laser is weak."""
+"""Largest line energy for a weak laser, relative to the strongest line of the start: a larger value lets the
+path become slower."""
 
 _DOSES = (1e-30, 1e30)
-"""Critical doses that single precision holds, with room for slopes and sums."""
+"""Range of critical doses, in the resin's unit, whose slopes and sums fit into single precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the planner is. stage: a word or two.  iteration of at most `of`.  loss: the latest."""
+    """How far the planner is. stage: its name.  iteration: the current one, of at most `of`.
+
+    loss: the latest.
+    """
 
     stage: str
     iteration: int
@@ -47,7 +52,7 @@ class Progress:
 
 
 def report_measuring(progress: Callable[[Progress], None] | None, loss: Floats) -> None:
-    """Report that only measuring is left. A stop by the user comes too late here: the optimiser has ended."""
+    """Report that only measuring is left. A stop by the user has no effect here: the optimiser has ended."""
     if progress is not None:
         with contextlib.suppress(KeyboardInterrupt):
             progress(Progress("measure", 1, 1, float(loss[-1]) if len(loss) else 0.0))
@@ -55,11 +60,12 @@ def report_measuring(progress: Callable[[Progress], None] | None, loss: Floats) 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """iterations: at most, the last `finish` of them by L-BFGS, until 20 gain less than `tolerance` of
-    the loss.  stage: its name in `Progress`.
+    """How one stage is optimised. iterations: the most, of which L-BFGS does the share `finish` at the end.
 
-    Adam's first step sizes (`shift` in FWHM, `energy` in log q), falling to `final` of them;
-    contrast: first and last steepness of the threshold, in five steps, the last from half-way on.
+    shift, energy: Adam's first step sizes, in FWHM and in log q; they fall to the share `final`.
+    contrast: first and last steepness of the threshold; it rises in five steps and is constant from half-way.
+    tolerance: L-BFGS ends when 20 iterations gain less than this share of the loss.
+    stage: its name in `Progress`.
     """
 
     iterations: int
@@ -73,7 +79,7 @@ class Schedule:
 
     @property
     def steps(self) -> int:
-        """Iterations by Adam."""
+        """The iterations that Adam does."""
         return self.iterations - round(self.finish * self.iterations)
 
     def at(self, k: int) -> tuple[float, float]:
@@ -85,7 +91,7 @@ class Schedule:
 
 
 def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
-    """The toolpath at the one exposure factor that has the lowest loss, slower if full power needs it."""
+    """The toolpath with all line energies times the factor of lowest loss, slowed where power is short."""
     low, high = _DOSES
     if not low <= objective.resin.critical_dose <= high:
         raise InputError(
@@ -108,7 +114,7 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The loss of a path: of its dose, of its write time, and of its dose out of focus, where these count."""
+    """The terms of the loss: the dose in focus, the write time, the dose out of focus; None: left out."""
 
     objective: Objective
     write_time: WriteTimeTerm | None = None
@@ -124,20 +130,20 @@ def optimise(
     progress: Callable[[Progress], None] | None = None,
     bounds: tuple[Floats, Floats] | None = None,
 ) -> Solution:
-    """Move vertices and line energies of all exposing moves downhill in the sum of the terms.
+    """Optimise the vertices and line energies of all exposing moves for the least sum of the terms.
 
-    bounds: lower-left and upper-right corner (2,) mm where vertices stay; None: those of `vertex_bounds`.
+    bounds: lower-left and upper-right corner (2,) mm of the range of the vertices; None: `vertex_bounds`.
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
     bounds = bounds or vertex_bounds(terms.objective.target.grid, process.machine)
     search = _Search(start, model, terms, process, bounds)
 
-    def tell(loss: float) -> None:
+    def report(loss: float) -> None:
         if progress:
             progress(Progress(schedule.stage, len(search.history), schedule.iterations, loss))
 
-    search.tell = tell
+    search.report = report
     stopped, converged = False, False
     try:
         search.approach(schedule)
@@ -175,10 +181,10 @@ class _Search:
         self._highest = _highest_energy(self.energy, process.machine, model.spot)
         self._best = (np.inf, 0.0)
         self.history: list[float] = []
-        self.tell: Callable[[float], None] = lambda loss: None
+        self.report: Callable[[float], None] = lambda loss: None
 
     def approach(self, schedule: Schedule) -> None:
-        """Adam's part."""
+        """Run Adam's iterations of the schedule."""
         variables = self._variables()
         state = Adam(variables.sizes, (schedule.shift * self._fwhm, schedule.energy))
         for k in range(schedule.steps):
@@ -187,7 +193,7 @@ class _Search:
             state.step(slopes, relative)
 
     def arrive(self, schedule: Schedule) -> bool:
-        """L-BFGS's part, from the best so far; whether it ended by itself."""
+        """Run L-BFGS from the best path so far; return whether it ended by itself."""
         left = schedule.iterations - schedule.steps
         if left == 0:
             return False
@@ -199,14 +205,14 @@ class _Search:
         )  # fmt: skip
 
     def _variables(self) -> Variables:
-        """Of the best path so far."""
+        """The variables of the best path so far."""
         path = Toolpath(self.xy, self._start.power, self._start.speed)
         return Variables.of(
             path, self.energy, _SHIFT_SIGMA_FWHM * self._fwhm, _ENERGY_SIGMA_FWHM * self._fwhm
         )
 
     def _evaluate(self, variables: Variables, contrast: float, z: Floats, u: Floats) -> tuple[float, Slopes]:
-        """Loss and slopes at displacements and log energies; both are recorded and reported."""
+        """(loss, slopes) at displacements z and log energies u; the loss is recorded and reported."""
         free_xy, free_energy = variables.path(z, u)
         xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
         points, terms = self._model.points(xy, energy), self._terms
@@ -222,21 +228,21 @@ class _Search:
             time, d_time = terms.write_time(xy)
             loss, d_xy = loss + time, d_xy + d_time
         self._note(loss, contrast, xy, energy)
-        # What a bound holds does not change the loss.
+        # A variable held by its bound does not change the loss.
         d_xy = np.where(xy == free_xy, d_xy, 0.0)
         d_energy = np.where(energy == free_energy, d_energy, 0.0)
         return loss, variables.pull(d_xy, d_energy, energy)
 
     def _note(self, loss: float, contrast: float, xy: Floats, energy: Floats) -> None:
-        """Keep the best; only losses at the same contrast can be compared."""
+        """Keep the best iterate; only losses at the same contrast can be compared."""
         self.history.append(loss)
         if loss < self._best[0] or contrast != self._best[1]:
             self._best, self.xy, self.energy = (loss, contrast), xy, energy
-        self.tell(loss)
+        self.report(loss)
 
 
 def vertex_bounds(grid: Grid, machine: Machine, centred: bool = False) -> tuple[Floats, Floats]:
-    """Lower-left and upper-right corner (2,) mm of where vertices may be."""
+    """Lower-left and upper-right corner (2,) mm of the range of the vertices."""
     x0, x1, y0, y1 = grid.extent
     corner = -np.asarray(machine.size) / 2 if centred else np.zeros(2)
     low = np.maximum(corner, (x0 + grid.pitch, y0 + grid.pitch))
@@ -245,7 +251,7 @@ def vertex_bounds(grid: Grid, machine: Machine, centred: bool = False) -> tuple[
 
 
 def _highest_energy(started: Floats, machine: Machine, spot: Spot) -> float:
-    """Full power at full speed, or what a path that must go slower has, with room above it."""
+    """mJ/mm: full power at full speed, or `_ENERGY_ROOM` times the start's largest if that is more."""
     full = float(line_energy(machine.power_max, min(machine.speed_max), spot))
     return max(full, _ENERGY_ROOM * float(started.max()))
 

@@ -1,4 +1,4 @@
-"""The loss: how far the cured area is from the target, over the process window, and its slope in dose.
+"""The loss: the difference between cured area and target over the process window, and its slope in dose.
 
 With u = D/D_c and the logistic threshold σ_d(u) = 1/(1 + exp(−β (d u − 1))) at relative doses
 d = 0.9, 1, 1.1 (weights w_d, sum 1), coverage T and pixel area p², the area term is
@@ -7,15 +7,15 @@ d = 0.9, 1, 1.1 (weights w_d, sum 1), coverage T and pixel area p², the area te
 
 in units of perimeter P times FWHM F: about a mean squared edge error in FWHM, whatever the design's
 size. σ is `resin.development`, written out here so that the three doses share one exponential:
-e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term is the square of
-`resin.over_dose`, from 0.99 of that limit on.
+e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term penalises doses above
+u_max = 0.99 `Resin.over_dose`.
 
-The area term is a little biased, because inside a design any more dose is better for it. The edge
-term is not: at the M contour samples with outward normal n the edge is misplaced by about
+The area term is slightly biased: inside a design more dose always lowers it. The edge term is not biased: at
+the M contour samples with outward normal n the edge is misplaced by about
 
     ε = (u − 1)/(F |∂u/∂n|),   E = w_e/M Σ (√(ε² + δ²) − δ),   F|∂u/∂n| taken as a constant ≥ 0.5,
 
-the mean edge placement error in FWHM, rounded off below δ = 0.01.
+the mean edge placement error in FWHM, smooth below δ = 0.01.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 
 OVER_DOSE_WEIGHT = 8.0
 _OVER_DOSE_SHARE = 0.99
-"""Of the resin's over_dose, where the penalty begins: a penalty needs a little room to act in."""
+"""Share of the resin's over_dose at which the penalty begins, as it only acts above that: a smaller value
+keeps the dose further below the limit."""
 
 _ROUNDING = 0.01
 _FLATTEST = 0.5
@@ -54,7 +55,7 @@ class EdgeTerm:
 
     @classmethod
     def of(cls, scene: Scene) -> EdgeTerm:
-        """The term for the outline of a scene, read on its grid."""
+        """The term for the outline of a scene, sampled on its grid."""
         samples = scene.samples
         return cls(
             value=sampling_matrix(scene.grid, samples.xy),
@@ -95,7 +96,7 @@ class Objective:
         )
 
     def at_contrast(self, contrast: float) -> Objective:
-        """The same with another steepness of the threshold."""
+        """This objective with another steepness of the threshold."""
         return replace(self, contrast=contrast)
 
     def __call__(self, dose: Floats) -> tuple[float, Floats]:
@@ -110,7 +111,7 @@ class Objective:
         return loss, slope
 
     def per_pixel(self, dose: Floats) -> Floats:
-        """(rows, columns) what each pixel adds to L."""
+        """(rows, columns) contribution of each pixel to L."""
         u = dose / self.resin.critical_dose
         loss = OVER_DOSE_WEIGHT * np.maximum(u - _OVER_DOSE_SHARE * self.resin.over_dose, 0) ** 2
         for d, weight in DOSE_WINDOW:
@@ -118,14 +119,14 @@ class Objective:
         return self.scale * loss
 
     def _area(self, u: Floats) -> tuple[float, Floats]:
-        """(L, ∂L/∂u), in strips of rows that fit in the cache, on all cores; summed in order."""
+        """(L, ∂L/∂u), computed on all cores in strips of rows that fit in the cache, and summed in order."""
         slope = np.empty_like(u)
         strips = [slice(r, r + _STRIP_ROWS) for r in range(0, len(u), _STRIP_ROWS)]
         losses = list(_pool().map(lambda rows: self._strip(u[rows], rows, slope[rows]), strips))
         return self.scale * sum(losses), slope
 
     def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
-        """The sum of some rows, its slope written to `slope`."""
+        """The loss of some rows, without `scale`; their part of ∂L/∂u is written to `slope`."""
         number = u.dtype.type
         coverage = self.target.coverage[rows].astype(u.dtype)
         e = np.exp(u * number(-self.contrast / 10))
@@ -148,5 +149,5 @@ class Objective:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """As many threads as there are processors; starting them anew costs more than a small grid."""
+    """One thread for each processor, kept: starting threads takes longer than the loss on a small grid."""
     return ThreadPoolExecutor(os.cpu_count())

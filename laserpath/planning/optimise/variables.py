@@ -1,9 +1,9 @@
-"""What the optimiser moves: smooth displacements and line energies of a toolpath.
+"""The optimiser's variables: smooth displacements and line energies of a toolpath.
 
-Vertices of one stroke (a run of exposing moves) are displaced by K z, where K is a Gaussian of
-a third of the FWHM along the stroke, each row summing to one, and z is free. The path can therefore not
-become jagged: what is optimised is what the machine executes. A closed ring is smoothed around its
-seam and stays closed. Line energies are q = q₀ exp(K_q u), with a narrower K_q, so they stay positive.
+The vertices of one stroke (a run of exposing moves) are displaced by K z, where z is free and K is a Gaussian
+with a σ of a third of the FWHM along the stroke, each row summing to one. The path can therefore not become
+jagged, and the machine can follow it. A closed ring is smoothed across its seam and stays closed. Line
+energies are q = q₀ exp(K_q u), with a narrower K_q, so they stay positive.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.types import Toolpath
 
 _REACH = 3.0
-"""Gaussians are cut at 3 σ."""
+"""Gaussians are cut off at this many σ."""
 _LOG_MAX = 50.0
-"""Of a change of energy: a line search may try what no bound lets through."""
+"""Largest change of a log energy, so that no step of a line search overflows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variables:
     """A linear map from free variables to a toolpath's vertices and line energies.
 
-    vertices: (n, ) indices of the vertices that move.  owner: (n,) which variable moves each
-    (the last vertex of a closed ring shares the first one's).  lit: (m,) indices of exposing moves.
-    shift: (n, k) matrix.  log_energy: (m, m) matrix.
+    vertices: (n,) indices of the vertices that move.  lit: (m,) indices of exposing moves.
+    shift: (n, k) matrix; the last vertex of a closed ring has the same row as the first one.
+    log_energy: (m, m) matrix.
     """
 
     xy: Floats
@@ -51,7 +51,7 @@ class Variables:
             vertices.append(np.arange(first, last + 1))
             nodes = s[:-1] if closed else s
             kernel = _gaussian(nodes, nodes, _shares(nodes, period), shift_sigma, period)
-            # The very same row, or rounding opens the ring and the next stage no longer sees one.
+            # The rows are identical: otherwise rounding opens the ring, and the next stage takes it for open.
             shifts.append(kernel[np.append(np.arange(len(nodes)), 0)] if closed else kernel)
             middle = (s[:-1] + s[1:]) / 2
             energies.append(_gaussian(middle, middle, length, energy_sigma, period))
@@ -67,7 +67,7 @@ class Variables:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Number of displacement variables (each x and y) and of energy variables."""
+        """(k, m): the number of displacements, of x and y each, and of log energies."""
         return self.shift.shape[1], self.log_energy.shape[1]
 
     def path(self, z: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -78,18 +78,18 @@ class Variables:
         return xy, energy
 
     def pull(self, d_xy: Floats, d_energy: Floats, energy: Floats) -> tuple[Floats, Floats]:
-        """Derivatives per vertex and line energy → derivatives per z (k, 2) and u (m,)."""
+        """Derivatives by vertex and line energy → derivatives by z (k, 2) and u (m,)."""
         return self.shift.T @ d_xy[self.vertices], self.log_energy.T @ (d_energy * energy)[self.lit]
 
 
 def runs(on: Bools) -> list[tuple[int, int]]:
-    """[first, last) of each run of exposing moves."""
+    """(first, last + 1) of each run of exposing moves."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _shares(s: Floats, period: float | None) -> Floats:
-    """Length of curve that each node stands for."""
+    """The length of curve that belongs to each node, mm."""
     if len(s) == 1:
         return np.ones(1)
     if period is not None:
@@ -100,22 +100,22 @@ def _shares(s: Floats, period: float | None) -> Floats:
 
 
 def _gaussian(
-    at: Floats, nodes: Floats, share: Floats, sigma: float, period: float | None
+    places: Floats, nodes: Floats, share: Floats, sigma: float, period: float | None
 ) -> sparse.csr_matrix:
-    """(len(at), len(nodes)) Gaussian weights over arc length, rows summing to one."""
+    """(len(places), len(nodes)) Gaussian weights over arc length; each row sums to one."""
     n = len(nodes)
-    # A stroke that has shrunk to a point, in a design far below the spot, has no length to share.
+    # In a design far smaller than the spot a stroke may shrink to a point; its nodes then count alike.
     share = share if share.any() else np.ones(n)
     column, where, weight = np.arange(n), nodes, share
     if period is not None:
         turns = range(-int(_REACH * sigma // period) - 1, int(_REACH * sigma // period) + 2)
         where = np.concatenate([nodes + t * period for t in turns])
         column, weight = np.tile(column, len(turns)), np.tile(share, len(turns))
-    low = np.searchsorted(where, at - _REACH * sigma, side="left")
-    high = np.searchsorted(where, at + _REACH * sigma, side="right")
+    low = np.searchsorted(where, places - _REACH * sigma, side="left")
+    high = np.searchsorted(where, places + _REACH * sigma, side="right")
     count = high - low
-    row = np.repeat(np.arange(len(at)), count)
+    row = np.repeat(np.arange(len(places)), count)
     k = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + low[row]
-    value = weight[k] * np.exp(-0.5 * ((at[row] - where[k]) / sigma) ** 2)
-    value /= np.bincount(row, value, len(at))[row]
-    return sparse.csr_matrix((value, (row, column[k])), shape=(len(at), n))
+    value = weight[k] * np.exp(-0.5 * ((places[row] - where[k]) / sigma) ** 2)
+    value /= np.bincount(row, value, len(places))[row]
+    return sparse.csr_matrix((value, (row, column[k])), shape=(len(places), n))

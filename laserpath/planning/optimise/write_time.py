@@ -1,8 +1,9 @@
 """Write time as a term of the loss: the controller's planner, and its derivative by every vertex.
 
-In units of U = P/v, the time that the design's perimeter P takes at full speed v, so that a weight means the
-same for every design: with weight w, one U of write time counts as much as w of the loss. In the end the loss
-has 0.05 of the mean edge error in FWHM, so that one U may cost 20 w FWHM. Of several passes one is counted.
+The unit is U = P/v, the time that the design's perimeter P takes at full speed v, so that a weight means the
+same for every design: with weight w, one U of write time counts as much as w of the loss. The final loss
+contains 0.05 of the mean edge error in FWHM, so a saving of one U is worth an edge error of 20 w FWHM. Only
+one of several passes is counted.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from laserpath.machine import convert
 from laserpath.types import Design, Machine, Toolpath
 
 TIME_WEIGHTS = {"draft": 1e-2, "standard": 1.5e-3, "fine": 3e-4}
-"""What write time weighs, by quality."""
+"""Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
 
 SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
-"""Of the peak speed of a short stroke, by quality: what is steadier comes out truer, and later."""
+"""Speed limit of a short stroke by quality, relative to its peak speed: a smaller one makes the speed more
+constant, and so the dose more accurate and the write time longer."""
 
 _NO_LINK = 1e9
-"""Moves/s. Where the link sets the time, no vertex changes it; `rate` takes out vertices there, and can take
-the more, the straighter the path is."""
+"""Moves/s. Where the link limits the speed, the positions of vertices do not change the time. `rate` drops
+vertices there, and more of them on a straighter path."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteTimeTerm:
-    """Weighted write time of a path whose vertices move. on, speed: (N,) of its moves.  unit: s."""
+    """Weighted write time of a path whose vertices move. on, speed: (N,) of each move.  unit: U, s."""
 
     on: Bools
     speed: Floats
@@ -43,7 +45,7 @@ class WriteTimeTerm:
         return cls(path.on, path.speed, machine, design.area.length / min(machine.speed_max), weight)
 
     def __call__(self, xy: Floats) -> tuple[float, Floats]:
-        """(term, ∂term/∂xy) for vertices xy (N+1, 2) mm; the way from the work zero counts."""
+        """(term, ∂term/∂xy) for vertices xy (N+1, 2) mm; the travel from the work zero counts."""
         rapid = np.concatenate([[True], ~self.on])
         moves = gcode.Moves.straight(
             xy=np.vstack([np.zeros((1, 2)), xy]),
@@ -57,7 +59,7 @@ class WriteTimeTerm:
 
 
 def share_of_peak(time_weight: float) -> float:
-    """The share of a short stroke's peak speed that goes with a weight of time above 0, as with a quality."""
+    """The share of a short stroke's peak speed for a weight of time, interpolated between the qualities."""
     logs = [-np.log(TIME_WEIGHTS[quality]) for quality in SHARES_OF_PEAK]
     return float(np.interp(-np.log(max(time_weight, 1e-300)), logs, list(SHARES_OF_PEAK.values())))
 

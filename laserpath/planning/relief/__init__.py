@@ -3,9 +3,9 @@
     relief = load_relief("lens.png", Reading(0.002, grey=Black(height=0.06)), resin)
     plan_relief(relief, process, settings).write("out/")
 
-`target` makes a `Relief` of an image; `layout` places it on the machine, with `lines` over it, and forecasts
-the plan; `solve` optimises the line energies; `walk` has all the steps to the G-code, which is read back,
-executed and measured (`result`), as that of a design is; `page` shows it.
+`target` reads a `Relief` from an image. `layout` places it on the machine, covers it with `lines` and
+forecasts the plan. `solve` optimises the line energies. `walk` has all the steps up to the G-code, which is
+read back, executed and measured (`result`) like that of a design. `page` is the report.
 """
 
 from laserpath.planning.relief.layout import ReliefLayout, forecast_relief, lay_out

@@ -1,14 +1,14 @@
-"""A relief's place, grid, raster and speed, fixed before its powers are optimised; a forecast of the plan.
+"""The layout of a relief, fixed before its powers are optimised: place, grid, raster, speed; and a forecast.
 
-The write time is that of the raster with estimated powers, run by the controller's planner: for six pictures
-of 5 to 30 mm it was 0.98 to 1.05 of the plan's. Planning takes, for p pixels of the grid and n moves of the
-raster, in processor seconds
+The forecast write time is that of the raster with estimated powers, by the controller's planner: for six
+pictures of 5 to 30 mm it was 0.98 to 1.05 times the plan's. Planning takes, in processor seconds for p pixels
+of the grid and n moves of the raster,
 
-    iterations   (60 ns p + 1.2 µs n + 5 ms) each, `_MOST` at most, of which L-BFGS-B does half
+    iterations   60 ns p + 1.2 µs n + 5 ms each; on average half of the allowed ones, of at most `_MOST`
     the rest     1 µs p + 20 µs n + 2.5 s, for preparing, measuring and drawing
     memory       400 MB + 130 B p
 
-For the same pictures that was 0.5 to 2.3 times what was measured: a smooth picture needs one iteration.
+For the same pictures that was 0.5 to 2.3 times the measured time: a smooth picture needs one iteration.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from laserpath.resin import line_energy, power_for, speed_for
 from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
 
 _HEADROOM = 1.25
-"""Largest line energy over that of a wide black area; a larger one leaves more for the edges, which need it,
-and lowers the speed."""
+"""Largest line energy, relative to that in a wide black area: a larger one lets edges be sharper, and lowers
+the speed."""
 
 _MOST, _DONE = 60, 0.5
-"""Forecast: the iterations that count at most, and the share of them that is needed on average."""
+"""Forecast: the most iterations that are counted, and the share of them that is needed on average."""
 
 _BYTES_PER_PIXEL = 130.0
 
@@ -49,7 +49,7 @@ class ReliefLayout:
 
     target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, whose
     moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
-    requested: pixels per FWHM of the given settings.  notes: why it lies elsewhere than in its file.
+    requested: pixels per FWHM of the given settings.  notes: why the picture was moved from its place.
     """
 
     relief: Relief
@@ -76,10 +76,10 @@ class ReliefLayout:
         return float(self.speed**2 / (2 * self.process.machine.acceleration[0]))
 
     def toolpath(self, energy: Floats) -> tuple[Toolpath, bool]:
-        """The path for line energies (N,) mJ/mm, in levels of the laser, with room to reach the speed.
+        """The path for line energies (N,) mJ/mm, with powers on levels and dark runs to reach the speed.
 
-        The second value is whether the machine has that room everywhere.  Raises InputError if each line
-        needs less than half of the laser's lowest level, so that all stay dark.
+        The second value is whether the machine has room for all runs.  Raises InputError if every line needs
+        less than half of the laser's lowest level, so that all stay dark.
         """
         machine, spot = self.process.machine, self.process.spot
         power = np.minimum(power_for(energy, self.speed, spot), machine.power_max)
@@ -91,9 +91,9 @@ class ReliefLayout:
 
 
 def lay_out(relief: Relief, process: Process, settings: Settings | None = None) -> ReliefLayout:
-    """Place a relief on the machine, and raster lines over it.
+    """Place a relief on the machine and lay raster lines over it.
 
-    Of the settings only these have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
+    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
     """
     settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
     check_power(process, settings)
@@ -117,7 +117,7 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
 def forecast_relief(layout: ReliefLayout) -> Forecast:
     """The time and memory of planning a relief, and its write time.
 
-    Raises InputError where nothing would be exposed.
+    Raises InputError if nothing would be exposed.
     """
     pixels, moves = float(np.prod(layout.grid.shape)), float(len(layout.lit))
     _check_levels(layout)
@@ -140,7 +140,7 @@ def forecast_relief(layout: ReliefLayout) -> Forecast:
 
 
 def strength_for(target: GreyTarget, speed: float, process: Process) -> Strength:
-    """The laser beside the power that black needs at a speed in mm/s."""
+    """The laser's weakest level compared with the power that black needs at a speed, mm/s."""
     q = float(target.dose.max()) * PITCH_FWHM * optics.fwhm(process.spot)
     return Strength(process.machine, float(power_for(q, speed, process.spot)), speed)
 
@@ -155,7 +155,7 @@ def _check_levels(layout: ReliefLayout) -> None:
 
 
 def _slow(layout: ReliefLayout) -> tuple[str, ...]:
-    """A sentence if lines are slower than the machine's speed."""
+    """A sentence if lines are written below the machine's full speed."""
     machine, fwhm = layout.process.machine, optics.fwhm(layout.process.spot)
     fastest = min(machine.speed_max)
     if layout.speed >= fastest:
@@ -171,7 +171,7 @@ def _slow(layout: ReliefLayout) -> tuple[str, ...]:
 def _placed(
     relief: Relief, process: Process, settings: Settings
 ) -> tuple[Relief, Design, str, tuple[str, ...]]:
-    """The relief on the machine, the rectangle that it fills as a design, the origin in effect, and notes."""
+    """(relief on the machine, the rectangle that it fills as a design, origin in effect, notes)."""
     x0, x1, y0, y1 = relief.grid.extent
     sheet = Design(
         shapely.box(x0, y0, x1, y1),
@@ -191,7 +191,7 @@ def _placed(
 
 
 def _start(target: GreyTarget, grid: Grid, xy: Floats, lit: Bools, fwhm: float) -> Floats:
-    """(N,) mJ/mm: a wide area of lines a pitch apart has the dose q/pitch."""
+    """(N,) mJ/mm, the initial line energies: a wide area of lines a pitch apart gets the dose q/pitch."""
     middle = grid.to_pixels((xy[1:] + xy[:-1]) / 2)
     column, row = np.clip(np.rint(middle).astype(int), 0, np.array(grid.shape[::-1]) - 1).T
     start: Floats = target.dose[row, column] * PITCH_FWHM * fwhm * lit

@@ -1,7 +1,7 @@
-"""The raster: level lines a pitch apart, back and forth, cut into pieces, wherever there is a target dose.
+"""The raster: horizontal lines a pitch apart, back and forth, cut into pieces, where there is a target dose.
 
-Lines a pitch p apart leave a ripple of the relative amplitude 2 H(1/p) between them, H being the spot's
-transfer function; an Airy spot has none for p ≤ 0.972 FWHM, its cut-off.
+Lines a pitch p apart leave a ripple of the relative amplitude 2 H(1/p), where H is the spot's transfer
+function; an Airy spot leaves none for p ≤ 0.972 FWHM, its cut-off.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from laserpath.types import Grid, Relief, Toolpath
 
 PITCH_FWHM = 0.9
 PIECE_FWHM = 0.5
-"""Length of a piece of one power: the spot blurs what is shorter."""
+"""Length of a piece of one power: a longer one lets the link feed more speed, and the spot blurs a shorter
+one."""
 
 _DARK = 1e-3
-"""Share of the largest dose below which a place is left dark."""
+"""Share of the largest dose below which a place is left dark: a larger one writes less of a faint picture."""
 
 
 def resample(relief: Relief, values: Floats, grid: Grid) -> Floats:
@@ -32,7 +33,7 @@ def resample(relief: Relief, values: Floats, grid: Grid) -> Floats:
 
 
 def raster(dose: Floats, grid: Grid, fwhm: float, piece: float) -> tuple[Floats, Bools]:
-    """The vertices (N+1, 2) mm of a path over all of the target, and whether each move (N,) may be on.
+    """The vertices (N+1, 2) mm of a path over the whole target, and whether each move (N,) may be on.
 
     dose: (rows, columns), the target on `grid`.  piece: length of a piece of one power, mm.
     Raises InputError if the target is 0 everywhere.
@@ -65,9 +66,9 @@ def _lit_at(near: Bools, grid: Grid, x: Floats, y: float) -> Bools:
 
 
 def with_runs(path: Toolpath, length: float, low: float, high: float) -> tuple[Toolpath, bool]:
-    """The path with dark runs before and after each level line, and whether all of them have room.
+    """The path with dark runs before and after each horizontal line, and whether all runs have room.
 
-    With the runs a line has its commanded speed at its ends too.
+    The runs let the head have the commanded speed at both ends of a line.
     length: of a run, mm.  low, high: the machine's range in x, mm.
     """
     on, whole = path.on, True
@@ -91,7 +92,7 @@ def with_runs(path: Toolpath, length: float, low: float, high: float) -> tuple[T
 
 
 def _rows(path: Toolpath) -> tuple[Indices, Indices]:
-    """First and last lit vertex of each level line."""
+    """First and last lit vertex of each horizontal line."""
     leaves = path.xy[1:, 1] != path.xy[:-1, 1]
     row = np.concatenate([[0], np.cumsum(leaves)])
     lit = np.unique(row[:-1][path.on])

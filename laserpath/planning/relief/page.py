@@ -41,7 +41,7 @@ def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
 
 
 def unit(result: ReliefResult) -> str:
-    """The quantity and unit of the maps, in a sentence."""
+    """The quantity and the unit of the maps, in one sentence."""
     if result.relief.height is not None:
         return "Height in µm, by the resin's working curve."
     return "Surface dose in mJ/cm²."

@@ -1,4 +1,4 @@
-"""The result of planning a relief: its program, its dose, and how near that is to the target."""
+"""The result of planning a relief: its program, its dose, and the error of the dose or height."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
 
 @dataclass(frozen=True, slots=True)
 class ReliefFigures:
-    """How near the dose, or the height, comes to its target.
+    """The error of the dose, or of the height, against its target.
 
-    rmse: root of the mean square error over the picture, p95: 95th percentile of the absolute error, mean:
-    signed; all relative to the value of black.  dose_max: mJ/mm².  write_time: s.
+    rmse: root mean square error over the picture.  p95: 95th percentile of the absolute error.  mean: mean
+    signed error.  All three are relative to the value of black.  dose_max: mJ/mm².  write_time: s.
     """
 
     rmse: float
@@ -29,7 +29,7 @@ class ReliefFigures:
 
     @classmethod
     def of(cls, dose: Floats, target: GreyTarget, picture: Bools, write_time: float) -> ReliefFigures:
-        """The figures of a dose, mJ/mm²; dose and picture, the pixels that count: (rows, columns)."""
+        """The figures of a dose (rows, columns) mJ/mm². picture: (rows, columns) whether a pixel counts."""
         error = target.residual(dose)[0][picture] / target.black
         return cls(
             rmse=float(np.sqrt(np.mean(error**2))),
@@ -44,8 +44,8 @@ class ReliefFigures:
 class ReliefResult:
     """A planned relief. dose: as executed, (rows, columns) mJ/mm² on `grid`.
 
-    design: the rectangle of the picture.  target: of each pixel of the grid.  shipped: the program, read back
-    and executed.  loss: of each iteration.  notes: a sentence for each choice made for the user.
+    design: the rectangle of the picture.  target: on `grid`.  shipped: the program, read back and executed.
+    loss: one value for each iteration.  notes: a sentence for each choice made for the user.
     """
 
     relief: Relief

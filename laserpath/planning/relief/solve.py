@@ -1,4 +1,4 @@
-"""The line energies q ≥ 0 whose dose meets the target best: least squares, by L-BFGS-B with bounds.
+"""The line energies q ≥ 0 whose dose is nearest to the target: least squares, by L-BFGS-B with bounds.
 
     dose:    r = D − D_target
     height:  r = h(D) − h_target,  h(D) = D_p ln(D/E_c) above E_c, D_p (D/E_c − 1) below, so that a dose too
@@ -6,7 +6,8 @@
 
     L = ½ mean r²,   ∂L/∂q by the adjoint of the dose (`dose.model`)
 
-D is linear in q, so L is convex for a dose. L-BFGS-B: Byrd and others, SIAM J. Sci. Comput. 16, 1190, 1995.
+D is linear in q, so L is convex if the target is a dose. L-BFGS-B: Byrd and others, SIAM J. Sci. Comput. 16,
+1190, 1995.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from laserpath.dose import DoseModel
 from laserpath.planning.relief.layout import ReliefLayout
 
 _GAIN = 1e-7
-"""Relative gain of the loss in one iteration below which L-BFGS-B stops."""
+"""Relative gain of the loss in one iteration below which L-BFGS-B stops: a larger value stops earlier."""
 
 _FAINT = 1e-12
-"""Least line energy, in units of the largest initial one: at 0 a move would have no gradient."""
+"""Smallest line energy, in units of the largest initial one: at 0 a move would have no gradient."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliefSolution:
-    """energy: (N,) mJ/mm.  loss: of each iteration.  stopped: by the user, before it had converged."""
+    """energy: (N,) mJ/mm.  loss: one value for each iteration.  stopped: by the user, before convergence."""
 
     energy: Floats
     loss: Floats
@@ -38,10 +39,10 @@ class ReliefSolution:
 
 
 def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> ReliefSolution:
-    """The line energies of a relief's raster whose dose meets the target best.
+    """The line energies of a relief's raster whose dose is nearest to the target.
 
-    progress: called with the iteration's number and loss. A KeyboardInterrupt ends the search with the
-    latest energies.
+    progress: called with the number and the loss of each iteration. A KeyboardInterrupt ends the search with
+    the latest energies.
     """
     problem = _Problem.of(layout)
     losses: list[float] = []
@@ -67,9 +68,9 @@ def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> Relie
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """L of the energies of the M lit moves, both scaled to about 1, for which L-BFGS-B's tolerances are made.
+    """L as a function of the energies of the M lit moves, both scaled to about 1, as L-BFGS-B expects.
 
-    unit: mJ/mm, of the energies.  scale: root mean square of the residual with no light / √2.
+    unit: mJ/mm, of the energies.  scale: root mean square of the residual without light, divided by √2.
     """
 
     layout: ReliefLayout
@@ -88,7 +89,7 @@ class _Problem:
         )
 
     def energy(self, scaled: Floats) -> Floats:
-        """(N,) mJ/mm, of all moves, for (M,) scaled ones."""
+        """(N,) mJ/mm, the line energies of all moves. scaled: (M,) those of the lit moves, in `unit`."""
         energy = np.zeros(len(self.layout.lit))
         energy[self.layout.lit] = scaled * self.unit
         return energy

@@ -1,4 +1,4 @@
-"""An image → the target dose or height of each place. With ink a, 0 for paper and 1 for black:
+"""An image → the target dose or height of each pixel. With ink a, 0 for paper and 1 for black:
 
     dose:    D = a D_black
     height:  h = a h_black,   D = E_c exp(h/D_p) where h > 0, else 0        (Jacobs' working curve, `resin`)
@@ -43,9 +43,9 @@ class GreyTarget:
         return float((self.dose if self.height is None else self.height).max())
 
     def residual(self, dose: Floats) -> tuple[Floats, Floats]:
-        """Dose or height less its target, and the slope with the dose, (rows, columns) each.
+        """(dose or height minus its target, derivative by the dose), (rows, columns) each.
 
-        Where the target height is 0 nothing may cure: only a height above 0 counts.
+        Where the target height is 0 nothing may cure: only a height above 0 is an error.
         """
         if self.height is None:
             return dose - self.dose, np.ones_like(dose)
@@ -55,7 +55,7 @@ class GreyTarget:
         return error, np.where(bare & (height <= 0), 0.0, slope)
 
     def depth(self, dose: Floats) -> tuple[Floats, Floats]:
-        """h(D), mm, continued below E_c by its tangent, and its slope."""
+        """(h(D) mm, dh/dD), (rows, columns) each; below E_c the tangent continues h."""
         e_c, d_p = self.resin.e_c or 1.0, self.resin.penetration_depth or 1.0
         above = np.maximum(dose, e_c)
         return d_p * (np.log(above / e_c) + np.minimum(dose / e_c - 1, 0.0)), d_p / above
@@ -64,7 +64,7 @@ class GreyTarget:
 def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) -> Relief:
     """The relief in a PNG or TIFF file; `reading.grey` is the dose or height of black.
 
-    Raises InputError, with the file's name, for a file that is no such image or does not suit the resin.
+    Raises InputError, with the file's name, if it is not such an image or does not suit the resin.
     """
     path = Path(path)
     raw = content(path)
@@ -84,7 +84,7 @@ def load_relief(path: str | os.PathLike[str], reading: Reading, resin: Resin) ->
 def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str = "") -> Relief:
     """The relief in the bytes of an image; `reading.pixel` overrides the image's own pixel size.
 
-    name: of the relief.  file: its source, for the project file that plans it again.
+    name: of the relief.  file: the source that the project file names.
     """
     black = reading.grey or Black(dose=resin.over_dose * resin.critical_dose)
     pixels = decode(data)

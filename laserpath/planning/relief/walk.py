@@ -1,4 +1,4 @@
-"""A relief's plan: raster → line energies → levels → G-code → parsed back → executed → exposed, measured."""
+"""A relief's plan: raster → line energies → levels → G-code → parse → execute → expose → measure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _DOSE_MARGIN = 1e-9
 
 
 class ReliefPlan(ReliefResult):
-    """The result of `plan_relief`, and the files made of it. Doses are on `grid`, mJ/mm².
+    """The result of `plan_relief`, and the files made from it. Doses are on `grid`, mJ/mm².
 
-    shipped: the program, read back and executed.  target: of each pixel of the grid.  dose: as the controller
-    executes the program.  commanded, executed: how near the dose comes to the target.
+    shipped: the program, read back and executed.  target: on `grid`.  dose: as the controller executes the
+    program.  commanded, executed: the error against the target.
     notes: a sentence for each choice made for the user.
     """
 
@@ -71,14 +71,14 @@ def plan_relief(
 ) -> ReliefPlan:
     """Plan a relief for a process; `progress` is called in each iteration.
 
-    Of the settings only these have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
-    Raises InputError for what cannot be exposed.
+    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
+    Raises InputError for a relief that cannot be exposed.
     """
     return plan_layout(lay_out(relief, process, settings), progress)
 
 
 def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | None = None) -> ReliefPlan:
-    """Plan a relief that is laid out. A KeyboardInterrupt ends the optimisation with the latest powers."""
+    """Plan a laid-out relief. A KeyboardInterrupt ends the optimisation with the latest powers."""
     process, settings, target, grid = layout.process, layout.settings, layout.target, layout.grid
     relief, design = layout.relief, layout.design
     solution = solve(layout, _listener(progress, settings.iterations))
@@ -107,14 +107,14 @@ def _listener(progress: Callable[[Progress], None] | None, iterations: int) -> C
 
 
 def _picture(grid: Grid, design: Design) -> Bools:
-    """(rows, columns) whether a pixel is in the picture; around it the grid has a margin."""
+    """(rows, columns) whether a pixel is in the picture; the rest of the grid is a margin."""
     x0, y0, x1, y1 = design.bounds
     x, y = grid.x(), grid.y()
     return ((x0 <= x) & (x <= x1))[None, :] & ((y0 <= y) & (y <= y1))[:, None]
 
 
 def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> Iterator[str]:
-    """roomy: whether the head has room to reach its speed beside every line."""
+    """The plan's warnings. roomy: whether the head has room to reach its speed beside every line."""
     if solution.stopped:
         yield f"the optimiser was {outcome(len(solution.loss), layout.settings.iterations, stopped=True)}"
     yield from layout.relief.warnings
@@ -129,7 +129,7 @@ def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> It
 
 
 def _few_levels(layout: ReliefLayout) -> Iterator[str]:
-    """A sentence if black is only a few of the controller's power levels."""
+    """A sentence if there are only a few of the controller's power levels up to black."""
     machine = layout.process.machine
     strength = strength_for(layout.target, layout.speed, layout.process)
     levels = strength.power / machine.power_step

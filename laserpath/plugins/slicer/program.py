@@ -162,7 +162,7 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None =
         f"Layers: {len(plans)}, {len(each)} of them planned, z {lowest:g} to {highest:g} mm",
     )
     return Relaid(
-        gcode.write(moves, convert.spoken(machine), machine.s_max, top),
+        gcode.write(moves, convert.dialect_of(machine), machine.s_max, top),
         len(plans), len(each), warnings,
         tuple(layer.z for layer, one in zip(stack.layers, plans, strict=True) if not one.within_tolerance),
     )  # fmt: skip

@@ -29,7 +29,7 @@ def test_the_radius_is_the_distance_to_the_edge():
     np.testing.assert_allclose(axis.radius, distance, atol=0.006)
 
 
-def test_only_the_wanted_pieces_are_joined():
+def test_only_the_chosen_pieces_are_joined():
     wedge = shapely.Polygon([(0, 0), (2, -0.2), (2, 0.2)])
     axis = axis_of(wedge)
     (stroke,) = axis.strokes(axis.radius < 0.05, shortest=0.05, flatness=0.002)

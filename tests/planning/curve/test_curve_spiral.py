@@ -63,8 +63,8 @@ def turns(stroke):
 )
 def test_rings_are_joined(name, strokes):
     """What stays are centre lines, rings too small for a drift, and one chain more at a fork."""
-    found = strokes_of(SHAPES[name])
-    assert len(found) <= strokes < len(contour_of(SHAPES[name]))
+    drawn = strokes_of(SHAPES[name])
+    assert len(drawn) <= strokes < len(contour_of(SHAPES[name]))
 
 
 def test_a_washer_is_one_open_stroke_from_edge_to_edge():
@@ -102,8 +102,8 @@ def test_a_drift_is_no_sharper_than_a_corner(name):
 @pytest.mark.parametrize("name", SHAPES)
 def test_it_covers_what_rings_cover(name, pitch):
     area = SHAPES[name]
-    found, rings = gaps(strokes_of(area, pitch), area).max(), gaps(contour_of(area, pitch), area).max()
-    assert found <= max(rings, 0.6 * pitch)
+    largest, rings = gaps(strokes_of(area, pitch), area).max(), gaps(contour_of(area, pitch), area).max()
+    assert largest <= max(rings, 0.6 * pitch)
 
 
 @settings(max_examples=30, deadline=None)

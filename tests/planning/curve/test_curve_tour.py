@@ -14,17 +14,17 @@ MACHINE = Machine()
 def strokes(seed: int):
     """Lines and rings of about 1 mm here and there."""
     rng = np.random.default_rng(seed)
-    found = []
+    drawn = []
     for k in range(12):
         at = rng.uniform(1, 9, 2)
         if k % 2:
             angle = np.linspace(0, 2 * np.pi, 13)
             ring = at + 0.4 * np.column_stack([np.cos(angle), np.sin(angle)])
             ring[-1] = ring[0]
-            found.append(ring)
+            drawn.append(ring)
         else:
-            found.append(at + np.array([[0, 0], rng.uniform(-1, 1, 2)]))
-    return found
+            drawn.append(at + np.array([[0, 0], rng.uniform(-1, 1, 2)]))
+    return drawn
 
 
 def shape(stroke):
