@@ -205,7 +205,7 @@ class MachineProgram:
         If it does, the commanded path counts too. If not, `export` corrects the program so that the executed
         path is right.
         """
-        return bool(gcode.dialect(self.process.machine.dialect).dynamic_power)
+        return convert.power_follows(self.process.machine)
 
     @cached_property
     def path(self) -> Toolpath:
@@ -334,7 +334,7 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     controller = convert.controller(machine)
     if isinstance(controller, gcode.motion.Marlin):
         moves = gcode.join_short(moves, controller.shortest_move)
-    if not gcode.dialect(machine.dialect).dynamic_power:
+    if not convert.power_follows(machine):
         moves = gcode.motion.corrected(
             moves, controller, shortest=_PART_FWHM * optics.fwhm(process.spot),
             segment_rate=machine.segment_rate, power_levels=machine.power_levels, level_min=machine.level_min,

@@ -190,6 +190,7 @@ def _reported(
         inspection=inspection,
         unfinished=solution.unfinished,
         stopped=solution.stopped,
+        power_follows=shipped.power_follows,
     )
 
 

@@ -12,6 +12,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
+from laserpath.machine import convert
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
@@ -88,6 +89,11 @@ class ExposedProgram:
     def fwhm(self) -> float:
         """FWHM of the spot that exposes, mm."""
         return optics.fwhm(self.process.spot)
+
+    @property
+    def power_follows(self) -> bool:
+        """Whether the controller's power follows the speed."""
+        return convert.power_follows(self.process.machine)
 
     @property
     def box(self) -> tuple[float, float, float, float]:

@@ -42,7 +42,7 @@ def exposure_page(
         Column("this program", "as executed", executed.as_dict()),
         *text.columns,
     )
-    report = Report(commanded, executed, start=executed, warnings=tuple(text.warnings))
+    report = Report(commanded, executed, executed, tuple(text.warnings), power_follows=exposed.power_follows)
     data = PageData.of(report, design, exposed.toolpath, exposed.process)
     verdict = judge(data)
     better = tuple(_better_dose(exposed, design))

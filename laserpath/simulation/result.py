@@ -14,7 +14,7 @@ from laserpath import optics
 from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
-from laserpath.types.results import Edges
+from laserpath.types.results import Edges, counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,13 +71,9 @@ class SimulationResult:
     @property
     def epe_p95(self) -> float:
         """The 95th percentile of |EPE|, in FWHM, as in a plan; NaN without a design."""
-        both = [o.measured.figures.epe_p95 for o in self._scored if o.measured is not None]
-        return max(both, default=math.nan)
-
-    @property
-    def _scored(self) -> tuple[PathExposure, ...]:
-        """Both exposures; the executed one alone where the power does not follow the speed."""
-        return (self.commanded, self.executed) if self.shipped.power_follows else (self.executed,)
+        exposures: list[PathExposure] = [getattr(self, name) for name in counted(self.shipped.power_follows)]
+        measured = [exposure.measured for exposure in exposures if exposure.measured is not None]
+        return max((measurement.figures.epe_p95 for measurement in measured), default=math.nan)
 
     @property
     def within_tolerance(self) -> bool:
