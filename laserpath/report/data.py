@@ -71,10 +71,11 @@ class PageText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExposedProgram:
-    """A program and its dose, with or without a design to compare it with.
+    """A program and its dose, with or without the scene of a design to compare it with.
 
     toolpath: as commanded.  run: as the controller executes it, from the work zero.
-    dose: (rows, columns) mJ/mm² on `grid`, as executed.  edges: of the design in this dose.
+    dose: (rows, columns) mJ/mm² on `grid`, as executed.  scene: on the same grid.
+    edges: of the design in this dose.
     """
 
     toolpath: Toolpath
@@ -82,8 +83,13 @@ class ExposedProgram:
     grid: Grid
     dose: Floats
     process: Process
-    design: Design | None = None
+    scene: Scene | None = None
     edges: Edges | None = None
+
+    @property
+    def design(self) -> Design | None:
+        """The design to compare the program with."""
+        return self.scene.design if self.scene else None
 
     @property
     def fwhm(self) -> float:
@@ -138,17 +144,19 @@ class PageData:
     ) -> PageData:
         """The data of a measured program; the report's inspection is made here if it has none."""
         executed, fwhm = report.executed, optics.fwhm(process.spot)
-        scene = Scene(design, executed.grid, process.spot, process.resin)
-        inspection = report.inspection or inspect(executed, scene)
+        inspection = report.inspection
+        if inspection is None:
+            inspection = inspect(executed, Scene(design, executed.grid, process.spot, process.resin))
         places = worst_places(inspection.edges or executed.edges, design, fwhm, report.planned.edges)
         history = np.zeros(0) if loss is None else loss
         return cls(report, design, toolpath, process, settings, history, places, inspection)
 
     def exposed(self, run: gcode.motion.Executed) -> ExposedProgram:
         """The program with its dose; run: its execution by the controller."""
-        executed = self.report.executed
+        executed, process = self.report.executed, self.process
+        scene = Scene(self.design, executed.grid, process.spot, process.resin)
         return ExposedProgram(
-            self.toolpath, run, executed.grid, executed.dose, self.process, self.design, executed.edges
+            self.toolpath, run, executed.grid, executed.dose, process, scene, executed.edges
         )
 
     @property

@@ -11,6 +11,7 @@ import shapely
 
 import gcode
 from laserpath import optics
+from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
@@ -31,15 +32,16 @@ class BestExposure:
 class SimulationResult:
     """A program of any tool on one machine and resin, exposed and measured.
 
-    process: with the dialect in which the program was read.  shipped: the program, moved onto its design if
-    that was requested.  commanded, executed: its exposures.  best: executed, at the best power.
+    process: with the dialect in which the program was read.  scene: of the design, on the exposures' grid.
+    shipped: the program, moved onto its design if that was requested.  commanded, executed: its exposures.
+    best: executed, at the best power.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
     head: the program's first comments.
     """
 
     name: str
     process: Process
-    design: Design | None
+    scene: Scene | None
     shipped: MachineProgram
     commanded: PathExposure
     executed: PathExposure
@@ -47,6 +49,11 @@ class SimulationResult:
     within: float | None = None
     warnings: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
+
+    @property
+    def design(self) -> Design | None:
+        """The design that the program is compared with, where it was placed."""
+        return self.scene.design if self.scene else None
 
     @property
     def toolpath(self) -> Toolpath:

@@ -569,15 +569,7 @@ def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder:
 def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path) -> None:
     """With too little dose it says how much more would be right."""
     made = job.report.executed
-    shown = ExposedProgram(
-        job.toolpath,
-        MachineProgram.of(job.toolpath, job.process).run,
-        made.grid,
-        made.dose,
-        job.process,
-        job.design,
-        made.edges,
-    )
+    shown = job.page_data.exposed(MachineProgram.of(job.toolpath, job.process).run)
     html = report.render_exposure(
         shown,
         PageText(

@@ -10,6 +10,7 @@ import pytest
 import shapely
 from exposures import exposure, rings
 
+from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.types import Design, Process
@@ -21,9 +22,9 @@ DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40
 
 def shown(made: Measurement, design: Design | None = DISC) -> ExposedProgram:
     path = rings(DISC, PROCESS.machine)
-    edges = made.edges if design else None
+    scene = Scene(design, made.grid, PROCESS.spot, PROCESS.resin) if design else None
     run = MachineProgram.of(path, PROCESS).run
-    return ExposedProgram(path, run, made.grid, made.dose, PROCESS, design, edges)
+    return ExposedProgram(path, run, made.grid, made.dose, PROCESS, scene, made.edges if design else None)
 
 
 @pytest.mark.usefixtures("unillustrated")

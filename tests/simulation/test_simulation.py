@@ -21,6 +21,7 @@ import gcode
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
+from laserpath.design import contour, scene
 from laserpath.dose.segments import to_points
 from laserpath.machine import convert
 from laserpath.optics import profile
@@ -469,3 +470,19 @@ def test_where_power_does_not_follow_the_speed_the_executed_dose_is_judged() -> 
     assert commanded < process.resin.over_dose < 20 < executed
     (dose,) = re.findall(r"The largest dose is ([\d.]+)\W× critical, above the resin", simulation.page())
     assert float(dose) == pytest.approx(executed, rel=0.01)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_simulation_samples_the_outline_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both exposures, the best power, warnings and page share the samples."""
+    widths: list[float] = []
+    real = contour.contour_samples
+
+    def note(design: Design, fwhm: float) -> contour.Samples:
+        widths.append(fwhm)
+        return real(design, fwhm)
+
+    monkeypatch.setattr(scene, "contour_samples", note)
+    simulation = simulate(f"{HEAD}G1 X2 S200 F600\nM5\n", GAUSS, CROSS)
+    assert simulation.best is not None and simulation.page()
+    assert widths == [FWHM]
