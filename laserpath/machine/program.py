@@ -104,9 +104,7 @@ class ProgramPart:
         """The path that the spot exposes, in x and y, with the lag of its mirrors and its laser."""
         above = replace(self.run, xyz=self.run.xyz * (1.0, 1.0, 0.0))
         machine = self.process.machine
-        return convert.from_moves(
-            gcode.motion.lagged(above.moves(), convert.lag(machine), _LAG_STEP), machine
-        )
+        return convert.from_moves(lagged(above, machine), machine)
 
     @cached_property
     def motion(self) -> MotionFigures:
@@ -306,6 +304,11 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
         power_levels=machine.power_levels,
         longest=_PIECE_FWHM * optics.fwhm(process.spot),
     )
+
+
+def lagged(run: gcode.motion.Executed, machine: Machine) -> gcode.Moves:
+    """The moves of the spot during a run, with the lag of mirrors and laser."""
+    return gcode.motion.lagged(run.moves(), convert.lag(machine), _LAG_STEP)
 
 
 def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from laserpath.machine import convert
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
+from laserpath.report.track import Track, track
 from laserpath.report.worst_places import Place, worst_places
 from laserpath.types import Design, Grid, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Report
@@ -69,7 +71,7 @@ class PageText:
     pictures: Sequence[Picture] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ExposedProgram:
     """A program and its dose, with or without the scene of a design to compare it with.
 
@@ -95,6 +97,11 @@ class ExposedProgram:
     def fwhm(self) -> float:
         """FWHM of the spot that exposes, mm."""
         return optics.fwhm(self.process.spot)
+
+    @cached_property
+    def track(self) -> Track:
+        """Position and power of the spot over time."""
+        return track(self.run, self.process.machine)
 
     @property
     def power_follows(self) -> bool:

@@ -17,7 +17,6 @@ from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText
 from laserpath.report.numbers import area, duration, number
 from laserpath.report.page import page
-from laserpath.report.track import track
 from laserpath.report.verdict import NOTHING, Verdict, judge
 from laserpath.types.results import Measurement, Report
 
@@ -35,7 +34,8 @@ def exposure_page(
     scene = exposed.scene
     text = replace(text, subtitle=text.subtitle or _subtitle(exposed, text))
     if scene is None or commanded is None or executed is None:
-        return page(replace(exposed, scene=None, edges=None), None, _unmeasured(exposed, text), text)
+        alone = replace(exposed, scene=None, edges=None)
+        return page(alone, None, _unmeasured(alone, text), text)
     columns = (
         Column("this program", "as commanded", commanded.as_dict()),
         Column("this program", "as executed", executed.as_dict()),
@@ -94,7 +94,7 @@ def _unmeasured(exposed: ExposedProgram, text: PageText) -> Verdict:
 
 
 def _how_long(exposed: ExposedProgram) -> str:
-    executed = track(exposed.run, exposed.process.machine)
+    executed = exposed.track
     length = np.hypot(*np.diff(executed.xy, axis=0).T)
     lit, dark = (float(length[on].sum()) for on in (executed.on, ~executed.on))
     lengths = f"{number(lit)} mm with the laser on, {number(dark)} mm of travel"
