@@ -60,7 +60,7 @@ HEADER = ("laserpath 1.2.3", "spot 0.1 mm")
 
 
 def html_of(job: Job, name: str = "", header: tuple[str, ...] = HEADER) -> str:
-    return render(job.page_data, PageText(name or job.design.name, header=header))
+    return render(job.page_data, PageText(name or job.design.name, header=header), job.run)
 
 
 def read(html: str) -> Reader:

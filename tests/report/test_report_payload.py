@@ -39,8 +39,7 @@ def unpacked(text: str) -> np.ndarray:
 
 
 def exposed_of(job: Job) -> ExposedProgram:
-    run = MachineProgram.of(job.toolpath, job.process).run
-    return job.page_data.exposed(run)
+    return job.page_data.exposed(job.run)
 
 
 @pytest.fixture(scope="module")
