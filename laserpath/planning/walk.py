@@ -153,6 +153,8 @@ def plan(
     report_measuring(progress, solution.loss)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
+    # Written again, even if a tolerance has measured its path: the warnings in its header are sent, too, so
+    # that its first moves are executed later.
     shipped = ship(solution.toolpath, warnings=warnings)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     first = Exposure(ship(start), scene).commanded
