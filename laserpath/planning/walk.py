@@ -175,9 +175,8 @@ def _reported(
     """The measurements of the shipped program, of its starting curve, and of the uncorrected solution."""
     scene, exposure = task.scene, Exposure(shipped, task.scene)
     commanded, executed = exposure.commanded, exposure.executed
-    uncorrected = None
-    if not shipped.power_follows:
-        uncorrected = Exposure(MachineProgram.of(solution.toolpath, task.process), scene).commanded
+    # Only the print of the uncorrected path is needed; its motion figures are those of the shipped program.
+    uncorrected = None if shipped.power_follows else exposure.of(solution.toolpath)
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
     lost = lost_in_motion(uncorrected or commanded, executed, shipped.path, task.design, task.process)

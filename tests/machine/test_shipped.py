@@ -49,6 +49,13 @@ def test_a_plan_executes_its_start_and_its_program_once(executed: list[gcode.Mov
     assert len(executed) == 2, "the page, the verdict and the run ask the same record"
 
 
+def test_a_plan_whose_powers_are_corrected_executes_no_other_path(executed: list[gcode.Moves]) -> None:
+    plan = laserpath.plan(BAR, Process(machine=Machine(dialect="klipper")), QUICK)
+    assert plan.report.uncorrected is not None
+    assert plan.report.uncorrected.motion == plan.report.executed.motion
+    assert len(executed) == 2
+
+
 def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
