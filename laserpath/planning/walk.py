@@ -146,7 +146,7 @@ def plan(
     task = Task.of(design, process, settings)
     scene = task.scene
     model, objective = DoseModel(scene.grid, spot), Objective.of(scene)
-    curve = start_curve(design, process, settings, progress)
+    curve = start_curve(task, progress)
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
     ship = partial(_shipped, task=task)
     solution = solve_within(start, task, progress, stopped=curve.stopped, ship=ship)
