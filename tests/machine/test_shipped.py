@@ -156,6 +156,8 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
     first, second = whole.split(RESTS[:1]).parts
     with pytest.raises(InputError, match="part 2 does not start at"):
         MachineProgram((first, replace(second, start=(0.0, 0.0))))
+    with pytest.raises(InputError, match="part 1 has no start"):
+        MachineProgram((second,))
     with pytest.raises(InputError, match="laser is on before and after the rest between parts 1 and 2"):
         MachineProgram.of(PATH, Process()).split([1])
     with pytest.raises(InputError, match="must rise"):
