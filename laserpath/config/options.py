@@ -175,7 +175,7 @@ _DESIGN = (
         sets="Reading.pixel",
         parse=Quantity(LENGTH, "mm"),
         metavar="LENGTH",
-        help="Image: pixel size, 10um",
+        help="Image: pixel size, such as 10um",
         default="from the image's resolution",
     ),
     Option(
@@ -183,7 +183,7 @@ _DESIGN = (
         sets="Reading.threshold",
         parse=Quantity(NUMBER, ""),
         metavar="NUMBER",
-        help="Image: darkness from which a pixel is drawn, 0 (white) to 1 (black)",
+        help="Image: pixels at least this dark are drawn, 0 (white) to 1 (black)",
         default="0.5",
     ),
     Option(
@@ -191,7 +191,7 @@ _DESIGN = (
         sets="Reading.grey",
         parse=values.grey,
         metavar="BLACK",
-        help="Image: take its greys as target heights or doses, black is BLACK: 60um, 80mJ/cm2",
+        help="Image: read greys as target heights or doses; BLACK is the value of black: 60um, 80mJ/cm2",
     ),
     Option(
         name="mirror",
@@ -228,7 +228,7 @@ _DESIGN = (
         name="negative",
         sets="Arrangement.negative",
         parse=values.yes_no,
-        help="Invert the design: take what is not drawn on the page",
+        help="Invert the design: expose what is not drawn on the page",
     ),
     Option(
         name="repeat",
@@ -250,7 +250,7 @@ _DESIGN = (
         sets="Settings.offset",
         parse=values.offset,
         metavar="X,Y",
-        help="Where to put that corner or centre, from the work zero: 5,3mm",
+        help="Position of that corner or centre relative to the work zero: 5,3mm",
         default="0,0",
     ),
 )

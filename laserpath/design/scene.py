@@ -57,7 +57,7 @@ class Scene:
 
     @cached_property
     def target(self) -> Target:
-        """What each pixel shall be; raises InputError where the design reaches outside the grid."""
+        """The target coverage of each pixel; raises InputError if the design extends beyond the grid."""
         return rasterise(self.design, self.grid)
 
     @property

@@ -18,7 +18,7 @@ from laserpath.base.errors import InputError
 from laserpath.types import Machine, Toolpath
 
 _POINT = 1e-6
-"""Length, mm, of the stroke that stands for a point."""
+"""Length, mm, of the stroke that replaces a dwell with the laser on."""
 
 _BITS = 10
 """Bits of a character on a serial line: 8 data bits, a start bit and a stop bit."""

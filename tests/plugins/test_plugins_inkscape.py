@@ -263,7 +263,7 @@ def test_notes_and_warnings_are_shown(fake: Callable[..., Path], drawing: Path, 
         (2, "laserpath: COPY: it is empty", "my plate.svg: it is empty"),
         (2, "laserpath: No such option: --x\nSee 'laserpath plan --help'.", "No such option: --x"),
         (1, "Traceback\n  line\nKeyError: 3", "the command stopped with the code 1: KeyError: 3"),
-        (139, "", "the command stopped with the code 139: it said nothing"),
+        (139, "", "the command stopped with the code 139: no error message"),
     ],
 )
 def test_an_error_is_one_sentence(

@@ -290,7 +290,7 @@ def test_a_pinhole_of_half_a_spot_does_not_spoil_a_board() -> None:
     dose[np.hypot(x - 40.2, y - 12.6) < 0.025] = 0
     strip = replace(grid, shape=(400, grid.shape[1]))
     edges = edge_errors(dose[:400], scene(design(box(0, 0, 80, 1.5)), strip))
-    found = inspect(Measurement(None, grid, dose, edges), scene(board, grid))  # type: ignore[arg-type]
+    found = inspect(Measurement(None, None, grid, dose, edges), scene(board, grid))  # type: ignore[arg-type]
     (flaw,) = found.flaws
     assert (flaw.kind, found.faults) == ("pinhole", ())
     assert math.dist(flaw.at, (40.2, 12.6)) < 0.03

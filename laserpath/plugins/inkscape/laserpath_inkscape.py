@@ -193,7 +193,7 @@ def run(command: list[str], folder: Path) -> dict[str, Any]:
     stderr = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode not in (DONE, TOLERANCE_MISSED):
         if done.returncode != BAD_INPUT:
-            stderr = (stderr.splitlines() or ["it said nothing"])[-1]
+            stderr = (stderr.splitlines() or ["no error message"])[-1]
             raise Refused(f"the command stopped with the code {done.returncode}: {stderr}")
         # The message names a copy in a temporary folder, which is gone when the user reads it.
         raise Refused(sentence(stderr).replace(command[2], Path(command[2]).name))
@@ -208,7 +208,7 @@ def run(command: list[str], folder: Path) -> dict[str, Any]:
 def sentence(stderr: str) -> str:
     """The last message in the command's stderr."""
     last = stderr.rpartition("laserpath: ")[2]
-    return " ".join(line for line in last.splitlines() if not line.startswith("See '")) or "it said nothing"
+    return " ".join(line for line in last.splitlines() if not line.startswith("See '")) or "no error message"
 
 
 def quietly() -> dict[str, Any]:
