@@ -7,7 +7,7 @@ as exp(−z/D_p) and the resin gels where its dose reaches E_c, so a surface dos
 
 **Development.** A threshold at the critical dose D_c, smooth for the planner: with u = D/D_c
 
-    σ = 1/(1 + exp(−β (u − 1))),   ∂σ/∂D = β/D_c σ (1 − σ).
+    σ = 1/(1 + exp(−β (u − 1))).
 
 Resists have another contrast, the slope of remaining thickness over log dose: γ = 1/log₁₀(D_100/D_0)
 with D_0 and D_100 the doses where the thickness begins and ceases to change (IUPAC, *Terminology of polymers
@@ -83,12 +83,6 @@ def development(dose: ArrayLike, resin: Resin) -> Floats:
     return expit(resin.contrast * (np.asarray(dose) / resin.critical_dose - 1))
 
 
-def development_slope(dose: ArrayLike, resin: Resin) -> Floats:
-    """∂σ/∂D, 1/(unit of dose)."""
-    cured = development(dose, resin)
-    return resin.contrast / resin.critical_dose * cured * (1 - cured)
-
-
 def over_dose(dose: ArrayLike, resin: Resin) -> Floats:
     """Excess of a dose over the largest acceptable one, in critical doses; 0 below that."""
     return np.maximum(np.asarray(dose) / resin.critical_dose - resin.over_dose, 0)
@@ -162,11 +156,6 @@ def same_energy(path: Toolpath, old: Spot, new: Spot) -> Toolpath:
 def dose_unit(order: int) -> str:
     """The unit of the dose: mJ/mm² or (mW/mm²)² s, with the order as exponent."""
     return "mJ/mm²" if order == 1 else f"(mW/mm²){_raised(order)} s"
-
-
-def line_energy_unit(order: int) -> str:
-    """The unit of the line energy: mJ/mm, mW² s/mm³ …"""
-    return "mJ/mm" if order == 1 else f"mW{_raised(order)} s/mm{_raised(2 * order - 1)}"
 
 
 def _raised(number: int) -> str:

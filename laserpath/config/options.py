@@ -1,7 +1,8 @@
 """The options of a plan, one entry each: its name, help, default, parser, and the field that it sets.
 
 Command line (`cli.options`), project file (`project`), Python (`request`) and docs/cli.md are made from this
-table. To add an option, add an entry, and its field to the record that it names.
+table. To add an option, add an entry, its field to the record that it names (`Settings` in types/settings.py,
+`Reading` in design/reading.py, `Arrangement` in design/arrange.py), and use the field where it acts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Option:
     """One option. name: its key in a project file; as a flag, `--` and the name with dashes.
 
     sets: `Record.field`, in `types` or `design`.  parse: parser of its value (`values`); a `Length` is turned
-    into multiples of the spot's FWHM.
+    into multiples of the spot's FWHM. `Quantity` refuses 0 and below unless `low` is given: for a number that
+    may be 0 use `low=None` and check the limit in the record.
     metavar, help, default: as shown; a `OneOf` without a metavar lists its words.
     replaces: options that are left out of a project if this one is given, since they set the same or a part
     of it.  drawings_only: it has no effect on grey images.  flag: False if only a project file has it.

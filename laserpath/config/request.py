@@ -3,13 +3,13 @@
     given = {"machine": "my-laser.toml", "critical_dose": 0.35, "quality": "fine", "rotate": 90.0}
     process, settings = process_of(given), settings_of(given, fwhm=0.1)
 
-`KEYS` has all names, each with its parser, which accepts values as users write them: `"35 mJ/cm2"`,
-`"0.1fwhm"`. An option that is missing or None keeps the value of its profile, or its default.
+`options.by_name()` has all names, each with its parser, which accepts values as users write them:
+`"35 mJ/cm2"`, `"0.1fwhm"`. An option that is missing or None keeps the value of its profile, or its default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
@@ -22,10 +22,7 @@ if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.types import Process, Resin, Settings, Spot
 
 Values = Mapping[str, Any]
-"""Values by the names of the options, as the parsers in `KEYS` make them."""
-
-KEYS: dict[str, Callable[[Any], Any]] = {option.name: option.parse for option in options.all_options()}
-"""Name → parser."""
+"""Values by the names of the options, as their parsers make them."""
 
 _PITCH_LIMITS = (0.1, 10.0)
 """In FWHM, as in `Settings`; checked here so that the message can name them in mm."""

@@ -43,10 +43,12 @@ _WKT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format that can be read. module: in this package, with a function `read`.  suffixes: the usual ones.
+    """A format that can be read.
 
-    heeds: the fields of `Reading` that apply to it.  magic: first bytes of its files, any of them.
-    is_text: whether a text, from its first letter on, is of this format; None for a binary format.
+    module: in `laserpath/design/`, with `read(data: bytes, name: str, reading: Reading) → Design`;
+    `vector.py` is a short one.  suffixes: the usual ones.  heeds: the fields of `Reading` that apply to it.
+    magic: first bytes of its files, any of them.  is_text: whether a text, from its first letter on, is of
+    this format; None only for a binary format, which then has `magic`.
     """
 
     name: str

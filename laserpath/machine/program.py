@@ -28,6 +28,9 @@ from laserpath.types.results import MotionFigures
 _PIECE_FWHM = 0.5
 """Longest piece of constant speed, in FWHM: a larger one blurs the dose along a ramp."""
 
+_CORRECTED_PIECE_FWHM = 0.5
+"""Shortest piece of a corrected move, in FWHM: a smaller value adds moves that the spot blurs."""
+
 _LAG_STEP = 1e-3
 """Longest time step, s, in which a lag is followed; a shorter time constant has steps of a quarter of it."""
 
@@ -35,10 +38,6 @@ EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
     "405 nm light can blind before you blink, and its reflections too. Never leave it running alone.",
 )
-
-
-_PART_FWHM = 0.5
-"""Shortest part of a corrected move, in FWHM: a smaller value adds moves that the spot blurs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +131,9 @@ class ProgramPart:
 class MachineProgram:
     """A program in parts from rest to rest, and its execution.
 
-    parts: each starts where the one before ends.  text: the G-code, '' if none was written.  shift: mm, added
-    to all positions of spot and head, for a comparison with a design that has another work zero.
+    parts: the first has a start, and each other one starts where the one before ends.  text: the G-code, ''
+    if none was written.  shift: mm, added to all positions of spot and head, for a comparison with a design
+    that has another work zero.
     """
 
     parts: tuple[ProgramPart, ...]
@@ -143,6 +143,10 @@ class MachineProgram:
     def __post_init__(self) -> None:
         if not self.parts:
             raise InputError("a program has no parts, but must have at least 1")
+        if self.parts[0].start is None:
+            raise InputError(
+                "part 1 has no start, but must begin with the travel from the position of the head"
+            )
         for k, (before, after) in enumerate(pairwise(self.parts), start=2):
             end, start = before.path.xy[-1].tolist(), after.path.xy[0].tolist()
             if after.start is not None or end != start:
@@ -268,7 +272,7 @@ class MachineProgram:
         runs = [part.run for part in self.parts]
         if len(runs) == 1:
             return runs[0]
-        # Row 0 of the first part is the travel from the work zero.
+        # Row 0 of the first part is the travel from its start.
         before = np.cumsum([0, 1] + [len(part.path) for part in self.parts])[[0, *range(2, len(runs) + 1)]]
         last = runs[-1].stepping[1] + sum(run.write_time for run in runs[:-1])
         return gcode.motion.Executed(
@@ -339,7 +343,7 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
         moves = gcode.join_short(moves, controller.shortest_move)
     if not convert.power_follows(machine):
         moves = gcode.motion.corrected(
-            moves, controller, shortest=_PART_FWHM * optics.fwhm(process.spot),
+            moves, controller, shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot),
             segment_rate=machine.segment_rate, power_levels=machine.power_levels, level_min=machine.level_min,
         )  # fmt: skip
     return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))

@@ -26,11 +26,11 @@ import numpy as np
 import shapely
 
 import gcode
-from laserpath import optics
-from laserpath.design.target import PIXELS_MAX, affordable, grid_for
+from laserpath.design.target import PIXELS_MAX, affordable
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_power
 from laserpath.machine.placement import to_expose
+from laserpath.planning.task import Task
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
@@ -96,22 +96,22 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     check_power(process, settings, design)
     requested = settings.pixels_per_fwhm
     settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, requested))
-    grid = grid_for(design, process.spot, settings.pixels_per_fwhm)
-    pixels = float(grid.shape[0] * grid.shape[1])
-    memory = BASE_BYTES + _BYTES_PER_PIXEL * pixels
-    write, notes = _writing(design, process, settings)
-    parts = _planning(design, process, settings, pixels)
-    return Forecast(
-        *parts, memory, write, notes, (*_tiny(design, process), *coarser(settings, requested), *tight(memory))
-    )
+    task = Task.of(design, process, settings)
+    memory = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(task)
+    write, notes = _writing(task)
+    warnings = (*_tiny(task), *coarser(settings, requested), *tight(memory))
+    return Forecast(*_planning(task), memory, write, notes, warnings)
 
 
-def _planning(
-    design: Design, process: Process, settings: Settings, pixels: float
-) -> tuple[float, float, float]:
+def _pixels(task: Task) -> float:
+    rows, columns = task.scene.grid.shape
+    return float(rows * columns)
+
+
+def _planning(task: Task) -> tuple[float, float, float]:
     """Seconds of one processor for trying curves, for solving, and for measuring and drawing."""
-    fwhm = optics.fwhm(process.spot)
-    moves = _length(design, process, settings) / (settings.segment_fwhm * fwhm)
+    design, settings, fwhm, pixels = task.design, task.settings, task.scene.fwhm, _pixels(task)
+    moves = _length(task) / (settings.segment_fwhm * fwhm)
 
     def iteration(pixels: float) -> float:
         return 25e-9 * pixels + 0.8e-6 * moves + 5e-3
@@ -129,25 +129,25 @@ def _planning(
     return trying, plans * solving, 2 + 2.5e-6 * pixels + limit
 
 
-def _length(design: Design, process: Process, settings: Settings) -> float:
+def _length(task: Task) -> float:
     """The length of all lines, mm."""
-    pitch = settings.pitch_fwhm * optics.fwhm(process.spot)
-    return design.area.area / pitch + _OUTLINE_SHARE * design.area.length
+    area, pitch = task.design.area, task.settings.pitch_fwhm * task.scene.fwhm
+    return area.area / pitch + _OUTLINE_SHARE * area.length
 
 
-def _writing(design: Design, process: Process, settings: Settings) -> tuple[float, tuple[str, ...]]:
+def _writing(task: Task) -> tuple[float, tuple[str, ...]]:
     """The write time, s, and a sentence on what slows the head down, if anything."""
-    machine, fwhm = process.machine, optics.fwhm(process.spot)
-    energy = process.resin.critical_dose * settings.pitch_fwhm * fwhm
+    machine, fwhm = task.machine, task.scene.fwhm
+    energy = task.scene.critical_dose * task.settings.pitch_fwhm * fwhm
     fastest = min(machine.speed_max)
-    allowed = float(speed_for(energy, machine.power_max, process.spot))
+    allowed = float(speed_for(energy, machine.power_max, task.scene.spot))
     speed = min(fastest, allowed)
-    rings = _rings(design, _SIMPLE_FWHM * fwhm)
+    rings = _rings(task.design, _SIMPLE_FWHM * fwhm)
     along = sum(ring.length for ring in rings)
     seconds, free = (
         _outline(rings, speed, replace(machine, segment_rate=rate)) for rate in (machine.segment_rate, 1e9)
     )
-    total = _length(design, process, settings) / along
+    total = _length(task) / along
     notes = []
     if allowed < fastest:
         notes.append(slowed(machine, allowed, "this resin"))
@@ -161,7 +161,8 @@ def _writing(design: Design, process: Process, settings: Settings) -> tuple[floa
             f"bends and ends keep the head at about {along / free:.2g} of {speed:.2g} mm/s: "
             f"that is the machine's acceleration of {min(machine.acceleration):g} mm/s²"
         )
-    return settings.passes * total * (seconds + _travels(design, len(rings), machine)), tuple(notes)
+    travels = _travels(task.design, len(rings), machine)
+    return task.settings.passes * total * (seconds + travels), tuple(notes)
 
 
 def _rings(design: Design, tolerance: float) -> list[shapely.LinearRing]:
@@ -192,9 +193,9 @@ def _travels(design: Design, count: int, machine: Machine) -> float:
     return count * 2 * math.sqrt(each / min(machine.acceleration))
 
 
-def _tiny(design: Design, process: Process) -> tuple[str, ...]:
+def _tiny(task: Task) -> tuple[str, ...]:
     """A sentence if the whole design is smaller than half the spot: its unit may be wrong."""
-    fwhm, size = optics.fwhm(process.spot), max(design.size)
+    fwhm, size = task.scene.fwhm, max(task.design.size)
     if size >= _TINY_FWHM * fwhm:
         return ()
     return (

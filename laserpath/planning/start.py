@@ -17,7 +17,6 @@ from scipy import ndimage
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.design.scene import Scene
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
@@ -26,7 +25,8 @@ from laserpath.planning.optimise.loop import Progress, Schedule, Terms, dose_to_
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, unhindered
 from laserpath.planning.rate import executable
-from laserpath.types import Design, Process, Settings, Target, Toolpath
+from laserpath.planning.task import Task
+from laserpath.types import Process, Target, Toolpath
 
 _PIXELS_PER_FWHM = 3.0
 """Resolution of the trials' grid: a finer one ranks the candidates more accurately and takes longer."""
@@ -59,21 +59,17 @@ class _TrialStopped(Exception):
         self.toolpath = toolpath
 
 
-def start_curve(
-    design: Design,
-    process: Process,
-    settings: Settings,
-    progress: Callable[[Progress], None] | None = None,
-) -> Start:
+def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) -> Start:
     """The curve that the settings name; for 'auto', the candidate with the best score in each region."""
+    design, process, settings = task.design, task.process, task.settings
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings))
     tried: list[_Trial] = []
     try:
-        for candidate in candidates(design, settings):
-            strokes = CURVES[candidate.initial](design, process, candidate)
+        for candidate in candidates(task):
+            strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
-                tried.append(_Trial.of(design, process, candidate, strokes, progress))
+                tried.append(_Trial.of(candidate, strokes, progress))
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
         return Start(done.toolpath if done else stop.toolpath, stopped=True)
@@ -82,18 +78,21 @@ def start_curve(
     best = np.argmin([trial.score for trial in tried], axis=0)
     strokes = [stroke for k, trial in enumerate(tried) for stroke in trial.strokes_of(best == k)]
     tour = quicker(order(strokes), process.machine)
-    return Start(drawn(tour, process, tried[int(np.bincount(best).argmax())].settings))
+    return Start(drawn(tour, process, tried[int(np.bincount(best).argmax())].task.settings))
 
 
-def candidates(design: Design, settings: Settings) -> list[Settings]:
-    """The settings of each candidate."""
-    along = main_direction(design.area)
-    return [
+def candidates(task: Task) -> list[Task]:
+    """The task of each candidate; all are tried on one coarse scene."""
+    settings = replace(task.settings, pixels_per_fwhm=_PIXELS_PER_FWHM)
+    coarse = Task.of(task.design, task.process, settings)
+    along = main_direction(task.design.area)
+    each = (
         replace(settings, initial="contour"),
         replace(settings, initial="contour", pitch_fwhm=_WIDER * settings.pitch_fwhm),
         replace(settings, initial="centreline"),
         replace(settings, initial="outline", angle=along),
-    ]
+    )
+    return [replace(coarse, settings=candidate) for candidate in each]
 
 
 def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
@@ -109,26 +108,21 @@ class _Trial:
     """
 
     toolpath: Toolpath
-    settings: Settings
+    task: Task
     strokes: list[Floats]
     region: Indices
     score: Floats
 
     @classmethod
     def of(
-        cls,
-        design: Design,
-        process: Process,
-        settings: Settings,
-        strokes: list[Floats],
-        progress: Callable[[Progress], None] | None = None,
+        cls, task: Task, strokes: list[Floats], progress: Callable[[Progress], None] | None = None
     ) -> _Trial:
         """Optimise one candidate briefly and score it."""
-        scene = Scene.around(design, process.spot, process.resin, _PIXELS_PER_FWHM)
+        scene, process, settings = task.scene, task.process, task.settings
         regions, objective = _Regions.of(scene.target), Objective.of(scene)
         model = DoseModel(scene.grid, process.spot)
         start = dose_to_size(drawn(order(strokes), process, settings), model, objective, process.machine)
-        time = WriteTimeTerm.of(start, design, process.machine, TIME_WEIGHTS[settings.quality])
+        time = WriteTimeTerm.of(start, task.design, process.machine, TIME_WEIGHTS[settings.quality])
         schedule = Schedule(_ITERATIONS, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
         bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
         best = optimise(start, model, Terms(objective, time), process, schedule, progress, bounds)
@@ -141,7 +135,7 @@ class _Trial:
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(best.toolpath, settings, strokes, regions.at(middles), score)
+        return cls(best.toolpath, task, strokes, regions.at(middles), score)
 
     def strokes_of(self, chosen: Bools) -> list[Floats]:
         """The strokes in the chosen regions. chosen: (regions,)."""

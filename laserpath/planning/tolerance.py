@@ -39,14 +39,14 @@ def solve_within(
     task: Task,
     progress: Callable[[Progress], None] | None = None,
     *,
+    ship: Callable[[Toolpath], MachineProgram],
     stopped: bool = False,
-    ship: Callable[[Toolpath], MachineProgram] | None = None,
 ) -> Solution:
     """The solution at the quality's weight; with `max_epe_fwhm`, the fastest of the attempts that meet it.
 
     If no attempt meets it, the one with the lowest 95th percentile. A stop by the user ends the attempts.
+    ship: makes the program of a path as it is written, with all passes; that program is measured.
     stopped: the user has stopped already; the start is made executable but not optimised.
-    ship: makes the program, with all passes, that is measured; None: the path itself is measured.
     """
     weight, limit = TIME_WEIGHTS[task.settings.quality], task.settings.max_epe_fwhm
     if stopped:
@@ -57,7 +57,7 @@ def solve_within(
 
     def attempt(weight: float) -> _WeightTrial:
         solution = solve(start, task, progress, weight)
-        program = ship(solution.toolpath) if ship else MachineProgram.of(solution.toolpath, task.process)
+        program = ship(solution.toolpath)
         return _WeightTrial(solution, Exposure(program, task.scene).epe_p95, program.run.write_time)
 
     return _fastest(_attempts(attempt, weight, limit), limit)

@@ -70,7 +70,12 @@ def limit(
 
     design: the area to expose, mm.  target: the design on a grid of, for example, 6 pixels per FWHM.
     critical_dose: mJ/mm².  loss: function of a dose on that grid, such as an `objective.Objective`.
-    effort: the fields of `Effort`: `evaluations`, 250 if not given; `tolerance`, 0.01; `threshold_fwhm`, 0.1.
+    effort: three keywords, the fields of `Effort`: evaluations: int = 250, the most of the loss, at least 1;
+    tolerance: float = 0.01, the share of the loss below which a gain in 20 iterations ends the descent;
+    threshold_fwhm: float = 0.1, the edge error, in FWHM, above which a place is named as unprintable.
+
+    Raises TypeError for another keyword, and InputError for fewer than 1 evaluation or a loss that is not
+    finite.
     """
     scene = Scene.of(design, target, spot, Resin(critical_dose=critical_dose))
     return unconstrained_optimum(scene, loss, Effort(**effort))

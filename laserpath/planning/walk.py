@@ -147,13 +147,15 @@ def plan(
     task = Task.of(design, process, settings)
     scene = task.scene
     model, objective = DoseModel(scene.grid, spot), Objective.of(scene)
-    curve = start_curve(design, process, settings, progress)
+    curve = start_curve(task, progress)
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
     ship = partial(_shipped, task=task)
     solution = solve_within(start, task, progress, stopped=curve.stopped, ship=ship)
     report_measuring(progress, solution.loss)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
+    # Written again, even if a tolerance has measured its path: the warnings in its header are sent, too, so
+    # that its first moves are executed later.
     shipped = ship(solution.toolpath, warnings=warnings)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     first = Exposure(ship(start), scene).commanded
@@ -174,9 +176,8 @@ def _reported(
     """The measurements of the shipped program, of its starting curve, and of the uncorrected solution."""
     scene, exposure = task.scene, Exposure(shipped, task.scene)
     commanded, executed = exposure.commanded, exposure.executed
-    uncorrected = None
-    if not shipped.power_follows:
-        uncorrected = Exposure(MachineProgram.of(solution.toolpath, task.process), scene).commanded
+    # Only the print of the uncorrected path is needed; its motion figures are those of the shipped program.
+    uncorrected = None if shipped.power_follows else exposure.of(solution.toolpath)
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
     lost = lost_in_motion(uncorrected or commanded, executed, shipped.path, task.design, task.process)

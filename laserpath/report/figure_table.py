@@ -2,6 +2,10 @@
 
 A row in `_ALL` puts a figure into each table that its `shown` names. The value comes from
 `types.results.PrintFigures` or `MotionFigures`, or from `simulation.figures.DoseFigures`.
+
+To add a figure: a `Row` here and a field of the same name in `types.results.PrintFigures` (computed in
+`measure.figures.cure_figures`) or `MotionFigures` (computed in `MotionFigures.along`, added over parts in
+`machine.program._summed`). A name that begins with `epe_` is shown with ≥ at the cap.
 """
 
 from __future__ import annotations
@@ -53,8 +57,8 @@ class Shown(Flag):
     TERMINAL = auto()
 
 
-_PAGES = Shown.REPORT | Shown.SIMULATION
-_EVERYWHERE = _PAGES | Shown.TERMINAL
+_REPORT_AND_SIMULATION = Shown.REPORT | Shown.SIMULATION
+_EVERYWHERE = _REPORT_AND_SIMULATION | Shown.TERMINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Row:
     write: Callable[[float], str] = number
     short: str = ""
     with_unit: Callable[[float], str] | None = None
-    shown: Shown = _PAGES
+    shown: Shown = _REPORT_AND_SIMULATION
 
     @property
     def name(self) -> str:

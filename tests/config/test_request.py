@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from laserpath.base.errors import InputError
-from laserpath.config import request
+from laserpath.config import options, request
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.types import Settings
+
+
+def parsed(name: str, written: Any) -> Any:
+    return options.by_name()[name].parse(written)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +43,7 @@ from laserpath.types import Settings
     ],
 )
 def test_what_is_written_is_parsed(name: str, written: Any, meant: Any) -> None:
-    assert request.KEYS[name](written) == meant
+    assert parsed(name, written) == meant
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_what_is_written_is_parsed(name: str, written: Any, meant: Any) -> None:
 )
 def test_what_cannot_be_parsed_is_refused(name: str, written: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        request.KEYS[name](written)
+        parsed(name, written)
 
 
 def test_an_option_replaces_those_that_set_the_same() -> None:
@@ -83,4 +87,4 @@ def test_an_option_replaces_those_that_set_the_same() -> None:
 def test_without_options_there_are_defaults() -> None:
     assert request.settings_of({}, 0.1) == Settings()
     assert request.arrangement_of({}) == Arrangement()
-    assert request.settings_of({"pitch": request.KEYS["pitch"]("0.2mm")}, 0.1).pitch_fwhm == 2
+    assert request.settings_of({"pitch": parsed("pitch", "0.2mm")}, 0.1).pitch_fwhm == 2

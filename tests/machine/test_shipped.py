@@ -50,6 +50,13 @@ def test_a_plan_executes_its_start_and_its_program_once(executed: list[gcode.Mov
     assert len(executed) == 2, "the page, the verdict and the run ask the same record"
 
 
+def test_a_plan_whose_powers_are_corrected_executes_no_other_path(executed: list[gcode.Moves]) -> None:
+    plan = laserpath.plan(BAR, Process(machine=Machine(dialect="klipper")), QUICK)
+    assert plan.report.uncorrected is not None
+    assert plan.report.uncorrected.motion == plan.report.executed.motion
+    assert len(executed) == 2
+
+
 def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +157,8 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
     first, second = whole.split(RESTS[:1]).parts
     with pytest.raises(InputError, match="part 2 does not start at"):
         MachineProgram((first, replace(second, start=(0.0, 0.0))))
+    with pytest.raises(InputError, match="part 1 has no start"):
+        MachineProgram((second,))
     with pytest.raises(InputError, match="laser is on before and after the rest between parts 1 and 2"):
         MachineProgram.of(PATH, Process()).split([1])
     with pytest.raises(InputError, match="must rise"):

@@ -12,21 +12,23 @@ from laserpath.design.target import grid_for, rasterise
 from laserpath.planning.curve import CURVES, initial_curve
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.start import _Regions, _Trial, candidates, start_curve
+from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
 
 PROCESS, AUTO = Process(), Settings()
 TWO = design(shapely.box(1, 1, 2.4, 2.4), shapely.box(3.4, 1, 3.4 + 0.5 * FWHM, 2))
+TASK = Task.of(TWO, PROCESS, AUTO)
 
 
 def test_a_named_curve_is_not_tried():
     named = replace(AUTO, initial="contour")
     np.testing.assert_array_equal(
-        start_curve(TWO, PROCESS, named).toolpath.xy, initial_curve(TWO, PROCESS, named).xy
+        start_curve(Task.of(TWO, PROCESS, named)).toolpath.xy, initial_curve(TWO, PROCESS, named).xy
     )
 
 
 def test_every_region_has_strokes():
-    path = start_curve(TWO, PROCESS, AUTO).toolpath
+    path = start_curve(TASK).toolpath
     lines = [shapely.LineString(path.xy[a : b + 1]) for a, b in runs(path.on)]
     for part in TWO.area.geoms:
         assert any(part.intersects(line) for line in lines)
@@ -34,12 +36,12 @@ def test_every_region_has_strokes():
 
 def test_it_is_no_worse_than_any_candidate_region_by_region():
     tried = [
-        _Trial.of(TWO, PROCESS, candidate, CURVES[candidate.initial](TWO, PROCESS, candidate))
-        for candidate in candidates(TWO, AUTO)
+        _Trial.of(candidate, CURVES[candidate.settings.initial](TWO, PROCESS, candidate.settings))
+        for candidate in candidates(TASK)
     ]
     assert {trial.score.shape for trial in tried} == {(2,)}
     best = np.argmin([trial.score for trial in tried], axis=0)
-    path = start_curve(TWO, PROCESS, AUTO).toolpath
+    path = start_curve(TASK).toolpath
     drawn = shapely.MultiLineString([path.xy[a : b + 1] for a, b in runs(path.on)])
     for region, part in enumerate(sorted(TWO.area.geoms, key=lambda g: g.bounds)):
         for stroke in tried[best[region]].strokes_of(np.arange(2) == region):
@@ -57,7 +59,7 @@ def test_regions_share_out_the_whole_grid_by_nearness():
 
 
 def test_the_same_every_time():
-    first, second = (start_curve(TWO, PROCESS, AUTO).toolpath for _ in range(2))
+    first, second = (start_curve(TASK).toolpath for _ in range(2))
     np.testing.assert_array_equal(first.xy, second.xy)
     assert first.power.tolist() == pytest.approx(second.power.tolist(), abs=0)
 
@@ -88,7 +90,7 @@ def test_stopped_early_in_a_later_trial_the_best_finished_one_is_taken():
             if count == after:
                 raise KeyboardInterrupt
 
-        return start_curve(TWO, PROCESS, AUTO, progress)
+        return start_curve(TASK, progress)
 
     first, early = stopping(40), stopping(41)
     assert early.stopped
@@ -102,10 +104,10 @@ def test_a_curve_that_is_the_same_as_another_is_tried_once():
         nonlocal count
         count += 1
 
-    start_curve(disc, PROCESS, AUTO, progress)
+    start_curve(Task.of(disc, PROCESS, AUTO), progress)
     assert count == 40 * 3  # centrelines are the rings here
 
 
 def test_a_sliver_that_no_pixel_holds_is_one_region():
     sliver = design(shapely.box(1, 1, 2, 1 + 1e-8))
-    assert start_curve(sliver, PROCESS, AUTO).toolpath.on.any()
+    assert start_curve(Task.of(sliver, PROCESS, AUTO)).toolpath.on.any()

@@ -38,9 +38,13 @@ def time(path):
     return expose(path, BAR, TARGET, PROCESS).commanded.motion.write_time
 
 
+def ship(path):
+    return MachineProgram.of(path, PROCESS)
+
+
 def within(limit):
     task = Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=limit))
-    return tolerance.solve_within(START, task).toolpath
+    return tolerance.solve_within(START, task, ship=ship).toolpath
 
 
 @pytest.fixture
@@ -71,7 +75,7 @@ def test_a_tolerance_that_cannot_be_kept_gives_the_most_accurate(weights):
 
 
 def test_without_a_tolerance_there_is_one_solution(weights):
-    tolerance.solve_within(START, Task.of(BAR, PROCESS, SETTINGS))
+    tolerance.solve_within(START, Task.of(BAR, PROCESS, SETTINGS), ship=ship)
     assert weights == [TIME_WEIGHTS["standard"]]
 
 
@@ -85,7 +89,7 @@ def test_a_stop_in_a_later_attempt_is_reported(weights):
             raise KeyboardInterrupt
 
     solution = tolerance.solve_within(
-        START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.8)), progress
+        START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.8)), progress, ship=ship
     )
     assert solution.stopped and "stopped by the user" in solution.result
 

@@ -1,7 +1,8 @@
 """Initial curves: Design → Toolpath of constant line energy, each kind in a file of its own.
 
 `initial_curve` finds the curve by name, also among those of installed packages (`entry_points`), orders its
-strokes and joins them by travels.
+strokes and joins them by travels. A curve takes (design, process, settings), not a `planning.task.Task`,
+because other packages provide curves, too.
 """
 
 from __future__ import annotations

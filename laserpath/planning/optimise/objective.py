@@ -16,6 +16,9 @@ the M contour samples with outward normal n the edge is misplaced by about
     ε = (u − 1)/(F |∂u/∂n|),   E = w_e/M Σ (√(ε² + δ²) − δ),   F|∂u/∂n| taken as a constant ≥ 0.5,
 
 the mean edge placement error in FWHM, smooth below δ = 0.01.
+
+A term of the path is not here: it is a module like `write_time`, a field of `loop.Terms`, and is made in
+`stages`.
 """
 
 from __future__ import annotations
