@@ -27,6 +27,11 @@ _FINE = (2000.0, 2000.0, 2000.0)
 """Steps/mm of a machine that does not state them; fine enough for rounding to have no effect."""
 
 
+def power_follows(machine: Machine) -> bool:
+    """Whether the controller lets the laser's power follow the speed of the head."""
+    return bool(gcode.dialect(machine.dialect).dynamic_power)
+
+
 def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
     """The moves that expose `toolpath` in `passes` passes, with a rapid back to the start between them."""
     if passes < 1:
@@ -47,9 +52,8 @@ def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Mov
         ]
         xy.append(toolpath.xy)
     joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-    dynamic = gcode.dialect(machine.dialect).dynamic_power
     return gcode.Moves.straight(
-        np.concatenate(xy), np.minimum(joined[0], 1.0), joined[1], joined[2], dynamic=dynamic
+        np.concatenate(xy), np.minimum(joined[0], 1.0), joined[1], joined[2], dynamic=power_follows(machine)
     )
 
 

@@ -103,9 +103,7 @@ class ProgramPart:
         """The path that the spot exposes, in x and y, with the lag of its mirrors and its laser."""
         above = replace(self.run, xyz=self.run.xyz * (1.0, 1.0, 0.0))
         machine = self.process.machine
-        return convert.from_moves(
-            gcode.motion.lagged(above.moves(), convert.lag(machine), _LAG_STEP), machine
-        )
+        return convert.from_moves(lagged(above, machine), machine)
 
     @cached_property
     def motion(self) -> MotionFigures:
@@ -209,7 +207,7 @@ class MachineProgram:
         If it does, the commanded path counts too. If not, `export` corrects the program so that the executed
         path is right.
         """
-        return bool(gcode.dialect(self.process.machine.dialect).dynamic_power)
+        return convert.power_follows(self.process.machine)
 
     @cached_property
     def path(self) -> Toolpath:
@@ -312,6 +310,11 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
     )
 
 
+def lagged(run: gcode.motion.Executed, machine: Machine) -> gcode.Moves:
+    """The moves of the spot during a run, with the lag of mirrors and laser."""
+    return gcode.motion.lagged(run.moves(), convert.lag(machine), _LAG_STEP)
+
+
 def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:
     """The path with a travel from the position of the head, by default the work zero."""
     return Toolpath(
@@ -338,7 +341,7 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     controller = convert.controller(machine)
     if isinstance(controller, gcode.motion.Marlin):
         moves = gcode.join_short(moves, controller.shortest_move)
-    if not gcode.dialect(machine.dialect).dynamic_power:
+    if not convert.power_follows(machine):
         moves = gcode.motion.corrected(
             moves, controller, shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot),
             segment_rate=machine.segment_rate, power_levels=machine.power_levels, level_min=machine.level_min,

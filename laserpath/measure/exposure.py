@@ -19,7 +19,7 @@ from laserpath.dose import accurate_model
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
 from laserpath.types import Design, Grid, Process, Spot, Toolpath
-from laserpath.types.results import Edges, Measurement, MotionFigures
+from laserpath.types.results import Edges, Measurement, MotionFigures, counted
 
 _LISTED = 3
 _LOST = 0.05
@@ -59,8 +59,8 @@ class Exposure:
 
     @property
     def counted(self) -> tuple[Measurement, ...]:
-        """The measurements that count: both, or only `executed` if the power does not follow the speed."""
-        return (self.commanded, self.executed) if self.program.power_follows else (self.executed,)
+        """The measurements that count (`types.results.counted`); no other is computed."""
+        return tuple(getattr(self, name) for name in counted(self.program.power_follows))
 
     @property
     def epe_p95(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import gcode
@@ -47,7 +47,7 @@ seconds there and longer for larger designs."""
 Listener = Callable[[Progress], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """The result of `plan`. shipped: the program as written, read back and executed.
 
@@ -89,7 +89,7 @@ class Plan:
     @property
     def verdict(self) -> tuple[str, str]:
         """'good', 'fair' or 'poor', and the reason in one line; the report begins with them."""
-        return report.headline_of(self._page_data())
+        return report.headline_of(self._page_data)
 
     @property
     def project(self) -> str:
@@ -107,7 +107,7 @@ class Plan:
         drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
         comments = header(self.design, self.process, self.settings, self.report.warnings)
         text = PageText(self.design.name, header=comments, project=self.project)
-        page = report.render(self._page_data(), text, self.run)
+        page = report.render(self._page_data, text, self.run)
         texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
         if frame:
             texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
@@ -116,6 +116,7 @@ class Plan:
             places[Path(folder) / PROJECT] = project_text(self.design, self.process, self.settings, folder)
         return files.write_all(places)
 
+    @cached_property
     def _page_data(self) -> PageData:
         return PageData.of(
             self.report, self.design, self.toolpath, self.process, self.settings, self.solution.loss
@@ -191,6 +192,7 @@ def _reported(
         inspection=inspection,
         unfinished=solution.unfinished,
         stopped=solution.stopped,
+        power_follows=shipped.power_follows,
     )
 
 

@@ -18,16 +18,14 @@ __all__ = [
 # Importing matplotlib takes half a second, which a plan without a report need not wait for.
 
 
-def render(data: PageData, text: PageText, run: gcode.motion.Executed | None = None) -> str:
+def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
     """The report of a plan as the text of one HTML file without outside references.
 
     text: name, header and project; warnings and subtitle come from the plan.
-    run: what the controller does with the program; None: with lines of usual length (`MachineProgram`).
+    run: the program as the controller executes it.
     """
-    from laserpath.machine.program import MachineProgram
     from laserpath.report.page import planned_page
 
-    run = MachineProgram.of(data.toolpath, data.process).run if run is None else run
     width, height = data.design.size
     quality = f" · {data.settings.quality} quality" if data.settings else ""
     subtitle = f"laserpath report · {width:.4g} × {height:.4g} mm · spot {data.fwhm:g} mm{quality}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from laserpath.report import histograms, pictures, plots
 from laserpath.report.data import ExposedProgram, PageData, Picture
-from laserpath.report.track import track
 from laserpath.report.worst_places import Place
 from laserpath.types.results import Limit
 
@@ -67,7 +66,7 @@ def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
             else "Above the critical dose it cures."
         ),
     )
-    executed = track(exposed.run, exposed.process.machine)
+    executed = exposed.track
     if executed.on.any():
         yield Picture.from_png(
             "Powers and speeds",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,9 +13,11 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
+from laserpath.machine import convert
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
+from laserpath.report.track import Track, track
 from laserpath.report.worst_places import Place, worst_places
 from laserpath.types import Design, Grid, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Report
@@ -68,12 +71,13 @@ class PageText:
     pictures: Sequence[Picture] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ExposedProgram:
-    """A program and its dose, with or without a design to compare it with.
+    """A program and its dose, with or without the scene of a design to compare it with.
 
     toolpath: as commanded.  run: as the controller executes it, from the work zero.
-    dose: (rows, columns) mJ/mm² on `grid`, as executed.  edges: of the design in this dose.
+    dose: (rows, columns) mJ/mm² on `grid`, as executed.  scene: on the same grid.
+    edges: of the design in this dose.
     """
 
     toolpath: Toolpath
@@ -81,13 +85,28 @@ class ExposedProgram:
     grid: Grid
     dose: Floats
     process: Process
-    design: Design | None = None
+    scene: Scene | None = None
     edges: Edges | None = None
+
+    @property
+    def design(self) -> Design | None:
+        """The design to compare the program with."""
+        return self.scene.design if self.scene else None
 
     @property
     def fwhm(self) -> float:
         """FWHM of the spot that exposes, mm."""
         return optics.fwhm(self.process.spot)
+
+    @cached_property
+    def track(self) -> Track:
+        """Position and power of the spot over time."""
+        return track(self.run, self.process.machine)
+
+    @property
+    def power_follows(self) -> bool:
+        """Whether the controller's power follows the speed."""
+        return convert.power_follows(self.process.machine)
 
     @property
     def box(self) -> tuple[float, float, float, float]:
@@ -132,17 +151,19 @@ class PageData:
     ) -> PageData:
         """The data of a measured program; the report's inspection is made here if it has none."""
         executed, fwhm = report.executed, optics.fwhm(process.spot)
-        scene = Scene(design, executed.grid, process.spot, process.resin)
-        inspection = report.inspection or inspect(executed, scene)
+        inspection = report.inspection
+        if inspection is None:
+            inspection = inspect(executed, Scene(design, executed.grid, process.spot, process.resin))
         places = worst_places(inspection.edges or executed.edges, design, fwhm, report.planned.edges)
         history = np.zeros(0) if loss is None else loss
         return cls(report, design, toolpath, process, settings, history, places, inspection)
 
     def exposed(self, run: gcode.motion.Executed) -> ExposedProgram:
         """The program with its dose; run: its execution by the controller."""
-        executed = self.report.executed
+        executed, process = self.report.executed, self.process
+        scene = Scene(self.design, executed.grid, process.spot, process.resin)
         return ExposedProgram(
-            self.toolpath, run, executed.grid, executed.dose, self.process, self.design, executed.edges
+            self.toolpath, run, executed.grid, executed.dose, process, scene, executed.edges
         )
 
     @property

@@ -13,13 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from laserpath.design.scene import Scene
-from laserpath.measure import best_exposure, cured_fraction, edges_at
+from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText
 from laserpath.report.numbers import area, duration, number
 from laserpath.report.page import page
-from laserpath.report.track import track
 from laserpath.report.verdict import NOTHING, Verdict, judge
-from laserpath.types import Design
 from laserpath.types.results import Measurement, Report
 
 _WORTH = 0.9
@@ -33,31 +31,34 @@ def exposure_page(
     exposed: ExposedProgram, commanded: Measurement | None, executed: Measurement | None, text: PageText
 ) -> str:
     """The page as HTML; commanded, executed: None where there is no design to measure against."""
-    design = exposed.design
+    scene = exposed.scene
     text = replace(text, subtitle=text.subtitle or _subtitle(exposed, text))
-    if design is None or commanded is None or executed is None:
-        return page(replace(exposed, design=None, edges=None), None, _unmeasured(exposed, text), text)
+    if scene is None or commanded is None or executed is None:
+        alone = replace(exposed, scene=None, edges=None)
+        return page(alone, None, _unmeasured(alone, text), text)
     columns = (
         Column("this program", "as commanded", commanded.as_dict()),
         Column("this program", "as executed", executed.as_dict()),
         *text.columns,
     )
-    report = Report(commanded, executed, start=executed, warnings=tuple(text.warnings))
-    data = PageData.of(report, design, exposed.toolpath, exposed.process)
+    report = Report(
+        commanded, executed, start=executed, warnings=tuple(text.warnings),
+        inspection=inspect(executed, scene), power_follows=exposed.power_follows,
+    )  # fmt: skip
+    data = PageData.of(report, scene.design, exposed.toolpath, exposed.process)
     verdict = judge(data)
-    better = tuple(_better_dose(exposed, design))
+    better = tuple(_better_dose(exposed, scene))
     if better:
         kept = tuple(sentence for sentence in verdict.advice if sentence != NOTHING)
         verdict = replace(verdict, advice=better + kept)
     return page(exposed, data, verdict, replace(text, columns=columns))
 
 
-def _better_dose(exposed: ExposedProgram, design: Design) -> Iterator[str]:
+def _better_dose(exposed: ExposedProgram, scene: Scene) -> Iterator[str]:
     """The power or speed that gives the truest edges, where it differs from the program's."""
     process, dose = exposed.process, exposed.dose
     if dose.max() <= 0:
         return
-    scene = Scene(design, exposed.grid, process.spot, process.resin)
     factor = best_exposure(dose, scene)
     now, then = (float(np.abs(edges.epe).mean()) for edges in edges_at(dose, scene, (1.0, factor)))
     if then > _WORTH * now or abs(factor - 1) < _TELLING:
@@ -93,7 +94,7 @@ def _unmeasured(exposed: ExposedProgram, text: PageText) -> Verdict:
 
 
 def _how_long(exposed: ExposedProgram) -> str:
-    executed = track(exposed.run, exposed.process.machine)
+    executed = exposed.track
     length = np.hypot(*np.diff(executed.xy, axis=0).T)
     lit, dark = (float(length[on].sum()) for on in (executed.on, ~executed.on))
     lengths = f"{number(lit)} mm with the laser on, {number(dark)} mm of travel"

@@ -27,7 +27,7 @@ from laserpath.report.data import ExposedProgram
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.raster import OVER, PAPER, RIGHT, UNDER
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
-from laserpath.report.track import Track, thinned, track
+from laserpath.report.track import Track, thinned
 from laserpath.report.worst_places import Place
 from laserpath.types import Design, Process
 from laserpath.types.results import Edges
@@ -61,7 +61,7 @@ class Payload:
 def payload(exposed: ExposedProgram, places: Sequence[Place] = ()) -> Payload:
     """The data of an exposed program and of its worst places."""
     process, fwhm, units = exposed.process, exposed.fwhm, _Units.of(exposed)
-    whole = track(exposed.run, process.machine)
+    whole = exposed.track
     shown = thinned(whole, PIECES, fwhm, process.machine.power_max)
     dose, coarser = _dose(exposed)
     numbers = {

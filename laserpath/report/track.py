@@ -15,11 +15,9 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
-from laserpath.machine import convert
+from laserpath.machine.program import lagged
 from laserpath.types import Machine
 
-_LAG_STEP = 1e-3
-"""s, the longest step in which a lag is followed; larger ones make the track coarser."""
 _FINEST = 1 / 200
 """First tolerance of position, in FWHM of the spot. A larger one drops more knots at once."""
 _POWERS = 1 / 255
@@ -54,7 +52,7 @@ class Track:
 
 def track(run: gcode.motion.Executed, machine: Machine) -> Track:
     """Position and power of the spot during a run."""
-    moves = gcode.motion.lagged(run.moves(), convert.lag(machine), _LAG_STEP)
+    moves = lagged(run, machine)
     t = np.concatenate([[0.0], np.cumsum(moves.duration)])
     # A piece may be so short that adding its duration does not change the time.
     kept = np.diff(t) > 0

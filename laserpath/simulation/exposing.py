@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from laserpath.simulation.alignment import translation
 from laserpath.simulation.figures import PathExposure, dose_figures
 from laserpath.simulation.result import BestExposure
 from laserpath.simulation.view import box_of, grid_around, lit_box, rim
-from laserpath.types import Design, Grid, Point, Process, Settings, Toolpath
+from laserpath.types import Design, Grid, Point, Settings, Toolpath
 
 _MARGINS = (6.0, 18.0)
 """FWHM beyond the usual margin, tried in turn while the cured area reaches the grid's rim."""
@@ -24,10 +24,14 @@ _MARGINS = (6.0, 18.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exposures:
-    """commanded, executed: on the same grid.  overflow: whether the cured area reaches beyond it."""
+    """commanded, executed: on the same grid.  scene: of the design on it, if there is a design.
+
+    overflow: whether the cured area reaches beyond the grid.
+    """
 
     commanded: PathExposure
     executed: PathExposure
+    scene: Scene | None
     overflow: bool
 
 
@@ -46,7 +50,8 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
     box = box_of(lit_box(program.commanded, program.executed), design, spot)
     what = f"{name!r} with its design (--align lays one on the other)" if design else repr(name)
     grid = grid_around(box, spot, settings.pixels_per_fwhm, 0.0, what)
-    executed = _exposure(program, program.executed, design, grid)
+    scene = Scene(design, grid, spot, program.process.resin) if design else None
+    executed = _exposure(program, program.executed, scene, grid)
     for extra in _MARGINS:
         if rim(executed.dose) < critical:
             break
@@ -54,16 +59,17 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
             grid = grid_around(box, spot, settings.pixels_per_fwhm, extra, what)
         except InputError:
             break  # keep the largest grid so far
-        executed = _exposure(program, program.executed, design, grid)
-    commanded = _exposure(program, program.commanded, design, grid)
-    return Exposures(commanded, executed, rim(executed.dose) >= critical)
+        scene = replace(scene, grid=grid) if scene else None
+        executed = _exposure(program, program.executed, scene, grid)
+    commanded = _exposure(program, program.commanded, scene, grid)
+    return Exposures(commanded, executed, scene, rim(executed.dose) >= critical)
 
 
-def _exposure(program: MachineProgram, path: Toolpath, design: Design | None, grid: Grid) -> PathExposure:
-    """The exposure of one of the program's paths, measured against the design if there is one."""
+def _exposure(program: MachineProgram, path: Toolpath, scene: Scene | None, grid: Grid) -> PathExposure:
+    """The exposure of one of the program's paths, measured in the scene on this grid if there is one."""
     resin = program.process.resin
-    if design is not None:
-        measured = Exposure(program, Scene(design, grid, program.process.spot, resin)).of(path)
+    if scene is not None:
+        measured = Exposure(program, scene).of(path)
         dose = measured.dose
         return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose, measured)
     dose = accurate_model(grid, program.process.spot).dose(path)
@@ -72,9 +78,8 @@ def _exposure(program: MachineProgram, path: Toolpath, design: Design | None, gr
     return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose)
 
 
-def at_best_power(executed: PathExposure, design: Design, process: Process) -> BestExposure | None:
+def at_best_power(executed: PathExposure, scene: Scene) -> BestExposure | None:
     """The power at which the same path is most accurate; None without light along the outline."""
-    scene = Scene(design, executed.grid, process.spot, process.resin)
     try:
         factor = best_exposure(executed.dose, scene)
     except InputError:

@@ -36,7 +36,7 @@ def exposed(simulation: SimulationResult) -> ExposedProgram:
     edges = executed.measured.edges if executed.measured else None
     return ExposedProgram(
         simulation.toolpath, simulation.run, executed.grid, executed.dose, simulation.process,
-        simulation.design, edges,
+        simulation.scene, edges,
     )  # fmt: skip
 
 

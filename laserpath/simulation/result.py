@@ -11,10 +11,11 @@ import shapely
 
 import gcode
 from laserpath import optics
+from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
-from laserpath.types.results import Edges
+from laserpath.types.results import Edges, counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,15 +32,16 @@ class BestExposure:
 class SimulationResult:
     """A program of any tool on one machine and resin, exposed and measured.
 
-    process: with the dialect in which the program was read.  shipped: the program, moved onto its design if
-    that was requested.  commanded, executed: its exposures.  best: executed, at the best power.
+    process: with the dialect in which the program was read.  scene: of the design, on the exposures' grid.
+    shipped: the program, moved onto its design if that was requested.  commanded, executed: its exposures.
+    best: executed, at the best power.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
     head: the program's first comments.
     """
 
     name: str
     process: Process
-    design: Design | None
+    scene: Scene | None
     shipped: MachineProgram
     commanded: PathExposure
     executed: PathExposure
@@ -47,6 +49,11 @@ class SimulationResult:
     within: float | None = None
     warnings: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
+
+    @property
+    def design(self) -> Design | None:
+        """The design that the program is compared with, where it was placed."""
+        return self.scene.design if self.scene else None
 
     @property
     def toolpath(self) -> Toolpath:
@@ -71,13 +78,9 @@ class SimulationResult:
     @property
     def epe_p95(self) -> float:
         """The 95th percentile of |EPE|, in FWHM, as in a plan; NaN without a design."""
-        both = [o.measured.figures.epe_p95 for o in self._scored if o.measured is not None]
-        return max(both, default=math.nan)
-
-    @property
-    def _scored(self) -> tuple[PathExposure, ...]:
-        """Both exposures; the executed one alone where the power does not follow the speed."""
-        return (self.commanded, self.executed) if self.shipped.power_follows else (self.executed,)
+        exposures: list[PathExposure] = [getattr(self, name) for name in counted(self.shipped.power_follows)]
+        measured = [exposure.measured for exposure in exposures if exposure.measured is not None]
+        return max((measurement.figures.epe_p95 for measurement in measured), default=math.nan)
 
     @property
     def within_tolerance(self) -> bool:

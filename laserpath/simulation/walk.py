@@ -99,9 +99,9 @@ def simulate(
     exposed = exposures(shipped, drawn, settings, read.name)
     report("measuring")
     return Simulation(
-        name=read.name, process=process, design=drawn, shipped=shipped,
+        name=read.name, process=process, scene=exposed.scene, shipped=shipped,
         commanded=exposed.commanded, executed=exposed.executed,
-        best=None if drawn is None else at_best_power(exposed.executed, drawn, process),
+        best=at_best_power(exposed.executed, exposed.scene) if exposed.scene else None,
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=tuple(_warnings(exposed, shipped, read, chosen, place, choices.align)),
     )  # fmt: skip
@@ -124,7 +124,7 @@ def _warnings(
     if place:
         yield from place.design.warnings
         yield from place.notes
-    yield from of_place(exposed, shipped, place.design if place else None, process, aligned)
+    yield from of_place(exposed, shipped, aligned)
 
 
 def _placed(design: Design | str, process: Process, settings: Settings, lit: Floats) -> Placed:

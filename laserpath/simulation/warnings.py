@@ -9,14 +9,13 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.quantities import place
-from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
 from laserpath.report.numbers import area, number
 from laserpath.simulation.exposing import Exposures
 from laserpath.simulation.view import COARSEST, Box, lit_box
-from laserpath.types import Design, Point, Process
+from laserpath.types import Point, Process
 
 _OVER, _FAR_OVER = 1.05, 1.5
 """Ratios of the largest dose to the resin's limit above which a warning is given: as commanded, as executed.
@@ -56,27 +55,24 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
         )
 
 
-def of_place(
-    exposures: Exposures, shipped: MachineProgram, design: Design | None, process: Process, aligned: bool
-) -> Iterator[str]:
+def of_place(exposures: Exposures, shipped: MachineProgram, aligned: bool) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
-    fwhm, grid = optics.fwhm(process.spot), exposures.executed.grid
+    fwhm, grid, scene = optics.fwhm(shipped.process.spot), exposures.executed.grid, exposures.scene
     if fwhm / grid.pitch < 1.5 * COARSEST:
         yield (
             f"with so many spots to expose the dose was computed with {number(fwhm / grid.pitch, 2)} pixels "
             "across one: areas and edges are less exact"
         )
     measured = exposures.executed.measured
-    if design is None or measured is None:
+    if scene is None or measured is None:
         return
-    x, y = (_middle(design.bounds) - _middle(lit_box(shipped.executed))).tolist()
+    x, y = (_middle(scene.design.bounds) - _middle(lit_box(shipped.executed))).tolist()
     if not aligned and measured.figures.iou < _APART and max(abs(x), abs(y)) > _NEAR_FWHM * fwhm:
         yield (
             f"what is exposed lies elsewhere than the design: its middle would have to move by "
             f"{place((x, y), fwhm)} mm; if the program has another work zero: --align"
         )
-    edges = rounded_off(measured, Scene(design, measured.grid, process.spot, process.resin))
-    yield from missing(edges, fwhm)
+    yield from missing(rounded_off(measured, scene), fwhm)
 
 
 def _middle(box: Box) -> Floats:

@@ -309,10 +309,11 @@ class Report:
     start: the initial curve at its best single power.  window: of the executed path, if it was computed.
     limit: the unconstrained optimum, if it was computed.
     inspection: the faults of the executed print; None: not inspected yet.
-    uncorrected: if the controller's power does not follow the speed, the plan before its powers were
-    corrected for that; only `executed` is then scored. None: the power follows.
+    uncorrected: the plan before its powers were corrected for a controller whose power does not follow the
+    speed; None: they were not corrected.
     unfinished: how the optimiser ended, if it did not converge (`Solution.result`); else ''.
     stopped: whether the user stopped it.
+    power_follows: whether the controller's power follows the speed, which decides what counts (`counted`).
     """
 
     commanded: Measurement
@@ -325,11 +326,17 @@ class Report:
     inspection: Inspection | None = None
     unfinished: str = ""
     stopped: bool = False
+    power_follows: bool = True
+
+    @property
+    def counted(self) -> tuple[Measurement, ...]:
+        """The measurements that count, the scored one first."""
+        return tuple(getattr(self, name) for name in counted(self.power_follows))
 
     @property
     def scored(self) -> Measurement:
         """The measurement by which the plan is judged and compared with its limit."""
-        return self.commanded if self.uncorrected is None else self.executed
+        return self.counted[0]
 
     @property
     def planned(self) -> Measurement:
@@ -339,12 +346,21 @@ class Report:
     @property
     def scored_as(self) -> str:
         """'commanded' or 'executed'."""
-        return "commanded" if self.uncorrected is None else "executed"
+        return counted(self.power_follows)[0]
 
     @property
     def epe_p95(self) -> float:
-        """The larger 95th percentile of |EPE|, in FWHM, as scored and as executed: for a tolerance."""
-        return max(self.scored.figures.epe_p95, self.executed.figures.epe_p95)
+        """The largest 95th percentile of |EPE|, in FWHM, of the measurements that count: for a tolerance."""
+        return max(measurement.figures.epe_p95 for measurement in self.counted)
+
+
+def counted(power_follows: bool) -> tuple[str, ...]:
+    """The exposures that count: 'commanded' and 'executed', or 'executed' alone. The first one is scored.
+
+    If the controller's power does not follow the speed, the commanded powers are for the speeds that the head
+    reaches, so that the commanded exposure says nothing of the print.
+    """
+    return ("commanded", "executed") if power_follows else ("executed",)
 
 
 def at_exposure(exposure: float) -> str:

@@ -20,6 +20,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
 from laserpath.planning import tolerance
+from laserpath.report import PageData
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 BAR = Design(shapely.box(0.5, 0.5, 2.5, 1.2), "bar")
@@ -208,3 +209,18 @@ def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
     assert len(converted) == len(set(converted))
+
+
+def test_verdict_and_page_share_their_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plan = laserpath.plan(BAR, Process(), QUICK)
+    made: list[PageData] = []
+    real = PageData.of
+
+    def note(*given: object) -> PageData:
+        made.append(real(*given))  # type: ignore[arg-type]
+        return made[-1]
+
+    monkeypatch.setattr(PageData, "of", note)
+    assert plan.verdict
+    plan.write(tmp_path)
+    assert plan.verdict and len(made) == 1

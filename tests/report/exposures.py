@@ -12,9 +12,11 @@ import numpy as np
 import shapely
 from scipy.ndimage import gaussian_filter
 
+import gcode
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
+from laserpath.machine.program import MachineProgram
 from laserpath.measure import cure_figures, edge_errors, edges_at, unprintable
 from laserpath.report import PageData
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -35,6 +37,10 @@ class Job:
     @property
     def page_data(self) -> PageData:
         return PageData.of(self.report, self.design, self.toolpath, self.process, self.settings, self.loss)
+
+    @property
+    def run(self) -> gcode.motion.Executed:
+        return MachineProgram.of(self.toolpath, self.process).run
 
 
 STILL = MotionFigures(0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)

@@ -49,7 +49,8 @@ def render(
     header: tuple[str, ...] = ("laserpath 1.2.3",),
     project: str = 'design = "plate.svg"\n',
 ) -> str:
-    return report.render(job.page_data, PageText(name or job.design.name, header=header, project=project))
+    text = PageText(name or job.design.name, header=header, project=project)
+    return report.render(job.page_data, text, job.run)
 
 
 def saved(html: str, folder: Path, name: str) -> str:
@@ -549,8 +550,7 @@ def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
 @pytest.mark.usefixtures("unillustrated")
 def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder: Path) -> None:
     made = job.report.executed
-    run = MachineProgram.of(job.toolpath, job.process).run
-    shown = ExposedProgram(job.toolpath, run, made.grid, made.dose, job.process)
+    shown = ExposedProgram(job.toolpath, job.run, made.grid, made.dose, job.process)
     html = report.render_exposure(shown, PageText("board.gcode", warnings=("line 3 was not understood",)))
     seen = opened(browser, saved(html, folder, "alone"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
@@ -569,15 +569,7 @@ def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder:
 def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path) -> None:
     """With too little dose it says how much more would be right."""
     made = job.report.executed
-    shown = ExposedProgram(
-        job.toolpath,
-        MachineProgram.of(job.toolpath, job.process).run,
-        made.grid,
-        made.dose,
-        job.process,
-        job.design,
-        made.edges,
-    )
+    shown = job.page_data.exposed(job.run)
     html = report.render_exposure(
         shown,
         PageText(

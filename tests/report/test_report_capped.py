@@ -78,4 +78,4 @@ def test_the_page_explains_it(whole: Job) -> None:
 
 
 def page(job: Job) -> str:
-    return render(job.page_data, PageText("squares"))
+    return render(job.page_data, PageText("squares"), job.run)

@@ -10,9 +10,12 @@ import pytest
 import shapely
 from exposures import exposure, rings
 
+import gcode
+from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
-from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
-from laserpath.types import Design, Process
+from laserpath.report import ExposedProgram, PageText, Picture, data, render_exposure
+from laserpath.report.track import Track
+from laserpath.types import Design, Machine, Process
 from laserpath.types.results import Measurement
 
 PROCESS = Process()
@@ -21,9 +24,9 @@ DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40
 
 def shown(made: Measurement, design: Design | None = DISC) -> ExposedProgram:
     path = rings(DISC, PROCESS.machine)
-    edges = made.edges if design else None
+    scene = Scene(design, made.grid, PROCESS.spot, PROCESS.resin) if design else None
     run = MachineProgram.of(path, PROCESS).run
-    return ExposedProgram(path, run, made.grid, made.dose, PROCESS, design, edges)
+    return ExposedProgram(path, run, made.grid, made.dose, PROCESS, scene, made.edges if design else None)
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -68,3 +71,20 @@ def test_a_dark_program_has_a_page_too() -> None:
     made = exposure(DISC, PROCESS, 2.0)
     dark = replace(shown(made, None), dose=np.zeros(made.grid.shape))
     assert "Cures 0 mm²" in render_exposure(dark, PageText("dark.gcode")).replace("\u00a0", " ")
+
+
+@pytest.mark.usefixtures("unillustrated")
+@pytest.mark.parametrize("design", [DISC, None], ids=["judged", "alone"])
+def test_a_page_follows_the_spot_once(monkeypatch: pytest.MonkeyPatch, design: Design | None) -> None:
+    followed: list[object] = []
+    real = data.track
+
+    def note(run: gcode.motion.Executed, machine: Machine) -> Track:
+        followed.append(run)
+        return real(run, machine)
+
+    monkeypatch.setattr(data, "track", note)
+    made = exposure(DISC, PROCESS, 2.0)
+    measured = (made, made) if design else (None, None)
+    assert render_exposure(shown(made, design), PageText("disc.gcode"), *measured)
+    assert len(followed) == 1

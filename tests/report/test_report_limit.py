@@ -34,7 +34,7 @@ def with_limit(design: Design, process: Process | None = None) -> Job:
 
 
 def html_of(job: Job) -> str:
-    return render(job.page_data, PageText("bars")).replace("\u00a0", " ")
+    return render(job.page_data, PageText("bars"), job.run).replace("\u00a0", " ")
 
 
 def section(html: str) -> str:

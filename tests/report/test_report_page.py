@@ -60,7 +60,7 @@ HEADER = ("laserpath 1.2.3", "spot 0.1 mm")
 
 
 def html_of(job: Job, name: str = "", header: tuple[str, ...] = HEADER) -> str:
-    return render(job.page_data, PageText(name or job.design.name, header=header))
+    return render(job.page_data, PageText(name or job.design.name, header=header), job.run)
 
 
 def read(html: str) -> Reader:
@@ -294,8 +294,8 @@ def test_durations_are_written_as_people_say_them(seconds: float, text: str) -> 
 @pytest.mark.usefixtures("unillustrated")
 def test_the_mark_stands_beside_the_number_that_it_judges(job: Job) -> None:
     """Where only what is executed counts, so does the mark."""
-    followed, commanded = job.report, replace(job.report, uncorrected=job.report.commanded)
-    for report, column in ((followed, 2), (commanded, 3)):
+    followed, corrected = job.report, replace(job.report, power_follows=False)
+    for report, column in ((followed, 2), (corrected, 3)):
         marked = {
             column
             for row in re.findall(r"<tr><th scope=.*?</tr>", html_of(replace(job, report=report)), re.S)

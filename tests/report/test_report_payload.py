@@ -39,9 +39,7 @@ def unpacked(text: str) -> np.ndarray:
 
 
 def exposed_of(job: Job) -> ExposedProgram:
-    made = job.report.executed
-    run = MachineProgram.of(job.toolpath, job.process).run
-    return ExposedProgram(job.toolpath, run, made.grid, made.dose, job.process, job.design, made.edges)
+    return job.page_data.exposed(job.run)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +104,7 @@ def test_outline_and_edges_are_within_a_quantum(exposed: ExposedProgram, numbers
 
 
 def test_without_a_design_there_is_nothing_to_compare(exposed: ExposedProgram) -> None:
-    alone = replace(exposed, design=None, edges=None)
+    alone = replace(exposed, scene=None, edges=None)
     part = json.loads(payload(alone).text)
     assert part["design"] is part["edges"] is None
     on = exposed.toolpath.on

@@ -17,14 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapes import NODING, differing_area
 
+import gcode
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
+from laserpath.design import contour, scene
 from laserpath.dose.segments import to_points
+from laserpath.machine import convert
 from laserpath.optics import profile
 from laserpath.simulation import Choices, Simulation, simulate, view
 from laserpath.simulation.page import another_power
-from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 FOREIGN = Path(__file__).parents[1] / "data" / "gcode" / "foreign"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOREIGN / "expected.json").read_text())
@@ -447,3 +450,39 @@ def test_for_a_program_that_lies_elsewhere_no_power_is_called_best() -> None:
     assert found.executed.measured is not None
     assert found.executed.measured.figures.iou == 0
     assert found.best is None or "Is it in the right place?" in another_power(found)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_where_power_does_not_follow_the_speed_the_executed_dose_is_judged() -> None:
+    """Short lines at constant power: the head brakes all the way, so that 2.8 critical doses become 21."""
+    process = Process(machine=Machine(dialect="klipper", baud=None))
+    square = design(shapely.box(1, 1, 1.6, 1.6), name="square")
+    rows = [
+        np.array([[1.02, y], [1.58, y]])[:: 1 - 2 * (k % 2)]
+        for k, y in enumerate(np.arange(1.03, 1.58, 0.06))
+    ]
+    xy = np.vstack([[0, 0], *rows])
+    lit = np.r_[False, np.ones(len(xy) - 2, dtype=bool)]
+    path = Toolpath(xy, np.where(lit, 1.75, 0.0), np.where(lit, 50.0, 100.0))
+    moves, machine = convert.to_moves(path, process.machine), process.machine
+    simulation = simulate(gcode.write(moves, convert.dialect_of(machine), machine.s_max, ()), process, square)
+    commanded, executed = simulation.commanded.figures.dose_max, simulation.executed.figures.dose_max
+    assert commanded < process.resin.over_dose < 20 < executed
+    (dose,) = re.findall(r"The largest dose is ([\d.]+)\W× critical, above the resin", simulation.page())
+    assert float(dose) == pytest.approx(executed, rel=0.01)
+
+
+@pytest.mark.usefixtures("unillustrated")
+def test_a_simulation_samples_the_outline_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both exposures, the best power, warnings and page share the samples."""
+    widths: list[float] = []
+    real = contour.contour_samples
+
+    def note(design: Design, fwhm: float) -> contour.Samples:
+        widths.append(fwhm)
+        return real(design, fwhm)
+
+    monkeypatch.setattr(scene, "contour_samples", note)
+    simulation = simulate(f"{HEAD}G1 X2 S200 F600\nM5\n", GAUSS, CROSS)
+    assert simulation.best is not None and simulation.page()
+    assert widths == [FWHM]

@@ -9,6 +9,7 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize
 
 from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
 from laserpath.planning.relief.result import ReliefResult, in_words
 from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
 from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
@@ -18,9 +19,9 @@ _TITLES = ("target", "as executed", "error")
 
 def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
     """The report as the text of one HTML file. header: of the program.  project: text of a laserpath.toml."""
-    exposed = ExposedProgram(
-        result.toolpath, result.run, result.grid, result.dose, result.process, result.design
-    )
+    process = result.process
+    scene = Scene(result.design, result.grid, process.spot, process.resin)
+    exposed = ExposedProgram(result.toolpath, result.run, result.grid, result.dose, process, scene)
     text = PageText(
         name=result.relief.name,
         warnings=result.warnings,
