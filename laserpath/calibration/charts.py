@@ -13,8 +13,7 @@ quarter of the spot, since a controller that lets the power follow the speed is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import gcode
@@ -22,11 +21,10 @@ from laserpath import optics
 from laserpath.base import files
 from laserpath.base.errors import InputError
 from laserpath.calibration import drawing
-from laserpath.calibration.items import Item
+from laserpath.calibration.chart_data import ChartData
 from laserpath.calibration.layout import ChartBuilder, Dimensions
 from laserpath.calibration.matrix import matrix, threshold_energy
-from laserpath.calibration.model import Physics, SizeModel, shape_of
-from laserpath.calibration.program import Stroke, write
+from laserpath.calibration.program import write
 from laserpath.calibration.sheet import write_sheet
 from laserpath.machine import convert
 from laserpath.types import Process
@@ -38,34 +36,8 @@ BELOW_AROUND, ABOVE_AROUND = 2.0, 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chart:
-    """A chart to expose. strokes: in order.  program: G-code.  size: mm.  write_time: s.
-
-    energies: range of the lines' line energies.  notes: sentences.
-    """
-
-    items: tuple[Item, ...]
-    strokes: tuple[Stroke, ...]
-    process: Process
-    program: str
-    size: tuple[float, float]
-    write_time: float
-    energies: tuple[float, float]
-    notes: tuple[str, ...]
-
-    def planned(self) -> dict[str, float]:
-        """Size in mm of each item, by id, if the process matches its profiles; 0 for an invisible item."""
-        return self._sizes(self.items)
-
-    def shown(self) -> dict[str, float]:
-        """`planned`, but with the width of the lines of a wedge."""
-        return self._sizes([replace(i, kind="line") if i.kind == "wedge" else i for i in self.items])
-
-    def _sizes(self, items: Sequence[Item]) -> dict[str, float]:
-        spot, resin = self.process.spot, self.process.resin
-        model = SizeModel(items, shape_of(spot), resin.order)
-        sizes = model.sizes(Physics((spot.fwhm, spot.fwhm), resin.critical_dose))
-        return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
+class Chart(ChartData):
+    """A chart to expose: its data (`ChartData`), and the drawing, sheet and files made from them."""
 
     def findings(self) -> tuple[str, ...]:
         """Problems that the G-code checker reports, a sentence each."""

@@ -7,17 +7,14 @@ under the microscope; invisible strokes are thin and dashed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import svgwrite
 from svgwrite.container import Group
 
+from laserpath.calibration.chart_data import ChartData
 from laserpath.calibration.items import Item
 from laserpath.calibration.program import Stroke
-
-if TYPE_CHECKING:
-    from laserpath.calibration.charts import Chart
 
 _INK, _MARK, _SHOWN, _HIDDEN, _PAPER = "#222222", "#9aa5ad", "#86216b", "#c9a0bd", "#ffffff"
 _DECIMALS = 4
@@ -26,7 +23,7 @@ _LEFT, _ABOVE, _BELOW = 10.0, 7.0, 10.0
 """Margins for text, in letter heights."""
 
 
-def chart_svg(chart: Chart) -> str:
+def chart_svg(chart: ChartData) -> str:
     """The chart with its rows and columns labelled, as the text of an SVG file."""
     width, height = chart.size
     letter = max(width, height) / 75
@@ -75,7 +72,7 @@ def _id(stroke: Stroke, group: Group) -> str:
     return stroke.of if stroke.of not in taken else f"{stroke.of}b"
 
 
-def _add_words(drawing: svgwrite.Drawing, chart: Chart, letter: float) -> None:
+def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> None:
     """The speeds above their columns, labels to the left of rows, and a description below."""
     width, height = chart.size
     style = {"font_family": "sans-serif", "fill": _INK}
