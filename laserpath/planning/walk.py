@@ -13,14 +13,11 @@ from pathlib import Path
 
 import gcode
 from laserpath import report
-from laserpath.base import files
-from laserpath.config.project import NAME as PROJECT
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.dose import DoseModel
-from laserpath.machine import framing
 from laserpath.machine.attenuation import check_exposes, check_power, too_strong
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.program import MachineProgram
@@ -30,13 +27,14 @@ from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, report_measuring
 from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.output import write_files
 from laserpath.planning.smooth import to_levels
 from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
 from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import unconstrained_optimum
-from laserpath.report import PageData, PageText, toolpath_svg
+from laserpath.report import PageData, PageText
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
 
@@ -104,17 +102,10 @@ class Plan:
         frame: also write NAME.frame.gcode, a low-power pass around the bounding box.  project: also write
         laserpath.toml.
         """
-        drawing = toolpath_svg.draw(self.toolpath, self.design, self.process.machine)
         comments = header(self.design, self.process, self.settings, self.report.warnings)
         text = PageText(self.design.name, header=comments, project=self.project)
         page = report.render(self._page_data, text, self.run)
-        texts = {"gcode": self.program, "toolpath.svg": drawing, "report.html": page}
-        if frame:
-            texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
-        places = {Path(folder) / f"{self.design.name}.{end}": text for end, text in texts.items()}
-        if project:
-            places[Path(folder) / PROJECT] = project_text(self.design, self.process, self.settings, folder)
-        return files.write_all(places)
+        return write_files(self, self.design.name, page, folder, frame=frame, project=project)
 
     @cached_property
     def _page_data(self) -> PageData:

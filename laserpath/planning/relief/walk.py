@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from laserpath.base import files
 from laserpath.base.arrays import Bools
 from laserpath.config import project as project_file
 from laserpath.dose import accurate_model
-from laserpath.machine import framing
 from laserpath.machine.attenuation import LEVELS, check_exposes
 from laserpath.machine.program import MachineProgram
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, outcome, report_measuring
+from laserpath.planning.output import write_files
 from laserpath.planning.relief.layout import ReliefLayout, lay_out, strength_for
 from laserpath.planning.relief.page import page
 from laserpath.planning.relief.result import ReliefFigures, ReliefResult
 from laserpath.planning.relief.solve import ReliefSolution, solve
-from laserpath.report import toolpath_svg
 from laserpath.types import Design, Grid, Process, Relief, Settings
 
 _DOSE_MARGIN = 1e-9
@@ -48,19 +46,8 @@ class ReliefPlan(ReliefResult):
         laserpath.toml.
         """
         head = header(self.design, self.process, self.settings, self.warnings)
-        texts = {
-            "gcode": self.program,
-            "toolpath.svg": toolpath_svg.draw(self.toolpath, self.design, self.process.machine),
-            "report.html": page(self, head, self.project),
-        }
-        if frame:
-            texts["frame.gcode"] = framing.frame(self.design, self.process.machine)
-        places = {Path(folder) / f"{self.relief.name}.{end}": text for end, text in texts.items()}
-        if project:
-            places[Path(folder) / project_file.NAME] = project_file.text(
-                self.design, self.process, self.settings, folder
-            )
-        return files.write_all(places)
+        report = page(self, head, self.project)
+        return write_files(self, self.relief.name, report, folder, frame=frame, project=project)
 
 
 def plan_relief(
