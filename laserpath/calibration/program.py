@@ -63,7 +63,7 @@ def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
         for point in stroke.xy[1:]:
             go(point, stroke.power, stroke.speed, gcode.Kind.LINE)
         go(behind, 0.0, stroke.speed, gcode.Kind.LINE)
-    dynamic = np.full(len(power), gcode.dialect(machine.dialect).dynamic_power)
+    dynamic = np.full(len(power), convert.power_follows(machine))
     moves = gcode.Moves(
         np.array(xy), np.array(power), np.array(speed), np.array(kind, dtype=np.int8), dynamic=dynamic,
         comments=tuple(comments),

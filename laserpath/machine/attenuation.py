@@ -81,7 +81,7 @@ def strength(process: Process, settings: Settings, design: Design | None = None)
     energy, speed = process.resin.critical_dose * settings.pitch_fwhm * fwhm, min(machine.speed_max)
     if design is not None:
         length = math.hypot(*design.size)
-        if not gcode.dialect(machine.dialect).dynamic_power:
+        if not convert.power_follows(machine):
             speed = min(speed, math.sqrt(min(machine.acceleration) * length))
         energy *= max(1.0, fwhm / length)
     return Strength(machine, float(power_for(energy, speed, process.spot)), speed)

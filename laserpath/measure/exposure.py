@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-import gcode
 from gcode.motion import peak_rate
 from laserpath import optics
 from laserpath.base.arrays import Floats
@@ -16,6 +15,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import place
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
+from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
 from laserpath.types import Design, Grid, Process, Spot, Toolpath
@@ -133,7 +133,7 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
         instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
     dose = "where it is slow its power levels do not follow"
-    if order > 1 and gcode.dialect(machine.dialect).dynamic_power:
+    if order > 1 and convert.power_follows(machine):
         dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"
     return (
         f"the head is slower than commanded, since {why}, and {dose}",
