@@ -72,7 +72,7 @@ def setting(*records: str) -> tuple[Option, ...]:
     return tuple(option for option in all_options() if option.record in records)
 
 
-_CURVES = {"contour": "rings", "outline": "outline and hatch", "centreline": "centrelines"}
+_CURVES = {"contour": "rings", "outline": "with a hatch inside", "centreline": "of narrow bars"}
 """Explanations of starting curves, for the help."""
 
 
