@@ -78,6 +78,8 @@ MACHINE = (
     Field("s_max", NUMBER, required=False),
     Field("power_levels", NUMBER, kind=int),
     Field("level_min", NUMBER, kind=int, required=False),
+    Field("level_offset", NUMBER, required=False, least=-math.inf),
+    Field("pwm_period", TIME, required=False, least=0),
     Field("segment_rate", RATE, required=False),
     Field("look_ahead", NUMBER, kind=int, required=False),
     Field("dialect"),
