@@ -63,9 +63,9 @@ class Machine:
     (`gcode.levels`), and pwm_period: s, 0 for one in which the head does not move; None: the dialect's.
     segment_rate: moves/s that the link can carry.  look_ahead: moves that the planner sees.
     dialect: name of a G-code dialect, or a TOML file of one.
-    baud: bits/s of a serial line; None: no limit.  steps: motor steps per mm; None: so many that they do not
-    matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings, which take the place
-    of the junction deviation.
+    baud: bits/s of a serial line; None: no limit.  steps: per mm, of the motors or the encoder; None: so many
+    that they do not matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
+    which take the place of the junction deviation.
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     """
 
@@ -85,7 +85,7 @@ class Machine:
     look_ahead: int = 15
     dialect: str = "grbl"
     baud: float | None = 115200.0
-    steps: Point | None = None
+    steps: Point | None = (250.0, 250.0)
     square_corner_velocity: float = 5.0
     minimum_cruise_ratio: float = 0.5
     lag: float = 0.0
