@@ -9,7 +9,7 @@ from builders import SPOT, coordinates, design, expose, path
 
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.dose.segments import to_points
-from laserpath.machine.program import Transmitted
+from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.optics import energy_outside, profile
 from laserpath.types import Machine, Process, Toolpath
 
@@ -72,10 +72,12 @@ def test_a_real_controller_changes_the_dose_but_not_the_path_s_figures():
 
 
 def test_the_pin_of_an_atmega_gives_a_level_more_of_light():
-    """One level in some 20 to 50, and one of 256 less; both move alike."""
+    """Lit for (n + 1)/256 rather than n/255 of the time; both move alike."""
     plain, pin = (expose(PATH, BAR, TARGET, p).executed for p in (PROPORTIONAL, PROCESS))
-    more = pin.dose.sum() / plain.dose.sum()
-    assert 51 / 50 * 255 / 256 < more < 21 / 20
+    run = MachineProgram.of(PATH, PROPORTIONAL).run
+    n = (run.power @ run.duration) / run.duration[run.power > 0].sum() * 255
+    assert n < 50, "levels at which one more counts"
+    assert pin.dose.sum() / plain.dose.sum() == pytest.approx((n + 1) / 256 / (n / 255), rel=1e-3)
     assert pin.motion == plain.motion
 
 
