@@ -1,6 +1,6 @@
 """Toolpath ↔ the machine's moves: mW ↔ the fraction of full power, and the machine's limits.
 
-A travel (power 0) is a rapid. With several passes the path is written once for each, with a share of the
+A travel (power 0) is a rapid if it is as fast as one, and else a dark line. With several passes the path is written once for each, with a share of the
 power. Each share must itself be a PWM level, or the controller would round it up in every pass. So level n is
 divided into whole levels, ⌊(n + j)/k⌋ in pass j of k, whose sum is n (Hermite's identity). If n/k is below
 the machine's smallest level, fewer passes carry it and the others stay dark.
@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 import gcode
+from gcode.writing.layout import power_digit
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
-from laserpath.types import Machine, Toolpath
+from laserpath.types import Machine, Process, Toolpath
 
 _POINT = 1e-6
 """Length, mm, of the stroke that replaces a dwell with the laser on."""
@@ -41,13 +42,13 @@ def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Mov
         raise InputError(f"power {over:g} mW is above the machine's {machine.power_max:g} mW")
     power = toolpath.power / machine.power_max
     shares = [power] if passes == 1 else _shares(power, machine, passes)
-    travel = ~toolpath.on
-    speed = np.where(travel, min(machine.rapid_speed), toolpath.speed)
+    rapid = min(machine.rapid_speed)
+    travel, speed = ~toolpath.on & (toolpath.speed >= (1 - 1e-9) * rapid), toolpath.speed
     xy, parts = [toolpath.xy], [(shares[0], speed, travel)]
     for share in shares[1:]:
         # The travel back is the move between the two copies of the vertices.
         parts += [
-            (np.zeros(1), np.full(1, min(machine.rapid_speed)), np.ones(1, bool)),
+            (np.zeros(1), np.full(1, rapid), np.ones(1, bool)),
             (share, speed, travel),
         ]
         xy.append(toolpath.xy)
@@ -151,6 +152,18 @@ def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
         character_rate=machine.baud / _BITS if machine.baud and dialect.controller != "klipper" else None,
         look_ahead=machine.look_ahead,
         controller=controller(machine, dialect),
+    )
+
+
+def board(process: Process) -> gcode.motion.Board:
+    """What turns a commanded power into the light of the process."""
+    machine = process.machine
+    return gcode.motion.Board(
+        power_levels=machine.power_levels,
+        light=machine.light,
+        digit=power_digit(dialect_of(machine), machine.s_max),
+        level_min=machine.level_min,
+        order=process.resin.order,
     )
 
 

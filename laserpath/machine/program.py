@@ -92,11 +92,14 @@ class ProgramPart:
         """The controller's execution, including the travel from the start."""
         if self.execution is not None:
             return self.execution
+        return execute(self.moves, self.characters, self.process)
+
+    @cached_property
+    def characters(self) -> Indices:
+        """(rows,) characters sent for each row of `moves`."""
         sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
         characters = np.full(len(self.path), usual) if sent is None else sent.characters
-        if self.start is not None:
-            characters = np.concatenate([[0], characters])
-        return execute(self._moves, characters, self.process)
+        return characters if self.start is None else np.concatenate([[0], characters])
 
     @cached_property
     def executed(self) -> Toolpath:
@@ -109,7 +112,7 @@ class ProgramPart:
     def motion(self) -> MotionFigures:
         """Times and lengths, including the travel from the start."""
         machine = self.process.machine
-        free = gcode.motion.profile(self._moves, convert.limits(machine))
+        free = gcode.motion.profile(self.moves, convert.limits(machine))
         return MotionFigures.along(
             self._whole,
             write_time=self.run.write_time,
@@ -123,7 +126,8 @@ class ProgramPart:
         return self.path if self.start is None else from_zero(self.path, self.process.machine, self.start)
 
     @cached_property
-    def _moves(self) -> gcode.Moves:
+    def moves(self) -> gcode.Moves:
+        """The moves that are executed, the travel from the start included."""
         return convert.to_moves(self._whole, self.process.machine)
 
 
@@ -170,7 +174,13 @@ class MachineProgram:
         cls, path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()
     ) -> MachineProgram:
         """The program that exposes a path in `passes` passes: its text, and the moves read back from it."""
-        text, machine = write_program(path, process, passes, header), process.machine
+        return cls.of_moves(export(path, process, passes), process, header)
+
+    @classmethod
+    def of_moves(cls, moves: gcode.Moves, process: Process, header: Sequence[str] = ()) -> MachineProgram:
+        """The program of moves as they are: its text, and the moves read back from it."""
+        machine = process.machine
+        text = gcode.write(moves, convert.dialect_of(machine), machine.s_max, header)
         dialect = gcode.dialect(machine.dialect)
         parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
         commanded, row = convert.toolpath_of(parsed.moves, machine)
@@ -326,29 +336,36 @@ def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> To
     )
 
 
-def write_program(path: Toolpath, process: Process, passes: int = 1, header: Sequence[str] = ()) -> str:
-    """The G-code text of a toolpath in the machine's dialect. header: comment lines at the beginning."""
-    machine = process.machine
-    return gcode.write(export(path, process, passes), convert.dialect_of(machine), machine.s_max, header)
-
-
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     """The moves to command so that the machine exposes `path`, in `passes` passes.
 
-    If the controller's power does not follow the speed, the moves are split and their powers corrected. If
-    head or laser lag, they are commanded early.
+    Moves are split where the head speeds up or brakes, and their powers are those that give every part its
+    energy as executed. If head or laser lag, they are commanded early.
     """
     machine = process.machine
-    moves = convert.to_moves(path, machine, passes)
-    controller = convert.controller(machine)
+    moves = gcode.motion.corrected(
+        joined(path, process, passes), convert.controller(machine), convert.board(process),
+        shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
+    )  # fmt: skip
+    return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
+
+
+def prepared(path: Toolpath, process: Process) -> Toolpath:
+    """The path with its moves split where the head speeds up or brakes, as `export` splits them."""
+    machine = process.machine
+    split = gcode.motion.prepared(
+        joined(path, process), convert.controller(machine),
+        shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
+    )  # fmt: skip
+    return convert.from_moves(split, machine)
+
+
+def joined(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
+    """The moves of a path, without any that the controller would leave out as too short."""
+    moves, controller = convert.to_moves(path, process.machine, passes), convert.controller(process.machine)
     if isinstance(controller, gcode.motion.Marlin):
         moves = gcode.join_short(moves, controller.shortest_move)
-    if not convert.power_follows(machine):
-        moves = gcode.motion.corrected(
-            moves, controller, shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot),
-            segment_rate=machine.segment_rate, power_levels=machine.power_levels, level_min=machine.level_min,
-        )  # fmt: skip
-    return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
+    return moves
 
 
 def exported(path: Toolpath, process: Process) -> Toolpath:

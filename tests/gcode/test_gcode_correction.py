@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from gcode import GcodeError, Limits, Moves
-from gcode.motion import Controller, Grbl, Klipper, Marlin, corrected, execute
+from gcode.motion import Board, Controller, Grbl, Klipper, Marlin, corrected, execute
 
 SQUARE = Moves.straight(
     [[0, 0], [2, 2], [12, 2], [12, 12], [2, 12], [2, 2]], [0, *[0.3] * 4], [100, *[20] * 4], [1, 0, 0, 0, 0]
 )
+PWM = Board(255)
 CONSTANT = pytest.mark.parametrize("controller", [Limits(), Grbl(), Klipper(minimum_cruise_ratio=0)])
 ALL = pytest.mark.parametrize("controller", [Limits(), Grbl(), Klipper(minimum_cruise_ratio=0), Marlin()])
 
@@ -39,32 +40,32 @@ def unevenness(commanded: Moves, target: Moves, controller: Controller, cell: fl
 @CONSTANT
 @pytest.mark.parametrize("moves", [SQUARE, zigzag()], ids=["square", "zigzag"])
 def test_corners_do_not_burn(controller: Controller, moves: Moves) -> None:
-    commanded = corrected(moves, controller, shortest=0.05, power_levels=255)
+    commanded = corrected(moves, controller, PWM, shortest=0.05)
     assert unevenness(commanded, moves, controller) < unevenness(moves, moves, controller) / 4
     np.testing.assert_allclose(commanded.length.sum(), moves.length.sum())
 
 
 def test_marlin_s_own_trapezoid_is_helped_on_short_lines() -> None:
-    commanded = corrected(zigzag(), Marlin(), shortest=0.05, power_levels=255)
+    commanded = corrected(zigzag(), Marlin(), PWM, shortest=0.05)
     assert unevenness(commanded, zigzag(), Marlin()) < unevenness(zigzag(), zigzag(), Marlin()) / 2
     assert len(commanded) == len(zigzag())
 
 
 @ALL
 def test_the_total_energy_is_the_target(controller: Controller) -> None:
-    commanded = corrected(SQUARE, controller, shortest=0.05, power_levels=255)
+    commanded = corrected(SQUARE, controller, PWM, shortest=0.05)
     assert execute(commanded, controller, power_levels=255).exposure == pytest.approx(0.3 * 40 / 20, rel=0.01)
 
 
 @ALL
 def test_it_costs_little_time(controller: Controller) -> None:
-    commanded = corrected(SQUARE, controller, shortest=0.05)
+    commanded = corrected(SQUARE, controller, PWM, shortest=0.05)
     before, after = (execute(m, controller).write_time for m in (SQUARE, commanded))
     assert after < 1.1 * before
 
 
 def test_powers_are_levels_and_parts_no_shorter_than_allowed() -> None:
-    commanded = corrected(SQUARE, Klipper(), shortest=0.3, segment_rate=50, power_levels=100, level_min=10)
+    commanded = corrected(SQUARE, Klipper(), Board(100, level_min=10), shortest=0.3, segment_rate=50)
     levels = commanded.power * 100
     np.testing.assert_allclose(levels, np.rint(levels), atol=1e-9)
     assert levels[commanded.on].min() >= 10
@@ -78,7 +79,7 @@ def test_travel_and_dwells_stay_as_they_are() -> None:
         [[0, 0], [5, 0], [10, 0], [10, 0], [20, 0]], [0, 0.5, 0.2, 0.5], [100, 20, 1, 20], [0, 1, 4, 1],
         dwell=[0, 0, 0.3, 0], comments=[(2, "wait"), (4, "end")],
     )  # fmt: skip
-    commanded = corrected(moves, Klipper(), shortest=0.1)
+    commanded = corrected(moves, Klipper(), Board(), shortest=0.1)
     (still,) = np.flatnonzero(commanded.still)
     assert (commanded.power[still], commanded.dwell[still]) == (0.2, 0.3)
     assert commanded.comments == ((still, "wait"), (len(commanded), "end"))
@@ -87,6 +88,6 @@ def test_travel_and_dwells_stay_as_they_are() -> None:
 
 def test_what_cannot_be() -> None:
     with pytest.raises(GcodeError, match="shortest is 0"):
-        corrected(SQUARE, Klipper(), shortest=0)
+        corrected(SQUARE, Klipper(), Board(), shortest=0)
     with pytest.raises(GcodeError, match="an arc has one power"):
-        corrected(Moves([[1, 0], [0, 1]], [0.5], [1], [3]), Klipper(), shortest=1)
+        corrected(Moves([[1, 0], [0, 1]], [0.5], [1], [3]), Klipper(), Board(), shortest=1)

@@ -11,7 +11,7 @@ import gcode
 from gcode.motion import peak_rate
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.convert import envelope
-from laserpath.machine.program import write_program
+from laserpath.machine.program import MachineProgram
 from laserpath.planning.rate import crowding, decimate, executable, limit_peak_speed, share_of_speed
 from laserpath.planning.smooth import to_levels
 from laserpath.types import Design, Machine, Process
@@ -154,7 +154,7 @@ def test_planning_and_checking_use_the_same_rate_of_the_link():
     process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
     drawn = circle(5, 0.05)
     motion = measured(drawn, design, process)
-    program = write_program(drawn, process)
+    program = MachineProgram.written(drawn, process).text
     grbl = gcode.dialect(process.machine.dialect)
     findings = gcode.check(program, grbl, envelope(process.machine, grbl))
     (message,) = [f.message for f in findings if "the moves come" in f.message]

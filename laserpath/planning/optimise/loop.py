@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Schedule:
     shift, energy: Adam's first step sizes, in FWHM and in log q; they fall to the share `final`.
     contrast: first and last steepness of the threshold; it rises in five steps and is constant from half-way.
     tolerance: L-BFGS ends when 20 iterations gain less than this share of the loss.
-    stage: its name in `Progress`.
+    stage: its name in `Progress`.  still: whether vertices stay, and only line energies change.
     """
 
     iterations: int
@@ -76,6 +77,7 @@ class Schedule:
     finish: float = 0.5
     tolerance: float = 1e-3
     stage: str = "optimise"
+    still: bool = False
 
     @property
     def steps(self) -> int:
@@ -112,13 +114,27 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
     return _exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
+class Shape(Protocol):
+    """What the machine exposes, as a function of the path, and its adjoint (`learning.shape`)."""
+
+    def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """The exposed polyline (P+1, 2) mm and its line energies (P,)."""
+
+    def pull(self, d_ends: Floats, d_energy: Floats, moves: int) -> tuple[Floats, Floats]:
+        """Derivatives by the exposed polyline → those by the path's vertices and line energies."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of the loss: the dose in focus, the write time, the dose out of focus; None: left out."""
+    """The terms of the loss: the dose in focus, the write time, the dose out of focus; None: left out.
+
+    shape: what the machine makes of the path, which is then exposed; None: the path is.
+    """
 
     objective: Objective
     write_time: WriteTimeTerm | None = None
     defocus: DefocusTerm | None = None
+    shape: Shape | None = None
 
 
 def optimise(
@@ -199,8 +215,13 @@ class _Search:
             return False
         variables, contrast = self._variables(), schedule.contrast[1]
         scale = _UNIT_FWHM * self._fwhm
+
+        def evaluate(z: Floats, u: Floats) -> tuple[float, Slopes]:
+            loss, (d_z, d_u) = self._evaluate(variables, contrast, z, u)
+            return loss, (np.zeros_like(d_z) if schedule.still else d_z, d_u)
+
         return lbfgs(
-            lambda z, u: self._evaluate(variables, contrast, z, u),
+            evaluate,
             variables.sizes, scale, left, schedule.tolerance,
         )  # fmt: skip
 
@@ -215,15 +236,19 @@ class _Search:
         """(loss, slopes) at displacements z and log energies u; the loss is recorded and reported."""
         free_xy, free_energy = variables.path(z, u)
         xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
-        points, terms = self._model.points(xy, energy), self._terms
+        terms = self._terms
+        ends, pieces = terms.shape(xy, energy) if terms.shape else (xy, energy)
+        points = self._model.points(ends, pieces)
         loss, slope = terms.objective.at_contrast(contrast)(self._model.spread(points))
         if not np.isfinite(loss):
             raise InputError(f"loss is {loss} at iteration {len(self.history)}, but must be finite")
-        gradient = self._model.pull(points, slope, xy, energy)
+        gradient = self._model.pull(points, slope, ends, pieces)
         d_xy, d_energy = gradient.xy, gradient.line_energy
         if terms.defocus is not None:
-            out, d_out = terms.defocus(xy, energy, contrast)
+            out, d_out = terms.defocus(ends, pieces, contrast)
             loss, d_xy, d_energy = loss + out, d_xy + d_out.xy, d_energy + d_out.line_energy
+        if terms.shape is not None:
+            d_xy, d_energy = terms.shape.pull(d_xy, d_energy, len(energy))
         if terms.write_time is not None:
             time, d_time = terms.write_time(xy)
             loss, d_xy = loss + time, d_xy + d_time

@@ -1,0 +1,125 @@
+"""The light of an execution as a function of the commanded powers.
+
+No controller plans its motion by the power of the laser. So one execution serves for all powers: each piece
+has the share c of the power P of its row, and with the light ℓ of a level (`gcode.levels`)
+
+    light = ℓ(level(c·P))    where the power follows the speed (GRBL's M4, LinuxCNC), c = actual/nominal speed,
+    light = c·ℓ(level(P))    elsewhere: c = 1 with Klipper, and Marlin's own trapezoid, as executed at P.
+
+Both are staircases in P. `Response.powers` finds the powers for given energies, and passes on what no level can
+give to the next row: error diffusion (Floyd and Steinberg 1976), here along the path, which the spot blurs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gcode.levels import LightCurve
+from gcode.motion import marlin
+from gcode.motion import response_kernel as kernel
+from gcode.motion.executed import Executed
+from gcode.motion.execution import Controller, execute
+from gcode.motion.klipper import Klipper
+from gcode.motion.marlin import Marlin
+from gcode.move import Floats, Ints, Moves
+
+_FINEST = 1e-6
+"""Last digit of a power that is not written, fraction of full; a larger one rounds powers more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Board:
+    """What turns a commanded power into light. light: of each level.  power_levels: None: continuous power.
+
+    digit: power of the last digit of S, fraction of full.  level_min: smallest level of use.  order: photons
+    that the resist absorbs at once; energies are ∫ light^order dt.
+    """
+
+    power_levels: int | None = None
+    light: LightCurve = LightCurve()
+    digit: float = _FINEST
+    level_min: int = 1
+    order: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Response:
+    """run: the execution, whose motion holds for all powers.  share: (P,) c of this module.
+
+    first: (rows + 1,) index of the first piece of each row, and P.
+    """
+
+    run: Executed
+    share: Floats
+    first: Ints
+    rules: kernel.Rules
+
+    @classmethod
+    def of(
+        cls,
+        moves: Moves,
+        controller: Controller,
+        board: Board,
+        *,
+        characters: ArrayLike | None = None,
+        longest: float = 0.05,
+    ) -> Response:
+        """The response of `moves` (no arcs). characters, longest: as in `execute`."""
+        own = isinstance(controller, Marlin)
+        full = moves if own else replace(moves, power=np.where(moves.on, 1.0, 0.0))
+        run = execute(full, controller, characters=characters, longest=longest)
+        share, levels = run.power, board.power_levels
+        if own:
+            levels = marlin.LEVELS
+            level = np.maximum(np.rint(moves.power * levels), 1) / levels
+            share = np.where(moves.on[run.row], share / level[run.row], 0.0)
+        after = not (own or isinstance(controller, Klipper))
+        lowest = 1 if after or not levels else int(np.ceil((board.level_min - 0.5) / levels / board.digit))
+        rules = kernel.Rules(
+            after, levels or 0, float(board.light.offset), float(board.digit), max(lowest, 1),
+            int(np.floor(1 / board.digit + 1e-9)), board.order,
+        )  # fmt: skip
+        return cls(run, share, np.searchsorted(run.row, np.arange(len(moves) + 1)), rules)
+
+    def light(self, power: Floats) -> Floats:
+        """(P,) fraction of full optical power if the rows are commanded `power`, (rows,) fractions of full."""
+        return self._light(power, rounded=True)
+
+    def mean_light(self, power: Floats) -> Floats:
+        """(P,) `light`, averaged over all powers that have the same level: free of steps."""
+        return self._light(power, rounded=False)
+
+    def energies(self, light: Floats) -> Floats:
+        """(rows,) s, ∫ light^order dt over each row. light: (P,)."""
+        shining = light**self.rules.order * self.run.duration
+        return np.bincount(self.run.row, shining, len(self.first) - 1).astype(np.float64)
+
+    def powers(self, target: Floats, keep: ArrayLike = 0.0) -> Floats:
+        """(rows,) powers, fractions of full, whose energies are nearest to `target` (rows,), s.
+
+        keep: share of a row's error that the next row makes up for.  Rows without a target are dark.
+        """
+        kept = np.broadcast_to(np.asarray(keep, dtype=np.float64), np.shape(target)).copy()
+        digits = kernel.powers_for(
+            self.rules, self.first, self.share, self.run.duration, np.asarray(target, np.float64), kept
+        )
+        return np.minimum(digits * self.rules.digit, 1.0)
+
+    def _light(self, power: Floats, *, rounded: bool) -> Floats:
+        rules, commanded = self.rules, np.asarray(power)[self.run.row]
+        scaled = np.minimum(self.share * commanded, 1.0)
+        if not rules.levels:
+            return scaled
+        n = rules.levels
+        if not rules.after:
+            level, factor = commanded * n, self.share
+            level = np.rint(level) if rounded else np.where(level > 0, np.maximum(level, 1), 0)
+        else:
+            level, factor = (n - 1) * scaled, np.ones(len(scaled))
+            level = np.floor(level + 1e-9) + 1 if rounded else np.maximum(level + 0.5, 1)
+            level = np.where(scaled > 0, level, 0)
+        shines = np.clip((level + rules.offset) / (n + rules.offset), 0, 1)
+        return np.where(level > 0, factor * shines, 0.0)

@@ -1,0 +1,148 @@
+"""Moves split where their speed changes, so that each part can have a power of its own.
+
+A line that speeds up or brakes has one power for all of its speeds. Where the power follows the speed (GRBL's
+M4), GRBL sets it for 10 ms at a time, to that of the speed at their end, starting anew with each line: a part
+for each length of the spot lets the energy be right within the spot. Elsewhere each part is commanded its own
+mean speed, which the head nearly keeps. Marlin's own power trapezoid suits ramps that reach nominal speed, but
+not parts of them, so its lines stay whole.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numba
+import numpy as np
+
+from gcode.errors import GcodeError
+from gcode.motion.executed import Executed
+from gcode.motion.execution import Controller, execute
+from gcode.motion.marlin import Marlin
+from gcode.move import Bools, Floats, Ints, Kind, Moves
+
+STEP = 1.25
+"""Ratio of actual speeds at which a line of constant power is cut; a larger one means fewer, coarser parts."""
+
+_STEADY = 1.03
+"""Ratio of the actual speeds of a line up to which its power need not change; a larger one splits fewer."""
+
+_BUSY = 0.8
+"""Share of the link's rate that parts may need; a larger one allows shorter parts and leaves less margin."""
+
+_SLOWER = 1.005
+"""Largest ratio of write times after and before splitting: a controller with a short look-ahead slows down
+where lines are short. A larger one allows shorter parts."""
+
+
+def prepared(
+    moves: Moves, controller: Controller, *, shortest: float, segment_rate: float = math.inf
+) -> Moves:
+    """`moves` (lines, rapids, dwells) with lit lines split where the speed of their head changes.
+
+    Every part keeps the line energy power/speed. Where the power does not follow the speed, each part has the
+    mean actual speed as its speed, and its power in proportion.
+    shortest: mm, least length of a part.  segment_rate: moves/s that the link delivers.
+    Raises GcodeError for arcs.
+    """
+    if not (math.isfinite(shortest) and shortest > 0):
+        raise GcodeError(f"shortest is {shortest}, but must be above 0")
+    if moves.arc.any():
+        raise GcodeError("an arc has one power; cut arcs into chords first")
+    if (moves.dynamic & moves.on).any():
+        return _ramps_split(moves, controller, shortest, 1 / (_BUSY * segment_rate))
+    # The commanded power already suits the commanded speed, so it must not follow the speed.
+    moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
+    parts = moves if isinstance(controller, Marlin) else _cut(moves, controller, shortest, 1 / segment_rate)
+    return _slowed(parts, controller, shortest)
+
+
+def _ramps_split(moves: Moves, controller: Controller, shortest: float, least: float) -> Moves:
+    """Lit lines on which the head speeds up or brakes, in equal parts of about 2·`shortest`.
+
+    least: s, shortest duration of a part.  If that slows the controller down, the parts are longer.
+    """
+    before = execute(moves, controller, longest=shortest)
+    varying, lasts = _varying(moves, before), before.durations(len(moves))
+    for longest in (2 * shortest, 4 * shortest, 8 * shortest):
+        count = np.minimum(np.ceil(moves.length / longest - 1e-6), np.floor(lasts / least))
+        count = np.where(varying, np.maximum(count, 1), 1).astype(np.int64)
+        row = np.repeat(np.arange(len(moves)), count - 1)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(count - 1) - (count - 1), count - 1) + 1
+        split = _inserted(moves, row, nth / count[row])
+        slower = execute(split, controller, longest=shortest).write_time / max(before.write_time, 1e-12)
+        if slower <= _SLOWER:
+            return split
+    return moves
+
+
+def _varying(moves: Moves, done: Executed) -> Bools:
+    """(N,) the lit lines on which the actual speed changes."""
+    length = np.linalg.norm(np.diff(done.xyz, axis=0), axis=1)
+    goes = (length > 0) & (done.duration > 0)
+    speed, row = length[goes] / done.duration[goes], done.row[goes]
+    low, high = np.full(len(moves), np.inf), np.zeros(len(moves))
+    np.minimum.at(low, row, speed)
+    np.maximum.at(high, row, speed)
+    varying: Bools = moves.on & (moves.kind == Kind.LINE) & (high > _STEADY * low)
+    return varying
+
+
+def _slowed(moves: Moves, controller: Controller, longest: float) -> Moves:
+    """The moves with the mean actual speed of each lit line as its speed, and power in proportion."""
+    lasts = execute(moves, controller, longest=longest).durations(len(moves))
+    lit = moves.on & (moves.kind == Kind.LINE) & (lasts > 0)
+    actual = np.divide(moves.length, lasts, out=np.ones(len(moves)), where=lit)
+    share = np.where(lit, np.minimum(actual / moves.speed, 1.0), 1.0)
+    return replace(moves, power=moves.power * share, speed=moves.speed * share)
+
+
+def _cut(moves: Moves, controller: Controller, shortest: float, least: float) -> Moves:
+    """The moves with lines cut where their actual speed changes; least: s, shortest duration of a part."""
+    done = execute(moves, controller, longest=shortest / 4)
+    length = np.linalg.norm(np.diff(done.xyz, axis=0), axis=1)
+    lit = (moves.on & (moves.kind == Kind.LINE))[done.row] & (length > 0) & (done.duration > 0)
+    actual = np.divide(length, done.duration, out=np.ones(len(length)), where=lit)
+    share = np.where(lit, actual / moves.speed[done.row], 1.0)
+    step = np.rint(np.log(np.maximum(share, 1e-6)) / math.log(STEP)).astype(np.int64)
+    whole = np.bincount(done.row, length, len(moves)).astype(np.float64)
+    cuts = np.zeros(len(length), dtype=bool)
+    _mark(done.row, step, lit, length, done.duration, whole, shortest, least, cuts)
+    at = np.flatnonzero(cuts)
+    gone = np.cumsum(length) - np.concatenate([[0.0], np.cumsum(whole)])[:-1][done.row]
+    fraction = gone[at] / np.maximum(whole[done.row[at]], 1e-300)
+    return _inserted(moves, done.row[at], fraction)
+
+
+@numba.njit(cache=True)
+def _mark(
+    row: Ints, step: Ints, lit: Bools, length: Floats, duration: Floats, whole: Floats,
+    shortest: float, least: float, cuts: Bools,
+) -> None:  # fmt: skip
+    """Sets cuts[p] where the row is to be cut after piece p. A kernel, so it takes flat arrays."""
+    here, since, lasted, place, now = -1, 0.0, 0.0, 0.0, 0
+    for p in range(len(row)):
+        if row[p] != here:
+            here, since, lasted, place, now = row[p], 0.0, 0.0, 0.0, step[p]
+        elif lit[p] and step[p] != now and min(since, whole[here] - place) >= shortest and lasted >= least:
+            cuts[p - 1] = True
+            since, lasted, now = 0.0, 0.0, step[p]
+        since += length[p]
+        lasted += duration[p]
+        place += length[p]
+
+
+def _inserted(moves: Moves, row: Ints, fraction: Floats) -> Moves:
+    """The moves with a vertex inserted at each fraction of each row; fractions ascend."""
+    if not len(row):
+        return moves
+    xy = moves.xy[row] + (moves.xy[row + 1] - moves.xy[row]) * fraction[:, None]
+    z = moves.z[row] + (moves.z[row + 1] - moves.z[row]) * fraction
+    of = np.sort(np.concatenate([np.arange(len(moves)), row]), kind="stable")
+    columns = {name: getattr(moves, name)[of] for name in ("power", "speed", "kind", "dwell", "dynamic")}
+    first = np.searchsorted(of, np.arange(len(moves) + 1))
+    comments = tuple((int(first[at]), text) for at, text in moves.comments)
+    return Moves(
+        xy=np.insert(moves.xy, row + 1, xy, axis=0), z=np.insert(moves.z, row + 1, z), comments=comments,
+        **columns,
+    )  # fmt: skip

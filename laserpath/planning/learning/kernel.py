@@ -1,0 +1,175 @@
+"""Influence of pieces on points, and the descent over levels, compiled; symbols are those of `levels`.
+
+The descent goes through the moves one by one, each with the result of those before: no array operation does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from gcode.motion.response_kernel import Rules, centred, light, neighbour
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_ROUNDING2 = 1e-4  # square of the edge error, in FWHM, below which it counts less
+_STEPS = 2  # levels up and down that are tried at once: more leave fewer local minima
+_GAIN = 1e-9  # least gain of a change
+
+njit = numba.njit(cache=True, error_model="numpy")
+
+
+class Spot(NamedTuple):
+    """density: (n, n) of the spot on a square around its middle, dose per mJ.  pitch: mm.  reach: mm."""
+
+    density: Floats
+    pitch: float
+    reach: float
+
+
+class Points(NamedTuple):
+    """xy: (M, 2) mm.  steepness: (M,) F·|∂u/∂n| of points on the outline, 0 elsewhere.
+
+    low, high: (M,) doses beyond which a point is penalised.  start, member: points by square cells of side
+    `spot.reach` on `columns` columns, the first with its corner at `corner`.
+    """
+
+    xy: Floats
+    steepness: Floats
+    low: Floats
+    high: Floats
+    start: Ints
+    member: Ints
+    columns: int
+    corner: Floats
+
+
+class Influence(NamedTuple):
+    """Dose of piece p at point[first[p]] … point[first[p + 1]], per s of full light."""
+
+    first: Ints
+    point: Any
+    dose: Any
+
+
+@njit
+def influence(ends: Floats, lit: Any, spot: Spot, points: Points, room: int, out: Influence) -> int:
+    """Fill `out`, which has room for so many values; return how many there are."""
+    count = 0
+    rows = (len(points.start) - 1) // points.columns
+    for p in range(len(lit)):
+        out.first[p] = count
+        if not lit[p]:
+            continue
+        a, b = ends[p], ends[p + 1]
+        parts = max(2, int(np.ceil(np.hypot(b[0] - a[0], b[1] - a[1]) / (spot.reach / 8))))
+        first = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
+        last = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
+        left, lower, right, upper = int(first[0]), int(first[1]), int(last[0]), int(last[1])
+        for y in range(max(lower, 0), min(upper, rows - 1) + 1):
+            for x in range(max(left, 0), min(right, points.columns - 1) + 1):
+                cell = y * points.columns + x
+                for m in points.member[points.start[cell] : points.start[cell + 1]]:
+                    dose = _dose(a, b, parts, spot, points.xy[m])
+                    if dose > 0:
+                        if count < room:
+                            out.point[count], out.dose[count] = m, dose
+                        count += 1
+    out.first[len(lit)] = count
+    return count
+
+
+@njit
+def _dose(a: Floats, b: Floats, parts: int, spot: Spot, at: Floats) -> float:
+    """Mean density of the spot at a point while its middle goes from a to b."""
+    total, last = 0.0, len(spot.density) - 1
+    for i in range(parts):
+        f = (i + 0.5) / parts
+        u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
+        v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
+        c, r = int(np.floor(u)), int(np.floor(v))
+        if c < 0 or r < 0 or c >= last or r >= last:
+            continue
+        u, v = u - c, v - r
+        d = spot.density
+        total += (1 - v) * ((1 - u) * d[r, c] + u * d[r, c + 1]) + v * (
+            (1 - u) * d[r + 1, c] + u * d[r + 1, c + 1]
+        )
+    return total / parts
+
+
+@njit
+def _cost(u: float, m: int, points: Points, weight: float) -> float:
+    """Loss of point m at relative dose u: its edge error in FWHM, and the penalty."""
+    cost = 0.0
+    if points.steepness[m] > 0:
+        error = (u - 1) / points.steepness[m]
+        cost = np.sqrt(error * error + _ROUNDING2)
+    beyond = max(points.low[m] - u, u - points.high[m], 0.0)
+    return cost + weight * beyond * beyond
+
+
+@njit
+def descend(
+    power: Ints, first: Ints, share: Floats, duration: Floats, rules: Rules,
+    dose: Floats, points: Points, effect: Influence, weight: float, sweeps: int,
+) -> int:  # fmt: skip
+    """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return the changes made."""
+    change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
+    changes = 0
+    for _ in range(sweeps):
+        done = 0
+        for k in range(len(power)):
+            if power[k] <= 0:
+                continue
+            here = slice(first[k], first[k + 1])
+            best, chosen = _GAIN, -1
+            for up in (False, True):
+                other = power[k]
+                for _step in range(_STEPS):
+                    other = neighbour(rules, share[here], other, up)
+                    if other < 0:
+                        break
+                    n = _add(change, touched, k, power[k], other, first, share, duration, rules, effect)
+                    gain = 0.0
+                    for m in touched[:n]:
+                        gain += _cost(dose[m], m, points, weight)
+                        gain -= _cost(dose[m] + change[m], m, points, weight)
+                        change[m] = 0.0
+                    if gain > best:
+                        best, chosen = gain, other
+            if chosen >= 0:
+                n = _add(change, touched, k, power[k], chosen, first, share, duration, rules, effect)
+                for m in touched[:n]:
+                    dose[m] += change[m]
+                    change[m] = 0.0
+                power[k] = centred(rules, share[here], chosen)
+                done += 1
+        changes += done
+        if done == 0:
+            break
+    return changes
+
+
+@njit
+def _add(
+    change: Floats, touched: Ints, k: int, before: int, after: int,
+    first: Ints, share: Floats, duration: Floats, rules: Rules, effect: Influence,
+) -> int:  # fmt: skip
+    """Add to `change` what row k changes; return how many points are `touched`."""
+    n = 0
+    for p in range(first[k], first[k + 1]):
+        energy = (light(rules, share[p], after) - light(rules, share[p], before)) * duration[p]
+        if energy == 0:
+            continue
+        for i in range(effect.first[p], effect.first[p + 1]):
+            m = effect.point[i]
+            if change[m] == 0:
+                touched[n] = m
+                n += 1
+            change[m] += energy * effect.dose[i]
+    return n

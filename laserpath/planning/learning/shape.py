@@ -1,0 +1,92 @@
+"""The executed pieces of a path as a function of its vertices and line energies.
+
+The controller's motion hardly changes if vertices move by a fraction of the spot. So it is held: the ends of the
+pieces keep their places relative to the ends of their move, and each piece keeps its share of the move's energy.
+
+    x_p = x̄_p + Σ_i w_pi (v_i − v̄_i),    q_p = c_p q_k
+
+with x̄ as executed, rounded to motor steps, v̄ the commanded vertices then, and k the move of piece p. Both are
+linear, so the adjoint is exact. Executing again after some iterations makes up for the rest: iterative learning
+control (Bristow, Tharayil and Alleyne 2006), here with the dose as the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+import gcode
+from laserpath import optics
+from laserpath.base.arrays import Floats, Indices
+from laserpath.machine import convert
+from laserpath.machine.program import from_zero
+from laserpath.resin import path_energy
+from laserpath.types import Process, Toolpath
+
+_PIECE_FWHM = 0.5
+"""Longest piece of a ramp, in FWHM: a larger one blurs the dose along it."""
+
+_POINT = 1e-7
+"""mm, shortest piece that exposes along its length."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExecutedShape:
+    """The pieces of one execution. ends: (P+1, 2) mm, x̄.  vertices: (N+1, 2) mm, v̄.
+
+    weight: (P+1, N+1) matrix w.  move: (P,) k.  share: (P,) c.
+    """
+
+    ends: Floats
+    vertices: Floats
+    weight: sparse.csr_matrix
+    move: Indices
+    share: Floats
+
+    @classmethod
+    def of(cls, path: Toolpath, process: Process) -> ExecutedShape:
+        """The execution of a path whose moves need no further splitting, from the work zero on."""
+        machine, controller = process.machine, convert.controller(process.machine)
+        moves = convert.to_moves(from_zero(path, machine), machine)
+        longest = _PIECE_FWHM * optics.fwhm(process.spot)
+        response = gcode.motion.Response.of(moves, controller, convert.board(process), longest=longest)
+        due = gcode.motion.energies_due(moves, process.resin.order)
+        light = response.mean_light(response.powers(due))
+        shining = light**process.resin.order * response.run.duration
+        # A level cannot be below the smallest: such a move is brighter than it should be.
+        least = response.energies(response.light(np.full(len(moves), _smallest(response))))
+        row, total = response.run.row, np.bincount(response.run.row, shining, len(moves))
+        bright = np.where(due > 0, np.maximum(least, due) / np.maximum(due, 1e-300), 1.0)
+        ends = response.run.xyz[:, :2]
+        length = np.hypot(*np.diff(ends, axis=0).T)
+        along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
+        share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
+        own = np.maximum(row - 1, 0)
+        return cls(ends, path.xy, _weights(moves, row, ends)[:, 1:], own, np.where(row > 0, share, 0.0))
+
+    def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """(P+1, 2) ends, mm, and (P,) line energies of the pieces of a path (N+1, 2), (N,)."""
+        return self.ends + self.weight @ (xy - self.vertices), self.share * energy[self.move]
+
+    def pull(self, d_ends: Floats, d_energy: Floats, moves: int) -> tuple[Floats, Floats]:
+        """Derivatives by ends and line energies of the pieces → those by the path's, (N+1, 2) and (N,)."""
+        energies = np.bincount(self.move, self.share * d_energy, moves)
+        return self.weight.T @ d_ends, energies.astype(np.float64)
+
+
+def _smallest(response: gcode.motion.Response) -> float:
+    return response.rules.lowest * response.rules.digit
+
+
+def _weights(moves: gcode.Moves, row: Indices, ends: Floats) -> sparse.csr_matrix:
+    """(P+1, rows+1) share of each vertex in the place of each end."""
+    start, way = moves.xy[row], moves.xy[row + 1] - moves.xy[row]
+    square = (way**2).sum(axis=1)
+    along = ((ends[1:] - start) * way).sum(axis=1)
+    part = np.where(square > 0, np.clip(along / np.maximum(square, 1e-300), 0, 1), 1.0)
+    of = np.arange(1, len(row) + 1)
+    data = np.concatenate([[1.0], 1 - part, part])
+    index = np.concatenate([[0], of, of]), np.concatenate([[0], row, row + 1])
+    return sparse.csr_matrix((data, index), shape=(len(row) + 1, len(moves) + 1))
