@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 import gcode
+from gcode import Kind
 from gcode.motion import peak_rate
 from laserpath import optics
 from laserpath.base.arrays import Indices
@@ -92,14 +93,21 @@ class ProgramPart:
         """The controller's execution, including the travel from the start."""
         if self.execution is not None:
             return self.execution
-        return execute(self.moves, self.characters, self.process)
+        run = execute(self._from_rest, self._characters, self.process)
+        return run if self.start is None else replace(run, row=np.maximum(run.row - 1, 0))
 
     @cached_property
-    def characters(self) -> Indices:
-        """(rows,) characters sent for each row of `moves`."""
+    def _from_rest(self) -> gcode.Moves:
+        """The moves that are executed: the travel from the start, a rest, and the path."""
+        path = convert.to_moves(self.path, self.process.machine)
+        return path if self.start is None else _rested(path, self.start, min(self.process.machine.rapid_speed))
+
+    @cached_property
+    def _characters(self) -> Indices:
+        """(rows,) characters sent for each row of `_from_rest`."""
         sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
         characters = np.full(len(self.path), usual) if sent is None else sent.characters
-        return characters if self.start is None else np.concatenate([[0], characters])
+        return characters if self.start is None else np.concatenate([[0, 0], characters])
 
     @cached_property
     def executed(self) -> Toolpath:
@@ -127,7 +135,7 @@ class ProgramPart:
 
     @cached_property
     def moves(self) -> gcode.Moves:
-        """The moves that are executed, the travel from the start included."""
+        """The moves of the path, the travel from the start included."""
         return convert.to_moves(self._whole, self.process.machine)
 
 
@@ -180,7 +188,7 @@ class MachineProgram:
     def of_moves(cls, moves: gcode.Moves, process: Process, header: Sequence[str] = ()) -> MachineProgram:
         """The program of moves as they are: its text, and the moves read back from it."""
         machine = process.machine
-        text = gcode.write(moves, convert.dialect_of(machine), machine.s_max, header)
+        text = gcode.write(_rested(moves), convert.dialect_of(machine), machine.s_max, header)
         dialect = gcode.dialect(machine.dialect)
         parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
         commanded, row = convert.toolpath_of(parsed.moves, machine)
@@ -320,6 +328,25 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
         light=machine.light,
         longest=_PIECE_FWHM * optics.fwhm(process.spot),
     )
+
+
+def _rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
+    """The moves after a rest, so that they begin in the same way wherever the head came from.
+
+    start: mm, of a travel before that, at `speed`, mm/s; None: no travel.
+    """
+    before = 1 if start is None else 2
+    kinds = (Kind.RAPID, Kind.DWELL)[2 - before :]
+    places = moves.xy[:1] if start is None else np.vstack([[start], moves.xy[:1]])
+    height = np.repeat(moves.z[:1], before)
+    return gcode.Moves(
+        np.vstack([places, moves.xy]), np.append(np.zeros(before), moves.power),
+        np.append(np.full(before, speed), moves.speed), np.append(np.array(kinds, np.int8), moves.kind),
+        z=np.append(height, moves.z), centre=np.vstack([np.zeros((before, 2)), moves.centre]),
+        dwell=np.append(np.zeros(before), moves.dwell),
+        dynamic=np.append(np.full(before, bool(moves.dynamic[:1].any())), moves.dynamic),
+        comments=tuple((row + before, text) for row, text in moves.comments),
+    )  # fmt: skip
 
 
 def lagged(run: gcode.motion.Executed, machine: Machine) -> gcode.Moves:

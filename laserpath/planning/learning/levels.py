@@ -72,17 +72,18 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     if any((machine.lag, machine.laser_on_delay, machine.laser_off_delay)):
         return program
     for _ in range(2 if gcode.dialect(machine.dialect).controller == "marlin" else 1):
+        moves = convert.to_moves(part.path, machine)
         response = gcode.motion.Response.of(
-            part.moves, convert.controller(machine), convert.board(process), characters=part.characters,
+            moves, convert.controller(machine), convert.board(process), characters=part.transmitted.characters,
             longest=optics.fwhm(process.spot) / 2,
         )  # fmt: skip
-        digits = np.rint(part.moves.power / response.rules.digit).astype(np.int64)
+        digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
         field = _Field.of(response, digits, task)
         kernel.descend(
             digits, response.first, response.share, response.run.duration, response.rules,
             field.dose, field.points, field.effect, _WEIGHT, _SWEEPS,
         )  # fmt: skip
-        power = np.minimum(digits[1:] * response.rules.digit, 1.0) * machine.power_max
+        power = np.minimum(digits * response.rules.digit, 1.0) * machine.power_max
         moves = convert.to_moves(replace(part.path, power=power), machine)
         program = MachineProgram.of_moves(moves, process)
         (part,) = program.parts
