@@ -1,4 +1,4 @@
-"""The fastest plan that meets an edge tolerance: the 95th percentile of |EPE|, as commanded and as executed.
+"""The fastest plan that meets an edge tolerance: the 95th percentile of |EPE| as executed.
 
 If the first plan meets the tolerance, the weight of the write time is raised until a plan misses it. If the
 first plan misses it, the weight is lowered until a plan meets it.
@@ -27,7 +27,7 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class _WeightTrial:
-    """A solution, its p95 of |EPE| in FWHM, and its write time in s."""
+    """A solution, its p95 of |EPE| as executed, in FWHM, and its write time in s."""
 
     solution: Solution
     epe_p95: float
@@ -58,7 +58,8 @@ def solve_within(
     def attempt(weight: float) -> _WeightTrial:
         solution = solve(start, task, progress, weight)
         program = ship(solution.toolpath)
-        return _WeightTrial(solution, Exposure(program, task.scene).epe_p95, program.run.write_time)
+        executed = Exposure(program, task.scene).executed
+        return _WeightTrial(solution, executed.figures.epe_p95, program.run.write_time)
 
     return _fastest(_attempts(attempt, weight, limit), limit)
 

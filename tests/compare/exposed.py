@@ -89,8 +89,7 @@ def moving(program: str) -> int:
 
 
 def _planned(planned: Plan) -> Print:
-    commanded = planned.report.commanded
-    return _print("plan", commanded, planned.program)
+    return _print("plan", planned.report.executed, planned.program)
 
 
 def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
