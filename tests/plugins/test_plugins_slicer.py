@@ -84,6 +84,7 @@ def only(text: str) -> SlicedLayer:
 # From walls to areas
 
 
+@example(2.0, 15.0, 7.0, 0.5, 0.5, 6.103515625e-05, False)  # the seam 3 to 6 µm beside a corner
 @given(
     st.floats(2, 20), st.floats(2, 20), st.floats(0, 360), st.floats(0.1, 0.9), st.floats(0.2, 0.9),
     st.floats(0, 1), st.booleans(),

@@ -26,6 +26,8 @@ from laserpath.plugins.slicer.walls import Wall
 
 _LAST_DIGIT = 1e-3
 """mm, of the coordinates that slicers write."""
+_ROUNDING = 1.5 * _LAST_DIGIT
+"""mm, largest distance of a rounded point from the line that it lay on: at most √2 digits."""
 _SPECK = 3 * _LAST_DIGIT
 _SURE = 5 * _LAST_DIGIT
 """mm, shortest piece with a usable direction: rounding turns it by at most a tenth of a radian."""
@@ -72,28 +74,49 @@ def _is_closed(wall: Wall) -> bool:
 def _middle(wall: Wall) -> shapely.Geometry:
     """The area that the middle of a closed wall encloses."""
     # The direction of a piece of one micrometre is due to rounding, and its mitre would become a bevel.
-    way = shapely.LineString(np.vstack([wall.xy, _corner_at_seam(wall.xy)]))
+    way = shapely.LineString(_without_seam(wall.xy))
     points = shapely.get_coordinates(shapely.remove_repeated_points(way, _SPECK))
     # Without these pieces a tiny arc may have too few points for a ring.
     return areas(shapely.make_valid(shapely.Polygon(points))) if len(points) > 3 else shapely.Polygon()
 
 
+def _without_seam(xy: Floats) -> Floats:
+    """A closed wall (N, 2) mm without the ends that its seam made, or with the corner that its gap hides.
+
+    An end in line with its neighbours is no corner of the model. The piece between such an end and a
+    corner a few micrometres away has no usable direction, so keeping it would turn the corner.
+    """
+    ring = xy[1:] if _off_line(xy[0], xy[-1], xy[1]) <= _ROUNDING else xy
+    ring = ring[:-1] if _off_line(ring[-1], ring[-2], ring[0]) <= _ROUNDING else ring
+    return ring if len(ring) < len(xy) else np.vstack([xy, _corner_at_seam(xy)])
+
+
+def _off_line(point: Floats, a: Floats, b: Floats) -> float:
+    """Mm between a point and the line from a to b."""
+    return float(shapely.Point(point).distance(shapely.LineString([a, b])))
+
+
 def _corner_at_seam(xy: Floats) -> Floats:
     """(0 or 1, 2): where the last piece of a closed wall, carried on, meets the first, carried back.
 
-    p + a u = s − b v, with a and b at least 0.
+    p + a u = s − b v, with a and b at least 0. Pieces too short for a direction are taken together.
     """
-    last, first, gap = xy[-1] - xy[-2], xy[1] - xy[0], xy[0] - xy[-1]
-    lengths = np.hypot(*last), np.hypot(*first)
-    if min(lengths) < _SURE:
-        return np.empty((0, 2))
-    u, v = last / lengths[0], first / lengths[1]
+    gap = xy[0] - xy[-1]
+    u, v = -_direction(xy[::-1]), _direction(xy)
     turn = u[0] * v[1] - u[1] * v[0]
     if abs(turn) < _IN_LINE:
         return np.empty((0, 2))
     a, b = (gap[0] * v[1] - gap[1] * v[0]) / turn, (u[0] * gap[1] - u[1] * gap[0]) / turn
     near = min(a, b) >= 0 and max(a, b) <= 2 * np.hypot(*gap)
     return xy[-1:] + a * u if near else np.empty((0, 2))
+
+
+def _direction(xy: Floats) -> Floats:
+    """Unit vector from the first point to the next one far enough away, or 0 if none is."""
+    ways = xy[1:] - xy[0]
+    lengths = np.hypot(*ways.T)
+    far = int(np.argmax(lengths >= _SURE))
+    return ways[far] / lengths[far] if lengths[far] >= _SURE else np.zeros(2)
 
 
 def _filled(walls: list[Wall]) -> shapely.Geometry:
