@@ -40,10 +40,9 @@ def scene(made: Design, grid: Grid, critical_dose: float = 0.2, spot: Spot = SPO
 def expose(
     path: Toolpath, made: Design, target: Target, process: Process, sent: Transmitted | None = None
 ) -> Exposure:
-    """The exposure of a toolpath of which no text is written."""
-    return Exposure(
-        MachineProgram.of(path, process, sent), Scene.of(made, target, process.spot, process.resin)
-    )
+    """The exposure of a toolpath of which no text is written; its own dose is the target."""
+    scene = Scene.of(made, target, process.spot, process.resin)
+    return Exposure(MachineProgram.of(path, process, sent), scene, path)
 
 
 def coordinates(grid: Grid) -> tuple[Floats, Floats]:

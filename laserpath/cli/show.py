@@ -120,7 +120,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
     table = Table(caption=caption, caption_justify="left")
     table.add_column()
-    columns = dict(zip(("starting curve", "as commanded", "as executed"), _columns(plan), strict=True))
+    columns = _columns(plan)
     for heading in columns:
         table.add_column(heading, justify="right")
     for key in keys_of(Shown.TERMINAL):
@@ -140,8 +140,11 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
 
 
-def _columns(plan: Plan) -> tuple[Measurement, Measurement, Measurement]:
-    return plan.report.start, plan.report.commanded, plan.report.executed
+def _columns(plan: Plan) -> dict[str, Measurement]:
+    """The measurements of a plan by heading: the one that counts first, what was aimed at last."""
+    report = plan.report
+    columns = {"as executed": report.executed, "starting curve": report.start}
+    return columns if report.commanded is None else {**columns, "as commanded": report.commanded}
 
 
 def what_cures(plan: Plan) -> str:
@@ -167,7 +170,7 @@ def at_best(plan: Plan, limit: Limit) -> str:
     return (
         f"Limit of this spot: {cell('epe_mean', figures, fwhm)} on average, "
         f"{cell('missing_edges', figures, fwhm)} edges missing; "
-        f"plan: {number(times_the_limit(plan.report), 2)} × as {plan.report.scored_as}"
+        f"plan: {number(times_the_limit(plan.report), 2)} × as executed"
     )
 
 
@@ -205,8 +208,7 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
     """Figures and files as JSON. Lengths are in FWHM where `PrintFigures` says so; NaN becomes null."""
     from laserpath import optics
 
-    start, commanded, executed = (_plain(one.as_dict()) for one in _columns(plan))
-    process = plan.process
+    process, report = plan.process, plan.report
     content = {
         "design": plan.design.name,
         "files": [str(path) for path in written],
@@ -221,9 +223,9 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "quality": plan.settings.quality,
         "fwhm_mm": optics.fwhm(process.spot),
         _dose_key(process.resin.order): process.resin.critical_dose,
-        "commanded": commanded,
-        "executed": executed,
-        "start": start,
+        "executed": _plain(report.executed.as_dict()),
+        "start": _plain(report.start.as_dict()),
+        "commanded": report.commanded and _plain(report.commanded.as_dict()),
         "window": plan.report.window.as_dict() if plan.report.window else None,
         "limit": _limit(plan.report.limit) if plan.report.limit else None,
     }

@@ -87,14 +87,13 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
     caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if simulation.design else None
     table = Table(caption=caption, caption_justify="left")
     table.add_column()
-    for heading in ("as commanded", "as executed"):
-        table.add_column(heading, justify="right")
+    table.add_column("as executed", justify="right")
     for key in (key for key in keys_of(Shown.SIMULATION) if key in content["executed"]):
-        table.add_row(ROWS[key].name, *(cell(key, content[how], fwhm) for how in ("commanded", "executed")))
+        table.add_row(ROWS[key].name, cell(key, content["executed"], fwhm))
     console = Console(highlight=False, markup=False)
     console.print(f"{simulation.name}: {what_it_is(simulation)}", soft_wrap=True)
     console.print(table)
-    for name, why in means_explained((f"As {how}", content[how]) for how in ("commanded", "executed")):
+    for name, why in means_explained([("As executed", content["executed"])]):
         console.print(f"{name}: {why}", soft_wrap=True)
     if simulation.best:
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)

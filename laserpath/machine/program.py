@@ -2,9 +2,9 @@
 
     toolpath → text → moves, and the lines that carry them → run of the controller → path as executed
 
-The *commanded* path has power and feed as written. The *executed* path cuts each move into pieces of constant
-speed, as the controller's planner reaches it, with the power that it then sets (`gcode.motion`), and includes
-the lag of head and laser. `measure` has the exposure.
+The *path* has power and feed as written. The *executed* path cuts each move into pieces of constant speed,
+as the controller's planner reaches it, with the power that it then sets (`gcode.motion`), and includes the
+lag of head and laser. `measure` has the exposure.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Transmitted:
 class ProgramPart:
     """A part of a program from rest to rest, and its execution; each result is computed once.
 
-    path: mm, as commanded by the text.  transmitted: None means lines of usual length.
+    path: mm, as the text has it.  transmitted: None means lines of usual length.
     start: mm, position of the head before the part, by default the work zero; None: the path's first vertex,
     where the part before ends.
     execution: that of the whole file, if the file holds more than the path (other layers, dwells, arcs);
@@ -218,24 +218,10 @@ class MachineProgram:
         """The process of all parts."""
         return self.parts[0].process
 
-    @property
-    def power_follows(self) -> bool:
-        """Whether the controller lets the laser's power follow the speed of the head.
-
-        If it does, the commanded path counts too. If not, `export` corrects the program so that the executed
-        path is right.
-        """
-        return convert.power_follows(self.process.machine)
-
     @cached_property
     def path(self) -> Toolpath:
-        """The commanded path of all parts, without the shift."""
+        """The path as written, of all parts, without the shift."""
         return self._joined([part.path for part in self.parts])
-
-    @cached_property
-    def commanded_parts(self) -> tuple[Toolpath, ...]:
-        """The path that the spot should expose, part by part."""
-        return tuple(self._shifted(part.path) for part in self.parts)
 
     @cached_property
     def executed_parts(self) -> tuple[Toolpath, ...]:
@@ -243,9 +229,9 @@ class MachineProgram:
         return tuple(self._shifted(part.executed) for part in self.parts)
 
     @cached_property
-    def commanded(self) -> Toolpath:
-        """The path that the spot should expose."""
-        return self._joined(self.commanded_parts)
+    def shifted_path(self) -> Toolpath:
+        """The path as written, of all parts, with the shift."""
+        return self._shifted(self.path)
 
     @cached_property
     def executed(self) -> Toolpath:

@@ -1,4 +1,4 @@
-"""A program, exposed and measured against its design, as commanded and as executed (`machine.program`)."""
+"""A program, exposed and measured against its design: what it prints, and what it was made to print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
 from laserpath.types import Design, Grid, Process, Spot, Toolpath
-from laserpath.types.results import Edges, Measurement, MotionFigures, counted
+from laserpath.types.results import Edges, Measurement, MotionFigures
 
 _LISTED = 3
 _LOST = 0.05
@@ -42,30 +42,30 @@ class Lost:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The dose of a program in a scene, whose spot and resin are those of the program's process."""
+    """The dose of a program in a scene, whose spot and resin are those of the program's process.
+
+    target: the path whose dose the program is to give, all passes together; None if that is not known, as of
+    a program of another tool.
+    """
 
     program: MachineProgram
     scene: Scene
+    target: Toolpath | None = None
 
     @cached_property
     def commanded(self) -> Measurement:
-        """The print of the commanded path."""
-        return self.of(*self.program.commanded_parts)
+        """The print of the target, with the times and lengths of the program. It is no figure of quality.
+
+        Raises InputError without a target.
+        """
+        if self.target is None:
+            raise InputError("an exposure without a target has no commanded print; give it target")
+        return self.of(self.target)
 
     @cached_property
     def executed(self) -> Measurement:
         """The print with the controller's real speeds and powers."""
         return self.of(*self.program.executed_parts)
-
-    @property
-    def counted(self) -> tuple[Measurement, ...]:
-        """The measurements that count (`types.results.counted`); no other is computed."""
-        return tuple(getattr(self, name) for name in counted(self.program.power_follows))
-
-    @property
-    def epe_p95(self) -> float:
-        """The largest 95th percentile of |EPE|, in FWHM, of the measurements that count: for a tolerance."""
-        return max(measurement.figures.epe_p95 for measurement in self.counted)
 
     def of(self, *paths: Toolpath) -> Measurement:
         """The measured dose of all paths together, with the times and lengths of the program."""

@@ -29,7 +29,7 @@ class Planned(Protocol):
 
     @property
     def toolpath(self) -> Toolpath:
-        """The commanded toolpath."""
+        """The toolpath as written."""
 
     @property
     def program(self) -> str:

@@ -6,7 +6,8 @@
    of the loss, here and in *refine*.
 2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
 3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
-4. *Trim*: all powers are multiplied by one common factor.
+4. *Trim*: all powers are multiplied by one common factor. This is the path to expose.
+5. *Execute*: the moves to command for it are learned from the model of the controller (`learning`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model
+from laserpath.planning import learning
 from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import (
     Progress,
@@ -43,8 +45,12 @@ from laserpath.types.results import Solution
 
 Listener = Callable[[Progress], None]
 
+_EXECUTE_SHARE = 0.25
+"""Share of the iterations for *execute*: a larger one brings the print closer to the path to expose, which then
+is less accurate."""
+
 _SHAPE_SHARE = 0.4
-"""Share of the iterations for *shape*; the rest is for *refine*."""
+"""Share of the other iterations for *shape*; the rest is for *refine*."""
 
 EDGE_WEIGHT, SHARP = 0.05, 1.2
 """Weight of the edge term in *refine*, and the final steepness of the threshold, relative to the resin's
@@ -88,7 +94,7 @@ def solve(
     progress: Listener | None = None,
     time_weight: float | None = None,
 ) -> Solution:
-    """Optimise a path in all stages; return the toolpath to be written, with powers on the machine's levels.
+    """Optimise a path in all stages; return the toolpath to be exposed, and what to command for it.
 
     time_weight: weight of the write time; None: the weight that belongs to the settings' quality.
     The losses are those of all stages in order. If the user stops a stage, no further stage is run.
@@ -110,12 +116,17 @@ def solve(
             break
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
+    path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
+    left = 0 if solution.stopped else round(_EXECUTE_SHARE * task.settings.iterations)
+    refined = learning.refined(path, task, final_loss(task.scene), weight, left, progress)
+    stopped = solution.stopped or refined.stopped
     return Solution(
-        toolpath=executable(trim(path, edges), task.scene.spot, task.machine, weight),
+        toolpath=path,
         loss=history,
-        result=outcome(len(history), planned, solution.stopped, solution.converged),
-        stopped=solution.stopped,
+        result=outcome(len(history), planned, stopped, solution.converged),
+        stopped=stopped,
         converged=solution.converged,
+        commanded=learning.learned(refined.path, task).path,
     )
 
 
@@ -147,6 +158,7 @@ def _exposes(path: Toolpath) -> bool:
 def _stages(task: Task) -> list[_SolverStage]:
     """The stages for the settings' starting curve, with `settings.iterations` iterations in total."""
     n, beta, widths = task.settings.iterations, task.scene.resin.contrast, []
+    n -= round(_EXECUTE_SHARE * n)
     if task.settings.initial == "random":
         width = max(task.design.size) / (2 * task.scene.fwhm)
         while width > _NARROWEST_FIND:

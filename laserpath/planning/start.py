@@ -1,9 +1,9 @@
 """Choice of the starting curve: each candidate is optimised briefly, and each region takes its best one.
 
 A region is a connected part of the design on a coarse grid, with the pixels that are nearer to it than to any
-other. Its score is the loss of these pixels, averaged over the commanded and the executed path, plus the
-weighted time of its strokes, travels to them included. Regions hardly expose each other, so that the best
-curve of each region is nearly the best choice for the whole.
+other. Its score is the loss of these pixels, as the controller executes the path, plus the weighted time of
+its strokes, travels to them included. Regions hardly expose each other, so that the best curve of each region
+is nearly the best choice for the whole.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class _Trial:
         if best.stopped:
             raise _TrialStopped(best.toolpath)
         path = executable(best.toolpath, process.spot, process.machine, time.weight)
-        paths = (path, MachineProgram.of(exported(path, process), process).executed)
-        loss = np.mean([objective.per_pixel(model.dose(path)) for path in paths], axis=0)
+        executed = MachineProgram.of(exported(path, process), process).executed
+        loss = objective.per_pixel(model.dose(executed))
         times = time.weight / time.unit * regions.times(best.toolpath, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]

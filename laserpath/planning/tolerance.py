@@ -1,4 +1,4 @@
-"""The fastest plan that meets an edge tolerance: the 95th percentile of |EPE|, as commanded and as executed.
+"""The fastest plan that meets an edge tolerance: the 95th percentile of |EPE| as executed.
 
 If the first plan meets the tolerance, the weight of the write time is raised until a plan misses it. If the
 first plan misses it, the weight is lowered until a plan meets it.
@@ -27,7 +27,7 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class _WeightTrial:
-    """A solution, its p95 of |EPE| in FWHM, and its write time in s."""
+    """A solution, its p95 of |EPE| as executed, in FWHM, and its write time in s."""
 
     solution: Solution
     epe_p95: float
@@ -39,13 +39,13 @@ def solve_within(
     task: Task,
     progress: Callable[[Progress], None] | None = None,
     *,
-    ship: Callable[[Toolpath], MachineProgram],
+    ship: Callable[[Solution], MachineProgram],
     stopped: bool = False,
 ) -> Solution:
     """The solution at the quality's weight; with `max_epe_fwhm`, the fastest of the attempts that meet it.
 
     If no attempt meets it, the one with the lowest 95th percentile. A stop by the user ends the attempts.
-    ship: makes the program of a path as it is written, with all passes; that program is measured.
+    ship: makes the program of a solution as it is written, with all passes; that program is measured.
     stopped: the user has stopped already; the start is made executable but not optimised.
     """
     weight, limit = TIME_WEIGHTS[task.settings.quality], task.settings.max_epe_fwhm
@@ -57,8 +57,9 @@ def solve_within(
 
     def attempt(weight: float) -> _WeightTrial:
         solution = solve(start, task, progress, weight)
-        program = ship(solution.toolpath)
-        return _WeightTrial(solution, Exposure(program, task.scene).epe_p95, program.run.write_time)
+        program = ship(solution)
+        executed = Exposure(program, task.scene).executed
+        return _WeightTrial(solution, executed.figures.epe_p95, program.run.write_time)
 
     return _fastest(_attempts(attempt, weight, limit), limit)
 

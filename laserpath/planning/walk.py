@@ -1,7 +1,8 @@
 """A plan: design → target → starting curve → optimise → simplify → G-code → parse → measure.
 
-Each step is a public function of its own. Reported figures are those of the G-code as written: it is parsed
-back, executed by the controller's motion model, and exposed.
+Each step is a public function of its own. What counts is the G-code as the controller executes it: it is
+parsed back, executed by the controller's motion model, and exposed. If the starting curve prints better that
+way than the optimised path, the starting curve is shipped.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from laserpath.design import FLATTEN_FWHM, load
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.dose import DoseModel
+from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_power, too_strong
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.program import MachineProgram
-from laserpath.measure import Limit, inspect
+from laserpath.measure import Limit, inspect, rounded_off
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.headers import header
@@ -35,12 +37,17 @@ from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.report import PageData, PageText
+from laserpath.report.numbers import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
 """Design area in FWHM², and pixels, up to which the unconstrained optimum is computed; it takes a few
 seconds there and longer for larger designs."""
+
+_SAME_FWHM = 5e-4
+"""Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions
+and powers are rounded. A larger one ships optimised paths that are slightly worse than their starts."""
 
 Listener = Callable[[Progress], None]
 
@@ -65,7 +72,7 @@ class Plan:
 
     @property
     def toolpath(self) -> Toolpath:
-        """The commanded toolpath, parsed back from the G-code."""
+        """The toolpath as written, parsed back from the G-code."""
         return self.shipped.path
 
     @property
@@ -80,7 +87,7 @@ class Plan:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether 95 % of the edge is within the given tolerance, both as commanded and as executed."""
+        """Whether 95 % of the edge, as executed, is within the given tolerance."""
         limit = self.settings.max_epe_fwhm
         return limit is None or self.report.epe_p95 <= limit
 
@@ -140,50 +147,91 @@ def plan(
     model, objective = DoseModel(scene.grid, spot), Objective.of(scene)
     curve = start_curve(task, progress)
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
-    ship = partial(_shipped, task=task)
+    ship = partial(_program, task=task)
     solution = solve_within(start, task, progress, stopped=curve.stopped, ship=ship)
     report_measuring(progress, solution.loss)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
+    return _finished(start, solution, task, warnings, placement.notes)
+
+
+def _finished(
+    start: Toolpath, solution: Solution, task: Task, warnings: tuple[str, ...], notes: tuple[str, ...]
+) -> Plan:
+    """The plan of the solution, or of the start if that prints better; both are executed."""
+    design, process, settings, scene = task.design, task.process, task.settings, task.scene
     # Written again, even if a tolerance has measured its path: the warnings in its header are sent, too, so
     # that its first moves are executed later.
-    shipped = ship(solution.toolpath, warnings=warnings)
+    shipped = _program(solution, task, warnings)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
-    first = Exposure(ship(start), scene).commanded
-    result = _reported(shipped, first, solution, task, warnings)
-    return Plan(design, process, settings, scene.target, start, solution, shipped, result, placement.notes)
+    exposure = Exposure(shipped, scene, solution.toolpath)
+    first = Exposure(_shipped(start, task), scene, start).executed
+    if worse := worse_than_start(exposure.executed, first, task):
+        solution, warnings = replace(solution, toolpath=start, commanded=None), (worse, *warnings)
+        exposure = Exposure(_shipped(start, task, warnings), scene, start)
+    result = _reported(exposure, first, solution, task, warnings)
+    return Plan(design, process, settings, scene.target, start, solution, exposure.program, result, notes)
+
+
+def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
+    """A sentence if a print has a larger mean edge error than its start's, or more edges missing; else ''.
+
+    Both are as executed, and a corner that the spot rounds off is not missing. A larger mean edge error is no
+    reason if the plan keeps the tolerance asked for: the user wants the fastest such plan.
+    """
+    figures, before = executed.figures, start.figures
+    limit = task.settings.max_epe_fwhm
+    kept = limit is not None and figures.epe_p95 <= limit
+    nearer = kept or figures.epe_mean <= before.epe_mean + _SAME_FWHM
+    gone, gone_before = figures.missing_edges, before.missing_edges
+    if gone > gone_before:
+        gone, gone_before = (int(rounded_off(one, task.scene).missing.sum()) for one in (executed, start))
+    if nearer and gone <= gone_before:
+        return ""
+    micrometres = 1000 * task.scene.fwhm
+    now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))
+    return (
+        "the starting curve is written as it is, because the optimised path would print worse as executed: "
+        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {figures.samples} "
+        "points of the outline without a printed edge near"
+    )
+
+
+def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
+    """The program of a solution, with a header that records how it was made."""
+    if solution.commanded is None:
+        return _shipped(solution.toolpath, task, warnings)
+    lines = header(task.design, task.process, task.settings, warnings)
+    moves = convert.to_moves(solution.commanded, task.machine)
+    return MachineProgram.of_moves(moves, task.process, lines)
 
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
-    """The program of a path with all its passes, and a header that records how it was made."""
+    """The program that exposes a path in all passes, with the same header."""
     settings = task.settings
     lines = header(task.design, task.process, settings, warnings)
     return MachineProgram.written(path, task.process, settings.passes, lines)
 
 
 def _reported(
-    shipped: MachineProgram, start: Measurement, solution: Solution, task: Task, warnings: tuple[str, ...]
+    exposure: Exposure, start: Measurement, solution: Solution, task: Task, warnings: tuple[str, ...]
 ) -> Report:
-    """The measurements of the shipped program, of its starting curve, and of the uncorrected solution."""
-    scene, exposure = task.scene, Exposure(shipped, task.scene)
+    """The measurements of the shipped program and of its starting curve."""
+    scene, shipped = task.scene, exposure.program
     commanded, executed = exposure.commanded, exposure.executed
-    # Only the print of the uncorrected path is needed; its motion figures are those of the shipped program.
-    uncorrected = None if shipped.power_follows else exposure.of(solution.toolpath)
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
-    lost = lost_in_motion(uncorrected or commanded, executed, shipped.path, task.design, task.process)
+    lost = lost_in_motion(commanded, executed, shipped.path, task.design, task.process)
     return Report(
-        commanded=commanded,
         executed=executed,
         start=start,
+        commanded=commanded,
         warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
         window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur})),
         limit=affordable_limit(scene),
-        uncorrected=uncorrected,
         inspection=inspection,
         unfinished=solution.unfinished,
         stopped=solution.stopped,
-        power_follows=shipped.power_follows,
     )
 
 

@@ -45,10 +45,9 @@ def headline_of(data: PageData) -> tuple[str, str]:
 def render_exposure(
     exposed: ExposedProgram,
     text: PageText,
-    commanded: Measurement | None = None,
     executed: Measurement | None = None,
 ) -> str:
-    """The page of any program; commanded, executed: measured against its design, if it has one."""
+    """The page of any program; executed: measured against its design, if it has one."""
     from laserpath.report.exposure import exposure_page
 
-    return exposure_page(exposed, commanded, executed, text)
+    return exposure_page(exposed, executed, text)

@@ -88,7 +88,7 @@ def advise(data: PageData, level: str) -> tuple[Advice, ...]:
     """The advice on a plan, the most important first. level: of the verdict."""
     early = tuple(_on_iterations(data, level))
     if lost := data.lost:
-        # The commanded program would cure, so pitch and power are right; the execution is at fault.
+        # The dose aimed at would cure, so pitch and power are right; the execution is at fault.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
         return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
@@ -151,7 +151,7 @@ def _on_area(data: PageData) -> Iterator[Advice]:
         else:
             change, mend = Change("--pitch", -1), f"take --pitch {0.8 * settings.pitch_fwhm:.3g}fwhm"
         yield Advice("hollow", wrong, mend, (change,))
-    dose = data.report.scored.figures.dose_max
+    dose = data.report.executed.figures.dose_max
     # The optimiser lowers the power of close lines as far as the laser can; `_on_power` handles the rest.
     if settings is None and dose > 1.05 * resin.over_dose:
         wrong = (
@@ -257,10 +257,12 @@ def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
 
 def _on_braking(data: PageData, level: str) -> Iterator[Advice]:
     """Edges or doses that are right as commanded, but not as executed."""
-    planned, executed = data.report.planned.figures, data.report.executed.figures
+    if data.report.commanded is None:
+        return
+    commanded, executed = data.report.commanded.figures, data.report.executed.figures
     machine, over = data.process.machine, data.process.resin.over_dose
-    if executed.epe_mean > 1.5 * planned.epe_mean + 0.01:
-        now, before = (data.micrometres(figures.epe_mean) for figures in (executed, planned))
+    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
+        now, before = (data.micrometres(figures.epe_mean) for figures in (executed, commanded))
         error = f"{now} on average instead of {before}"
         if machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * data.fwhm:
             yield _on_steps(machine, min(machine.steps), error)
@@ -271,7 +273,7 @@ def _on_braking(data: PageData, level: str) -> Iterator[Advice]:
             f"by {error}",
             *_calmer(data),
         )
-    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * planned.dose_max):
+    elif level != "good" and executed.dose_max > max(1.05 * over, 1.1 * commanded.dose_max):
         yield Advice(
             "dose rises",
             f"Where the controller brakes the dose rises to {number(executed.dose_max)} × critical, above "

@@ -100,7 +100,7 @@ def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]
         "Power and speed along the path",
         plots.power_along(exposed.toolpath, exposed.process.machine),
         "Power and speed against the length exposed.",
-        "As commanded, without the travels.",
+        "As written, without the travels.",
     )
     if data and len(data.loss):
         yield Picture.from_png(

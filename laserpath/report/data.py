@@ -13,7 +13,6 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
-from laserpath.machine import convert
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
@@ -75,7 +74,7 @@ class PageText:
 class ExposedProgram:
     """A program and its dose, with or without the scene of a design to compare it with.
 
-    toolpath: as commanded.  run: as the controller executes it, from the work zero.
+    toolpath: as written.  run: as the controller executes it, from the work zero.
     dose: (rows, columns) mJ/mm² on `grid`, as executed.  scene: on the same grid.
     edges: of the design in this dose.
     """
@@ -104,11 +103,6 @@ class ExposedProgram:
         return track(self.run, self.process.machine)
 
     @property
-    def power_follows(self) -> bool:
-        """Whether the controller's power follows the speed."""
-        return convert.power_follows(self.process.machine)
-
-    @property
     def box(self) -> tuple[float, float, float, float]:
         """(x0, y0, x1, y1), mm, that a map shows: the design, or else the exposing moves."""
         if self.design is not None:
@@ -126,7 +120,7 @@ class ExposedProgram:
 class PageData:
     """The measurement of a program against its design, from which verdict, advice and tables are made.
 
-    toolpath: as commanded.  settings: None if another tool wrote the program.  loss: (iterations,) history.
+    toolpath: as written.  settings: None if another tool wrote the program.  loss: (iterations,) history.
     places: the worst ones, the worst first.  inspection: differences between the print and the design.
     """
 
@@ -154,7 +148,8 @@ class PageData:
         inspection = report.inspection
         if inspection is None:
             inspection = inspect(executed, Scene(design, executed.grid, process.spot, process.resin))
-        places = worst_places(inspection.edges or executed.edges, design, fwhm, report.planned.edges)
+        commanded = None if report.commanded is None else report.commanded.edges
+        places = worst_places(inspection.edges or executed.edges, design, fwhm, commanded)
         history = np.zeros(0) if loss is None else loss
         return cls(report, design, toolpath, process, settings, history, places, inspection)
 
@@ -193,9 +188,11 @@ class PageData:
 
     @property
     def lost(self) -> Lost | None:
-        """The loss of cured area by the controller, why, and the remedy; None if it is small."""
+        """The loss of cured area by the controller, why, and the remedy; None if small, or if not known."""
         report = self.report
-        return lost_in_motion(report.planned, report.executed, self.toolpath, self.design, self.process)
+        if report.commanded is None:
+            return None
+        return lost_in_motion(report.commanded, report.executed, self.toolpath, self.design, self.process)
 
     def micrometres(self, fwhms: float) -> str:
         """A length given in FWHM, as text in µm."""

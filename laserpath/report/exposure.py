@@ -27,24 +27,20 @@ _TELLING = 0.03
 """Relative change of dose below which the best dose is not named, because no machine can be set so finely."""
 
 
-def exposure_page(
-    exposed: ExposedProgram, commanded: Measurement | None, executed: Measurement | None, text: PageText
-) -> str:
-    """The page as HTML; commanded, executed: None where there is no design to measure against."""
+def exposure_page(exposed: ExposedProgram, executed: Measurement | None, text: PageText) -> str:
+    """The page as HTML; executed: None where there is no design to measure against."""
     scene = exposed.scene
     text = replace(text, subtitle=text.subtitle or _subtitle(exposed, text))
-    if scene is None or commanded is None or executed is None:
+    if scene is None or executed is None:
         alone = replace(exposed, scene=None, edges=None)
         return page(alone, None, _unmeasured(alone, text), text)
     columns = (
-        Column("this program", "as commanded", commanded.as_dict()),
         Column("this program", "as executed", executed.as_dict()),
         *text.columns,
     )
     report = Report(
-        commanded, executed, start=executed, warnings=tuple(text.warnings),
-        inspection=inspect(executed, scene), power_follows=exposed.power_follows,
-    )  # fmt: skip
+        executed, start=executed, warnings=tuple(text.warnings), inspection=inspect(executed, scene)
+    )
     data = PageData.of(report, scene.design, exposed.toolpath, exposed.process)
     verdict = judge(data)
     better = tuple(_better_dose(exposed, scene))

@@ -234,7 +234,7 @@ _ALL: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ),
             Row(
                 "ideal_time", "Ideal time", "s",
-                "Length ÷ commanded speed: a controller that never slows down.",
+                "Length ÷ speed as written: a controller that never slows down.",
                 shown=Shown.REPORT,
             ),
             Row("write_length", "Length, laser on", "mm", "Length of the exposing moves.", better=""),
@@ -274,8 +274,16 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("IoU", "Intersection over union: the share of (cured or drawn) area that is both."),
     ("overcure, undercure", "Cured but not drawn; drawn but not cured."),
     ("travel", "A move with the laser off."),
-    ("commanded", "Power and speed as written in the G-code."),
+    (
+        "commanded",
+        "The dose that the plan aims at. The powers and speeds in the G-code make up for what the controller "
+        "changes, so that it comes out as executed.",
+    ),
     ("limit", "The best exposure found for this spot and resin if light may fall anywhere, without a path."),
-    ("executed", "With the speeds that the controller reaches between bends, by the motion model."),
+    (
+        "executed",
+        "What the controller makes of the G-code: the speeds that it reaches between bends, its steps and "
+        "its power levels, by a model of its firmware. This is what is judged.",
+    ),
     ("starting curve", "The plain toolpath that the plan started from, at its best single power."),
 )

@@ -1,6 +1,6 @@
 """How near a plan comes to the limit: the best dose that this spot could expose without a path.
 
-The mean edge error as scored is compared, and the number of contour points without an edge. The limit is a
+The mean edge error as executed is compared, and the number of contour points without an edge. The limit is a
 numerical optimum, not a proven bound, and it weighs the process window and the largest dose too, so that a
 plan may have slightly truer edges.
 """
@@ -27,10 +27,10 @@ finer quality less often."""
 
 
 def times_the_limit(report: Report) -> float:
-    """Mean edge error as scored ÷ the limit's; NaN without a limit, 1 if both are 0."""
+    """Mean edge error as executed ÷ the limit's; NaN without a limit, 1 if both are 0."""
     if report.limit is None:
         return float("nan")
-    plan, best = report.scored.figures.epe_mean, report.limit.figures.epe_mean
+    plan, best = report.executed.figures.epe_mean, report.limit.figures.epe_mean
     return plan / best if best > 0 else 1.0 if plan == 0 else float("inf")
 
 
@@ -41,19 +41,18 @@ def reached(report: Report) -> bool:
 
 def in_words(report: Report, limit: Limit, micrometres: Callable[[float], str]) -> str:
     """The limit, and how near the plan comes to it. micrometres: writes a length given in FWHM."""
-    plan, best, times = report.scored.figures, limit.figures, times_the_limit(report)
+    plan, best, times = report.executed.figures, limit.figures, times_the_limit(report)
     error = f"{micrometres(best.epe_mean)} ({number(best.epe_mean, 2)} FWHM)"
     if times < _NEARER:
         edge = (
             f"The best light found without a path is {error} off on average, as it also weighs the process "
-            f"window and the largest dose. This plan is nearer: {micrometres(plan.epe_mean)} as "
-            f"{report.scored_as}."
+            f"window and the largest dose. This plan is nearer: {micrometres(plan.epe_mean)} as executed."
         )
     else:
         edge = (
             f"The best light found is {error} off on average with this spot, and no path can be expected to "
             f"do better; this plan is at {number(times, 2)} times that, {micrometres(plan.epe_mean)} as "
-            f"{report.scored_as}."
+            "executed."
         )
     return f"{edge} {_missing(plan.missing_edges, best.missing_edges, best.samples)}".strip()
 

@@ -8,7 +8,7 @@ the viewer's numbers are JSON without a '<'.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -67,7 +67,7 @@ def page(exposed: ExposedProgram, data: PageData | None, verdict: Verdict, text:
         maps=list(album.maps(exposed, places, done)), charts=charts,
         places=places, compared=data is not None, planned=data is not None and data.planned, done=done,
         limit=_limit(data, report.limit) if data and report and report.limit else None,
-        not_computed=optimum.NOT_COMPUTED, scored_as=report.scored_as if report else "",
+        not_computed=optimum.NOT_COMPUTED,
         columns=text.columns, groups=_groups(text.columns, data), glossary=GLOSSARY,
         records=records(exposed.process, data.settings if data else None, exposed.design),
         versions=versions(), header="\n".join(printable(line) for line in text.header),
@@ -88,11 +88,17 @@ def planned_page(exposed: ExposedProgram, data: PageData, text: PageText) -> str
     """The page of a plan, compared with the curve that it started from."""
     report = data.report
     columns = (
-        Column("starting curve", "best single power", report.start.as_dict()),
-        Column("planned", "as commanded", report.commanded.as_dict()),
         Column("planned", "as executed", report.executed.as_dict()),
+        Column("starting curve", "best single power, as executed", report.start.as_dict()),
+        *_aimed_at(report),
     )
     return page(exposed, data, judge(data), replace(text, columns=columns))
+
+
+def _aimed_at(report: Report) -> Iterator[Column]:
+    """The figures of the dose that the program was made to give, in which only the print differs."""
+    if report.commanded is not None:
+        yield Column("aimed at", "as commanded", report.commanded.as_dict())
 
 
 def _with(verdict: Verdict, answers: Sequence[tuple[str, str]]) -> Verdict:
@@ -122,7 +128,7 @@ def _texts(row: Row, columns: Sequence[Mapping[str, float]], fwhm: float) -> lis
 
 def _limit(data: PageData, limit: Limit) -> dict[str, Any]:
     """The section on unprintable places: sentences, figures, and a picture if there is such a place."""
-    columns = [limit.figures.as_dict(), data.report.scored.as_dict()]
+    columns = [limit.figures.as_dict(), data.report.executed.as_dict()]
     return {
         "sentences": optimum.unprintable_in_words(limit),
         "rows": [(ROWS[key], _texts(ROWS[key], columns, data.fwhm)) for key in optimum.ROWS_OF_LIMIT],
@@ -132,7 +138,7 @@ def _limit(data: PageData, limit: Limit) -> dict[str, Any]:
 
 def _trend(row: Row, report: Report) -> str:
     """'better' or 'worse' if the figure differs from the starting curve's by more than 1 %, else ''."""
-    before, after = row.value(report.start.as_dict()), row.value(report.scored.as_dict())
+    before, after = row.value(report.start.as_dict()), row.value(report.executed.as_dict())
     if not row.better or abs(after - before) <= 0.01 * max(abs(before), abs(after)):
         return ""
     return "better" if (after < before) == (row.better == "low") else "worse"
@@ -146,8 +152,7 @@ def _tolerance(data: PageData) -> str:
     met = report.epe_p95 <= tolerance
     return (
         f"Tolerance asked for: 95 % of the edge within {tolerance:g} FWHM. "
-        f"As commanded it is {_p95(report.commanded.figures)} FWHM, as executed "
-        f"{_p95(report.executed.figures)} FWHM: {'met' if met else 'missed'}."
+        f"As executed it is {_p95(report.executed.figures)} FWHM: {'met' if met else 'missed'}."
     )
 
 

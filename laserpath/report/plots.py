@@ -103,7 +103,7 @@ def _micrometres(axis: Any) -> Any:
 
 
 def power_along(toolpath: Toolpath, machine: Machine) -> bytes:
-    """Power and commanded speed against the exposed length."""
+    """Power and speed as written against the exposed length."""
     figure = sheet(WIDTH, 3.1)
     on = toolpath.on
     length, power, speed = toolpath.length[on], toolpath.power[on], toolpath.speed[on]

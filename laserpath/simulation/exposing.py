@@ -1,4 +1,4 @@
-"""Paths → doses → figures, the commanded and the executed one on the same grid."""
+"""The executed path → dose → figures, on a grid that holds all of the cured area."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from laserpath.simulation.alignment import translation
 from laserpath.simulation.figures import PathExposure, dose_figures
 from laserpath.simulation.result import BestExposure
 from laserpath.simulation.view import box_of, grid_around, lit_box, rim
-from laserpath.types import Design, Grid, Point, Settings, Toolpath
+from laserpath.types import Design, Grid, Point, Settings
 
 _MARGINS = (6.0, 18.0)
 """FWHM beyond the usual margin, tried in turn while the cured area reaches the grid's rim."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exposures:
-    """commanded, executed: on the same grid.  scene: of the design on it, if there is a design.
+class ProgramExposure:
+    """executed: of a program.  scene: of the design on its grid, if there is a design.
 
     overflow: whether the cured area reaches beyond the grid.
     """
 
-    commanded: PathExposure
     executed: PathExposure
     scene: Scene | None
     overflow: bool
@@ -44,14 +43,16 @@ def shift_onto(design: Design, program: MachineProgram, settings: Settings, name
     return -x, -y
 
 
-def exposures(program: MachineProgram, design: Design | None, settings: Settings, name: str) -> Exposures:
-    """Both exposures, on a grid that holds all of the cured area if memory allows. name: of the program."""
+def exposure_of(
+    program: MachineProgram, design: Design | None, settings: Settings, name: str
+) -> ProgramExposure:
+    """The exposure, on a grid that holds all of the cured area if memory allows. name: of the program."""
     critical, spot = program.process.resin.critical_dose, program.process.spot
-    box = box_of(lit_box(program.commanded, program.executed), design, spot)
+    box = box_of(lit_box(program.shifted_path, program.executed), design, spot)
     what = f"{name!r} with its design (--align lays one on the other)" if design else repr(name)
     grid = grid_around(box, spot, settings.pixels_per_fwhm, 0.0, what)
     scene = Scene(design, grid, spot, program.process.resin) if design else None
-    executed = _exposure(program, program.executed, scene, grid)
+    executed = _exposure(program, scene, grid)
     for extra in _MARGINS:
         if rim(executed.dose) < critical:
             break
@@ -60,19 +61,18 @@ def exposures(program: MachineProgram, design: Design | None, settings: Settings
         except InputError:
             break  # keep the largest grid so far
         scene = replace(scene, grid=grid) if scene else None
-        executed = _exposure(program, program.executed, scene, grid)
-    commanded = _exposure(program, program.commanded, scene, grid)
-    return Exposures(commanded, executed, scene, rim(executed.dose) >= critical)
+        executed = _exposure(program, scene, grid)
+    return ProgramExposure(executed, scene, rim(executed.dose) >= critical)
 
 
-def _exposure(program: MachineProgram, path: Toolpath, scene: Scene | None, grid: Grid) -> PathExposure:
-    """The exposure of one of the program's paths, measured in the scene on this grid if there is one."""
+def _exposure(program: MachineProgram, scene: Scene | None, grid: Grid) -> PathExposure:
+    """The exposure of the executed path, measured in the scene on this grid if there is one."""
     resin = program.process.resin
     if scene is not None:
-        measured = Exposure(program, scene).of(path)
+        measured = Exposure(program, scene).executed
         dose = measured.dose
         return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose, measured)
-    dose = accurate_model(grid, program.process.spot).dose(path)
+    dose = accurate_model(grid, program.process.spot).dose(program.executed)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the program holds values that cannot be exposed")
     return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose)

@@ -43,7 +43,7 @@ class DoseFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathExposure:
-    """The exposure of one path, commanded or executed. dose: (rows, columns) mJ/mm² on `grid`.
+    """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`.
 
     motion: of the whole program.  measured: against the design, if there is one.
     """

@@ -20,14 +20,13 @@ suggested."""
 
 def page(simulation: SimulationResult) -> str:
     """The report as the text of one HTML file."""
-    commanded, executed = simulation.commanded.measured, simulation.executed.measured
     text = PageText(
         simulation.name,
         warnings=simulation.warnings,
         answers=tuple(answers(simulation)),
         header=simulation.head,
     )
-    return report.render_exposure(exposed(simulation), text, commanded, executed)
+    return report.render_exposure(exposed(simulation), text, simulation.executed.measured)
 
 
 def exposed(simulation: SimulationResult) -> ExposedProgram:

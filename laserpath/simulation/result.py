@@ -1,4 +1,4 @@
-"""The result of a simulation: its exposures, and the best power for the same path."""
+"""The result of a simulation: the exposure as executed, and the best power for the same path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
-from laserpath.types.results import Edges, counted
+from laserpath.types.results import Edges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +32,9 @@ class BestExposure:
 class SimulationResult:
     """A program of any tool on one machine and resin, exposed and measured.
 
-    process: with the dialect in which the program was read.  scene: of the design, on the exposures' grid.
-    shipped: the program, moved onto its design if that was requested.  commanded, executed: its exposures.
-    best: executed, at the best power.
+    process: with the dialect in which the program was read.  scene: of the design, on the exposure's grid.
+    shipped: the program, moved onto its design if that was requested.  executed: its exposure.
+    best: the same, at the best power.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
     head: the program's first comments.
     """
@@ -43,7 +43,6 @@ class SimulationResult:
     process: Process
     scene: Scene | None
     shipped: MachineProgram
-    commanded: PathExposure
     executed: PathExposure
     best: BestExposure | None = None
     within: float | None = None
@@ -57,8 +56,8 @@ class SimulationResult:
 
     @property
     def toolpath(self) -> Toolpath:
-        """The commanded toolpath, in the design's coordinates, mm."""
-        return self.shipped.commanded
+        """The toolpath as written, in the design's coordinates, mm."""
+        return self.shipped.shifted_path
 
     @property
     def run(self) -> gcode.motion.Executed:
@@ -77,10 +76,9 @@ class SimulationResult:
 
     @property
     def epe_p95(self) -> float:
-        """The 95th percentile of |EPE|, in FWHM, as in a plan; NaN without a design."""
-        exposures: list[PathExposure] = [getattr(self, name) for name in counted(self.shipped.power_follows)]
-        measured = [exposure.measured for exposure in exposures if exposure.measured is not None]
-        return max((measurement.figures.epe_p95 for measurement in measured), default=math.nan)
+        """The 95th percentile of |EPE| as executed, in FWHM; NaN without a design."""
+        measured = self.executed.measured
+        return math.nan if measured is None else measured.figures.epe_p95
 
     @property
     def within_tolerance(self) -> bool:
@@ -98,7 +96,6 @@ class SimulationResult:
             "fwhm_mm": optics.fwhm(self.process.spot),
             "shift_mm": list(self.shift),
             "pixel_mm": self.executed.grid.pitch,
-            "commanded": self.commanded.as_dict(),
             "executed": self.executed.as_dict(),
             "best_dose": best and {"factor": best.factor, "epe_mean": best.epe_mean, "epe_p95": best.epe_p95},
         }

@@ -20,7 +20,7 @@ from laserpath.machine.placement import Placed, placed
 from laserpath.machine.program import MachineProgram, Transmitted, execute
 from laserpath.simulation import source
 from laserpath.simulation.drawing import draw
-from laserpath.simulation.exposing import Exposures, at_best_power, exposures, shift_onto
+from laserpath.simulation.exposing import ProgramExposure, at_best_power, exposure_of, shift_onto
 from laserpath.simulation.page import page
 from laserpath.simulation.plane import Height, ProgramLayer, darkened, flat, layer
 from laserpath.simulation.result import SimulationResult
@@ -49,7 +49,7 @@ class Choices:
 class Simulation(SimulationResult):
     """The result of `simulate`, and the files made of it.
 
-    process: with the dialect in which the program was read.  commanded, executed: the exposures, with dose,
+    process: with the dialect in which the program was read.  executed: the exposure, with dose,
     figures and, if there is a design, the measurement against it.  best: executed, at the best power.
     """
 
@@ -96,11 +96,11 @@ def simulate(
     report("exposing")
     if drawn is not None and choices.align:
         shipped = shipped.moved(shift_onto(drawn, shipped, settings, read.name))
-    exposed = exposures(shipped, drawn, settings, read.name)
+    exposed = exposure_of(shipped, drawn, settings, read.name)
     report("measuring")
     return Simulation(
         name=read.name, process=process, scene=exposed.scene, shipped=shipped,
-        commanded=exposed.commanded, executed=exposed.executed,
+        executed=exposed.executed,
         best=at_best_power(exposed.executed, exposed.scene) if exposed.scene else None,
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=tuple(_warnings(exposed, shipped, read, chosen, place, choices.align)),
@@ -108,7 +108,7 @@ def simulate(
 
 
 def _warnings(
-    exposed: Exposures,
+    exposed: ProgramExposure,
     shipped: MachineProgram,
     read: Source,
     chosen: ProgramLayer,
@@ -157,7 +157,7 @@ def _lit(chosen: ProgramLayer, moves: gcode.Moves) -> Floats:
 
 
 def _shipped(read: Source, chosen: ProgramLayer, process: Process) -> MachineProgram:
-    """The moves of the chosen layer as commanded, and as the controller executes the whole file."""
+    """The moves of the chosen layer as written, and as the controller executes the whole file."""
     machine, moves = process.machine, read.moves
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, chord = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)

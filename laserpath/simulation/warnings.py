@@ -13,36 +13,34 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
 from laserpath.report.numbers import area, number
-from laserpath.simulation.exposing import Exposures
+from laserpath.simulation.exposing import ProgramExposure
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Point, Process
 
-_OVER, _FAR_OVER = 1.05, 1.5
-"""Ratios of the largest dose to the resin's limit above which a warning is given: as commanded, as executed.
-Larger ones warn less often."""
+_OVER = 1.05
+"""Ratio of the largest dose to the resin's limit above which a warning is given. A larger one warns less."""
 
 _NEAR_FWHM, _APART = 1.0, 0.7
 """Distance, in FWHM, between the middles of light and design, and IoU. A larger distance together with a
 smaller IoU gives the warning that they lie apart."""
 
 
-def of_dose(exposures: Exposures, process: Process) -> Iterator[str]:
+def of_dose(exposed: ProgramExposure, process: Process) -> Iterator[str]:
     """A dose that is too low or too high."""
-    dose, resin = exposures.executed.figures, process.resin
+    dose, resin = exposed.executed.figures, process.resin
     done = "cures" if resin.tone == "negative" else "is cleared"
     if dose.cured == 0:
         yield (
             f"nothing {done}: the largest dose executed is {number(dose.dose_max, 2)} of the critical one; "
             f"it would take more than {number(1 / max(dose.dose_max, 1e-12), 2)} times the dose"
         )
-    commanded = exposures.commanded.figures.dose_max
-    if commanded > _OVER * resin.over_dose or dose.dose_max > _FAR_OVER * resin.over_dose:
+    if dose.dose_max > _OVER * resin.over_dose:
         yield (
             f"the largest dose as executed is {number(dose.dose_max)} critical doses, at "
             f"{place(dose.brightest, optics.fwhm(process.spot))} mm: {area(dose.over_dosed, 2)} of the "
             f"{area(dose.cured, 2)} that {done} get more than the resin's limit of {resin.over_dose:g}"
         )
-    if exposures.overflow:
+    if exposed.overflow:
         yield f"what {done} reaches beyond the area that is simulated: the dose is far too high"
 
 
@@ -55,15 +53,15 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
         )
 
 
-def of_place(exposures: Exposures, shipped: MachineProgram, aligned: bool) -> Iterator[str]:
+def of_place(exposed: ProgramExposure, shipped: MachineProgram, aligned: bool) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
-    fwhm, grid, scene = optics.fwhm(shipped.process.spot), exposures.executed.grid, exposures.scene
+    fwhm, grid, scene = optics.fwhm(shipped.process.spot), exposed.executed.grid, exposed.scene
     if fwhm / grid.pitch < 1.5 * COARSEST:
         yield (
             f"with so many spots to expose the dose was computed with {number(fwhm / grid.pitch, 2)} pixels "
             "across one: areas and edges are less exact"
         )
-    measured = exposures.executed.measured
+    measured = exposed.executed.measured
     if scene is None or measured is None:
         return
     x, y = (_middle(scene.design.bounds) - _middle(lit_box(shipped.executed))).tolist()

@@ -23,7 +23,8 @@ as this."""
 class Solution:
     """An optimiser's result. result: how it ended, in one sentence.  loss: (iterations,) history.
 
-    stopped: by the user.
+    stopped: by the user.  commanded: the path to write as it is, in all passes, so that the machine exposes
+    the toolpath (`planning.learning`); None: not learned.
     """
 
     toolpath: Toolpath
@@ -31,6 +32,7 @@ class Solution:
     result: str
     stopped: bool = False
     converged: bool = False
+    commanded: Toolpath | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))
@@ -303,64 +305,31 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The measured exposures of the shipped program and of its starting curve.
+    """The measured exposures of the shipped program and of its starting curve. What counts is `executed`.
 
-    commanded: with power and feed as written.  executed: with the speeds that the controller reaches.
-    start: the initial curve at its best single power.  window: of the executed path, if it was computed.
+    executed: what the controller makes of the program.  start: the initial curve at its best single power,
+    executed too.  commanded: the dose that the program was made to give, if the controller added nothing of
+    its own; None if another tool wrote the program.  window: of the executed path, if it was computed.
     limit: the unconstrained optimum, if it was computed.
     inspection: the faults of the executed print; None: not inspected yet.
-    uncorrected: the plan before its powers were corrected for a controller whose power does not follow the
-    speed; None: they were not corrected.
     unfinished: how the optimiser ended, if it did not converge (`Solution.result`); else ''.
     stopped: whether the user stopped it.
-    power_follows: whether the controller's power follows the speed, which decides what counts (`counted`).
     """
 
-    commanded: Measurement
     executed: Measurement
     start: Measurement
+    commanded: Measurement | None = None
     warnings: tuple[str, ...] = ()
     window: ProcessWindow | None = None
     limit: Limit | None = None
-    uncorrected: Measurement | None = None
     inspection: Inspection | None = None
     unfinished: str = ""
     stopped: bool = False
-    power_follows: bool = True
-
-    @property
-    def counted(self) -> tuple[Measurement, ...]:
-        """The measurements that count, the scored one first."""
-        return tuple(getattr(self, name) for name in counted(self.power_follows))
-
-    @property
-    def scored(self) -> Measurement:
-        """The measurement by which the plan is judged and compared with its limit."""
-        return self.counted[0]
-
-    @property
-    def planned(self) -> Measurement:
-        """The measurement if the controller lost nothing."""
-        return self.commanded if self.uncorrected is None else self.uncorrected
-
-    @property
-    def scored_as(self) -> str:
-        """'commanded' or 'executed'."""
-        return counted(self.power_follows)[0]
 
     @property
     def epe_p95(self) -> float:
-        """The largest 95th percentile of |EPE|, in FWHM, of the measurements that count: for a tolerance."""
-        return max(measurement.figures.epe_p95 for measurement in self.counted)
-
-
-def counted(power_follows: bool) -> tuple[str, ...]:
-    """The exposures that count: 'commanded' and 'executed', or 'executed' alone. The first one is scored.
-
-    If the controller's power does not follow the speed, the commanded powers are for the speeds that the head
-    reaches, so that the commanded exposure says nothing of the print.
-    """
-    return ("commanded", "executed") if power_follows else ("executed",)
+        """The 95th percentile of |EPE| as executed, in FWHM, which a tolerance limits."""
+        return self.executed.figures.epe_p95
 
 
 def at_exposure(exposure: float) -> str:

@@ -121,7 +121,7 @@ def test_json_is_all_there_is_on_stdout(design: Path, capsys: pytest.CaptureFixt
     assert sorted(Path(f).name for f in content["files"]) == NAMES
     assert all(Path(f).is_file() for f in content["files"])
     assert content["within_tolerance"] is True
-    assert 0.9 < content["commanded"]["iou"] <= 1
+    assert 0.9 < content["executed"]["iou"] <= 1
     assert content["commanded"].keys() == content["executed"].keys() == content["start"].keys()
     assert content["quality"] == "standard"
 
@@ -130,13 +130,13 @@ def test_json_has_null_for_what_is_no_number(
     design: Path, library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = library.plan.report
-    figures = replace(report.commanded.figures, pv_band=float("nan"), epe_max=float("inf"))
+    figures = replace(report.executed.figures, pv_band=float("nan"), epe_max=float("inf"))
     library.plan = replace(
-        library.plan, report=replace(report, commanded=replace(report.commanded, figures=figures))
+        library.plan, report=replace(report, executed=replace(report.executed, figures=figures))
     )
     assert run("plan", "square.svg", "--json") == 0
     content = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
-    assert content["commanded"]["pv_band"] is content["commanded"]["epe_max"] is None
+    assert content["executed"]["pv_band"] is content["executed"]["epe_max"] is None
 
 
 def test_quiet_says_only_warnings(design: Path, library: Library, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,12 +228,12 @@ def test_the_limit_is_one_line_of_the_summary(
     report = library.plan.report
     assert report.limit
     best = replace(report.limit.figures, epe_mean=0.04, missing_edges=3, samples=77)
-    commanded = replace(report.commanded.figures, epe_mean=0.05)
+    executed = replace(report.executed.figures, epe_mean=0.05)
     library.plan = replace(
         library.plan,
         report=replace(
             report,
-            commanded=replace(report.commanded, figures=commanded),
+            executed=replace(report.executed, figures=executed),
             limit=replace(report.limit, figures=best),
         ),
     )
@@ -241,7 +241,7 @@ def test_the_limit_is_one_line_of_the_summary(
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "imit" in line]
     assert (
         line
-        == "Limit of this spot: 4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 × as commanded"
+        == "Limit of this spot: 4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 × as executed"
     )
     library.plan = replace(library.plan, report=replace(report, limit=None))
     assert run("plan", "square.svg") == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import baselines
 import numpy as np
@@ -13,7 +13,6 @@ import gcode
 from laserpath import Measurement, Plan, Process, Settings, measure, optics, plan
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
@@ -21,6 +20,9 @@ from laserpath.planning.stages import final_loss
 from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.types import Design, Target
 from laserpath.types.results import Edges, PrintFigures
+
+_TRIED = 25
+"""Power level at which a baseline is executed first, to find the levels that are tried."""
 
 
 @dataclass(frozen=True)
@@ -89,23 +91,25 @@ def moving(program: str) -> int:
 
 
 def _planned(planned: Plan) -> Print:
-    commanded = planned.report.commanded
-    return _print("plan", commanded, planned.program)
+    return _print("plan", planned.report.executed, planned.program)
 
 
 def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
-    """One power, tuned to the lowest mean EPE; any power, not only the machine's levels."""
-    process, design, target = planned.process, planned.design, planned.target
-    machine, spot = process.machine, process.spot
-    scene = Scene.of(design, target, spot, process.resin)
-    path = baselines.toolpath(lines, machine, machine.power_min)
-    dose = accurate_model(target.grid, spot).dose(path)
-    factor = measure.best_exposure(dose, scene)
-    path = replace(path, power=path.power * factor ** (1 / process.resin.order))
-    program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
-    sent = Transmitted(np.full(len(path), 25), program.count("\n"))
-    measured = Exposure(MachineProgram.of(path, process, sent), scene).commanded
-    return _print(name, measured, program)
+    """One power level, that of the lowest mean EPE as executed."""
+    process, machine = planned.process, planned.process.machine
+    scene = Scene.of(planned.design, planned.target, process.spot, process.resin)
+
+    def at_level(level: int) -> tuple[Measurement, str]:
+        path = baselines.toolpath(lines, machine, level * machine.power_step)
+        program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
+        sent = Transmitted(np.full(len(path), 25), program.count("\n"))
+        return Exposure(MachineProgram.of(path, process, sent), scene).executed, program
+
+    dose = at_level(_TRIED)[0].dose
+    near = round(_TRIED * measure.best_exposure(dose, scene) ** (1 / process.resin.order))
+    levels = {min(max(near + k, machine.level_min), machine.power_levels) for k in (-1, 0, 1)}
+    best, program = min(map(at_level, levels), key=lambda one: one[0].figures.epe_mean)
+    return _print(name, best, program)
 
 
 def _print(name: str, measured: Measurement, program: str) -> Print:

@@ -14,7 +14,7 @@ from laserpath import __version__
 def document(all_of: Sequence[Compared], pictures: Iterable[str] = ()) -> str:
     """The whole result."""
     parts = [
-        f"laserpath {__version__}, {len(all_of)} designs, quality `standard`, as commanded.",
+        f"laserpath {__version__}, {len(all_of)} designs, quality `standard`, as executed.",
         "### Plan ÷ best baseline",
         _ratios(all_of),
         "EPE in FWHM. ÷ hatch: against the hatch of FWHM/2. Best: the baseline of the lowest mean EPE.",

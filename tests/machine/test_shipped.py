@@ -16,6 +16,7 @@ from laserpath.base.errors import InputError
 from laserpath.design import contour, scene
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
+from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
@@ -51,11 +52,21 @@ def test_a_plan_executes_its_start_and_its_program_once(executed: list[gcode.Mov
     assert len(executed) == 2, "the page, the verdict and the run ask the same record"
 
 
-def test_a_plan_whose_powers_are_corrected_executes_no_other_path(executed: list[gcode.Moves]) -> None:
-    plan = laserpath.plan(BAR, Process(machine=Machine(dialect="klipper")), QUICK)
-    assert plan.report.uncorrected is not None
-    assert plan.report.uncorrected.motion == plan.report.executed.motion
+@pytest.mark.parametrize("dialect", ["grbl", "klipper"])
+def test_commanded_is_the_dose_that_the_plan_aims_at(executed: list[gcode.Moves], dialect: str) -> None:
+    """On every controller, and with the times of the program that is shipped."""
+    plan = laserpath.plan(BAR, Process(machine=Machine(dialect=dialect)), QUICK)
+    commanded = plan.report.commanded
+    assert commanded is not None and commanded.motion == plan.report.executed.motion
+    dose = accurate_model(commanded.grid, plan.process.spot).dose(plan.solution.toolpath)
+    np.testing.assert_allclose(commanded.dose, dose, atol=1e-9 * dose.max())
     assert len(executed) == 2
+
+
+def test_an_exposure_without_a_target_has_no_commanded_print() -> None:
+    scene = Scene.around(BAR, Process().spot, Process().resin, 3)
+    with pytest.raises(InputError, match="without a target"):
+        _ = Exposure(MachineProgram.of(PATH, Process()), scene).commanded
 
 
 def test_each_candidate_of_a_tolerance_is_executed_once(
@@ -77,7 +88,7 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
 
 def test_nothing_is_executed_before_it_is_needed(executed: list[gcode.Moves]) -> None:
     shipped = MachineProgram.of(PATH, Process())
-    assert shipped.commanded is PATH and not executed
+    assert shipped.path is PATH and not executed
     assert shipped.run is shipped.run and shipped.executed is shipped.executed
     assert shipped.motion.write_time == shipped.run.write_time
     assert len(executed) == 1
@@ -87,7 +98,7 @@ def test_a_program_that_is_moved_shines_elsewhere_and_takes_as_long() -> None:
     here = MachineProgram.of(PATH, Process())
     there = here.moved((3.0, -1.0)).moved((0.0, 2.0))
     assert there.shift == (3.0, 1.0)
-    for which in ("commanded", "executed"):
+    for which in ("shifted_path", "executed"):
         moved, stays = getattr(there, which).xy, getattr(here, which).xy
         assert moved == pytest.approx(stays + (3.0, 1.0))
     assert there.motion == here.motion, "how far the head comes from its zero stays as it is"
@@ -129,15 +140,6 @@ def test_comments_between_moves_cost_their_time_on_the_line(dialect: str) -> Non
     assert times[0] + 0.2 < times[1] < times[0] + 0.6
 
 
-@pytest.mark.parametrize(("dialect", "counted"), [("grbl", 2), ("klipper", 1)])
-def test_which_exposure_counts(dialect: str, counted: int) -> None:
-    process = Process(machine=Machine(dialect=dialect, baud=None))
-    exposure = Exposure(MachineProgram.of(PATH, process), Scene.around(BAR, process.spot, process.resin, 3))
-    assert len(exposure.counted) == counted
-    assert exposure.executed in exposure.counted
-    assert exposure.epe_p95 == max(measurement.figures.epe_p95 for measurement in exposure.counted)
-
-
 def _zigzag() -> Toolpath:
     """Seven lines and travels, each in eight moves."""
     ends = np.array([[6, 6], [24, 6], [20, 6], [6, 6], [6, 11], [24, 11], [20, 11], [21, 11]]) / 10
@@ -171,10 +173,8 @@ def test_a_program_in_parts_from_rest_to_rest_has_the_figures_and_the_dose_of_th
     np.testing.assert_allclose(parts.run.energies(n), whole.run.energies(n), atol=1e-9)
     seen = Scene.around(BAR, process.spot, process.resin, 4)
     one, several = (Exposure(program, seen) for program in (whole, parts))
-    for which in ("commanded", "executed"):
-        dose = getattr(one, which).dose
-        np.testing.assert_allclose(getattr(several, which).dose, dose, atol=1e-4 * dose.max())
-    joined = Exposure(MachineProgram.of(parts.executed, process), seen).commanded.dose
+    np.testing.assert_allclose(several.executed.dose, one.executed.dose, atol=1e-4 * one.executed.dose.max())
+    joined = several.of(parts.executed).dose
     np.testing.assert_allclose(joined, several.executed.dose, atol=1e-4 * joined.max())
 
 

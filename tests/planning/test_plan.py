@@ -50,16 +50,16 @@ def airy_dose(rows: np.ndarray, at: np.ndarray, fwhm: float) -> np.ndarray:
     return (k**2 / (4 * np.pi) * (2 * j1(r) / r) ** 2) @ energy
 
 
-def test_the_dose_of_the_file_has_the_edges_of_the_report(bracket):
-    edges = bracket.report.commanded.edges
-    grid = bracket.report.commanded.grid
-    inner = bracket.report.commanded.dose
-    dose = airy_dose(read(bracket.program), edges.xy, 0.1)
+def test_the_dose_of_the_run_has_the_edges_of_the_report(bracket):
+    edges = bracket.report.executed.edges
+    grid = bracket.report.executed.grid
+    inner = bracket.report.executed.dose
+    run = bracket.shipped.executed
+    rows = np.c_[run.xy[:-1], run.xy[1:], run.power, run.speed][run.on]
+    dose = airy_dose(rows, edges.xy, 0.1)
     column, row = np.rint(grid.to_pixels(edges.xy)).astype(int).T
     centres = np.stack([grid.x()[column], grid.y()[row]], axis=1)
-    np.testing.assert_allclose(
-        airy_dose(read(bracket.program), centres, 0.1), inner[row, column], atol=0.01 * 0.2
-    )
+    np.testing.assert_allclose(airy_dose(rows, centres, 0.1), inner[row, column], atol=0.01 * 0.2)
     # Where the reported edge is within 1 % of the spot, the dose there must be near the critical one: with up
     # to 3 D_c inside, it rises by up to 5 D_c per FWHM.
     true = np.abs(edges.epe) < 0.001
@@ -72,12 +72,12 @@ def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     parsed = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
     shipped = convert.from_moves(parsed.moves, machine)
     sent = Transmitted(parsed.characters, bracket.program.count("\n"))
-    again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).commanded
-    assert again.figures == bracket.report.commanded.figures
+    again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).executed
+    assert again.figures == bracket.report.executed.figures
 
 
 def test_plan_beats_the_best_constant_power_start(bracket):
-    planned, start = bracket.report.commanded.figures, bracket.report.start.figures
+    planned, start = bracket.report.executed.figures, bracket.report.start.figures
     assert planned.epe_mean < start.epe_mean / 2
     assert planned.iou > start.iou
     assert planned.epe_mean < 0.05
@@ -112,7 +112,7 @@ def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
     assert [p.stage for p in seen[-2:]] == [seen[29].stage, "measure"]
     assert plan.solution.stopped
     assert "stopped by the user after 30" in plan.solution.result
-    assert plan.report.commanded.figures.epe_mean < plan.report.start.figures.epe_mean
+    assert plan.report.executed.figures.epe_mean < plan.report.start.figures.epe_mean
 
 
 def test_positive_resist_exposes_the_rest_of_the_page():
@@ -121,9 +121,9 @@ def test_positive_resist_exposes_the_rest_of_the_page():
     process = laserpath.Process(resin=laserpath.Resin(tone="positive"))
     plan = laserpath.plan(design, process, replace(QUICK, iterations=20))
     assert plan.design.area.area == pytest.approx(1.5**2 - 0.5**2)
-    commanded = plan.report.commanded
-    column, row = np.rint(commanded.grid.to_pixels([[0.75, 0.75], [0.2, 0.75]])).astype(int).T
-    assert commanded.dose[row[0], column[0]] < 0.2 < commanded.dose[row[1], column[1]]
+    executed = plan.report.executed
+    column, row = np.rint(executed.grid.to_pixels([[0.75, 0.75], [0.2, 0.75]])).astype(int).T
+    assert executed.dose[row[0], column[0]] < 0.2 < executed.dose[row[1], column[1]]
 
 
 def test_a_missed_tolerance_is_an_outcome_not_an_error():
@@ -136,8 +136,8 @@ def test_passes_repeat_the_path_and_share_the_power(bracket):
     once, twice = read(bracket.program), read(plan.program)
     assert len(twice) > 1.5 * len(once)
     assert twice[:, 4].max() < once[:, 4].max()
-    assert plan.report.commanded.figures.epe_mean == pytest.approx(
-        bracket.report.commanded.figures.epe_mean, abs=0.005
+    assert plan.report.executed.figures.epe_mean == pytest.approx(
+        bracket.report.executed.figures.epe_mean, abs=0.005
     )
 
 
@@ -150,7 +150,7 @@ def test_write_gives_three_files_that_agree(bracket, tmp_path):
 def test_hatch_finds_the_design_too():
     settings = laserpath.Settings(initial="hatch", iterations=300)
     assert (
-        laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).report.commanded.figures.iou
+        laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).report.executed.figures.iou
         > 0.95
     )
 
@@ -161,7 +161,7 @@ def test_a_random_walk_is_drawn_into_the_design():
         laserpath.Design(BRACKET, "bracket"), settings=replace(QUICK, initial="random", iterations=600)
     )
     assert plan.report.start.figures.iou < 0.5
-    assert plan.report.commanded.figures.iou > 0.75
+    assert plan.report.executed.figures.iou > 0.75
 
 
 def test_a_dot_smaller_than_a_pixel_is_planned_with_a_warning():

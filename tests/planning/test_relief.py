@@ -21,6 +21,7 @@ from laserpath.config import project, request
 from laserpath.design.reading import Black, Reading
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.planning.forecasts import Forecast
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief import (
@@ -142,11 +143,19 @@ def test_the_result_is_near_the_target(grey: Black) -> None:
 def test_reported_figures_are_those_of_the_file(grey: Black) -> None:
     process = Process(resin=CURVE, machine=FINE)
     plan = plan_relief(relief_of(lens(50), grey), process, settings(30))
-    moves = gcode.parse(plan.program, gcode.dialect("grbl"), process.machine.s_max)
-    dose = accurate_model(plan.grid, process.spot).dose(convert.from_moves(moves, process.machine))
+    parsed = gcode.read(plan.program, gcode.dialect("grbl"), process.machine.s_max)
     (x0, y0, x1, y1), x, y = plan.design.bounds, plan.grid.x(), plan.grid.y()
-    wrong = plan.target.residual(dose)[0][(y0 <= y) & (y <= y1)][:, (x0 <= x) & (x <= x1)]
-    assert np.sqrt(np.mean(wrong**2)) / plan.target.black == pytest.approx(plan.commanded.rmse)
+
+    def rmse(path: Toolpath) -> float:
+        dose = accurate_model(plan.grid, process.spot).dose(path)
+        wrong = plan.target.residual(dose)[0][(y0 <= y) & (y <= y1)][:, (x0 <= x) & (x <= x1)]
+        return float(np.sqrt(np.mean(wrong**2)) / plan.target.black)
+
+    sent = Transmitted(parsed.characters, plan.program.count("\n"))
+    read = MachineProgram.of(convert.from_moves(parsed.moves, process.machine), process, sent)
+    assert rmse(read.executed) == pytest.approx(plan.executed.rmse)
+    # The file rounds places and powers of the path that it was made from.
+    assert rmse(read.path) == pytest.approx(plan.commanded.rmse, rel=0.01)
 
 
 def test_ends_of_lines_are_as_their_middles() -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("name", ["grating", "holes", "pcb", "text"])
 def test_plan_is_more_accurate_than_the_best_constant_power(name):
     plan = laserpath.plan(SAMPLES / f"{name}.svg")
-    planned, start = plan.report.commanded.figures, plan.report.start.figures
+    planned, start = plan.report.executed.figures, plan.report.start.figures
     assert planned.epe_mean < 0.5 * start.epe_mean
     assert planned.iou > start.iou
     assert planned.missing_edges <= start.missing_edges
@@ -29,7 +29,7 @@ def test_plan_is_more_accurate_than_the_best_constant_power(name):
 
 @pytest.mark.slow(50)
 def test_butterfly_prints_within_a_hundredth_of_the_spot():
-    figures = laserpath.plan(SAMPLES / "butterfly.svg").report.commanded.figures
+    figures = laserpath.plan(SAMPLES / "butterfly.svg").report.executed.figures
     assert figures.epe_mean < 0.01
     assert figures.iou > 0.999
 

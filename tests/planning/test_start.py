@@ -77,7 +77,7 @@ def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
     assert count == 51  # and that it measures
     assert planned.solution.stopped
     assert planned.solution.result == "stopped by the user while curves were tried"
-    assert planned.report.commanded.figures.iou > 0.8
+    assert planned.report.executed.figures.iou > 0.8
 
 
 def test_stopped_early_in_a_later_trial_the_best_finished_one_is_taken():

@@ -31,7 +31,7 @@ START = dose_to_size(
 
 
 def p95(path):
-    return expose(path, BAR, TARGET, PROCESS).epe_p95
+    return expose(path, BAR, TARGET, PROCESS).executed.figures.epe_p95
 
 
 def time(path):

@@ -252,7 +252,7 @@ def advised(sentence: str) -> float:
 
 def test_a_design_is_planned_to_a_fiftieth_of_the_spot(planned):
     report = planned.report
-    start, end = report.start.figures, report.commanded.figures
+    start, end = report.start.figures, report.executed.figures
     assert end.epe_mean < 0.03 and end.epe_mean < 0.5 * start.epe_mean
     assert end.missing_edges == 0 and end.iou > 0.98
     assert report.executed.figures.epe_mean < 0.05  # slow enough for the controller to keep up

@@ -146,5 +146,5 @@ def make_job(
         for level, slower in ((2.6, 1.31), (2.0, 1.17), (2.07, 1.23))
     )
     loss = 0.2 * np.exp(-np.arange(200) / 20) + 0.03
-    report = Report(commanded, executed, start, warnings, window(design, process, 2.07))
+    report = Report(executed, start, commanded, warnings, window(design, process, 2.07))
     return Job(report, design, path, process, settings, loss)

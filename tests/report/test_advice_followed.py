@@ -183,7 +183,7 @@ def foreign(
     drawn = Toolpath(xy, np.where(lit, 4.0 * feed / 50, 0.0), np.where(lit, feed, 100.0))
     target = rasterise(SQUARE, grid_for(SQUARE, process.spot, 4))
     made = expose(drawn, SQUARE, target, process).executed
-    report = laserpath.types.results.Report(made, made, start=made)
+    report = laserpath.types.results.Report(made, start=made)
     return PageData.of(report, SQUARE, drawn, process), drawn
 
 
@@ -220,11 +220,7 @@ def variations() -> list[tuple[PageData, str]]:
     ):  # fmt: skip
         executed, limits = job.report.executed, job.process.machine
         bad = {"dose_max": dose, "epe_mean": 0.2 if braked else 0.01, "write_time": 400.0, "ideal_time": 90.0}
-        report = replace(
-            job.report,
-            executed=with_figures(executed, **bad),
-            commanded=replace(job.report.commanded, figures=replace(executed.figures, dose_max=dose)),
-        )
+        report = replace(job.report, executed=with_figures(executed, **bad))
         level_of = limits.power_max if power else limits.power_min
         path = replace(job.toolpath, power=np.where(job.toolpath.on, level_of, 0.0))
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
@@ -265,5 +261,6 @@ def lost_sentence() -> str:
     """The advice on a plan that the controller loses."""
     job = make_job(SQUARE)
     before = job.report.commanded
+    assert before
     after = with_figures(before, undercure=0.5 * SQUARE.area.area, segment_rate=900.0)
     return str(lost_in_motion(before, after, job.toolpath, SQUARE, job.process))

@@ -577,11 +577,10 @@ def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path)
             answers=(("Who wrote it", "Another tool."),),
             columns=(Column("other", "as executed", made.as_dict()),),
         ),
-        job.report.commanded,
         made,
     )
     seen = opened(browser, saved(html, folder, "judged"))
-    assert seen.page.locator("#figures thead th").count() == 4
+    assert seen.page.locator("#figures thead th").count() == 3
     text = seen.page.inner_text("main")
     assert "Another tool." in text
     assert "--iterations" not in text

@@ -34,7 +34,7 @@ def shown(made: Measurement, design: Design | None = DISC) -> ExposedProgram:
 def test_it_says_what_power_would_print_the_edges_where_they_are(level: float) -> None:
     """A blurred edge is right at twice the critical dose inside."""
     made = exposure(DISC, PROCESS, level)
-    html = render_exposure(shown(made), PageText("disc.gcode"), made, made)
+    html = render_exposure(shown(made), PageText("disc.gcode"), made)
     advice = re.findall(r"truest with ([\d.]+)\W× the power at the same speed, or with ([\d.]+)\W× the", html)
     if level == 2.0:
         assert advice == []
@@ -85,6 +85,5 @@ def test_a_page_follows_the_spot_once(monkeypatch: pytest.MonkeyPatch, design: D
 
     monkeypatch.setattr(data, "track", note)
     made = exposure(DISC, PROCESS, 2.0)
-    measured = (made, made) if design else (None, None)
-    assert render_exposure(shown(made, design), PageText("disc.gcode"), *measured)
+    assert render_exposure(shown(made, design), PageText("disc.gcode"), made if design else None)
     assert len(followed) == 1

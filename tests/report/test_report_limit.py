@@ -53,11 +53,11 @@ def html(close: Job) -> str:
 
 
 def changed(report: Report, plan: dict[str, float], best: dict[str, float]) -> tuple[Report, Limit]:
-    """The report with other figures as commanded, and of the limit."""
+    """The report with other figures as executed, and of the limit."""
     assert report.limit
     limit = replace(report.limit, figures=replace(report.limit.figures, **best))
-    figures = replace(report.commanded.figures, **plan)
-    return replace(report, commanded=replace(report.commanded, figures=figures), limit=limit), limit
+    figures = replace(report.executed.figures, **plan)
+    return replace(report, executed=replace(report.executed, figures=figures), limit=limit), limit
 
 
 def words(job: Job, plan: dict[str, float], best: dict[str, float]) -> str:
@@ -101,7 +101,7 @@ def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) 
     assert close.report.limit
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', section(html), re.S)
     cells = [re.findall(r'<td class="n">(?:≥.)?([\d.]+)', row) for row in rows]
-    shown = (close.report.limit.figures, close.report.commanded.figures)
+    shown = (close.report.limit.figures, close.report.executed.figures)
     assert [[float(c) for c in row] for row in cells] == [
         pytest.approx([getattr(f, key) * (100 if key == "iou" else 1) for f in shown], rel=5e-3)
         for key in optimum.ROWS_OF_LIMIT
@@ -112,14 +112,14 @@ def test_the_verdict_says_how_many_times_the_limit_the_plan_is(close: Job, html:
     assert "What could be done at best" in html
     text = words(close, {"epe_mean": 0.065, "missing_edges": 9}, {"epe_mean": 0.05, "missing_edges": 4})
     assert "The best light found is 5.0 µm (0.050 FWHM) off on average with this spot" in text
-    assert "this plan is at 1.3 times that, 6.5 µm as commanded" in text
+    assert "this plan is at 1.3 times that, 6.5 µm as executed" in text
     assert "4 cannot have an edge; in this plan 9 have none." in text
 
 
 def test_a_plan_nearer_than_the_limit_is_not_called_impossible(close: Job) -> None:
     text = words(close, {"epe_mean": 0.03, "missing_edges": 2}, {"epe_mean": 0.05, "missing_edges": 0})
     assert "No path" not in text
-    assert "This plan is nearer: 3.0 µm as commanded." in text
+    assert "This plan is nearer: 3.0 µm as executed." in text
     assert "all could have an edge; in this plan 2 have none." in text
 
 

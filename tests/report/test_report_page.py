@@ -120,7 +120,8 @@ def test_table_has_every_figure_of_each_column(job: Job, page: Reader) -> None:
     figures = {field.name for record in (PrintFigures, MotionFigures) for field in fields(record)}
     assert {row.key for row in SHOWN} == figures
     table = {row[0].split("\n")[0].strip(): row[1:] for row in page.rows["figures"] if len(row) == 4}
-    columns = [job.report.start, job.report.commanded, job.report.executed]
+    assert job.report.commanded
+    columns = [job.report.executed, job.report.start, job.report.commanded]
     for row in SHOWN:
         texts = [row.text(c.as_dict()) for c in columns]
         words = [len(text.split()) for text in texts]  # areas have their units with them
@@ -292,14 +293,20 @@ def test_durations_are_written_as_people_say_them(seconds: float, text: str) -> 
 
 
 @pytest.mark.usefixtures("unillustrated")
-def test_the_mark_stands_beside_the_number_that_it_judges(job: Job) -> None:
-    """Where only what is executed counts, so does the mark."""
-    followed, corrected = job.report, replace(job.report, power_follows=False)
-    for report, column in ((followed, 2), (corrected, 3)):
-        marked = {
-            column
-            for row in re.findall(r"<tr><th scope=.*?</tr>", html_of(replace(job, report=report)), re.S)
-            for column, cell in enumerate(re.findall(r"<td.*?</td>", row, re.S), start=1)
-            if 'class="trend' in cell
-        }
-        assert marked == {column}
+def test_the_mark_stands_beside_what_is_executed(job: Job) -> None:
+    rows = re.findall(r"<tr><th scope=.*?</tr>", html_of(job), re.S)
+    marked = {
+        column
+        for row in rows
+        for column, cell in enumerate(re.findall(r"<td.*?</td>", row, re.S), start=1)
+        if 'class="trend' in cell
+    }
+    assert marked == {1}
+    assert job.report.commanded
+    perfect = replace(job.report.commanded.figures, epe_mean=0.0)
+    aimed = replace(job.report, commanded=replace(job.report.commanded, figures=perfect))
+    trends = [
+        re.findall(r'class="trend (\w+)', page)
+        for page in (html_of(job), html_of(replace(job, report=aimed)))
+    ]
+    assert trends[0] == trends[1], "what is aimed at is no figure of quality"

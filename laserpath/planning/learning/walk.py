@@ -24,6 +24,7 @@ from laserpath.planning.optimise.loop import Progress, Schedule, Terms, optimise
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.task import Task
+from laserpath.resin import path_energy
 from laserpath.types import Machine, Toolpath
 
 Listener = Callable[[Progress], None]
@@ -54,10 +55,11 @@ def refined(
     """
     model, bounds = DoseModel(task.scene.grid, task.scene.spot), _bounds(task)
     path, stopped = prepared(path, task.process), False
+    first = on_steps(path, task.machine)
     for still, shares in ((False, _MOVING), (True, _STILL)):
-        path = on_steps(path, task.machine) if still else path
+        path = on_steps(path, task.machine) if still else path  # as the controller would round it
         for share in shares:
-            if stopped:
+            if stopped or round(share * iterations) == 0:
                 break
             time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
             terms = Terms(objective, time, shape=ExecutedShape.of(path, task.process))
@@ -67,7 +69,14 @@ def refined(
             )
             done = optimise(path, model, terms, task.process, schedule, progress, bounds)
             path, stopped = done.toolpath, done.stopped
-    return Learned(path, stopped)
+    best = min((path, first), key=lambda one: _executed_loss(one, model, objective, task))
+    return Learned(best, stopped)
+
+
+def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task: Task) -> float:
+    """The loss of a path's dose as executed."""
+    shape = ExecutedShape.of(path, task.process)
+    return float(objective(model.line_dose(*shape(path.xy, path_energy(path, model.spot))))[0])
 
 
 def learned(path: Toolpath, task: Task) -> MachineProgram:
@@ -95,8 +104,7 @@ def on_steps(path: Toolpath, machine: Machine) -> Toolpath:
     kept = np.append(True, length > 0)
     moves = kept[1:]
     factor = np.divide(path.length, length, out=np.ones(len(length)), where=moves)[moves]
-    order = 1.0
-    power = np.minimum(path.power[moves] * factor**order, machine.power_max)
+    power = np.minimum(path.power[moves] * factor, machine.power_max)
     return Toolpath(xy[kept], power, path.speed[moves])
 
 

@@ -64,7 +64,7 @@ class ReliefResult:
 
     @property
     def toolpath(self) -> Toolpath:
-        """The commanded toolpath, parsed back from the G-code."""
+        """The toolpath as written, parsed back from the G-code."""
         return self.shipped.path
 
     @property

@@ -26,7 +26,7 @@ class ReliefPlan(ReliefResult):
     """The result of `plan_relief`, and the files made from it. Doses are on `grid`, mJ/mm².
 
     shipped: the program, read back and executed.  target: on `grid`.  dose: as the controller executes the
-    program.  commanded, executed: the error against the target.
+    program.  executed: its error against the target.  commanded: the error of the path that was written.
     notes: a sentence for each choice made for the user.
     """
 
@@ -79,7 +79,7 @@ def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | Non
     dose, picture = model.dose(shipped.executed), _picture(grid, design)
     return ReliefPlan(
         relief, process, settings, grid, target, shipped, dose,
-        commanded=ReliefFigures.of(model.dose(shipped.path), target, picture, seconds),
+        commanded=ReliefFigures.of(model.dose(path), target, picture, seconds),
         executed=ReliefFigures.of(dose, target, picture, seconds),
         loss=solution.loss, warnings=warnings, design=design, notes=layout.notes,
     )  # fmt: skip

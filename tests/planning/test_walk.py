@@ -1,0 +1,86 @@
+"""What a plan ships: never a print that is worse, as executed, than that of its starting curve."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import shapely
+from builders import design
+
+import laserpath
+from laserpath.design.scene import Scene
+from laserpath.measure import rounded_off
+from laserpath.planning import walk
+from laserpath.types import Machine, Process, Settings
+from laserpath.types.results import Measurement, Solution
+
+QUICK = Settings(initial="contour", iterations=30, quality="draft", origin="page")
+CONTACTS = design(
+    *(shapely.box(x, y, x + 0.12, y + 0.12) for x in (0.5, 0.8, 1.3) for y in (0.5, 0.75)), name="contacts"
+)
+MARLIN = Process(machine=Machine(dialect="marlin", steps=(80.0, 80.0)))
+
+
+def no_worse(plan: laserpath.Plan) -> bool:
+    """In mean edge error and missing edges; a corner that the spot rounds off is not missing."""
+    process, executed = plan.process, plan.report.executed
+    scene = Scene(plan.design, executed.grid, process.spot, process.resin)
+
+    def missing(exposure: Measurement) -> int:
+        return int(rounded_off(exposure, scene).missing.sum())
+
+    end, start = executed, plan.report.start
+    return end.figures.epe_mean <= start.figures.epe_mean + 1e-3 and missing(end) <= missing(start)
+
+
+def reasons(plan: laserpath.Plan) -> list[str]:
+    return [sentence for sentence in plan.report.warnings if "the starting curve is written" in sentence]
+
+
+@pytest.mark.parametrize("process", [MARLIN, Process()], ids=["marlin", "grbl"])
+def test_contacts_do_not_print_worse_than_the_start(process: Process) -> None:
+    assert no_worse(laserpath.plan(CONTACTS, process, QUICK))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["grbl", "marlin", "klipper", "linuxcnc"])
+@pytest.mark.parametrize("name", ["lithobench_StdContact_BUF_X16__0_0", "mdi_snowflake"])
+def test_designs_do_not_print_worse_than_the_start(dialect: str, name: str) -> None:
+    steps = (250.0, 250.0) if dialect == "grbl" else (80.0, 80.0)
+    process = Process(machine=Machine(dialect=dialect, baud=None, steps=steps))
+    assert no_worse(laserpath.plan(Path(__file__).parents[1] / f"data/designs/{name}.svg", process))
+
+
+def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of an optimiser that knows the controller badly: half of the power."""
+    real = walk.solve_within
+
+    def solve(*given: object, **named: object) -> Solution:
+        solution = real(*given, **named)  # type: ignore[arg-type]
+        return replace(solution, toolpath=replace(solution.toolpath, power=0.5 * solution.toolpath.power))
+
+    monkeypatch.setattr(walk, "solve_within", solve)
+    plan = laserpath.plan(CONTACTS, settings=QUICK)
+    (reason,) = reasons(plan)
+    assert plan.solution.toolpath is plan.start
+    assert no_worse(plan)
+    assert "; Warning: the starting curve is written" in plan.program, "the file tells it, too"
+    ((would, does),) = re.findall(r"mean edge error ([\d.]+) µm instead of ([\d.]+) µm", reason)
+    assert does == f"{100 * plan.report.start.figures.epe_mean:.2g}"
+    assert float(would) > float(does)
+
+
+def test_a_plan_within_its_tolerance_may_be_less_true_than_its_start() -> None:
+    """The user asked for the fastest one."""
+    plan = laserpath.plan(CONTACTS, settings=replace(QUICK, iterations=0))
+    end, start = plan.report.executed, plan.report.start
+    off = replace(end.figures, epe_mean=start.figures.epe_mean + 0.01, missing_edges=0, epe_p95=0.3)
+    worse = replace(end, figures=off)
+    task = walk.Task.of(plan.design, plan.process, plan.settings)
+    assert walk.worse_than_start(worse, start, task)
+    for limit, refused in ((0.4, False), (0.2, True)):
+        asked = replace(task, settings=replace(plan.settings, max_epe_fwhm=limit))
+        assert bool(walk.worse_than_start(worse, start, asked)) == refused
