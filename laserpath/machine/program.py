@@ -35,6 +35,10 @@ _CORRECTED_PIECE_FWHM = 0.5
 _LAG_STEP = 1e-3
 """Longest time step, s, in which a lag is followed; a shorter time constant has steps of a quarter of it."""
 
+_REST = 0.05
+"""s, that the head rests before the path. Meanwhile a serial line fills the receive buffer (11 ms for GRBL's 128
+bytes), so that the first moves are planned together. GRBL counts dwells in steps of 50 ms."""
+
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
     "405 nm light can blind before you blink, and its reflections too. Never leave it running alone.",
@@ -100,7 +104,7 @@ class ProgramPart:
     def _from_rest(self) -> gcode.Moves:
         """The moves that are executed: the travel from the start, a rest, and the path."""
         path = convert.to_moves(self.path, self.process.machine)
-        return path if self.start is None else _rested(path, self.start, min(self.process.machine.rapid_speed))
+        return rested(path, self.start, min(self.process.machine.rapid_speed)) if self.start else path
 
     @cached_property
     def _characters(self) -> Indices:
@@ -188,7 +192,7 @@ class MachineProgram:
     def of_moves(cls, moves: gcode.Moves, process: Process, header: Sequence[str] = ()) -> MachineProgram:
         """The program of moves as they are: its text, and the moves read back from it."""
         machine = process.machine
-        text = gcode.write(_rested(moves), convert.dialect_of(machine), machine.s_max, header)
+        text = gcode.write(rested(moves), convert.dialect_of(machine), machine.s_max, header)
         dialect = gcode.dialect(machine.dialect)
         parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
         commanded, row = convert.toolpath_of(parsed.moves, machine)
@@ -316,20 +320,20 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
     )
 
 
-def _rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
-    """The moves after a rest, so that they begin in the same way wherever the head came from.
+def rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
+    """The moves after a rest of `_REST`: wherever the head comes from, the path begins in the same way.
 
     start: mm, of a travel before that, at `speed`, mm/s; None: no travel.
     """
     before = 1 if start is None else 2
     kinds = (Kind.RAPID, Kind.DWELL)[2 - before :]
     places = moves.xy[:1] if start is None else np.vstack([[start], moves.xy[:1]])
-    height = np.repeat(moves.z[:1], before)
     return gcode.Moves(
         np.vstack([places, moves.xy]), np.append(np.zeros(before), moves.power),
         np.append(np.full(before, speed), moves.speed), np.append(np.array(kinds, np.int8), moves.kind),
-        z=np.append(height, moves.z), centre=np.vstack([np.zeros((before, 2)), moves.centre]),
-        dwell=np.append(np.zeros(before), moves.dwell),
+        z=np.append(np.repeat(moves.z[:1], before), moves.z),
+        centre=np.vstack([np.zeros((before, 2)), moves.centre]),
+        dwell=np.concatenate([np.zeros(before - 1), [_REST], moves.dwell]),
         dynamic=np.append(np.full(before, bool(moves.dynamic[:1].any())), moves.dynamic),
         comments=tuple((row + before, text) for row, text in moves.comments),
     )  # fmt: skip
@@ -355,22 +359,33 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     Moves are split where the head speeds up or brakes, and their powers are those that give every part its
     energy as executed. If head or laser lag, they are commanded early.
     """
+    parts = _split(path, process, passes)
     machine = process.machine
-    moves = gcode.motion.corrected(
-        joined(path, process, passes), convert.controller(machine), convert.board(process),
-        shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
-    )  # fmt: skip
-    return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
+    return gcode.motion.compensated(
+        with_energies(parts, process), convert.lag(machine), min(machine.acceleration)
+    )
+
+
+def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
+    """The moves with powers that give each the energy, as executed after a rest, that it has as commanded."""
+    board, after = convert.board(process), rested(moves)
+    due = gcode.motion.energies_due(after, board.order)
+    half = optics.fwhm(process.spot) / 2
+    done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=half)
+    return replace(moves, power=done.power[1:], dynamic=done.dynamic[1:])
 
 
 def prepared(path: Toolpath, process: Process) -> Toolpath:
     """The path with its moves split where the head speeds up or brakes, as `export` splits them."""
+    return convert.from_moves(_split(path, process), process.machine)
+
+
+def _split(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     machine = process.machine
-    split = gcode.motion.prepared(
-        joined(path, process), convert.controller(machine),
+    return gcode.motion.prepared(
+        joined(path, process, passes), convert.controller(machine),
         shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
     )  # fmt: skip
-    return convert.from_moves(split, machine)
 
 
 def joined(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:

@@ -26,7 +26,7 @@ from laserpath.design.contour import sampling_matrix
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram
+from laserpath.machine.program import MachineProgram, ProgramPart, rested
 from laserpath.planning.learning import kernel
 from laserpath.planning.optimise.objective import EdgeTerm
 from laserpath.planning.task import Task
@@ -72,9 +72,9 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     if any((machine.lag, machine.laser_on_delay, machine.laser_off_delay)):
         return program
     for _ in range(2 if gcode.dialect(machine.dialect).controller == "marlin" else 1):
-        moves = convert.to_moves(part.path, machine)
+        moves = rested(convert.to_moves(part.path, machine))
         response = gcode.motion.Response.of(
-            moves, convert.controller(machine), convert.board(process), characters=part.transmitted.characters,
+            moves, convert.controller(machine), convert.board(process), characters=_sent(part),
             longest=optics.fwhm(process.spot) / 2,
         )  # fmt: skip
         digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
@@ -83,11 +83,17 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
             digits, response.first, response.share, response.run.duration, response.rules,
             field.dose, field.points, field.effect, _WEIGHT, _SWEEPS,
         )  # fmt: skip
-        power = np.minimum(digits * response.rules.digit, 1.0) * machine.power_max
+        power = np.minimum(digits[1:] * response.rules.digit, 1.0) * machine.power_max
         moves = convert.to_moves(replace(part.path, power=power), machine)
         program = MachineProgram.of_moves(moves, process)
         (part,) = program.parts
     return program
+
+
+def _sent(part: ProgramPart) -> Indices:
+    """(N+1,) characters of the rest, which do not matter, and of each move."""
+    assert part.transmitted is not None, "a program that was read back knows its lines"
+    return np.append(0, part.transmitted.characters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
+from laserpath.machine.program import rested
 from laserpath.resin import path_energy
 from laserpath.types import Process, Toolpath
 
@@ -48,7 +49,7 @@ class ExecutedShape:
     def of(cls, path: Toolpath, process: Process) -> ExecutedShape:
         """The execution of a path whose moves need no further splitting, from rest."""
         machine, controller = process.machine, convert.controller(process.machine)
-        moves = convert.to_moves(path, machine)
+        moves = rested(convert.to_moves(path, machine))
         longest = _PIECE_FWHM * optics.fwhm(process.spot)
         response = gcode.motion.Response.of(moves, controller, convert.board(process), longest=longest)
         due = gcode.motion.energies_due(moves, process.resin.order)
@@ -62,7 +63,8 @@ class ExecutedShape:
         length = np.hypot(*np.diff(ends, axis=0).T)
         along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
         share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
-        return cls(ends, path.xy, _weights(moves, row, ends), row, share)
+        # Row 0 is the rest, dark and without length.
+        return cls(ends, path.xy, _weights(moves, row, ends)[:, 1:], np.maximum(row - 1, 0), share)
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
         """(P+1, 2) ends, mm, and (P,) line energies of the pieces of a path (N+1, 2), (N,)."""

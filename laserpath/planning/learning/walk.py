@@ -17,7 +17,7 @@ import gcode
 from laserpath.base.arrays import Floats
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, prepared
+from laserpath.machine.program import MachineProgram, prepared, with_energies
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, optimise, vertex_bounds
@@ -82,10 +82,7 @@ def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task:
 def learned(path: Toolpath, task: Task) -> MachineProgram:
     """The program of a refined path, with the powers that place its edges best."""
     machine, process = task.machine, task.process
-    controller, board = convert.controller(machine), convert.board(process)
-    moves = convert.to_moves(path, machine, task.settings.passes)
-    target = gcode.motion.energies_due(moves, board.order)
-    moves = gcode.motion.with_energies(moves, target, controller, board, longest=task.scene.fwhm / 2)
+    moves = with_energies(convert.to_moves(path, machine, task.settings.passes), process)
     moves = gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
     return best_levels(MachineProgram.of_moves(moves, process), task)
 
