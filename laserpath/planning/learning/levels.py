@@ -55,6 +55,9 @@ _CURED, _DARK = 1.3, 0.7
 _OVER_DOSE_SHARE = 0.985
 """Share of the largest dose allowed, from which it is penalised: a smaller one leaves more margin."""
 
+_HOT = 0.75
+"""Share of the largest dose allowed, from which a peak is a control point: a smaller one watches more peaks."""
+
 _WEIGHT = 200.0
 """w, in edge errors of one FWHM: a larger one holds the control points more strictly."""
 
@@ -140,7 +143,7 @@ def _points(dose: Floats, scene: Scene) -> tuple[kernel.Points, Floats]:
     edge, flat = EdgeTerm.of(scene), dose.ravel()
     on = edge.value @ flat
     steep = np.maximum(np.abs(edge.slope @ flat), _FLATTEST)
-    xy, deep = _control(scene)
+    xy, deep = _control(scene, dose)
     around = sampling_matrix(scene.grid, xy) @ flat
     highest = _OVER_DOSE_SHARE * scene.resin.over_dose
     inside, outside = deep > _DEEP_FWHM * scene.fwhm, deep < 0
@@ -156,13 +159,18 @@ def _points(dose: Floats, scene: Scene) -> tuple[kernel.Points, Floats]:
     return points, np.concatenate([on, around])
 
 
-def _control(scene: Scene) -> tuple[Floats, Floats]:
-    """(J, 2) control points, mm, and (J,) how deep inside they are, mm, negative outside."""
+def _control(scene: Scene, dose: Floats) -> tuple[Floats, Floats]:
+    """(J, 2) control points, mm, and (J,) how deep inside they are, mm, negative outside.
+
+    They are on a square lattice, and at the peaks of the dose (rows, columns).
+    """
     grid = scene.grid
     solid: Bools = scene.target.coverage > 0.5
     deep = ndimage.distance_transform_edt(solid) - ndimage.distance_transform_edt(~solid)
     stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
-    rows, columns = (axis.ravel() for axis in np.mgrid[tuple(slice(0, n, stride) for n in grid.shape)])
+    chosen = (dose > _HOT * scene.resin.over_dose) & (dose == ndimage.maximum_filter(dose, 3))
+    chosen[::stride, ::stride] = True
+    rows, columns = np.nonzero(chosen)
     deep = deep[rows, columns] * grid.pitch
     near = (deep > _NEAR_FWHM * scene.fwhm) | (
         (deep < -_DEEP_FWHM * scene.fwhm) & (deep > -_FAR_FWHM * scene.fwhm)
