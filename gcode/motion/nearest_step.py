@@ -50,7 +50,14 @@ def on_nearest_steps(done: Executed, steps: tuple[float, float, float], longest:
     cuts, known = cuts[order], place[order] < len(way.time)
     source = np.cumsum(known)[:-1] - 1
     xyz = np.column_stack([x.at(cuts), y.at(cuts), np.interp(cuts, way.time, done.xyz[:, 2])])
-    return replace(done, row=done.row[source], duration=np.diff(cuts), xyz=xyz, power=done.power[source])
+    return replace(
+        done,
+        row=done.row[source],
+        duration=np.diff(cuts),
+        xyz=xyz,
+        power=done.power[source],
+        light=done.light[source],
+    )
 
 
 @dataclass(frozen=True, slots=True)

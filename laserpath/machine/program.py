@@ -280,6 +280,7 @@ class MachineProgram:
             duration=np.concatenate([run.duration for run in runs]),
             xyz=np.concatenate([runs[0].xyz, *(run.xyz[1:] for run in runs[1:])]),
             power=np.concatenate([run.power for run in runs]),
+            light=np.concatenate([run.light for run in runs]),
             stepping=(runs[0].stepping[0], last),
         )
 
@@ -306,6 +307,7 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
         convert.controller(machine),
         characters=characters,
         power_levels=machine.power_levels,
+        light=machine.light,
         longest=_PIECE_FWHM * optics.fwhm(process.spot),
     )
 

@@ -164,7 +164,7 @@ def _shipped(read: Source, chosen: ProgramLayer, process: Process) -> MachinePro
     sent = Transmitted.of(read.program.characters, row[chord], read.program.lines)
     run = execute(_from_zero(moves, machine), np.append(0, read.program.characters), process)
     kept = np.concatenate([[False], chosen.rows])[run.row]
-    run = replace(run, power=np.where(kept, run.power, 0.0))
+    run = replace(run, power=np.where(kept, run.power, 0.0), light=np.where(kept, run.light, 0.0))
     return MachineProgram.of(path, process, sent, execution=run)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import gcode
-from laserpath.base.checks import between, positive, whole
+from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError
 from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
@@ -58,11 +59,13 @@ class Machine:
     size: work area, mm.  speed_max, rapid_speed: mm/s.  acceleration: mm/s².
     junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max.  s_max: 0 means the dialect's value.
     power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
-    level_min: the smallest usable n.  segment_rate: moves/s that the link can carry.
-    look_ahead: moves that the planner sees.  dialect: name of a G-code dialect, or a TOML file of one.
-    baud: bits/s of a serial line; None: no limit.  steps: motor steps per mm; None: so many that they do not
-    matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings, which take the place
-    of the junction deviation.
+    level_min: the smallest usable n.  level_offset: o of the light (n + o)/(power_levels + o) of level n
+    (`gcode.levels`), and pwm_period: s, 0 for one in which the head does not move; None: the dialect's.
+    segment_rate: moves/s that the link can carry.  look_ahead: moves that the planner sees.
+    dialect: name of a G-code dialect, or a TOML file of one.
+    baud: bits/s of a serial line; None: no limit.  steps: per mm, of the motors or the encoder; None: so many
+    that they do not matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
+    which take the place of the junction deviation.
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     """
 
@@ -76,11 +79,13 @@ class Machine:
     s_max: float = 0.0
     power_levels: int = 255
     level_min: int = 1
+    level_offset: float | None = None
+    pwm_period: float | None = None
     segment_rate: float = 250.0
     look_ahead: int = 15
     dialect: str = "grbl"
     baud: float | None = 115200.0
-    steps: Point | None = None
+    steps: Point | None = (250.0, 250.0)
     square_corner_velocity: float = 5.0
     minimum_cruise_ratio: float = 0.5
     lag: float = 0.0
@@ -101,6 +106,36 @@ class Machine:
         whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
             raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")
+        if self.level_offset is not None:
+            number("machine level_offset", self.level_offset)
+        if not -self.level_min < self._level_offset < math.inf:
+            raise InputError(
+                f"machine level_offset is {self._level_offset:g}, but must be above {-self.level_min}, "
+                f"so that level_min {self.level_min} shines"
+            )
+        if self.pwm_period is not None:
+            between(self, pwm_period=(0, 1))
+
+    @property
+    def _level_offset(self) -> float:
+        own = self.level_offset
+        return gcode.dialect(self.dialect).level_offset if own is None else own
+
+    @property
+    def light(self) -> gcode.motion.LightCurve:
+        """The light of each level, by `level_offset` or else of the dialect's usual board."""
+        return gcode.motion.LightCurve(self._level_offset)
+
+    @property
+    def light_period(self) -> float:
+        """s, the period in which PWM lights a level once, by `pwm_period` or else of the usual board.
+
+        On a line at v mm/s, dashes of (light of the level)·v·period follow each other at a distance v·period.
+        The spot blurs them where that is below its optical cut-off; only the ends of lines depend on the
+        phase of the PWM, by up to one period of travel. Nothing in the model uses it: light is the mean.
+        """
+        own = self.pwm_period
+        return gcode.dialect(self.dialect).pwm_period if own is None else own
 
     @property
     def power_step(self) -> float:

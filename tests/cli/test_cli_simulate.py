@@ -103,7 +103,8 @@ def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "0.1um", "-q") == 3
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "tolerance missed by job.nc: less than 95 % of the edge is within 200 µm" in printed.err
+    assert "tolerance missed by job.nc: 95 % of the edge is within" in printed.err
+    assert "µm, above the 0.1 µm asked for" in printed.err
     assert "job.simulation.html" in names(folder)
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "2fwhm", "-q") == 0
 

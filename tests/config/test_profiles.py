@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,8 @@ def test_a_copy_of_a_profile_is_the_same(kind: str, tmp_path: Path) -> None:
         ("power_max", "power_max_W = 0.5", "power_max", 500.0),
         ("junction", "junction_deviation_um = 20", "junction_deviation", 0.02),
         ("level_min", "", "level_min", 1),
+        ("level_min", "level_offset = 1.5", "level_offset", 1.5),
+        ("level_min", "pwm_period_us = 200", "pwm_period", 0.0002),
         ("power_levels", "power_levels = 1000.0", "power_levels", 1000),
     ],
 )
@@ -153,6 +156,13 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ("machine", "size", "size_mm = [300, -200]", "size_mm is -200"),
         ("machine", "power_levels", "power_levels = 2.5", "power_levels is 2.5, but must be a whole number"),
         ("machine", "level_min", "level_min = 300", "level_min 300 is above power_levels 255"),
+        (
+            "machine",
+            "level_min",
+            "level_min = 4\nlevel_offset = -4",
+            "level_offset is -4, but must be above -4, so that level_min 4 shines",
+        ),
+        ("machine", "level_min", "pwm_period_s = 2", "pwm_period is 2.0, but must be between 0 and 1"),
         ("machine", "dialect", "dialect = 'grlb'", "dialect 'grlb' is unknown.*did you mean grbl"),
         ("machine", "dialect", "dialect = 7", "dialect is 7, but must be text"),
         ("machine", "s_max", "s_max = 1000 mW", r"not valid TOML.*line \d+"),
@@ -232,3 +242,22 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "bin.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):
         profiles.machine(tmp_path / "bin.toml")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "offset", "period"),
+    [
+        ("grbl", 1, 1.024e-3),
+        ("grblhal", 0, 2e-4),
+        ("marlin", 0, 4e-4),
+        ("klipper", 0, 1e-3),
+        ("linuxcnc", 0, 0),
+    ],
+)
+def test_a_machine_shines_like_its_dialect_s_usual_board(dialect: str, offset: float, period: float) -> None:
+    usual = Machine(dialect=dialect)
+    assert (usual.light.offset, usual.light_period) == (offset, period)
+    own = Machine(dialect=dialect, level_offset=0.5, pwm_period=0.0)
+    assert (own.light.offset, own.light_period) == (0.5, 0)
+    other = replace(usual, dialect="grbl")
+    assert other.light.offset == 1, "what the profile leaves out is of the dialect that is used"

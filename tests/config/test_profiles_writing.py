@@ -44,10 +44,19 @@ def test_those_that_come_along(kind: str) -> None:
         assert like(back(kind, noun), noun)
 
 
-@given(size=RATES, speed=RATES, power=st.floats(0.1, 1e4), name=st.text("a\"\\ µ'#\n", min_size=1))
-def test_any_machine(size: tuple[float, float], speed: tuple[float, float], power: float, name: str) -> None:
+@given(
+    size=RATES, speed=RATES, power=st.floats(0.1, 1e4), name=st.text("a\"\\ µ'#\n", min_size=1),
+    steps=st.none() | RATES,
+)  # fmt: skip
+def test_any_machine(
+    size: tuple[float, float],
+    speed: tuple[float, float],
+    power: float,
+    name: str,
+    steps: tuple[float, float] | None,
+) -> None:
     if name.strip():
-        machine = Machine(name=name, size=size, speed_max=speed, power_max=power)
+        machine = Machine(name=name, size=size, speed_max=speed, power_max=power, steps=steps)
         assert like(back("machine", machine), machine)
 
 

@@ -98,3 +98,18 @@ def test_a_lit_rest_is_on_a_step() -> None:
     done = execute(moves, STEPPED)
     (rest,) = np.flatnonzero((done.power > 0) & (done.duration > 0.4))
     assert done.xyz[rest : rest + 2, 0] * PER_MM == pytest.approx(7)
+
+
+def test_steps_are_no_changes_of_speed() -> None:
+    """A slanted line at constant speed needs no other power, and is nowhere too fast."""
+    moves = gcode.Moves.straight(
+        np.array([[0, 0], [5, 0], [15, 10 / PER_MM], [20, 10 / PER_MM]]),
+        np.array([0, 0.5, 0]), np.full(3, 20.0), np.array([True, False, True]), dynamic=False,
+    )  # fmt: skip
+    smooth, stepped = (gcode.motion.corrected(moves, one, shortest=0.05) for one in (FREE, STEPPED))
+    assert len(smooth) == len(stepped)
+    assert smooth.power == pytest.approx(stepped.power)
+    text = gcode.write(smooth, gcode.dialect("klipper"))
+    machine = gcode.Envelope(box=(-1, -1, 30, 30), speed_max=(20.001, 20.001), controller=STEPPED)
+    found = gcode.check(text, gcode.dialect("klipper"), machine)
+    assert not [finding for finding in found if "mm/s" in finding.message], found

@@ -9,7 +9,7 @@ from builders import SPOT, coordinates, design, expose, path
 
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.dose.segments import to_points
-from laserpath.machine.program import Transmitted
+from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.optics import energy_outside, profile
 from laserpath.types import Machine, Process, Toolpath
 
@@ -21,8 +21,15 @@ PATH = path(
     np.array([[1.05, 1.05], [1.95, 1.05], [1.95, 1.15], [1.05, 1.15], [1.05, 1.1], [1.9, 1.1]]),
     np.array([50, 40, 50, 0, 20]) * LEVEL,
 )
-# A controller that reaches any speed at once.
-IDEAL = replace(PROCESS, machine=Machine(acceleration=(1e9, 1e9), junction_deviation=1e3, segment_rate=1e9))
+# A controller that reaches any speed at once, stops anywhere, and shines in proportion to the level.
+IDEAL = replace(
+    PROCESS,
+    machine=Machine(
+        acceleration=(1e9, 1e9), junction_deviation=1e3, segment_rate=1e9, steps=None, level_offset=0
+    ),
+)
+# One whose light is level/255, rather than (level + 1)/256.
+PROPORTIONAL = replace(PROCESS, machine=Machine(level_offset=0))
 
 
 def test_the_dose_holds_the_energy_of_the_path_but_for_the_tails_beyond_the_grid():
@@ -55,13 +62,23 @@ def test_executed_by_an_ideal_controller_is_what_was_commanded():
 
 
 def test_a_real_controller_changes_the_dose_but_not_the_path_s_figures():
-    commanded = expose(PATH, BAR, TARGET, PROCESS, Transmitted(np.full(len(PATH), 25), 17)).commanded
-    executed = expose(PATH, BAR, TARGET, PROCESS, Transmitted(np.full(len(PATH), 25), 17)).executed
+    exposure = expose(PATH, BAR, TARGET, PROPORTIONAL, Transmitted(np.full(len(PATH), 25), 17))
+    commanded, executed = exposure.commanded, exposure.executed
     assert np.abs(executed.dose - commanded.dose).max() > 1e-4 * commanded.dose.max()
     # In M4 the power follows the speed, so the energy is nearly kept.
     assert executed.dose.sum() == pytest.approx(commanded.dose.sum(), rel=0.1)
     assert executed.motion == commanded.motion
     assert commanded.motion.lines == 17
+
+
+def test_the_pin_of_an_atmega_gives_a_level_more_of_light():
+    """Lit for (n + 1)/256 rather than n/255 of the time; both move alike."""
+    plain, pin = (expose(PATH, BAR, TARGET, p).executed for p in (PROPORTIONAL, PROCESS))
+    run = MachineProgram.of(PATH, PROPORTIONAL).run
+    n = (run.power @ run.duration) / run.duration[run.power > 0].sum() * 255
+    assert n < 50, "levels at which one more counts"
+    assert pin.dose.sum() / plain.dose.sum() == pytest.approx((n + 1) / 256 / (n / 255), rel=1e-3)
+    assert pin.motion == plain.motion
 
 
 def test_times_and_lengths_include_the_way_from_the_work_zero():

@@ -38,7 +38,7 @@ from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
 
 CURVE = Resin(critical_dose=0.134, e_c=0.085, penetration_depth=0.11)
-FINE = Machine(power_max=1.0)
+FINE = Machine(steps=None, power_max=1.0)
 PIXEL = 0.02
 
 

@@ -388,7 +388,7 @@ def test_the_slider_moves_the_laser_as_the_controller_does(job: Job, seen: Seen)
         assert now == pytest.approx(part * run.write_time, rel=0.01)
         assert (place["x"], place["y"]) == pytest.approx(run.at([now])[0, :2].tolist(), abs=2e-3)
         piece = min(int(np.searchsorted(run.end, now, side="right")), len(run) - 1)
-        assert place["power"] == pytest.approx(run.power[piece] * job.process.machine.power_max, rel=0.01)
+        assert place["power"] == pytest.approx(run.light[piece] * job.process.machine.power_max, rel=0.01)
         pictures.add(seen.picture())
     assert len(pictures) == 3
 

@@ -33,7 +33,7 @@ from laserpath.base.quantities import (
 from laserpath.config.profiles import beams
 from laserpath.optics import airy_fwhm, gaussian_fwhm
 from laserpath.resin import contrast_of, critical_dose
-from laserpath.types import BeamImage, Resin, Spot
+from laserpath.types import BeamImage, Machine, Resin, Spot
 
 Noun = TypeVar("Noun")
 
@@ -78,6 +78,8 @@ MACHINE = (
     Field("s_max", NUMBER, required=False),
     Field("power_levels", NUMBER, kind=int),
     Field("level_min", NUMBER, kind=int, required=False),
+    Field("level_offset", NUMBER, required=False, least=-math.inf),
+    Field("pwm_period", TIME, required=False, least=0),
     Field("segment_rate", RATE, required=False),
     Field("look_ahead", NUMBER, kind=int, required=False),
     Field("dialect"),
@@ -153,6 +155,8 @@ def build(
             values = _spot_values(values, folder or Path())
         elif noun is Resin:
             values = _resin_values(values)
+        elif noun is Machine:
+            values.setdefault("steps", None)  # unknown, not those of another machine
         if "dialect" in values:
             values["dialect"] = _dialect(values["dialect"], folder or Path())
         return noun(**values)

@@ -14,7 +14,8 @@ from laserpath.resin import cure_depth
 from laserpath.types import Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
-          "laser_on_delay": "ms", "laser_off_delay": "ms", "square_corner_velocity": "mm/s"}  # fmt: skip
+          "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms",
+          "square_corner_velocity": "mm/s"}  # fmt: skip
 _DIGITS = 12
 
 
