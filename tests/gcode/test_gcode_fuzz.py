@@ -101,7 +101,7 @@ def check(text: str | bytes, dialect: gcode.Dialect) -> Program | None:
     assert not n or (program.line.min() >= 1 and program.line.max() <= program.lines)
     if isinstance(text, str):
         size = len(text.encode("utf-8", "surrogatepass"))
-        assert program.characters.sum() + program.characters_after == size
+        assert program.characters_before + program.characters.sum() + program.characters_after == size
     assert not moves.power[moves.rapid].any(), "dark in rapids"
     assert all(note.line <= program.lines and note.message for note in program.notes)
     return program

@@ -96,7 +96,8 @@ def test_all_line_ends_are_line_ends(text: str) -> None:
     program = read(text)
     assert program.moves.xy.tolist() == [[1, 1], [2, 1], [3, 1]]
     assert program.line.tolist() == [2, 3]
-    assert program.characters.sum() + program.characters_after == len(text.encode())
+    of_moves = program.characters.sum()
+    assert program.characters_before + of_moves + program.characters_after == len(text.encode())
 
 
 def test_a_file_and_lines_are_read_as_the_text() -> None:
@@ -115,7 +116,8 @@ def test_a_file_and_lines_are_read_as_the_text() -> None:
 def test_a_program_knows_lines_characters_and_what_was_stated() -> None:
     program = read("G21\nG90\nM4 S0\nG0 X1 Y1\nG1 X2 F60 S10\n; pause\nG1 X3\nM5\n")
     assert program.line.tolist() == [5, 7]
-    assert program.characters.tolist() == [37, 14]
+    assert program.characters.tolist() == [14, 14]
+    assert program.characters_before == len("G21\nG90\nM4 S0\nG0 X1 Y1\n")
     assert program.characters_after == 3 and program.lines == 8
     assert program.units_stated and program.distance_stated and not program.plane_stated
     assert not program.armed_at_end and not program.ended

@@ -296,8 +296,8 @@ def test_a_shifted_program_is_laid_on_its_design(x: float, y: float, s: int) -> 
     """However strong or weak its light is."""
     home = simulate(hatch(s=s), design=CROSS, choices=Choices(align=True)).shift
     away = simulate(hatch(x, y, s), design=CROSS, choices=Choices(align=True))
-    step = 1 / 250  # every place of both is off by up to half of it
-    assert away.shift == pytest.approx((home[0] - x, home[1] - y), abs=step)
+    step = 1 / 250  # every place of both is off by up to half of it, besides what alignment is off
+    assert away.shift == pytest.approx((home[0] - x, home[1] - y), abs=step + 2e-3)
     assert math.hypot(*home) < 0.4 * FWHM  # the hatch is not even about the middle of the cross
     assert any("was moved by" in w for w in away.warnings)
 
