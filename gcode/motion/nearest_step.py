@@ -8,6 +8,9 @@ planned place: no spot resolves a wave shorter than half its FWHM. So only long 
 parallel to the other axis, or nearly so. Half of a step is taken on each side of the middle, within a step's
 length of path, so that speeds stay finite.
 
+Each axis has its own stepper. On a CoreXY machine the steppers follow x + y and x − y, so diagonals are the
+lines that are off; that is not modelled.
+
 Steps come at the planned time (Klipper: to within 25 µs). Source: comments of
 https://github.com/Klipper3d/klipper/blob/v0.13.0/klippy/chelper/itersolve.c ("half_step", "midway point").
 """
