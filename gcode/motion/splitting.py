@@ -17,7 +17,7 @@ import numpy as np
 
 from gcode.errors import GcodeError
 from gcode.motion.executed import Executed
-from gcode.motion.execution import Controller, execute
+from gcode.motion.execution import Controller, execute, stepless
 from gcode.motion.marlin import Marlin
 from gcode.move import Bools, Floats, Ints, Kind, Moves
 
@@ -49,6 +49,7 @@ def prepared(
         raise GcodeError(f"shortest is {shortest}, but must be above 0")
     if moves.arc.any():
         raise GcodeError("an arc has one power; cut arcs into chords first")
+    controller = stepless(controller)  # the jumps of single steps are no changes of speed
     if (moves.dynamic & moves.on).any():
         return _ramps_split(moves, controller, shortest, 1 / (_BUSY * segment_rate))
     # The commanded power already suits the commanded speed, so it must not follow the speed.

@@ -177,4 +177,5 @@ def _klipper(machine: Machine) -> gcode.motion.Klipper:
         max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
         square_corner_velocity=machine.square_corner_velocity,
         minimum_cruise_ratio=machine.minimum_cruise_ratio,
+        steps=None if machine.steps is None else (*machine.steps, _FINE[2]),
     )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
+import jinja2
 import pytest
 
 import gcode
@@ -89,9 +90,31 @@ def test_smoothieware_forgets_its_last_power_at_the_end() -> None:
     assert gcode.dialect("smoothieware").footer == ("G0 S0",)
 
 
-def test_the_klipper_configuration_fits_the_dialect() -> None:
-    config = configparser.ConfigParser(inline_comment_prefixes=("#",), delimiters=(":",), strict=True)
+def klipper_configuration() -> configparser.RawConfigParser:
+    """samples/klipper-laser.cfg, as Klipper reads it."""
+    config = configparser.RawConfigParser(inline_comment_prefixes=("#",), delimiters=(":",), strict=True)
     config.read_string((SAMPLES / "klipper-laser.cfg").read_text(encoding="ascii"))
+    return config
+
+
+@pytest.mark.parametrize(("value", "state", "ends"), [
+    (0.5, "Ready", True), (0.5, "Idle", True), (0.5, "Printing", False), (0, "Ready", False),
+])  # fmt: skip
+def test_klippers_watchdog_ends_light_only_where_no_move_is_queued(
+    value: float, state: str, ends: bool
+) -> None:
+    """A SET_PIN between the lines of a running file would darken the strokes after it."""
+    template = jinja2.Environment("{%", "%}", "{", "}").from_string(
+        klipper_configuration()["delayed_gcode laser_watchdog"]["gcode"]
+    )
+    printer = {"pwm_tool laser": {"value": value}, "idle_timeout": {"state": state}}
+    lines = [line.strip() for line in template.render(printer=printer).splitlines() if line.strip()]
+    assert lines.pop() == "UPDATE_DELAYED_GCODE ID=laser_watchdog DURATION=0.5", "it runs again"
+    assert lines == ([gcode.dialect("klipper").laser_off[0]] if ends else [])
+
+
+def test_the_klipper_configuration_fits_the_dialect() -> None:
+    config = klipper_configuration()
     klipper, tool = gcode.dialect("klipper"), config["pwm_tool laser"]
     assert " PIN=laser " in klipper.power
     assert float(tool["scale"]) == klipper.power_max
