@@ -3,16 +3,17 @@
 No controller plans its motion by the power of the laser. So one execution serves for all powers: each piece
 has the share c of the power P of its row, and with the light ℓ of a level (`gcode.levels`)
 
-    light = ℓ(level(c·P))    where the power follows the speed (GRBL's M4, LinuxCNC), c = actual/nominal speed,
-    light = c·ℓ(level(P))    elsewhere: c = 1 with Klipper, and Marlin's own trapezoid, as executed at P.
+    light = ℓ(level(c·P))    where the power follows the speed (GRBL's M4, LinuxCNC): c = actual/nominal speed
+    light = c·ℓ(level(P))    elsewhere: c = 1 with Klipper; of Marlin's own trapezoid, as executed at P
 
-Both are staircases in P. `Response.powers` finds the powers for given energies, and passes on what no level can
-give to the next row: error diffusion (Floyd and Steinberg 1976), here along the path, which the spot blurs.
+Both are staircases in P. `Response.powers` finds the powers for given energies, and passes on what no level
+can give to the next row: error diffusion (Floyd and Steinberg 1976), here along the path, which the spot
+blurs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +40,7 @@ class Board:
     """
 
     power_levels: int | None = None
-    light: LightCurve = LightCurve()
+    light: LightCurve = field(default_factory=LightCurve)
     digit: float = _FINEST
     level_min: int = 1
     order: int = 1
@@ -85,7 +86,7 @@ class Response:
         return cls(run, share, np.searchsorted(run.row, np.arange(len(moves) + 1)), rules)
 
     def light(self, power: Floats) -> Floats:
-        """(P,) fraction of full optical power if the rows are commanded `power`, (rows,) fractions of full."""
+        """(P,) fraction of full optical power. power: (rows,) commanded, fractions of full."""
         return self._light(power, rounded=True)
 
     def mean_light(self, power: Floats) -> Floats:

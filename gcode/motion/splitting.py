@@ -3,8 +3,8 @@
 A line that speeds up or brakes has one power for all of its speeds. Where the power follows the speed (GRBL's
 M4), GRBL sets it for 10 ms at a time, to that of the speed at their end, starting anew with each line: a part
 for each length of the spot lets the energy be right within the spot. Elsewhere each part is commanded its own
-mean speed, which the head nearly keeps. Marlin's own power trapezoid suits ramps that reach nominal speed, but
-not parts of them, so its lines stay whole.
+mean speed, which the head nearly keeps. Marlin's own power trapezoid suits ramps that reach nominal speed,
+but not parts of them, so its lines stay whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from gcode.motion.marlin import Marlin
 from gcode.move import Bools, Floats, Ints, Kind, Moves
 
 STEP = 1.25
-"""Ratio of actual speeds at which a line of constant power is cut; a larger one means fewer, coarser parts."""
+"""Ratio of actual speeds at which a line of constant power is cut; a larger one means fewer, coarser
+parts."""
 
 _STEADY = 1.03
 """Ratio of the actual speeds of a line up to which its power need not change; a larger one splits fewer."""

@@ -1,9 +1,10 @@
 """Toolpath ↔ the machine's moves: mW ↔ the fraction of full power, and the machine's limits.
 
-A travel (power 0) is a rapid if it is as fast as one, and else a dark line. With several passes the path is written once for each, with a share of the
-power. Each share must itself be a PWM level, or the controller would round it up in every pass. So level n is
-divided into whole levels, ⌊(n + j)/k⌋ in pass j of k, whose sum is n (Hermite's identity). If n/k is below
-the machine's smallest level, fewer passes carry it and the others stay dark.
+A travel (power 0) is a rapid if it is as fast as one, and else a dark line. With several passes the path is
+written once for each, with a share of the power. Each share must itself be a PWM level, or the controller
+would round it up in every pass. So level n is divided into whole levels, ⌊(n + j)/k⌋ in pass j of k, whose
+sum is n (Hermite's identity). If n/k is below the machine's smallest level, fewer passes carry it and the
+others stay dark.
 """
 
 from __future__ import annotations

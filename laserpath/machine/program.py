@@ -36,8 +36,8 @@ _LAG_STEP = 1e-3
 """Longest time step, s, in which a lag is followed; a shorter time constant has steps of a quarter of it."""
 
 _REST = 0.05
-"""s, that the head rests before the path. Meanwhile a serial line fills the receive buffer (11 ms for GRBL's 128
-bytes), so that the first moves are planned together. GRBL counts dwells in steps of 50 ms."""
+"""s, that the head rests before the path. Meanwhile a serial line fills the receive buffer (11 ms for GRBL's
+128 bytes), so that the first moves are planned together. GRBL counts dwells in steps of 50 ms."""
 
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",

@@ -46,8 +46,8 @@ from laserpath.types.results import Solution
 Listener = Callable[[Progress], None]
 
 _EXECUTE_SHARE = 0.25
-"""Share of the iterations for *execute*: a larger one brings the print closer to the path to expose, which then
-is less accurate."""
+"""Share of the iterations for *execute*: a larger one brings the print closer to the path to expose, which
+then is less accurate."""
 
 _SHAPE_SHARE = 0.4
 """Share of the other iterations for *shape*; the rest is for *refine*."""

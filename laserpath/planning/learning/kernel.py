@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from gcode.motion.response_kernel import Rules, centred, light, neighbour
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Indices as Ints
 
 _ROUNDING2 = 1e-4  # square of the edge error, in FWHM, below which it counts less
 _STEPS = 2  # levels up and down that are tried at once: more leave fewer local minima
@@ -118,7 +116,7 @@ def descend(
     power: Ints, first: Ints, share: Floats, duration: Floats, rules: Rules,
     dose: Floats, points: Points, effect: Influence, weight: float, sweeps: int,
 ) -> int:  # fmt: skip
-    """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return the changes made."""
+    """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return how often."""
     change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
     changes = 0
     for _ in range(sweeps):

@@ -1,15 +1,15 @@
 """Choice of the levels: for each move the power whose light, as executed, places the edges best.
 
-The energies of the moves can only have the values that levels and segments allow: at level 3 the next one is 25 %
-brighter. Rounding each to the nearest leaves that error to chance. Here the moves are taken one by one, and each
-gets the power, of those with the next higher and lower energies, that lowers
+The energies of the moves can only have the values that levels and segments allow: at level 3 the next one is
+25 % brighter. Rounding each to the nearest leaves that error to chance. Here the moves are taken one by one,
+and each gets the power, of those with the next higher and lower energies, that lowers
 
     Σ_m √(ε_m² + δ²) + w Σ_j max(0, l_j − u_j, u_j − h_j)²,   ε_m = (u_m − 1)/(F |∂u/∂n|_m),
 
-over the points m of the outline with the relative dose u, and control points j inside and outside, until no single
-change helps: coordinate descent on an integer problem. So errors of neighbours cancel within the spot, and what no
-level can give is dithered. The dose is exact at the start, and each change adds the spot's density along the
-pieces within `_REACH_FWHM`; with an Airy spot 5 % of the change lies outside.
+over the points m of the outline with the relative dose u, and control points j inside and outside, until no
+single change helps: coordinate descent on an integer problem. So errors of neighbours cancel within the spot,
+and what no level can give is dithered. The dose is exact at the start, and each change adds the spot's
+density along the pieces within `_REACH_FWHM`; with an Airy spot 5 % of the change lies outside.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _CONTROL_FWHM = 0.35
 """Distance of the control points inside and outside: a smaller one finds narrower hot spots."""
 
 _DEEP_FWHM, _NEAR_FWHM, _FAR_FWHM = 0.4, 0.15, 1.5
-"""Distances from the outline: points deeper inside than the first must be cured and those further outside, up to
-the third, not; over-dose counts from the second on."""
+"""Distances from the outline: points deeper inside than the first must be cured and those further outside, up
+to the third, not; over-dose counts from the second on."""
 
 _CURED, _DARK = 1.3, 0.7
 """Relative doses that points inside may not fall below, and outside not exceed, unless they did before."""
@@ -56,7 +56,8 @@ _OVER_DOSE_SHARE = 0.985
 """Share of the largest dose allowed, from which it is penalised: a smaller one leaves more margin."""
 
 _HOT = 0.75
-"""Share of the largest dose allowed, from which a peak is a control point: a smaller one watches more peaks."""
+"""Share of the largest dose allowed, from which a peak is a control point: a smaller one watches more
+peaks."""
 
 _WEIGHT = 200.0
 """w, in edge errors of one FWHM: a larger one holds the control points more strictly."""
@@ -111,7 +112,7 @@ class _Field:
     def of(cls, response: gcode.motion.Response, digits: Indices, task: Task) -> _Field:
         """The points around a design, and the dose of a run there."""
         scene, run = task.scene, response.run
-        light = response.light(digits * response.rules.digit)
+        light = response.light((digits * response.rules.digit).astype(np.float64))
         lit = light > 0
         dose = _relative_dose(run, light, task)
         points, at = _points(dose, scene)
@@ -135,7 +136,7 @@ def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Flo
     power = np.where(goes, light * task.machine.power_max, 0.0)
     path = Toolpath(run.xyz[:, :2], power, speed)
     scene = task.scene
-    return accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose
+    return np.asarray(accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose, np.float64)
 
 
 def _points(dose: Floats, scene: Scene) -> tuple[kernel.Points, Floats]:

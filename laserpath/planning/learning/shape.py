@@ -1,13 +1,14 @@
 """The executed pieces of a path as a function of its vertices and line energies.
 
-The controller's motion hardly changes if vertices move by a fraction of the spot. So it is held: the ends of the
-pieces keep their places relative to the ends of their move, and each piece keeps its share of the move's energy.
+The controller's motion hardly changes if vertices move by a fraction of the spot. So it is held: the ends of
+the pieces keep their places relative to the ends of their move, and each piece keeps its share of the move's
+energy.
 
     x_p = x̄_p + Σ_i w_pi (v_i − v̄_i),    q_p = c_p q_k
 
-with x̄ as executed, rounded to motor steps, v̄ the commanded vertices then, and k the move of piece p. Both are
-linear, so the adjoint is exact. Executing again after some iterations makes up for the rest: iterative learning
-control (Bristow, Tharayil and Alleyne 2006), here with the dose as the error.
+with x̄ as executed, rounded to motor steps, v̄ the commanded vertices then, and k the move of piece p. Both
+are linear, so the adjoint is exact. Executing again after some iterations makes up for the rest: iterative
+learning control (Bristow, Tharayil and Alleyne 2006), here with the dose as the error.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
 from laserpath.machine.program import rested
-from laserpath.resin import path_energy
 from laserpath.types import Process, Toolpath
 
 _PIECE_FWHM = 0.5

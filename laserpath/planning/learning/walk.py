@@ -1,15 +1,15 @@
 """The walk of learning: split → refine the executed dose → motor steps → energies → program → levels.
 
 What the optimiser's path loses in execution is deterministic: braking, segments, steps, levels. So the model
-executes it, the executed dose is optimised as the commanded one was, with the pieces' distortion held (`shape`),
-and it is executed again. Vertices then go to the nearest motor steps, as the controller would put them, and the
-energies are optimised once more with all vertices held. At last `levels` chooses the powers.
+executes it, the executed dose is optimised as the commanded one was, with the pieces' distortion held
+(`shape`), and it is executed again. Vertices then go to the nearest motor steps, as the controller would put
+them, and the energies are optimised once more with all vertices held. At last `levels` chooses the powers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from laserpath.types import Machine, Toolpath
 Listener = Callable[[Progress], None]
 
 _MOVING, _STILL = (0.35, 0.35), (0.15, 0.15)
-"""Shares of the iterations for each round with moving and with fixed vertices; each begins with an execution."""
+"""Shares of the iterations for each round with moving and with fixed vertices; each begins with an
+execution."""
 
 
 @dataclass(frozen=True, slots=True)
