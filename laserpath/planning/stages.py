@@ -6,13 +6,14 @@
    of the loss, here and in *refine*.
 2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
 3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
-4. *Trim*: all powers are multiplied by one common factor.
+4. *Trim*: all powers are multiplied by one common factor, the best one as the controller executes the path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import shapely
@@ -22,6 +23,7 @@ from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model
+from laserpath.machine.program import MachineProgram, exported
 from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import (
     Progress,
@@ -38,7 +40,7 @@ from laserpath.planning.rate import decimate, executable
 from laserpath.planning.smooth import simplify, to_levels
 from laserpath.planning.task import Task
 from laserpath.resin import same_energy
-from laserpath.types import Toolpath
+from laserpath.types import Process, Toolpath
 from laserpath.types.results import Solution
 
 Listener = Callable[[Progress], None]
@@ -65,8 +67,11 @@ vertex shapes no edge. A larger factor drops more vertices inside."""
 _TRIES = 4
 """Attempts to simplify, each at half the previous tolerance; if all fail, the path is not simplified."""
 
-_TRIM_FWHM = 0.001
+_TRIM_FWHM = 0.0003
 """Mean edge error that *trim* accepts for a lower power: a larger value gives a weaker exposure."""
+
+_FACTORS = np.linspace(0.9, 1.1, 101)
+"""Factors on the dose that *trim* tries: a wider range makes up for more that a controller adds or takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,11 @@ def solve(
                 path = dose_to_size(path, edges.model, Objective.of(task.scene), task.machine)
             path = lean(path, edges)
             break
+    ready = partial(executable, spot=task.scene.spot, machine=task.machine, time_weight=weight)
     history = np.concatenate(losses)
     planned = sum(stage.schedule.iterations for stage in stages)
     return Solution(
-        toolpath=executable(trim(path, edges), task.scene.spot, task.machine, weight),
+        toolpath=ready(trim(path, _executed(ready(path), task.process), edges)),
         loss=history,
         result=outcome(len(history), planned, solution.stopped, solution.converged),
         stopped=solution.stopped,
@@ -201,15 +207,22 @@ def lean(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     return path
 
 
-def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
-    """The path at the lowest dose whose mean edge error is within `_TRIM_FWHM` of the least.
+def trim(path: Toolpath, exposed: Toolpath, edges: _EdgeCheck) -> Toolpath:
+    """The path at the lowest dose at which the exposed path's mean edge error is nearly the least.
 
+    exposed: what the controller makes of the path.
     Of two equally accurate exposures the weaker one is better: an undercured print can be exposed again.
     """
-    factors = np.linspace(0.95, 1.05, 51)
-    errors = edges.errors(path, factors)
-    factor = factors[np.flatnonzero(errors <= errors.min() + _TRIM_FWHM)[0]]
+    if not _exposes(exposed):
+        return path
+    errors = edges.errors(exposed, _FACTORS)
+    factor = _FACTORS[np.flatnonzero(errors <= errors.min() + _TRIM_FWHM)[0]]
     return replace(path, power=path.power * factor ** (1 / edges.task.scene.resin.order))
+
+
+def _executed(path: Toolpath, process: Process) -> Toolpath:
+    """What the controller makes of the program of a path, in one pass."""
+    return MachineProgram.of(exported(path, process), process).executed
 
 
 def _run(

@@ -144,7 +144,8 @@ def test_the_optimiser_goes_downhill_and_its_path_has_the_loss_that_it_reports()
 
 def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
     edges, right = _EdgeCheck.of(Task.of(TEE, PROCESS, SETTINGS)), planned.solution.toolpath
-    trimmed = trim(replace(right, power=right.power * np.sqrt(1.03)), edges)
+    strong = replace(right, power=right.power * np.sqrt(1.03))
+    trimmed = trim(strong, strong, edges)
     # Up to the steps of the factors that are tried, 0.2 % of the dose apart, and what counts as equally good.
     np.testing.assert_allclose(path_energy(trimmed, SPOT), path_energy(right, SPOT), rtol=0.008)
 
