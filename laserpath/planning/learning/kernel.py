@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from gcode.motion.response_kernel import Rules, centred, light, neighbour
-from laserpath.base.arrays import Floats
 from laserpath.base.arrays import Indices as Ints
+
+Floats = NDArray[Any]
 
 _ROUNDING2 = 1e-4  # square of the edge error, in FWHM, below which it counts less
 _STEPS = 2  # levels up and down that are tried at once: more leave fewer local minima
