@@ -114,16 +114,14 @@ def solve(
                 path = dose_to_size(path, edges.model, Objective.of(task.scene), task.machine)
             path = lean(path, edges)
             break
-    history = np.concatenate(losses)
-    planned = sum(stage.schedule.iterations for stage in stages)
     path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
     left = 0 if solution.stopped else round(_EXECUTE_SHARE * task.settings.iterations)
     refined = learning.refined(path, task, final_loss(task.scene), weight, left, progress)
-    stopped = solution.stopped or refined.stopped
+    history, stopped = np.concatenate([*losses, refined.loss]), solution.stopped or refined.stopped
     return Solution(
         toolpath=path,
         loss=history,
-        result=outcome(len(history), planned, stopped, solution.converged),
+        result=outcome(len(history), task.settings.iterations, stopped, solution.converged),
         stopped=stopped,
         converged=solution.converged,
         commanded=learning.learned(refined.path, task).path,
