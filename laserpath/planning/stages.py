@@ -52,7 +52,7 @@ then is less accurate."""
 _SHAPE_SHARE = 0.4
 """Share of the other iterations for *shape*; the rest is for *refine*."""
 
-EDGE_WEIGHT, SHARP = 0.05, 1.2
+EDGE_WEIGHT, SHARP = 0.15, 1.2
 """Weight of the edge term in *refine*, and the final steepness of the threshold, relative to the resin's
 contrast. A larger weight favours edge position over area; a steeper threshold confines gradients to edges."""
 
@@ -71,7 +71,7 @@ vertex shapes no edge. A larger factor drops more vertices inside."""
 _TRIES = 4
 """Attempts to simplify, each at half the previous tolerance; if all fail, the path is not simplified."""
 
-_TRIM_FWHM = 0.001
+_TRIM_FWHM = 0.0003
 """Mean edge error that *trim* accepts for a lower power: a larger value gives a weaker exposure."""
 
 
