@@ -1,4 +1,4 @@
-"""Whole plans as real firmware executed them, step by step and level by level: tests/data/firmware/plans.
+"""Whole plans as real GRBL executed them, step by step and level by level: tests/data/firmware/plans.
 
 The recorded head stands at the place of its last step, and its light is that of the pin. The model's dose of
 the same file lies within a few per cent of the peak everywhere, and its mean edge error is the same.
@@ -31,8 +31,8 @@ TICK = 20e-6
 GRID = 50e-6
 """s, between places of the recorded path: less than a step at full speed takes."""
 
-DOSE = {"grbl.250": 0.02, "grbl.80": 0.07, "klipper.400": 0.02, "klipper.80": 0.02}
-"""Largest difference of the doses, as a share of the peak."""
+DOSE = {250: 0.02, 80: 0.07}
+"""Largest difference of the doses at each steps/mm, as a share of the peak."""
 
 EPE = 0.2e-3
 """mm, of the mean edge errors."""
@@ -43,25 +43,24 @@ TIME = 1.5e-3
 
 @dataclass(frozen=True)
 class Recording:
-    """A run of a plan: design, firmware, steps/mm."""
+    """A run of a plan: design, steps/mm."""
 
     design: str
-    firmware: str
     steps: int
 
     @property
     def text(self) -> str:
         """The program."""
-        return gzip.decompress((DATA / f"{self.design}.{self.firmware}.gcode.gz").read_bytes()).decode()
+        return gzip.decompress((DATA / f"{self.design}.grbl.gcode.gz").read_bytes()).decode()
 
     @property
     def machine(self) -> Machine:
-        """The machine, with the firmware's own dialect."""
-        return replace(profiles.machine(f"{self.firmware}-diode-405"), steps=(self.steps, self.steps))
+        """The machine."""
+        return replace(profiles.machine("grbl-diode-405"), steps=(self.steps, self.steps))
 
     def executed(self) -> Executed:
         """The recorded run, from the first step, with the light of the pin."""
-        with np.load(DATA / f"{self.design}.{self.firmware}.{self.steps}.npz") as file:
+        with np.load(DATA / f"{self.design}.grbl.{self.steps}.npz") as file:
             data = {name: file[name] for name in file.files}
         switched = np.cumsum(data["after_level"].astype(np.int64)) * TICK
         end = max(float(data["last"]), switched[-1])
@@ -69,7 +68,7 @@ class Recording:
         x, y = (self._axis(data, axis, time) for axis in "xy")
         level = data["level"][np.searchsorted(switched, time[:-1], side="right") - 1].astype(np.float64)
         xyz = np.column_stack([x, y, np.zeros(len(x))])
-        light = LightCurve(1 if self.firmware == "grbl" else 0).of(level / 255, 255)
+        light = LightCurve(1).of(level / 255, 255)
         row = np.zeros(len(level), dtype=np.int64)
         return Executed(row, np.diff(time), xyz, level / 255, (0.0, float(data["last"])), light)
 
@@ -97,10 +96,10 @@ def doses(recording: Recording) -> tuple[Measurement, Measurement, MachineProgra
 
 
 RECORDINGS = [
-    pytest.param(one := Recording(design, *kind), id=f"{design}-{one.firmware}-{one.steps}",
-                 marks=[] if (design, *kind) == ("pcb", "grbl", 250) else pytest.mark.slow(2))
+    pytest.param(Recording(design, steps), id=f"{design}-{steps}",
+                 marks=[] if (design, steps) == ("pcb", 250) else pytest.mark.slow(2))
     for design in ("pcb", "text", "holes")
-    for kind in (("grbl", 250), ("grbl", 80), ("klipper", 400), ("klipper", 80))
+    for steps in (250, 80)
 ]  # fmt: skip
 
 
@@ -108,7 +107,7 @@ RECORDINGS = [
 def test_a_plan_is_exposed_as_the_firmware_exposed_it(recording: Recording) -> None:
     model, real, shipped = doses(recording)
     off = np.abs(model.dose - real.dose).max() / real.dose.max()
-    assert off < DOSE[f"{recording.firmware}.{recording.steps}"]
+    assert off < DOSE[recording.steps]
     fwhm = 0.1
     assert abs(model.figures.epe_mean - real.figures.epe_mean) * fwhm < EPE
     first, last = shipped.run.stepping
@@ -118,7 +117,7 @@ def test_a_plan_is_exposed_as_the_firmware_exposed_it(recording: Recording) -> N
 
 def test_the_pin_rather_than_the_level_explains_the_recorded_run() -> None:
     """Without the ATmega's curve the model is 5 % of the light short."""
-    recording = Recording("pcb", "grbl", 250)
+    recording = Recording("pcb", 250)
     plain = Process(machine=replace(recording.machine, level_offset=0))
     short = simulate(recording.text, plain).shipped.run.exposure
     assert short < 0.97 * recording.executed().exposure
