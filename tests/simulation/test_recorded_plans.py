@@ -116,7 +116,7 @@ def test_a_plan_is_exposed_as_the_firmware_exposed_it(recording: Recording) -> N
 
 
 def test_the_pin_rather_than_the_level_explains_the_recorded_run() -> None:
-    """Without the ATmega's curve the model is 5 % of the light short."""
+    """Without the ATmega's curve the model is 4 % of the light short."""
     recording = Recording("pcb", 250)
     plain = Process(machine=replace(recording.machine, level_offset=0))
     short = simulate(recording.text, plain).shipped.run.exposure
