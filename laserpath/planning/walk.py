@@ -160,8 +160,7 @@ def _finished(
 ) -> Plan:
     """The plan of the solution, or of the start if that prints better; both are executed."""
     design, process, settings, scene = task.design, task.process, task.settings, task.scene
-    # Written again, even if a tolerance has measured its path: the warnings in its header are sent, too, so
-    # that its first moves are executed later.
+    # Written again, even if a tolerance has measured its path: its header has the warnings, too.
     shipped = _program(solution, task, warnings)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     exposure = Exposure(shipped, scene, solution.toolpath)
