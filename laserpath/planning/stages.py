@@ -52,7 +52,7 @@ then is less accurate."""
 _SHAPE_SHARE = 0.4
 """Share of the other iterations for *shape*; the rest is for *refine*."""
 
-EDGE_WEIGHT, SHARP = 0.05, 1.2
+EDGE_WEIGHT, SHARP = 0.15, 1.2
 """Weight of the edge term in *refine*, and the final steepness of the threshold, relative to the resin's
 contrast. A larger weight favours edge position over area; a steeper threshold confines gradients to edges."""
 
@@ -71,7 +71,7 @@ vertex shapes no edge. A larger factor drops more vertices inside."""
 _TRIES = 4
 """Attempts to simplify, each at half the previous tolerance; if all fail, the path is not simplified."""
 
-_TRIM_FWHM = 0.001
+_TRIM_FWHM = 0.0003
 """Mean edge error that *trim* accepts for a lower power: a larger value gives a weaker exposure."""
 
 
@@ -114,16 +114,14 @@ def solve(
                 path = dose_to_size(path, edges.model, Objective.of(task.scene), task.machine)
             path = lean(path, edges)
             break
-    history = np.concatenate(losses)
-    planned = sum(stage.schedule.iterations for stage in stages)
     path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
     left = 0 if solution.stopped else round(_EXECUTE_SHARE * task.settings.iterations)
     refined = learning.refined(path, task, final_loss(task.scene), weight, left, progress)
-    stopped = solution.stopped or refined.stopped
+    history, stopped = np.concatenate([*losses, refined.loss]), solution.stopped or refined.stopped
     return Solution(
         toolpath=path,
         loss=history,
-        result=outcome(len(history), planned, stopped, solution.converged),
+        result=outcome(len(history), task.settings.iterations, stopped, solution.converged),
         stopped=stopped,
         converged=solution.converged,
         commanded=learning.learned(refined.path, task).path,

@@ -37,10 +37,14 @@ _COVERED = 1e-6
 _ITERATIONS = 40
 """Iterations of each trial: more rank the candidates more reliably and take longer."""
 
-_WIDER = 1.125
-"""Pitch of the wide candidate, relative to the given pitch: a larger value gives fewer lines and less dose
-between them. Midway between lines of an Airy spot the dose is half of that on the lines at a pitch of 1.35
-FWHM, and a third at 1.5 FWHM, which leaves no margin at an over-dose limit of 3."""
+_DEEPER, _WIDER = 1.25, 1.125
+"""Inset and pitch of the candidates, relative to the given ones; the wide candidate's pitch is wider by the
+same factor again. Larger values give stronger lines, and so steeper edges, but less dose between the lines.
+Midway between lines of an Airy spot the dose is half of that on the lines at a pitch of 1.35 FWHM, and a
+third at 1.5 FWHM, which leaves no margin at an over-dose limit of 3: few regions take the wide candidate."""
+
+_MOST = (2.0, 10.0)
+"""Largest inset and pitch of a candidate, in FWHM: those that `Settings` allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,12 @@ def candidates(task: Task) -> list[Task]:
     settings = replace(task.settings, pixels_per_fwhm=_PIXELS_PER_FWHM)
     coarse = Task.of(task.design, task.process, settings)
     along = main_direction(task.design.area)
+    inset = min(_DEEPER * settings.inset_fwhm, _MOST[0])
+    pitch, wide = (min(factor * settings.pitch_fwhm, _MOST[1]) for factor in (_WIDER, _WIDER**2))
+    settings = replace(settings, inset_fwhm=inset, pitch_fwhm=pitch)
     each = (
         replace(settings, initial="contour"),
-        replace(settings, initial="contour", pitch_fwhm=_WIDER * settings.pitch_fwhm),
+        replace(settings, initial="contour", pitch_fwhm=wide),
         replace(settings, initial="centreline"),
         replace(settings, initial="outline", angle=along),
     )

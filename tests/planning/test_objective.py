@@ -50,11 +50,35 @@ def test_the_edge_term_s_slope_is_that_at_frozen_steepness(seed):
     steepness = np.maximum(np.abs(term.slope @ u.ravel()), 0.5)
 
     def frozen(v):
-        return float(np.mean(np.sqrt(((term.value @ v.ravel() - 1) / steepness) ** 2 + 0.01**2) - 0.01))
+        return float(np.mean(np.sqrt(((term.value @ v.ravel() - 1) / steepness) ** 2 + 0.003**2) - 0.003))
 
     assert term(u)[0] == pytest.approx(frozen(u), rel=1e-12)
     expected = (frozen(u + h * direction) - frozen(u - h * direction)) / (2 * h)
     assert term(u)[1] @ direction.ravel() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_edge_term_adds_the_shift_where_the_dose_is_off(seed):
+    """η/s with its slope; the steepness s is the only part that moves with a dose of the same edge error."""
+    rng = np.random.default_rng(seed)
+    u = disc_dose(0.31) / RESIN.critical_dose + 0.05 * rng.normal(size=GRID.shape)
+    direction, h, scene = rng.normal(size=GRID.shape), 1e-6, Scene(DISC, GRID, SPOT, RESIN)
+    plain, term = EdgeTerm.of(scene), EdgeTerm.of(scene, 0.4)
+
+    def shift(v):
+        return float(np.mean(0.4 / np.maximum(np.abs(term.slope @ v.ravel()), 0.5)))
+
+    assert term(u)[0] - plain(u)[0] == pytest.approx(shift(u), rel=1e-9)
+    expected = (shift(u + h * direction) - shift(u - h * direction)) / (2 * h)
+    assert (term(u)[1] - plain(u)[1]) @ direction.ravel() == pytest.approx(expected, rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("slope", [1.0, 2.0, 4.0])
+def test_of_two_exact_edges_the_steeper_one_costs_less(slope):
+    scene = Scene(DISC, GRID, SPOT, RESIN)
+    term = EdgeTerm.of(scene, 0.4)
+    flat, steep = (term(disc_dose(0.3, slope=k) / RESIN.critical_dose)[0] for k in (slope, 1.5 * slope))
+    assert steep < flat
 
 
 def test_with_the_edge_term_loss_and_slope_are_the_weighted_sums():
@@ -77,11 +101,11 @@ def test_a_perfect_dose_costs_nothing():
 
 @given(k=st.floats(3.05, 20))
 def test_over_dose_costs_by_its_square(k):
-    """Far above the threshold only the over-dose is left: λ (u − 0.99·3)² for each pixel of the design."""
+    """Far above the threshold only the over-dose is left: λ (u − 0.985·3)² for each pixel of the design."""
     target = rasterise(SQUARE, GRID).coverage
     loss, _ = objective().at_contrast(40)(k * RESIN.critical_dose * target)
     area, perimeter = 0.425**2, 4 * 0.425
-    assert loss == pytest.approx(OVER_DOSE_WEIGHT * (k - 2.97) ** 2 * area / (perimeter * FWHM), rel=1e-6)
+    assert loss == pytest.approx(OVER_DOSE_WEIGHT * (k - 2.955) ** 2 * area / (perimeter * FWHM), rel=1e-6)
 
 
 def test_no_dose_at_all_costs_the_area():
@@ -108,7 +132,7 @@ def test_the_edge_term_is_the_mean_edge_error_in_fwhm(shift):
     grid = centred_grid(0.6)
     term = EdgeTerm.of(Scene(DISC, grid, SPOT, RESIN))
     error, _ = term(disc_dose(0.3 + shift * FWHM, grid) / RESIN.critical_dose)
-    assert error == pytest.approx(np.hypot(shift, 0.01) - 0.01, abs=3e-3)
+    assert error == pytest.approx(np.hypot(shift, 0.003) - 0.003, abs=3e-3)
 
 
 def test_where_the_dose_is_flat_the_edge_term_stays_finite():

@@ -70,8 +70,8 @@ def test_the_dose_of_the_run_has_the_edges_of_the_report(bracket):
 def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     machine = bracket.process.machine
     parsed = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
-    shipped = convert.from_moves(parsed.moves, machine)
-    sent = Transmitted(parsed.characters, bracket.program.count("\n"))
+    shipped, row = convert.toolpath_of(parsed.moves, machine)
+    sent = Transmitted.of(parsed.characters, row, bracket.program.count("\n"))
     again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).executed
     assert again.figures == bracket.report.executed.figures
 
@@ -86,10 +86,10 @@ def test_plan_beats_the_best_constant_power_start(bracket):
 def test_program_keeps_the_machine_limits(bracket):
     machine = bracket.process.machine
     rows = read(bracket.program)
-    levels = rows[:, 4] / machine.power_step
-    np.testing.assert_allclose(levels, np.rint(levels), atol=1e-3)
-    assert levels.min() >= 1
+    assert rows[:, 4].min() > 0
     assert rows[:, 4].max() <= machine.power_max
+    steps = rows[:, :4] * 250
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
     assert rows[:, 5].max() <= min(machine.speed_max) + 1e-9
     assert rows[:, :4].min() >= 0
 

@@ -36,9 +36,13 @@ execution."""
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """path: whose energies are those to be exposed, its vertices on motor steps.  stopped: by the user."""
+    """path: whose energies are those to be exposed, its vertices on motor steps.  stopped: by the user.
+
+    loss: (iterations,) history, of the executed dose.
+    """
 
     path: Toolpath
+    loss: Floats
     stopped: bool = False
 
 
@@ -55,7 +59,7 @@ def refined(
     time_weight: of the write time.  iterations: in all.
     """
     model, bounds = DoseModel(task.scene.grid, task.scene.spot), _bounds(task)
-    path, stopped = prepared(path, task.process), False
+    path, stopped, losses = prepared(path, task.process), False, [np.zeros(0)]
     first = on_steps(path, task.machine)
     for still, shares in ((False, _MOVING), (True, _STILL)):
         path = on_steps(path, task.machine) if still else path  # as the controller would round it
@@ -70,8 +74,9 @@ def refined(
             )
             done = optimise(path, model, terms, task.process, schedule, progress, bounds)
             path, stopped = done.toolpath, done.stopped
+            losses.append(done.loss)
     best = min((path, first), key=lambda one: _executed_loss(one, model, objective, task))
-    return Learned(best, stopped)
+    return Learned(best, np.concatenate(losses), stopped)
 
 
 def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task: Task) -> float:

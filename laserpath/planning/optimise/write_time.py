@@ -2,7 +2,7 @@
 
 The unit is U = P/v, the time that the design's perimeter P takes at full speed v, so that a weight means the
 same for every design: with weight w, one U of write time counts as much as w of the loss. The final loss
-contains 0.05 of the mean edge error in FWHM, so a saving of one U is worth an edge error of 20 w FWHM. Only
+contains 0.15 of the mean edge error in FWHM, so a saving of one U is worth an edge error of 7 w FWHM. Only
 one of several passes is counted.
 """
 
@@ -17,7 +17,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.machine import convert
 from laserpath.types import Design, Machine, Toolpath
 
-TIME_WEIGHTS = {"draft": 1e-2, "standard": 1.5e-3, "fine": 3e-4}
+TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 4e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
 
 SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
