@@ -56,7 +56,7 @@ class Response:
     run: Executed
     share: Floats
     first: Ints
-    rules: kernel.Rules
+    rules: kernel.PowerRules
 
     @classmethod
     def of(
@@ -79,7 +79,7 @@ class Response:
             share = np.where(moves.on[run.row], share / level[run.row], 0.0)
         after = not (own or isinstance(controller, Klipper))
         lowest = 1 if after or not levels else int(np.ceil((board.level_min - 0.5) / levels / board.digit))
-        rules = kernel.Rules(
+        rules = kernel.PowerRules(
             after, levels or 0, float(board.light.offset), float(board.digit), max(lowest, 1),
             int(np.floor(1 / board.digit + 1e-9)), board.order,
         )  # fmt: skip

@@ -19,7 +19,7 @@ _TINY = 1e-9
 njit = numba.njit(cache=True, error_model="numpy")
 
 
-class Rules(NamedTuple):
+class PowerRules(NamedTuple):
     """after: whether the level is chosen after the scaling.  levels: N, 0 for continuous power.
 
     offset: o, of the light.  digit: power of the last digit, fraction of full.  highest, lowest: digits.
@@ -36,7 +36,7 @@ class Rules(NamedTuple):
 
 
 @njit
-def level(rules: Rules, share: float, power: int) -> float:
+def level(rules: PowerRules, share: float, power: int) -> float:
     """0…levels, the level that a piece has if its row is commanded `power` digits."""
     fraction = rules.digit * power
     if not rules.after:
@@ -46,7 +46,7 @@ def level(rules: Rules, share: float, power: int) -> float:
 
 
 @njit
-def light(rules: Rules, share: float, power: int) -> float:
+def light(rules: PowerRules, share: float, power: int) -> float:
     """Fraction of full optical power in a piece, to the power of `order`."""
     if rules.levels == 0:
         shines = min(share * rules.digit * power, 1.0)
@@ -58,7 +58,7 @@ def light(rules: Rules, share: float, power: int) -> float:
 
 
 @njit
-def energy(rules: Rules, share: Floats, duration: Floats, power: int) -> float:
+def energy(rules: PowerRules, share: Floats, duration: Floats, power: int) -> float:
     """s, ∫ light^order dt over the pieces of a row."""
     total = 0.0
     for p in range(len(share)):
@@ -67,7 +67,7 @@ def energy(rules: Rules, share: Floats, duration: Floats, power: int) -> float:
 
 
 @njit
-def neighbour(rules: Rules, share: Floats, power: int, up: bool) -> int:
+def neighbour(rules: PowerRules, share: Floats, power: int, up: bool) -> int:
     """The next power, in digits, at which the light of a row differs; −1 if there is none."""
     if rules.levels == 0:
         other = power + (max(power // 100, 1) if up else -max(power // 100, 1))
@@ -90,7 +90,7 @@ def neighbour(rules: Rules, share: Floats, power: int, up: bool) -> int:
 
 
 @njit
-def centred(rules: Rules, share: Floats, power: int) -> int:
+def centred(rules: PowerRules, share: Floats, power: int) -> int:
     """The middle of the powers, in digits, that give the same light: the least sensitive to rounding."""
     if rules.levels == 0 or power == 0:
         return power
@@ -104,7 +104,7 @@ def centred(rules: Rules, share: Floats, power: int) -> int:
 
 @njit
 def powers_for(
-    rules: Rules, first: Ints, share: Floats, duration: Floats, target: Floats, keep: Floats
+    rules: PowerRules, first: Ints, share: Floats, duration: Floats, target: Floats, keep: Floats
 ) -> Ints:
     """(N,) digits that give each row the energy nearest to its target, s.
 

@@ -18,6 +18,7 @@ import numpy as np
 from gcode.errors import GcodeError
 from gcode.motion.executed import Executed
 from gcode.motion.execution import Controller, execute, stepless
+from gcode.motion.klipper import Klipper
 from gcode.motion.marlin import Marlin
 from gcode.move import Bools, Floats, Ints, Kind, Moves
 
@@ -35,6 +36,9 @@ _SLOWER = 1.005
 """Largest ratio of write times after and before splitting: a controller with a short look-ahead slows down
 where lines are short. A larger one allows shorter parts."""
 
+_INSTANT = 1e-12
+"""s, shortest duration of a part on a link without a limit; only above 0."""
+
 
 def prepared(
     moves: Moves, controller: Controller, *, shortest: float, segment_rate: float = math.inf
@@ -44,14 +48,15 @@ def prepared(
     Every part keeps the line energy power/speed. Where the power does not follow the speed, each part has the
     mean actual speed as its speed, and its power in proportion.
     shortest: mm, least length of a part.  segment_rate: moves/s that the link delivers.
-    Raises GcodeError for arcs.
+    Power that follows the speed stays so only if the controller can do that.  Raises GcodeError for arcs.
     """
     if not (math.isfinite(shortest) and shortest > 0):
         raise GcodeError(f"shortest is {shortest}, but must be above 0")
     if moves.arc.any():
         raise GcodeError("an arc has one power; cut arcs into chords first")
     controller = stepless(controller)  # the jumps of single steps are no changes of speed
-    if (moves.dynamic & moves.on).any():
+    follows = not isinstance(controller, Klipper | Marlin)
+    if follows and (moves.dynamic & moves.on).any():
         return _ramps_split(moves, controller, shortest, 1 / (_BUSY * segment_rate))
     # The commanded power already suits the commanded speed, so it must not follow the speed.
     moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
@@ -67,7 +72,7 @@ def _ramps_split(moves: Moves, controller: Controller, shortest: float, least: f
     before = execute(moves, controller, longest=shortest)
     varying, lasts = _varying(moves, before), before.durations(len(moves))
     for longest in (2 * shortest, 4 * shortest, 8 * shortest):
-        count = np.minimum(np.ceil(moves.length / longest - 1e-6), np.floor(lasts / least))
+        count = np.minimum(np.ceil(moves.length / longest - 1e-6), np.floor(lasts / max(least, _INSTANT)))
         count = np.where(varying, np.maximum(count, 1), 1).astype(np.int64)
         row = np.repeat(np.arange(len(moves)), count - 1)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(count - 1) - (count - 1), count - 1) + 1

@@ -359,19 +359,16 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     Moves are split where the head speeds up or brakes, and their powers are those that give every part its
     energy as executed. If head or laser lag, they are commanded early.
     """
-    parts = _split(path, process, passes)
-    machine = process.machine
-    return gcode.motion.compensated(
-        with_energies(parts, process), convert.lag(machine), min(machine.acceleration)
-    )
+    parts, machine = with_energies(_split(path, process, passes), process), process.machine
+    return gcode.motion.compensated(parts, convert.lag(machine), min(machine.acceleration))
 
 
 def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
     """The moves with powers that give each the energy, as executed after a rest, that it has as commanded."""
     board, after = convert.board(process), rested(moves)
     due = gcode.motion.energies_due(after, board.order)
-    half = optics.fwhm(process.spot) / 2
-    done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=half)
+    longest = _PIECE_FWHM * optics.fwhm(process.spot)
+    done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)
     return replace(moves, power=done.power[1:], dynamic=done.dynamic[1:])
 
 

@@ -18,13 +18,28 @@ PATH = Toolpath([[0, 0], [1, 0], [5, 0], [5, 5]], [0, 4, 10], [7, 50, 20])
 
 def test_there_and_back() -> None:
     moves = convert.to_moves(PATH, MACHINE)
-    assert moves.kind.tolist() == [Kind.RAPID, Kind.LINE, Kind.LINE]
+    assert moves.kind.tolist() == [Kind.LINE, Kind.LINE, Kind.LINE]
+    np.testing.assert_array_equal(moves.speed, PATH.speed)
     assert moves.dynamic.all(), "GRBL scales the power itself"
     assert not convert.to_moves(PATH, Machine(dialect="klipper")).dynamic.any()
     np.testing.assert_allclose(moves.power, [0, 0.4, 1])
     back = convert.from_moves(moves, MACHINE)
     np.testing.assert_allclose(back.line_energy, PATH.line_energy)
     np.testing.assert_array_equal(back.xy, PATH.xy)
+
+
+@pytest.mark.parametrize("dialect", ["grbl", "marlin", "klipper", "linuxcnc"])
+def test_a_dark_move_is_a_rapid_only_if_it_is_as_fast_as_one(dialect: str) -> None:
+    """A rapid ignores its speed, so a dark move below that is a line without power, in the text, too."""
+    machine = Machine(dialect=dialect, rapid_speed=(200.0, 200.0))
+    path = Toolpath(PATH.xy, [0, 0, 4], [200, 60, 20])
+    moves = convert.to_moves(path, machine)
+    assert moves.kind.tolist() == [Kind.RAPID, Kind.LINE, Kind.LINE]
+    own = gcode.dialect(dialect)
+    back = gcode.parse(gcode.write(moves, own, machine.s_max), own, machine.s_max, rapid_speed=200.0)
+    assert back.kind[-3:].tolist() == [Kind.RAPID, Kind.LINE, Kind.LINE]
+    np.testing.assert_allclose(back.speed[-2:], [60, 20])
+    assert back.on[-3:].tolist() == [False, False, True]
 
 
 def test_through_the_text() -> None:

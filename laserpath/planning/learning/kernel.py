@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from gcode.motion.response_kernel import Rules, centred, light, neighbour
+from gcode.motion.response_kernel import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Indices as Ints
 
 Floats = NDArray[Any]
@@ -23,7 +23,7 @@ _GAIN = 1e-9  # least gain of a change
 njit = numba.njit(cache=True, error_model="numpy")
 
 
-class Spot(NamedTuple):
+class SpotTable(NamedTuple):
     """density: (n, n) of the spot on a square around its middle, dose per mJ.  pitch: mm.  reach: mm."""
 
     density: Floats
@@ -31,7 +31,7 @@ class Spot(NamedTuple):
     reach: float
 
 
-class Points(NamedTuple):
+class WatchedPoints(NamedTuple):
     """xy: (M, 2) mm.  steepness: (M,) F·|∂u/∂n| of points on the outline, 0 elsewhere.
 
     low, high: (M,) doses beyond which a point is penalised.  start, member: points by square cells of side
@@ -57,7 +57,9 @@ class Influence(NamedTuple):
 
 
 @njit
-def influence(ends: Floats, lit: Any, spot: Spot, points: Points, room: int, out: Influence) -> int:
+def influence(
+    ends: Floats, lit: Any, spot: SpotTable, points: WatchedPoints, room: int, out: Influence
+) -> int:
     """Fill `out`, which has room for so many values; return how many there are."""
     count = 0
     rows = (len(points.start) - 1) // points.columns
@@ -84,7 +86,7 @@ def influence(ends: Floats, lit: Any, spot: Spot, points: Points, room: int, out
 
 
 @njit
-def _dose(a: Floats, b: Floats, parts: int, spot: Spot, at: Floats) -> float:
+def _dose(a: Floats, b: Floats, parts: int, spot: SpotTable, at: Floats) -> float:
     """Mean density of the spot at a point while its middle goes from a to b."""
     total, last = 0.0, len(spot.density) - 1
     for i in range(parts):
@@ -103,7 +105,7 @@ def _dose(a: Floats, b: Floats, parts: int, spot: Spot, at: Floats) -> float:
 
 
 @njit
-def _cost(u: float, m: int, points: Points, weight: float) -> float:
+def _cost(u: float, m: int, points: WatchedPoints, weight: float) -> float:
     """Loss of point m at relative dose u: its edge error in FWHM, and the penalty."""
     cost = 0.0
     if points.steepness[m] > 0:
@@ -115,8 +117,8 @@ def _cost(u: float, m: int, points: Points, weight: float) -> float:
 
 @njit
 def descend(
-    power: Ints, first: Ints, share: Floats, duration: Floats, rules: Rules,
-    dose: Floats, points: Points, effect: Influence, weight: float, sweeps: int,
+    power: Ints, first: Ints, share: Floats, duration: Floats, rules: PowerRules,
+    dose: Floats, points: WatchedPoints, effect: Influence, weight: float, sweeps: int,
 ) -> int:  # fmt: skip
     """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return how often."""
     change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
@@ -158,7 +160,7 @@ def descend(
 @njit
 def _add(
     change: Floats, touched: Ints, k: int, before: int, after: int,
-    first: Ints, share: Floats, duration: Floats, rules: Rules, effect: Influence,
+    first: Ints, share: Floats, duration: Floats, rules: PowerRules, effect: Influence,
 ) -> int:  # fmt: skip
     """Add to `change` what row k changes; return how many points are `touched`."""
     n = 0

@@ -82,7 +82,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
             longest=optics.fwhm(process.spot) / 2,
         )  # fmt: skip
         digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
-        field = _Field.of(response, digits, task)
+        field = _Watch.of(response, digits, task)
         kernel.descend(
             digits, response.first, response.share, response.run.duration, response.rules,
             field.dose, field.points, field.effect, _WEIGHT, _SWEEPS,
@@ -101,15 +101,15 @@ def _sent(part: ProgramPart) -> Indices:
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class _Watch:
     """dose: (M,) relative, at the points.  effect: of each piece on them."""
 
     dose: Floats
-    points: kernel.Points
+    points: kernel.WatchedPoints
     effect: kernel.Influence
 
     @classmethod
-    def of(cls, response: gcode.motion.Response, digits: Indices, task: Task) -> _Field:
+    def of(cls, response: gcode.motion.Response, digits: Indices, task: Task) -> _Watch:
         """The points around a design, and the dose of a run there."""
         scene, run = task.scene, response.run
         light = response.light((digits * response.rules.digit).astype(np.float64))
@@ -139,7 +139,7 @@ def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Flo
     return np.asarray(accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose, np.float64)
 
 
-def _points(dose: Floats, scene: Scene) -> tuple[kernel.Points, Floats]:
+def _points(dose: Floats, scene: Scene) -> tuple[kernel.WatchedPoints, Floats]:
     """The points of the outline and the control points, and the relative doses there."""
     edge, flat = EdgeTerm.of(scene), dose.ravel()
     on = edge.value @ flat
@@ -153,7 +153,7 @@ def _points(dose: Floats, scene: Scene) -> tuple[kernel.Points, Floats]:
     places = np.vstack([scene.samples.xy, xy])
     columns, corner, start, member = _cells(places, _REACH_FWHM * scene.fwhm)
     free = np.full(len(on), np.inf)
-    points = kernel.Points(
+    points = kernel.WatchedPoints(
         places, np.concatenate([steep, np.zeros(len(xy))]), np.concatenate([-free, low]),
         np.concatenate([free, high]), start, member, columns, corner,
     )  # fmt: skip
@@ -191,7 +191,7 @@ def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
     return int(columns), corner, start.astype(np.int64), member.astype(np.int64)
 
 
-def _table(spot: Spot, process: Process) -> kernel.Spot:
+def _table(spot: Spot, process: Process) -> kernel.SpotTable:
     """The spot's density times the relative dose of 1 s of full light."""
     fwhm = optics.fwhm(spot)
     reach, pitch = _REACH_FWHM * fwhm, _TABLE_FWHM * fwhm
@@ -199,4 +199,4 @@ def _table(spot: Spot, process: Process) -> kernel.Spot:
     x, y = np.meshgrid(at, at)
     full = float(line_energy(process.machine.power_max, 1.0, spot))
     density = np.where(np.hypot(x, y) <= reach, optics.profile(spot, x, y), 0.0)
-    return kernel.Spot(full / process.resin.critical_dose * density, pitch, reach)
+    return kernel.SpotTable(full / process.resin.critical_dose * density, pitch, reach)

@@ -114,7 +114,7 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
     return _exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
-class Shape(Protocol):
+class ExposedShape(Protocol):
     """What the machine exposes, as a function of the path, and its adjoint (`learning.shape`)."""
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
@@ -134,7 +134,7 @@ class Terms:
     objective: Objective
     write_time: WriteTimeTerm | None = None
     defocus: DefocusTerm | None = None
-    shape: Shape | None = None
+    shape: ExposedShape | None = None
 
 
 def optimise(
