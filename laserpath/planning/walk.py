@@ -166,7 +166,7 @@ def _finished(
     exposure = Exposure(shipped, scene, solution.toolpath)
     first = Exposure(_shipped(start, task), scene, start).executed
     if worse := worse_than_start(exposure.executed, first, task):
-        solution, warnings = replace(solution, toolpath=start, commanded=None), (worse, *warnings)
+        solution, warnings = replace(solution, toolpath=start, written=None), (worse, *warnings)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
     result = _reported(exposure, first, solution, task, warnings)
     return Plan(design, process, settings, scene.target, start, solution, exposure.program, result, notes)
@@ -198,10 +198,10 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
 
 def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
     """The program of a solution, with a header that records how it was made."""
-    if solution.commanded is None:
+    if solution.written is None:
         return _shipped(solution.toolpath, task, warnings)
     lines = header(task.design, task.process, task.settings, warnings)
-    moves = convert.to_moves(solution.commanded, task.machine)
+    moves = convert.to_moves(solution.written, task.machine)
     return MachineProgram.of_moves(moves, task.process, lines)
 
 
