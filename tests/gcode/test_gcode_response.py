@@ -106,7 +106,7 @@ def test_what_a_level_cannot_give_the_next_rows_make_up_for(controller: Controll
     response = Response.of(moves, controller, PIN, longest=LONGEST)
     strokes = np.cumsum(~moves.on)
     due = np.where(moves.on, energies_due(moves), 0.0)
-    level = response.energies(response.share) / LEVELS
+    level = response.energies(np.maximum(response.share, 1)) / LEVELS
 
     def off(keep: float) -> Floats:
         """(rows,) s, sum of the errors since the last dark row."""

@@ -59,7 +59,8 @@ def refined(
     time_weight: of the write time.  iterations: in all.
     """
     model, bounds = DoseModel(task.scene.grid, task.scene.spot), _bounds(task)
-    path, stopped, losses = prepared(path, task.process), False, [np.zeros(0)]
+    path, stopped = prepared(path, task.process), False
+    losses: list[Floats] = [np.zeros(0)]
     first = on_steps(path, task.machine)
     for still, shares in ((False, _MOVING), (True, _STILL)):
         path = on_steps(path, task.machine) if still else path  # as the controller would round it
