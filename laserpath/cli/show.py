@@ -144,7 +144,7 @@ def _columns(plan: Plan) -> dict[str, Measurement]:
     """The measurements of a plan by heading: the one that counts first, what was aimed at last."""
     report = plan.report
     columns = {"as executed": report.executed, "starting curve": report.start}
-    return columns if report.commanded is None else {**columns, "as commanded": report.commanded}
+    return columns if report.commanded is None else {**columns, "aimed at": report.commanded}
 
 
 def what_cures(plan: Plan) -> str:

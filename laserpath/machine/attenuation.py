@@ -120,7 +120,7 @@ def too_strong(process: Process, settings: Settings, design: Design | None = Non
 
 def check_exposes(
     exposed: Toolpath,
-    commanded: Toolpath,
+    written: Toolpath,
     planned: Toolpath,
     design: Design,
     process: Process,
@@ -128,8 +128,8 @@ def check_exposes(
 ) -> None:
     """Raise InputError if a program exposes nothing.
 
-    exposed: the path as executed.  commanded: the path that the program states.  planned: the path that was
-    written.  A dot that the controller passes too quickly is not the laser's fault, and is accepted.
+    exposed: the path as executed.  written: the path that the program states.  planned: the path that it
+    was made from.  A dot that the controller passes too quickly is not the laser's fault, and is accepted.
     """
     if _lit(exposed):
         return
@@ -147,7 +147,7 @@ def check_exposes(
             f"{subject} is too small for machine {process.machine.name!r}, which leaves out moves below "
             f"{1000 * shortest:.3g} µm, {shortest / length:.2g} times its length: take more steps_per_mm"
         )
-    if not _lit(commanded):
+    if not _lit(written):
         fwhm = 1000 * optics.fwhm(process.spot)
         raise InputError(f"{subject} is too fine for the spot of {fwhm:.3g} µm: take a narrower spot")
 

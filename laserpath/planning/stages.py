@@ -124,7 +124,7 @@ def solve(
         result=outcome(len(history), task.settings.iterations, stopped, solution.converged),
         stopped=stopped,
         converged=solution.converged,
-        commanded=learning.learned(refined.path, task).path,
+        written=learning.learned(refined.path, task).path,
     )
 
 

@@ -160,14 +160,13 @@ def _finished(
 ) -> Plan:
     """The plan of the solution, or of the start if that prints better; both are executed."""
     design, process, settings, scene = task.design, task.process, task.settings, task.scene
-    # Written again, even if a tolerance has measured its path: the warnings in its header are sent, too, so
-    # that its first moves are executed later.
+    # Written again, even if a tolerance has measured its path: its header has the warnings, too.
     shipped = _program(solution, task, warnings)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     exposure = Exposure(shipped, scene, solution.toolpath)
     first = Exposure(_shipped(start, task), scene, start).executed
     if worse := worse_than_start(exposure.executed, first, task):
-        solution, warnings = replace(solution, toolpath=start, commanded=None), (worse, *warnings)
+        solution, warnings = replace(solution, toolpath=start, written=None), (worse, *warnings)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
     result = _reported(exposure, first, solution, task, warnings)
     return Plan(design, process, settings, scene.target, start, solution, exposure.program, result, notes)
@@ -199,10 +198,10 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
 
 def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
     """The program of a solution, with a header that records how it was made."""
-    if solution.commanded is None:
+    if solution.written is None:
         return _shipped(solution.toolpath, task, warnings)
     lines = header(task.design, task.process, task.settings, warnings)
-    moves = convert.to_moves(solution.commanded, task.machine)
+    moves = convert.to_moves(solution.written, task.machine)
     return MachineProgram.of_moves(moves, task.process, lines)
 
 

@@ -23,7 +23,7 @@ as this."""
 class Solution:
     """An optimiser's result. result: how it ended, in one sentence.  loss: (iterations,) history.
 
-    stopped: by the user.  commanded: the path to write as it is, in all passes, so that the machine exposes
+    stopped: by the user.  written: the path to write as it is, in all passes, so that the machine exposes
     the toolpath (`planning.learning`); None: not learned.
     """
 
@@ -32,7 +32,7 @@ class Solution:
     result: str
     stopped: bool = False
     converged: bool = False
-    commanded: Toolpath | None = None
+    written: Toolpath | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))

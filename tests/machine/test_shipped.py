@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -224,7 +225,7 @@ def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
     assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
 
 
-def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     converted: list[tuple[bytes, bytes, bytes, int]] = []
     real = convert.to_moves
 
@@ -234,7 +235,7 @@ def test_a_plan_converts_no_path_twice(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
-    assert len(converted) == len(set(converted))
+    assert max(Counter(converted).values()) <= 3, "to learn its powers, to write it, and to execute it"
 
 
 def test_verdict_and_page_share_their_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

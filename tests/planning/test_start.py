@@ -9,8 +9,11 @@ from builders import FWHM, SPOT, design
 
 from laserpath import plan
 from laserpath.design.target import grid_for, rasterise
+from laserpath.planning import start
 from laserpath.planning.curve import CURVES, initial_curve
+from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import runs
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
 from laserpath.planning.start import _Regions, _Trial, candidates, start_curve
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
@@ -47,6 +50,26 @@ def test_it_is_no_worse_than_any_candidate_region_by_region():
         for stroke in tried[best[region]].strokes_of(np.arange(2) == region):
             assert part.buffer(1e-9).intersects(shapely.LineString(stroke))
             assert drawn.buffer(1e-6).covers(shapely.LineString(stroke))
+
+
+def test_a_candidate_is_scored_by_what_is_executed(monkeypatch):
+    """With a controller that keeps the laser dark, the score is the loss of no dose at all, and the time."""
+    task = candidates(TASK)[0]
+    strokes = CURVES[task.settings.initial](TWO, PROCESS, task.settings)
+    lit = _Trial.of(task, strokes)
+    real = start.MachineProgram.of
+
+    def dark(path, process):
+        return real(replace(path, power=0 * path.power), process)
+
+    monkeypatch.setattr(start.MachineProgram, "of", dark)
+    unlit = _Trial.of(task, strokes)
+    nothing = Objective.of(task.scene).per_pixel(np.zeros(task.scene.grid.shape)).sum()
+    regions, weight = _Regions.of(task.scene.target), TIME_WEIGHTS[task.settings.quality]
+    time = WriteTimeTerm.of(unlit.toolpath, task.design, task.machine, weight)
+    times = time.weight / time.unit * regions.times(unlit.toolpath, PROCESS).sum()
+    assert unlit.score.sum() == pytest.approx(nothing + times, rel=1e-3)
+    assert lit.score.sum() < 0.5 * unlit.score.sum()
 
 
 def test_regions_share_out_the_whole_grid_by_nearness():

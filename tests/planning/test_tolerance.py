@@ -39,12 +39,12 @@ def time(path):
 
 
 def ship(solution):
-    return MachineProgram.of(solution.commanded, PROCESS)
+    return MachineProgram.of(solution.written, PROCESS)
 
 
 def within(limit):
     task = Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=limit))
-    return tolerance.solve_within(START, task, ship=ship).commanded
+    return tolerance.solve_within(START, task, ship=ship).written
 
 
 @pytest.fixture
@@ -65,13 +65,13 @@ def test_a_loose_tolerance_is_spent_on_speed(weights):
     assert weights[1:] and weights == sorted(weights)
     assert weights[0] == TIME_WEIGHTS["standard"]
     assert p95(path) <= 0.8
-    assert time(path) < time(solve(START, Task.of(BAR, PROCESS, SETTINGS)).commanded)
+    assert time(path) < time(solve(START, Task.of(BAR, PROCESS, SETTINGS)).written)
 
 
 def test_a_tolerance_that_cannot_be_kept_gives_the_most_accurate(weights):
     path = within(1e-4)
     assert weights == sorted(weights, reverse=True) and len(weights) == 4
-    assert p95(path) <= p95(solve(START, Task.of(BAR, PROCESS, SETTINGS)).commanded) + 1e-9
+    assert p95(path) <= p95(solve(START, Task.of(BAR, PROCESS, SETTINGS)).written) + 1e-9
 
 
 def test_without_a_tolerance_there_is_one_solution(weights):
@@ -99,7 +99,7 @@ def test_what_is_shipped_is_what_has_to_keep_it():
     shipped = []
 
     def spoilt(solution):
-        path = solution.commanded
+        path = solution.written
         shipped.append(path)
         return MachineProgram.of(replace(path, power=0.7 * path.power), PROCESS)
 

@@ -245,7 +245,7 @@ def test_a_slow_link_is_planned_for():
 
 def test_the_loss_by_a_slow_link_is_reported_for_an_unconstrained_path():
     """Somebody else's G-code."""
-    process = quick(segment_rate=10.0, acceleration=(1e5, 1e5))
+    process = quick(segment_rate=10.0, baud=3000.0, acceleration=(1e5, 1e5))
     commanded, executed, path = somebody_elses(process)
     sentence = str(lost_in_motion(commanded, executed, path, TEE, process))
     assert "the link keeps up with 10 of" in sentence and "or a faster link" in sentence

@@ -312,15 +312,17 @@ def test_a_shifted_program_is_laid_on_its_design(x: float, y: float, s: int) -> 
 
 
 def test_aligning_changes_the_place_and_nothing_else() -> None:
-    apart = simulate(hatch(3, 5), design=CROSS)
-    joined = simulate(hatch(3, 5), design=CROSS, choices=Choices(align=True))
-    home = simulate(hatch(), design=CROSS, choices=Choices(align=True))
+    # Without motor steps, as coordinates half-way between two go to either with the last bit.
+    fine = Process(machine=Machine(steps=None))
+    apart = simulate(hatch(3, 5), fine, CROSS)
+    joined = simulate(hatch(3, 5), fine, CROSS, choices=Choices(align=True))
+    home = simulate(hatch(), fine, CROSS, choices=Choices(align=True))
     assert apart.executed.measured and joined.executed.measured and home.executed.measured
     assert apart.executed.measured.figures.iou == 0
     assert any("would have to move by (-3.0" in w and "--align" in w for w in apart.warnings)
     assert joined.executed.measured.figures.iou == pytest.approx(
-        home.executed.measured.figures.iou, abs=0.002
-    )
+        home.executed.measured.figures.iou, abs=0.02
+    ), "the head comes to its first line from another direction"
     assert joined.executed.motion.write_time == apart.executed.motion.write_time
     assert joined.executed.motion.travel_length == pytest.approx(apart.executed.motion.travel_length)
 

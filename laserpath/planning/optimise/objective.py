@@ -46,7 +46,7 @@ _OVER_DOSE_SHARE = 0.985
 """Share of the resin's over_dose at which the penalty begins, as it only acts above that: a smaller value
 keeps the dose further below the limit."""
 
-DOSE_ERROR = 0.35
+DOSE_ERROR = 0.15
 """η: a larger value gives a narrower PV band, but a larger edge error, mostly at corners."""
 
 _ROUNDING = 0.003
