@@ -52,12 +52,11 @@ to the third, not; over-dose counts from the second on."""
 _CURED, _DARK = 1.3, 0.7
 """Relative doses that points inside may not fall below, and outside not exceed, unless they did before."""
 
-_OVER_DOSE_SHARE = 0.985
+_OVER_DOSE_SHARE = 1.0
 """Share of the largest dose allowed, from which it is penalised: a smaller one leaves more margin."""
 
-_HOT = 0.75
-"""Share of the largest dose allowed, from which a peak is a control point: a smaller one watches more
-peaks."""
+_HOT = 0.85
+"""Share of the largest dose allowed, from which every pixel is a control point: a smaller one watches more."""
 
 _WEIGHT = 200.0
 """w, in edge errors of one FWHM: a larger one holds the control points more strictly."""
@@ -163,13 +162,13 @@ def _points(dose: Floats, scene: Scene) -> tuple[kernel.WatchedPoints, Floats]:
 def _control(scene: Scene, dose: Floats) -> tuple[Floats, Floats]:
     """(J, 2) control points, mm, and (J,) how deep inside they are, mm, negative outside.
 
-    They are on a square lattice, and at the peaks of the dose (rows, columns).
+    They are on a square lattice, and wherever the dose (rows, columns) is high.
     """
     grid = scene.grid
     solid: Bools = scene.target.coverage > 0.5
     deep = ndimage.distance_transform_edt(solid) - ndimage.distance_transform_edt(~solid)
     stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
-    chosen = (dose > _HOT * scene.resin.over_dose) & (dose == ndimage.maximum_filter(dose, 3))
+    chosen = dose > _HOT * scene.resin.over_dose
     chosen[::stride, ::stride] = True
     rows, columns = np.nonzero(chosen)
     deep = deep[rows, columns] * grid.pitch
