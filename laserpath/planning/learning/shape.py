@@ -57,10 +57,11 @@ class ExecutedShape:
         shining = light**process.resin.order * response.run.duration
         # A level cannot be below the smallest: such a move is brighter than it should be.
         least = response.energies(response.light(np.full(len(moves), _smallest(response))))
-        row, total = response.run.row, np.bincount(response.run.row, shining, len(moves))
         bright = np.where(due > 0, np.maximum(least, due) / np.maximum(due, 1e-300), 1.0)
-        ends = response.run.xyz[:, :2]
+        row, ends = response.run.row, response.run.xyz[:, :2]
         length = np.hypot(*np.diff(ends, axis=0).T)
+        # What a head that waits for its next step exposes goes to the other pieces of its move.
+        total = np.bincount(row, np.where(length > _POINT, shining, 0.0), len(moves))
         along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
         share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
         # Row 0 is the rest, dark and without length.

@@ -1,0 +1,67 @@
+"""What learning gives as executed, on each controller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import small
+
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram
+from laserpath.measure.exposure import Exposure
+from laserpath.planning.learning import learned, on_steps, refined
+from laserpath.planning.stages import final_loss
+from laserpath.types import Toolpath
+from laserpath.types.results import PrintFigures
+
+DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
+
+
+def taught(dialect: str, iterations: int = 20) -> MachineProgram:
+    task = small.task(dialect)
+    return learned(refined(small.path(dialect), task, final_loss(task.scene), 0.0015, iterations).path, task)
+
+
+def figures(program: MachineProgram, dialect: str) -> PrintFigures:
+    return Exposure(program, small.task(dialect).scene, program.path).executed.figures
+
+
+@DIALECTS
+def test_the_print_is_truer_than_that_of_the_plain_export(dialect: str) -> None:
+    """The export gives each move its energy as commanded, and does not know the design."""
+    plain = figures(MachineProgram.written(small.path(dialect), small.task(dialect).process), dialect)
+    learnt = figures(taught(dialect), dialect)
+    assert learnt.epe_mean <= plain.epe_mean
+    assert learnt.missing_edges <= plain.missing_edges
+
+
+@pytest.mark.parametrize("dialect", ["grbl", "marlin"])
+def test_vertices_are_on_motor_steps(dialect: str) -> None:
+    """So that the controller has nothing to round, and writes what was learned."""
+    program, machine = taught(dialect, 4), small.task(dialect).machine
+    steps = program.path.xy * np.asarray(machine.steps)
+    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
+    ends = convert.from_moves(program.run.moves(), machine).xy
+    assert np.abs(ends[-1] - program.path.xy[-1]).max() < 1e-9
+
+
+def test_on_steps_keeps_energies() -> None:
+    machine = replace(small.MACHINES["grbl"], steps=(50.0, 50.0))
+    path = Toolpath([[1, 1], [1.111, 1], [1.113, 1.001], [1.5, 1.333]], [2.0, 5.0, 3.0], [20.0, 30.0, 40.0])
+    rounded = on_steps(path, machine)
+    assert len(rounded) == 2, "a move below a step is gone"
+    np.testing.assert_allclose(rounded.xy * 50, np.rint(rounded.xy * 50), atol=1e-9)
+    energy = path.power / path.speed * path.length
+    np.testing.assert_allclose(rounded.power / rounded.speed * rounded.length, energy[[0, 2]])
+    for other in (replace(machine, steps=None), replace(machine, dialect="klipper")):
+        assert on_steps(path, other) is path
+
+
+@DIALECTS
+def test_without_iterations_only_the_levels_are_chosen(dialect: str) -> None:
+    task = small.task(dialect)
+    path = refined(small.path(dialect), task, final_loss(task.scene), 0.0015, 0)
+    assert not path.stopped
+    np.testing.assert_allclose(path.path.xy[-1], small.path(dialect).xy[-1], atol=1 / 80)
