@@ -97,7 +97,7 @@ def solve(
     """Optimise a path in all stages; return the toolpath to be exposed, and what to command for it.
 
     time_weight: weight of the write time; None: the weight that belongs to the settings' quality.
-    The losses are those of all stages in order. If the user stops a stage, no further stage is run.
+    The losses are those of the path to expose, of all its stages in order. If the user stops a stage, no further stage is run.
     """
     weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
     stages, edges = _stages(task), _EdgeCheck.of(task)
@@ -117,11 +117,12 @@ def solve(
     path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
     left = 0 if solution.stopped else round(_EXECUTE_SHARE * task.settings.iterations)
     refined = learning.refined(path, task, final_loss(task.scene), weight, left, progress)
-    history, stopped = np.concatenate([*losses, refined.loss]), solution.stopped or refined.stopped
+    history, stopped = np.concatenate(losses), solution.stopped or refined.stopped
+    done = len(history) + len(refined.loss)
     return Solution(
         toolpath=path,
         loss=history,
-        result=outcome(len(history), task.settings.iterations, stopped, solution.converged),
+        result=outcome(done, task.settings.iterations, stopped, solution.converged),
         stopped=stopped,
         converged=solution.converged,
         written=learning.learned(refined.path, task).path,

@@ -65,7 +65,7 @@ def test_all_iterations_are_reported_in_order():
     assert [s.stage for s in seen] == ["shape"] * 30 + ["refine"] * 45 + ["execute"] * 26
     rounds = (*range(1, 10), *range(1, 10), *range(1, 5), *range(1, 5))
     assert [s.iteration for s in seen] == [*range(1, 31), *range(1, 46), *rounds]
-    np.testing.assert_array_equal([s.loss for s in seen], solution.loss)
+    np.testing.assert_array_equal([s.loss for s in seen[:75]], solution.loss)
     assert solution.result == "all 100 iterations done"
 
 
@@ -80,7 +80,7 @@ def test_stopped_in_any_stage_the_path_can_still_be_written(after):
             raise KeyboardInterrupt
 
     solution = solved(Process(), progress)
-    assert solution.stopped and len(solution.loss) == after
+    assert solution.stopped and len(solution.loss) == min(after, 75)
     assert solution.result == f"stopped by the user after {after} of 100 iterations"
     level = solution.toolpath.power / Machine().power_step
     np.testing.assert_allclose(level, np.rint(level), atol=1e-9)
