@@ -56,7 +56,7 @@ _OVER_DOSE_SHARE = 1.0
 """Share of the largest dose allowed, from which it is penalised: a smaller one leaves more margin."""
 
 _HOT = 0.85
-"""Share of the largest dose allowed, from which every pixel is a control point: a smaller one watches more."""
+"""Share of the largest dose allowed from which every pixel is a control point: a smaller one watches more."""
 
 _WEIGHT = 200.0
 """w, in edge errors of one FWHM: a larger one holds the control points more strictly."""
