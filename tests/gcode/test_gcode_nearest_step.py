@@ -106,7 +106,9 @@ def test_steps_are_no_changes_of_speed() -> None:
         np.array([[0, 0], [5, 0], [15, 10 / PER_MM], [20, 10 / PER_MM]]),
         np.array([0, 0.5, 0]), np.full(3, 20.0), np.array([True, False, True]), dynamic=False,
     )  # fmt: skip
-    smooth, stepped = (gcode.motion.corrected(moves, one, shortest=0.05) for one in (FREE, STEPPED))
+    smooth, stepped = (
+        gcode.motion.corrected(moves, one, gcode.motion.Board(), shortest=0.05) for one in (FREE, STEPPED)
+    )
     assert len(smooth) == len(stepped)
     assert smooth.power == pytest.approx(stepped.power)
     text = gcode.write(smooth, gcode.dialect("klipper"))

@@ -165,6 +165,7 @@ def test_a_random_walk_is_drawn_into_the_design():
 
 
 def test_a_dot_smaller_than_a_pixel_is_planned_with_a_warning():
-    plan = laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), settings=QUICK)
+    stepless = laserpath.Process(machine=laserpath.Machine(steps=None))  # its stroke is below a step
+    plan = laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), stepless, QUICK)
     assert any("narrower than" in w for w in plan.report.warnings)
     assert plan.report.commanded.dose.max() > 0

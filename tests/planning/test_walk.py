@@ -60,7 +60,9 @@ def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pyt
 
     def solve(*given: object, **named: object) -> Solution:
         solution = real(*given, **named)  # type: ignore[arg-type]
-        return replace(solution, toolpath=replace(solution.toolpath, power=0.5 * solution.toolpath.power))
+        assert solution.written is not None
+        weak = replace(solution.written, power=0.5 * solution.written.power)
+        return replace(solution, written=weak)
 
     monkeypatch.setattr(walk, "solve_within", solve)
     plan = laserpath.plan(CONTACTS, settings=QUICK)

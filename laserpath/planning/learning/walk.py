@@ -97,7 +97,8 @@ def learned(path: Toolpath, task: Task) -> MachineProgram:
 def on_steps(path: Toolpath, machine: Machine) -> Toolpath:
     """The path with its vertices on the nearest motor steps, with its energies.
 
-    Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot.
+    Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot. A path that is
+    shorter than a step stays as it is.
     """
     rounds = gcode.dialect(machine.dialect).controller in ("grbl", "marlin")
     if machine.steps is None or not rounds:
@@ -105,6 +106,8 @@ def on_steps(path: Toolpath, machine: Machine) -> Toolpath:
     steps = np.asarray(machine.steps)
     xy: Floats = np.rint(path.xy * steps) / steps
     length = np.hypot(*np.diff(xy, axis=0).T)
+    if not (path.on & (length > 0)).any():
+        return path
     kept = np.append(True, length > 0)
     moves = kept[1:]
     factor = np.divide(path.length, length, out=np.ones(len(length)), where=moves)[moves]
