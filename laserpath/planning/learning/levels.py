@@ -129,7 +129,7 @@ class _Watch:
 
 def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Floats:
     """(rows, columns) dose of a run with this light (P,), in critical doses."""
-    path = convert.from_moves(replace(run, light=light).moves(), task.machine)
+    path = convert.from_moves(replace(run, light=np.asarray(light, np.float64)).moves(), task.machine)
     scene = task.scene
     return np.asarray(accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose, np.float64)
 
