@@ -2,9 +2,10 @@
 
 A line that speeds up or brakes has one power for all of its speeds. Where the power follows the speed (GRBL's
 M4), GRBL sets it for 10 ms at a time, to that of the speed at their end, starting anew with each line: a part
-for each length of the spot lets the energy be right within the spot. Elsewhere each part is commanded its own
-mean speed, which the head nearly keeps. Marlin's own power trapezoid suits ramps that reach nominal speed,
-but not parts of them, so its lines stay whole.
+for each length of the spot lets the energy be right within the spot. Elsewhere a part is cut off where the
+speed has changed by a quarter. Marlin's own power trapezoid suits ramps that reach nominal speed, but not
+parts of them, so its lines stay whole, and each is commanded the mean speed that it reaches, which the head
+nearly keeps.
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ def prepared(
 ) -> Moves:
     """`moves` (lines, rapids, dwells) with lit lines split where the speed of their head changes.
 
-    Every part keeps the line energy power/speed. Where the power does not follow the speed, each part has the
-    mean actual speed as its speed, and its power in proportion.
+    Every part keeps the line energy power/speed, and on Marlin has the mean actual speed as its speed.
     shortest: mm, least length of a part.  segment_rate: moves/s that the link delivers.
     Power that follows the speed stays so only if the controller can do that.  Raises GcodeError for arcs.
     """
@@ -60,8 +60,9 @@ def prepared(
         return _ramps_split(moves, controller, shortest, 1 / (_BUSY * segment_rate))
     # The commanded power already suits the commanded speed, so it must not follow the speed.
     moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
-    parts = moves if isinstance(controller, Marlin) else _cut(moves, controller, shortest, 1 / segment_rate)
-    return _slowed(parts, controller, shortest)
+    if isinstance(controller, Marlin):
+        return _slowed(moves, controller, shortest)
+    return _cut(moves, controller, shortest, 1 / segment_rate)
 
 
 def _ramps_split(moves: Moves, controller: Controller, shortest: float, least: float) -> Moves:

@@ -97,7 +97,8 @@ def solve(
     """Optimise a path in all stages; return the toolpath to be exposed, and what to command for it.
 
     time_weight: weight of the write time; None: the weight that belongs to the settings' quality.
-    The losses are those of the path to expose, of all its stages in order. If the user stops a stage, no further stage is run.
+    The losses are those of the path to expose, of all its stages in order. If the user stops a stage, no
+    further stage is run.
     """
     weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
     stages, edges = _stages(task), _EdgeCheck.of(task)

@@ -31,7 +31,7 @@ from laserpath.planning.learning import kernel
 from laserpath.planning.optimise.objective import EdgeTerm
 from laserpath.planning.task import Task
 from laserpath.resin import line_energy
-from laserpath.types import Process, Spot, Toolpath
+from laserpath.types import Process, Spot
 
 _REACH_FWHM = 2.5
 """Radius of the spot within which a change of level is followed: a larger one is more exact and slower."""
@@ -129,11 +129,7 @@ class _Watch:
 
 def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Floats:
     """(rows, columns) dose of a run with this light (P,), in critical doses."""
-    length = np.hypot(*np.diff(run.xyz[:, :2], axis=0).T)
-    goes = (length > 0) & (run.duration > 0)
-    speed = np.divide(length, run.duration, out=np.ones(len(length)), where=goes)
-    power = np.where(goes, light * task.machine.power_max, 0.0)
-    path = Toolpath(run.xyz[:, :2], power, speed)
+    path = convert.from_moves(replace(run, light=np.asarray(light, np.float64)).moves(), task.machine)
     scene = task.scene
     return np.asarray(accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose, np.float64)
 
