@@ -164,8 +164,7 @@ def test_a_random_walk_is_drawn_into_the_design():
     assert plan.report.executed.figures.iou > 0.75
 
 
-def test_a_dot_smaller_than_a_pixel_is_planned_with_a_warning():
-    stepless = laserpath.Process(machine=laserpath.Machine(steps=None))  # its stroke is below a step
-    plan = laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), stepless, QUICK)
-    assert any("narrower than" in w for w in plan.report.warnings)
-    assert plan.report.commanded.dose.max() > 0
+def test_a_dot_that_no_stroke_can_expose_is_refused():
+    """A stroke below a motor step does not move the head, and M4 is dark while it stands."""
+    with pytest.raises(laserpath.InputError, match="would expose nothing"):
+        laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), settings=QUICK)
