@@ -17,12 +17,12 @@ from itertools import pairwise
 import numpy as np
 
 import gcode
-from gcode import Kind
 from gcode.motion import peak_rate
 from laserpath import optics
 from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError
 from laserpath.machine import convert
+from laserpath.machine.rest import RESTS, rested
 from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.results import MotionFigures
 
@@ -34,10 +34,6 @@ _CORRECTED_PIECE_FWHM = 0.5
 
 _LAG_STEP = 1e-3
 """Longest time step, s, in which a lag is followed; a shorter time constant has steps of a quarter of it."""
-
-_REST = 0.05
-"""s, that the head rests before the path. Meanwhile a serial line fills the receive buffer (11 ms for GRBL's
-128 bytes), so that the first moves are planned together. GRBL counts dwells in steps of 50 ms."""
 
 EYE_SAFETY = (
     "CAUTION: laser radiation. Enclose the beam or wear goggles rated for its wavelength;",
@@ -98,7 +94,7 @@ class ProgramPart:
         if self.execution is not None:
             return self.execution
         run = execute(self._from_rest, self._characters, self.process)
-        return run if self.start is None else replace(run, row=np.maximum(run.row - 1, 0))
+        return run if self.start is None else replace(run, row=np.maximum(run.row - RESTS, 0))
 
     @cached_property
     def _from_rest(self) -> gcode.Moves:
@@ -111,7 +107,7 @@ class ProgramPart:
         """(rows,) characters sent for each row of `_from_rest`."""
         sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
         characters = np.full(len(self.path), usual) if sent is None else sent.characters
-        return characters if self.start is None else np.concatenate([[0, 0], characters])
+        return characters if self.start is None else np.append(np.zeros(1 + RESTS, np.int64), characters)
 
     @cached_property
     def executed(self) -> Toolpath:
@@ -320,25 +316,6 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
     )
 
 
-def rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
-    """The moves after a rest of `_REST`: wherever the head comes from, the path begins in the same way.
-
-    start: mm, of a travel before that, at `speed`, mm/s; None: no travel.
-    """
-    before = 1 if start is None else 2
-    kinds = (Kind.RAPID, Kind.DWELL)[2 - before :]
-    places = moves.xy[:1] if start is None else np.vstack([[start], moves.xy[:1]])
-    return gcode.Moves(
-        np.vstack([places, moves.xy]), np.append(np.zeros(before), moves.power),
-        np.append(np.full(before, speed), moves.speed), np.append(np.array(kinds, np.int8), moves.kind),
-        z=np.append(np.repeat(moves.z[:1], before), moves.z),
-        centre=np.vstack([np.zeros((before, 2)), moves.centre]),
-        dwell=np.concatenate([np.zeros(before - 1), [_REST], moves.dwell]),
-        dynamic=np.append(np.full(before, bool(moves.dynamic[:1].any())), moves.dynamic),
-        comments=tuple((row + before, text) for row, text in moves.comments),
-    )  # fmt: skip
-
-
 def lagged(run: gcode.motion.Executed, machine: Machine) -> gcode.Moves:
     """The moves of the spot during a run, with the lag of mirrors and laser."""
     return gcode.motion.lagged(run.moves(), convert.lag(machine), _LAG_STEP)
@@ -369,7 +346,7 @@ def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
     due = gcode.motion.energies_due(after, board.order)
     longest = _PIECE_FWHM * optics.fwhm(process.spot)
     done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)
-    return replace(moves, power=done.power[1:], dynamic=done.dynamic[1:])
+    return replace(moves, power=done.power[RESTS:], dynamic=done.dynamic[RESTS:])
 
 
 def prepared(path: Toolpath, process: Process) -> Toolpath:

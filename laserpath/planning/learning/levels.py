@@ -26,7 +26,8 @@ from laserpath.design.contour import sampling_matrix
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, ProgramPart, rested
+from laserpath.machine.program import MachineProgram, ProgramPart
+from laserpath.machine.rest import RESTS, rested
 from laserpath.planning.learning import kernel
 from laserpath.planning.optimise.objective import EdgeTerm
 from laserpath.planning.task import Task
@@ -86,7 +87,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
             digits, response.first, response.share, response.run.duration, response.rules,
             field.dose, field.points, field.effect, _WEIGHT, _SWEEPS,
         )  # fmt: skip
-        power = np.minimum(digits[1:] * response.rules.digit, 1.0) * machine.power_max
+        power = np.minimum(digits[RESTS:] * response.rules.digit, 1.0) * machine.power_max
         moves = convert.to_moves(replace(part.path, power=power), machine)
         program = MachineProgram.of_moves(moves, process)
         (part,) = program.parts
@@ -96,7 +97,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
 def _sent(part: ProgramPart) -> Indices:
     """(N+1,) characters of the rest, which do not matter, and of each move."""
     assert part.transmitted is not None, "a program that was read back knows its lines"
-    return np.append(0, part.transmitted.characters)
+    return np.append(np.zeros(RESTS, np.int64), part.transmitted.characters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
-from laserpath.machine.program import rested
+from laserpath.machine.rest import RESTS, rested
 from laserpath.types import Process, Toolpath
 
 _PIECE_FWHM = 0.5
@@ -65,7 +65,7 @@ class ExecutedShape:
         along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
         share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
         # Row 0 is the rest, dark and without length.
-        return cls(ends, path.xy, _weights(moves, row, ends)[:, 1:], np.maximum(row - 1, 0), share)
+        return cls(ends, path.xy, _weights(moves, row, ends)[:, RESTS:], np.maximum(row - RESTS, 0), share)
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
         """(P+1, 2) ends, mm, and (P,) line energies of the pieces of a path (N+1, 2), (N,)."""
