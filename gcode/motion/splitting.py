@@ -19,8 +19,11 @@ import numpy as np
 from gcode.errors import GcodeError
 from gcode.motion.executed import Executed
 from gcode.motion.execution import Controller, execute, stepless
+from gcode.motion.grbl import Grbl
 from gcode.motion.klipper import Klipper
+from gcode.motion.link import move_rates
 from gcode.motion.marlin import Marlin
+from gcode.motion.planner import Limits
 from gcode.move import Bools, Floats, Ints, Kind, Moves
 
 STEP = 1.25
@@ -32,6 +35,9 @@ _STEADY = 1.03
 
 _BUSY = 0.8
 """Share of the link's rate that parts may need; a larger one allows shorter parts and leaves less margin."""
+
+_TRIES = 6
+"""Halvings of the parts where the link is too slow; after them, the moves there stay whole."""
 
 _SLOWER = 1.005
 """Largest ratio of write times after and before splitting: a controller with a short look-ahead slows down
@@ -55,9 +61,8 @@ def prepared(
     if moves.arc.any():
         raise GcodeError("an arc has one power; cut arcs into chords first")
     controller = stepless(controller)  # the jumps of single steps are no changes of speed
-    follows = not isinstance(controller, Klipper | Marlin)
-    if follows and (moves.dynamic & moves.on).any():
-        return _ramps_split(moves, controller, shortest, 1 / (_BUSY * segment_rate))
+    if not isinstance(controller, Klipper | Marlin) and (moves.dynamic & moves.on).any():
+        return _ramps_split(moves, controller, shortest, segment_rate)
     # The commanded power already suits the commanded speed, so it must not follow the speed.
     moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
     if isinstance(controller, Marlin):
@@ -65,23 +70,46 @@ def prepared(
     return _cut(moves, controller, shortest, 1 / segment_rate)
 
 
-def _ramps_split(moves: Moves, controller: Controller, shortest: float, least: float) -> Moves:
+def _ramps_split(moves: Moves, controller: Grbl | Limits, shortest: float, segment_rate: float) -> Moves:
     """Lit lines on which the head speeds up or brakes, in equal parts of about 2·`shortest`.
 
-    least: s, shortest duration of a part.  If that slows the controller down, the parts are longer.
+    No part takes less than a move may at `_BUSY` of the link's rate. If parts slow the controller down,
+    longer ones are tried.
     """
-    before = execute(moves, controller, longest=shortest)
+    before, least = execute(moves, controller, longest=shortest), 1 / (_BUSY * segment_rate)
     varying, lasts = _varying(moves, before), before.durations(len(moves))
     for longest in (2 * shortest, 4 * shortest, 8 * shortest):
         count = np.minimum(np.ceil(moves.length / longest - 1e-6), np.floor(lasts / max(least, _INSTANT)))
         count = np.where(varying, np.maximum(count, 1), 1).astype(np.int64)
-        row = np.repeat(np.arange(len(moves)), count - 1)
-        nth = np.arange(len(row)) - np.repeat(np.cumsum(count - 1) - (count - 1), count - 1) + 1
-        split = _inserted(moves, row, nth / count[row])
+        split = _uncrowded(moves, count, controller, segment_rate)
         slower = execute(split, controller, longest=shortest).write_time / max(before.write_time, 1e-12)
         if slower <= _SLOWER:
             return split
     return moves
+
+
+def _uncrowded(moves: Moves, count: Ints, controller: Grbl | Limits, segment_rate: float) -> Moves:
+    """The moves in `count` (N,) equal parts, without the parts that the link could not feed in time."""
+    # Without a link: on a link that is too slow the moves last as long as it takes to send them.
+    free = replace(controller, baud=None) if isinstance(controller, Grbl) else controller
+    window = controller.blocks if isinstance(controller, Grbl) else controller.look_ahead + 1
+    for _ in range(_TRIES):
+        split = _in_parts(moves, count)
+        rates = move_rates(execute(split, free).durations(len(split)), window)
+        highest = np.zeros(len(moves))
+        np.maximum.at(highest, np.repeat(np.arange(len(moves)), count), rates)
+        crowded = (highest > segment_rate) & (count > 1)
+        if not crowded.any():
+            return split
+        count = np.where(crowded, count // 2, count)
+    return _in_parts(moves, np.where(highest > segment_rate, 1, count))
+
+
+def _in_parts(moves: Moves, count: Ints) -> Moves:
+    """The moves in `count` (N,) equal parts."""
+    row = np.repeat(np.arange(len(moves)), count - 1)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(count - 1) - (count - 1), count - 1) + 1
+    return _inserted(moves, row, nth / count[row])
 
 
 def _varying(moves: Moves, done: Executed) -> Bools:

@@ -20,7 +20,7 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.attenuation import check_exposes, check_power, too_strong
+from laserpath.machine.attenuation import check_exposes, check_power, check_steps, too_strong
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
@@ -140,6 +140,7 @@ def plan(
     design = placement.design
     fine = affordable(design, spot, settings.pixels_per_fwhm)
     settings = replace(settings, origin=placement.origin, pixels_per_fwhm=fine)
+    check_steps(process)
     check_power(process, settings, design)
 
     task = Task.of(design, process, settings)
