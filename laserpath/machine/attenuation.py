@@ -88,13 +88,13 @@ def strength(process: Process, settings: Settings, design: Design | None = None)
 
 
 def check_steps(process: Process) -> None:
-    """Raise InputError if a motor step is longer than the spot is wide: no line could lie where it is drawn."""
+    """Raise InputError if a motor step is longer than the spot is wide."""
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     if machine.steps is not None and (step := 1 / min(machine.steps)) > fwhm:
         raise InputError(
             f"a motor step of machine {machine.name!r} is {1000 * step:.3g} µm, {step / fwhm:.2g} times "
-            f"the spot's FWHM of {1000 * fwhm:.3g} µm, so that no line would lie where it is drawn; take a wider "
-            "spot, or a machine with more steps (steps_per_mm)"
+            f"the spot's FWHM of {1000 * fwhm:.3g} µm, so that no line would lie where it is drawn; take a "
+            "wider spot, or a machine with more steps (steps_per_mm)"
         )
 
 

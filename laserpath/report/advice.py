@@ -90,6 +90,9 @@ def advise(data: PageData, level: str) -> tuple[Advice, ...]:
     if lost := data.lost:
         # The dose aimed at would cure, so pitch and power are right; the execution is at fault.
         wrong = lost.wrong[0].upper() + lost.wrong[1:]
+        # A laser whose lowest level is too bright for the lines loses them too, and braking is not to blame.
+        if strong := tuple(one for one in _on_power(data) if one.kind == "too strong"):
+            return (*early, *strong)
         return (*early, *((Advice("lost", wrong, lost.mend, (_slower(),)),) if lost.mend else ()))
     kept: list[Advice] = []
     for one in (*early, *_on_area(data), *_on_design(data), *_on_power(data), *_on_motion(data, level),
