@@ -34,6 +34,7 @@ def solid(*polygons: shapely.Polygon) -> Design:
 
 
 SQUARE = solid(shapely.box(1, 1, 2.5, 2.5))
+COMB = solid(*(shapely.box(x, 1, x + 0.15, 2) for x in (1, 1.3, 1.6)))
 HAIR = solid(shapely.box(1, 1, 2, 1.01))
 SLIT = solid(shapely.box(1, 1, 2, 1.5), shapely.box(1, 1.515, 2, 2))
 MACHINE = profiles.machine()
@@ -95,7 +96,7 @@ CASES = {
     "loss": Case(micrometres, settings={"iterations": 25}),
     "steps": Case(micrometres, process=machine(steps=(40.0, 40.0)), settings={"origin": "page"},
                   instead={"steps_per_mm": "400"}),
-    "finer": Case(micrometres, settings={"iterations": 150}),
+    "finer": Case(micrometres, COMB, settings={"iterations": 100}),
     "faster": Case(executed("write_time"), process=machine(speed_max=(0.2, 0.2), power_max=0.04),
                    level="good"),
 }  # fmt: skip
