@@ -3,7 +3,7 @@
 No controller plans its motion by the power of the laser. So one execution serves for all powers: each piece
 has the share c of the power P of its row, and with the light ℓ of a level (`gcode.levels`)
 
-    light = ℓ(level(c·P))    where the power follows the speed (GRBL's M4, LinuxCNC): c = actual/nominal speed
+    light = ℓ(level(c·P))    with GRBL, LinuxCNC and others: c = actual/nominal speed if the power follows it
     light = c·ℓ(level(P))    elsewhere: c = 1 with Klipper; of Marlin's own trapezoid, as executed at P
 
 Both are staircases in P. `Response.powers` finds the powers for given energies, and passes on what no level
@@ -31,11 +31,15 @@ _FINEST = 1e-6
 """Last digit of a power that is not written, fraction of full; a larger one rounds powers more."""
 
 
+_BRIGHT = 16.0
+"""Level at which Marlin's ramps are tried if a row is dark at its own; a larger one is cut off less."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Board:
     """What turns a commanded power into light. light: of each level.  power_levels: None: continuous power.
 
-    digit: power of the last digit of S, fraction of full.  level_min: smallest level of use.  order: photons
+    digit: power of the last digit of S, fraction of full.  level_min: smallest usable level.  order: photons
     that the resist absorbs at once; energies are ∫ light^order dt.
     """
 
@@ -75,10 +79,19 @@ class Response:
         share, levels = run.power, board.power_levels
         if own:
             levels = marlin.LEVELS
-            level = np.maximum(np.rint(moves.power * levels), 1) / levels
-            share = np.where(moves.on[run.row], share / level[run.row], 0.0)
+            share = _marlin_share(moves, moves.power, run)
+            dark = np.bincount(run.row, share * run.duration, len(moves)) <= 0
+            if (dark & moves.on).any():
+                # All levels of such a row are cut off at its power; at a higher one they are not.
+                bright = np.maximum(moves.power, _BRIGHT / levels) * moves.on
+                trial = execute(
+                    replace(moves, power=bright), controller, characters=characters, longest=longest
+                )
+                share = np.where(dark[run.row], _marlin_share(moves, bright, trial), share)
         after = not (own or isinstance(controller, Klipper))
-        lowest = 1 if after or not levels else int(np.ceil((board.level_min - 0.5) / levels / board.digit))
+        # Below the middle of the smallest level the light would be the same, or none on another board.
+        steps = levels - 1 if levels and after else levels
+        lowest = int(np.ceil((board.level_min - 0.5) / steps / board.digit)) if steps else 1
         rules = kernel.PowerRules(
             after, levels or 0, float(board.light.offset), float(board.digit), max(lowest, 1),
             int(np.floor(1 / board.digit + 1e-9)), board.order,
@@ -124,3 +137,9 @@ class Response:
             level = np.where(scaled > 0, level, 0)
         shines = np.clip((level + rules.offset) / (n + rules.offset), 0, 1)
         return np.where(level > 0, factor * shines, 0.0)
+
+
+def _marlin_share(moves: Moves, power: Floats, run: Executed) -> Floats:
+    """(P,) power of each piece ÷ that of its row, for rows commanded `power` (N,)."""
+    level = np.maximum(np.rint(power * marlin.LEVELS), 1) / marlin.LEVELS
+    return np.where(moves.on[run.row], run.power / level[run.row], 0.0)

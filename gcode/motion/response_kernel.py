@@ -97,6 +97,8 @@ def centred(rules: PowerRules, share: Floats, power: int) -> int:
     below, above = neighbour(rules, share, power, False), neighbour(rules, share, power, True)
     if not rules.after:
         return int(np.rint(level(rules, 1.0, power) / (rules.levels * rules.digit)))
+    if (share > 1 - _TINY).all():  # n/N has the level n however a board rounds
+        return int(np.rint(level(rules, 1.0, power) / (rules.levels * rules.digit)))
     if below < 0 or above < 0:
         return power
     return (below + above) // 2
@@ -127,6 +129,9 @@ def powers_for(
                 high = middle
         below = energy(rules, share[here], duration[here], low)
         above = energy(rules, share[here], duration[here], high)
+        if above <= 0:  # a row that the controller leaves out, or leaves dark
+            power[k], owed = rules.lowest, keep[k] * needed
+            continue
         nearest = low if needed - below < above - needed else high
         owed = keep[k] * (needed - (below if nearest == low else above))
         power[k] = centred(rules, share[here], nearest)

@@ -34,7 +34,10 @@ _STEADY = 1.03
 """Ratio of the actual speeds of a line up to which its power need not change; a larger one splits fewer."""
 
 _BUSY = 0.8
-"""Share of the link's rate that parts may need; a larger one allows shorter parts and leaves less margin."""
+"""Share of the link's rate that a part alone may need; a larger one allows shorter parts."""
+
+_CROWDED = 0.98
+"""Share of the link's rate that a run of moves may need; a larger one leaves less margin."""
 
 _TRIES = 6
 """Halvings of the parts where the link is too slow; after them, the moves there stay whole."""
@@ -98,11 +101,11 @@ def _uncrowded(moves: Moves, count: Ints, controller: Grbl | Limits, segment_rat
         rates = move_rates(execute(split, free).durations(len(split)), window)
         highest = np.zeros(len(moves))
         np.maximum.at(highest, np.repeat(np.arange(len(moves)), count), rates)
-        crowded = (highest > segment_rate) & (count > 1)
+        crowded = (highest > _CROWDED * segment_rate) & (count > 1)
         if not crowded.any():
             return split
         count = np.where(crowded, count // 2, count)
-    return _in_parts(moves, np.where(highest > segment_rate, 1, count))
+    return _in_parts(moves, np.where(crowded, 1, count))
 
 
 def _in_parts(moves: Moves, count: Ints) -> Moves:

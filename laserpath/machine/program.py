@@ -45,11 +45,12 @@ EYE_SAFETY = (
 class Transmitted:
     """What is sent for a path. characters: (N,) characters for each move, line ends included.
 
-    lines: lines of the program.
+    lines: lines of the program.  rests: characters of each dwell before the path.
     """
 
     characters: Indices
     lines: int
+    rests: tuple[int, ...] = (0,) * RESTS
 
     @classmethod
     def of(cls, characters: Indices, row: Indices, lines: int) -> Transmitted:
@@ -107,7 +108,8 @@ class ProgramPart:
         """(rows,) characters sent for each row of `_from_rest`."""
         sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
         characters = np.full(len(self.path), usual) if sent is None else sent.characters
-        return characters if self.start is None else np.append(np.zeros(1 + RESTS, np.int64), characters)
+        rests = (0,) * RESTS if sent is None else sent.rests
+        return characters if self.start is None else np.concatenate([[0], rests, characters])
 
     @cached_property
     def executed(self) -> Toolpath:
@@ -193,6 +195,7 @@ class MachineProgram:
         parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
         commanded, row = convert.toolpath_of(parsed.moves, machine)
         sent = Transmitted.of(parsed.characters, row, text.count("\n"))
+        sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))
         return cls((ProgramPart(commanded, process, sent),), text)
 
     def split(self, rests: Sequence[int]) -> MachineProgram:
@@ -341,12 +344,12 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
 
 
 def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
-    """The moves with powers that give each the energy, as executed after a rest, that it has as commanded."""
+    """The moves with powers so that each, executed from rest, delivers its commanded energy."""
     board, after = convert.board(process), rested(moves)
     due = gcode.motion.energies_due(after, board.order)
     longest = _PIECE_FWHM * optics.fwhm(process.spot)
     done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)
-    return replace(moves, power=done.power[RESTS:], dynamic=done.dynamic[RESTS:])
+    return replace(moves, power=done.power[RESTS:])
 
 
 def prepared(path: Toolpath, process: Process) -> Toolpath:

@@ -1,4 +1,4 @@
-"""A plan: design → target → starting curve → optimise → simplify → G-code → parse → measure.
+"""A plan: design → target → starting curve → optimise → learn what to command → G-code → parse → measure.
 
 Each step is a public function of its own. What counts is the G-code as the controller executes it: it is
 parsed back, executed by the controller's motion model, and exposed. If the starting curve prints better that

@@ -97,7 +97,7 @@ def test_passes_add_up_on_a_controller_of_constant_power() -> None:
     machine = SPOKEN["klipper"]
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, passes=3))
     assert plan.report.executed.figures.iou > 0.93
-    energy = plan.toolpath.line_energy @ plan.toolpath.length
+    energy = plan.run.exposure * machine.power_max
     once = plan.solution.toolpath
     assert energy == pytest.approx(once.line_energy @ once.length, rel=0.1)
 

@@ -311,7 +311,7 @@ def test_it_is_dark_between_layers(stack: tuple[str, gcode.Moves]) -> None:
     assert len(climbs) == 3
     assert not moves.on[np.diff(moves.z) != 0].any()
     assert (np.diff(moves.xy, axis=0)[climbs] == 0).all(), "straight up, before it goes anywhere"
-    assert moves.dwell[moves.still].tolist() == [3.0] * 4
+    assert moves.dwell[moves.still].tolist() == [3.0, 0.0, 0.05] * 4, "it settles, and rests before the path"
     assert not moves.on[moves.still].any()
 
 

@@ -54,7 +54,7 @@ _CURED, _DARK = 1.3, 0.7
 """Relative doses that points inside may not fall below, and outside not exceed, unless they did before."""
 
 _OVER_DOSE_SHARE = 1.0
-"""Share of the largest dose allowed, from which it is penalised: a smaller one leaves more margin."""
+"""Doses above this share of the limit are penalised: a smaller one leaves more margin."""
 
 _HOT = 0.85
 """Share of the largest dose allowed from which every pixel is a control point: a smaller one watches more."""
@@ -95,7 +95,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
 
 
 def _sent(part: ProgramPart) -> Indices:
-    """(N+1,) characters of the rest, which do not matter, and of each move."""
+    """(RESTS + N,) characters of the dwells, which do not matter, and of each move."""
     assert part.transmitted is not None, "a program that was read back knows its lines"
     return np.append(np.zeros(RESTS, np.int64), part.transmitted.characters)
 

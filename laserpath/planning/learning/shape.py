@@ -64,7 +64,7 @@ class ExecutedShape:
         total = np.bincount(row, np.where(length > _POINT, shining, 0.0), len(moves))
         along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
         share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
-        # Row 0 is the rest, dark and without length.
+        # The first RESTS rows are dwells, dark and without length.
         return cls(ends, path.xy, _weights(moves, row, ends)[:, RESTS:], np.maximum(row - RESTS, 0), share)
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:

@@ -17,9 +17,10 @@ import gcode
 from laserpath.base.arrays import Floats
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, prepared, with_energies
+from laserpath.machine.program import MachineProgram, joined, prepared, with_energies
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.shape import ExecutedShape
+from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, optimise, vertex_bounds
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
@@ -36,9 +37,9 @@ execution."""
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """path: whose energies are those to be exposed, its vertices on motor steps.  stopped: by the user.
+    """path: has the energies to be exposed, and vertices on motor steps if the controller rounds them.
 
-    loss: (iterations,) history, of the executed dose.
+    loss: (iterations,) history, of the executed dose.  stopped: by the user.
     """
 
     path: Toolpath
@@ -61,14 +62,17 @@ def refined(
     model, bounds = DoseModel(task.scene.grid, task.scene.spot), _bounds(task)
     path, stopped = prepared(path, task.process), False
     losses: list[Floats] = [np.zeros(0)]
-    first = on_steps(path, task.machine)
+    order, blur, spot = task.process.resin.order, task.settings.blur, task.scene.spot
+    first = on_steps(path, task.machine, order)
+    defocus = DefocusTerm.of(blur, objective, spot) if blur > 1 else None
     for still, shares in ((False, _MOVING), (True, _STILL)):
-        path = on_steps(path, task.machine) if still else path  # as the controller would round it
+        if still:
+            path = on_steps(path, task.machine, order)  # as the controller would round it
         for share in shares:
             if stopped or round(share * iterations) == 0:
                 break
             time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
-            terms = Terms(objective, time, shape=ExecutedShape.of(path, task.process))
+            terms = Terms(objective, time, defocus, ExecutedShape.of(path, task.process))
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
@@ -89,13 +93,13 @@ def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task:
 def learned(path: Toolpath, task: Task) -> MachineProgram:
     """The program of a refined path, with the powers that place its edges best."""
     machine, process = task.machine, task.process
-    moves = with_energies(convert.to_moves(path, machine, task.settings.passes), process)
+    moves = with_energies(joined(path, process, task.settings.passes), process)
     moves = gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
     return best_levels(MachineProgram.of_moves(moves, process), task)
 
 
-def on_steps(path: Toolpath, machine: Machine) -> Toolpath:
-    """The path with its vertices on the nearest motor steps, with its energies.
+def on_steps(path: Toolpath, machine: Machine, order: int = 1) -> Toolpath:
+    """The path with its vertices on the nearest motor steps, with its energies. order: of the absorption.
 
     Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot. A path that is
     shorter than a step stays as it is.
@@ -111,7 +115,7 @@ def on_steps(path: Toolpath, machine: Machine) -> Toolpath:
     kept = np.append(True, length > 0)
     moves = kept[1:]
     factor = np.divide(path.length, length, out=np.ones(len(length)), where=moves)[moves]
-    power = np.minimum(path.power[moves] * factor, machine.power_max)
+    power = np.minimum(path.power[moves] * factor ** (1 / order), machine.power_max)
     return Toolpath(xy[kept], power, path.speed[moves])
 
 

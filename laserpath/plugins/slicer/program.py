@@ -23,7 +23,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import union
 from laserpath.machine import convert
 from laserpath.machine.placement import placed
-from laserpath.machine.program import export
+from laserpath.machine.rest import rested
 from laserpath.planning import Forecast, Plan, Progress, forecast, header, plan
 from laserpath.plugins.slicer.areas import SlicedLayer, corner, layers, same
 from laserpath.plugins.slicer.walls import read
@@ -153,7 +153,7 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None =
     each = [_planned(stack, number, progress) for number in range(len(stack.each))]
     plans = [each[number] for number in stack.plan_of]
     warnings = (*stack.notes, *_layer_warnings(stack.layers, plans), *_uneven(stack.layers))
-    moves = _stacked(stack.layers, plans, process, settings, settle)
+    moves = _stacked(stack.layers, plans, process, settle)
     shift = np.array(settings.offset) - corner(stack.whole.area, settings.origin)
     placed = replace(stack.whole, area=shapely.transform(stack.whole.area, lambda xy: xy + shift))
     lowest, highest = stack.layers[0].z, stack.layers[-1].z
@@ -204,16 +204,17 @@ def _of_layer(stack: Stack, number: int, make: Callable[[Design, Settings], Made
 
 
 def _stacked(
-    stack: Sequence[SlicedLayer], plans: Sequence[Plan], process: Process, settings: Settings, settle: float
+    stack: Sequence[SlicedLayer], plans: Sequence[Plan], process: Process, settle: float
 ) -> gcode.Moves:
     """The moves of all layers, one after the other."""
-    exported = {id(one): export(one.solution.toolpath, process, settings.passes) for one in plans}
+    # What each plan measured: its path as written, after the rest with which its own program begins.
+    written = {id(one): rested(convert.to_moves(one.toolpath, process.machine)) for one in plans}
     rapid = min(process.machine.rapid_speed)
     parts: list[gcode.Moves] = []
     comments: list[tuple[int, str]] = []
     end: tuple[Floats, float] | None = None
     for number, (layer, one) in enumerate(zip(stack, plans, strict=True), 1):
-        moves = exported[id(one)]
+        moves = written[id(one)]
         comments.append((sum(map(len, parts)), f"layer {number} of {len(stack)}, z {layer.z:g} mm"))
         parts += [_between(end, moves.xy[0], layer.z, rapid, settle)]
         parts += [replace(moves, z=np.full(len(moves.xy), layer.z), comments=())]
