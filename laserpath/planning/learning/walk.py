@@ -17,7 +17,7 @@ import gcode
 from laserpath.base.arrays import Floats
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, joined, prepared, with_energies
+from laserpath.machine.program import MachineProgram, prepared, with_energies
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.defocus import DefocusTerm
@@ -93,7 +93,8 @@ def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task:
 def learned(path: Toolpath, task: Task) -> MachineProgram:
     """The program of a refined path, with the powers that place its edges best."""
     machine, process = task.machine, task.process
-    moves = with_energies(joined(path, process, task.settings.passes), process)
+    # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
+    moves = with_energies(convert.to_moves(path, machine, task.settings.passes), process)
     moves = gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
     return best_levels(MachineProgram.of_moves(moves, process), task)
 
