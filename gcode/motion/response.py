@@ -111,6 +111,12 @@ class Response:
         shining = light**self.rules.order * self.run.duration
         return np.bincount(self.run.row, shining, len(self.first) - 1).astype(np.float64)
 
+    @property
+    def least_energies(self) -> Floats:
+        """(rows,) s, the energies at the smallest power of use: no lit row has less."""
+        rows = len(self.first) - 1
+        return self.energies(self.light(np.full(rows, self.rules.lowest * self.rules.digit)))
+
     def powers(self, target: Floats, keep: ArrayLike = 0.0) -> Floats:
         """(rows,) powers, fractions of full, whose energies are nearest to `target` (rows,), s.
 

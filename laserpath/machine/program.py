@@ -306,6 +306,11 @@ def _cut(path: Toolpath, first: int, last: int) -> Toolpath:
     return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
+def longest_piece(process: Process) -> float:
+    """mm, longest piece of a ramp of which the light is taken as constant."""
+    return _PIECE_FWHM * optics.fwhm(process.spot)
+
+
 def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.motion.Executed:
     """The controller's execution of moves. characters: (N,) sent for each; 0 for the way to the path."""
     machine = process.machine
@@ -315,7 +320,7 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
         characters=characters,
         power_levels=machine.power_levels,
         light=machine.light,
-        longest=_PIECE_FWHM * optics.fwhm(process.spot),
+        longest=longest_piece(process),
     )
 
 
@@ -347,7 +352,7 @@ def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
     """The moves with powers so that each, executed from rest, delivers its commanded energy."""
     board, after = convert.board(process), rested(moves)
     due = gcode.motion.energies_due(after, board.order)
-    longest = _PIECE_FWHM * optics.fwhm(process.spot)
+    longest = longest_piece(process)
     done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)
     return replace(moves, power=done.power[RESTS:])
 

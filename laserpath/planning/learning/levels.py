@@ -26,7 +26,7 @@ from laserpath.design.contour import sampling_matrix
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, ProgramPart
+from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.planning.learning import kernel
 from laserpath.planning.optimise.objective import EdgeTerm
@@ -79,7 +79,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
         moves = rested(convert.to_moves(part.path, machine))
         response = gcode.motion.Response.of(
             moves, convert.controller(machine), convert.board(process), characters=_sent(part),
-            longest=optics.fwhm(process.spot) / 2,
+            longest=longest_piece(process),
         )  # fmt: skip
         digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
         field = _Watch.of(response, digits, task)

@@ -19,14 +19,11 @@ import numpy as np
 from scipy import sparse
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
+from laserpath.machine.program import longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.types import Process, Toolpath
-
-_PIECE_FWHM = 0.5
-"""Longest piece of a ramp, in FWHM: a larger one blurs the dose along it."""
 
 _POINT = 1e-7
 """mm, shortest piece that exposes along its length."""
@@ -50,14 +47,13 @@ class ExecutedShape:
         """The execution of a path whose moves need no further splitting, from rest."""
         machine, controller = process.machine, convert.controller(process.machine)
         moves = rested(convert.to_moves(path, machine))
-        longest = _PIECE_FWHM * optics.fwhm(process.spot)
-        response = gcode.motion.Response.of(moves, controller, convert.board(process), longest=longest)
+        board, longest = convert.board(process), longest_piece(process)
+        response = gcode.motion.Response.of(moves, controller, board, longest=longest)
         due = gcode.motion.energies_due(moves, process.resin.order)
         light = response.mean_light(response.powers(due))
         shining = light**process.resin.order * response.run.duration
         # A level cannot be below the smallest: such a move is brighter than it should be.
-        least = response.energies(response.light(np.full(len(moves), _smallest(response))))
-        bright = np.where(due > 0, np.maximum(least, due) / np.maximum(due, 1e-300), 1.0)
+        bright = np.where(due > 0, np.maximum(response.least_energies, due) / np.maximum(due, 1e-300), 1.0)
         row, ends = response.run.row, response.run.xyz[:, :2]
         length = np.hypot(*np.diff(ends, axis=0).T)
         # What a head that waits for its next step exposes goes to the other pieces of its move.
@@ -75,10 +71,6 @@ class ExecutedShape:
         """Derivatives by ends and line energies of the pieces → those by the path's, (N+1, 2) and (N,)."""
         energies = np.bincount(self.move, self.share * d_energy, moves)
         return self.weight.T @ d_ends, energies.astype(np.float64)
-
-
-def _smallest(response: gcode.motion.Response) -> float:
-    return response.rules.lowest * response.rules.digit
 
 
 def _weights(moves: gcode.Moves, row: Indices, ends: Floats) -> sparse.csr_matrix:
