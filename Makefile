@@ -18,7 +18,9 @@ PROGRAMS := chromium:chromium inkscape:inkscape prusa-slicer:prusa-slicer gerbv:
 # Runs a command and prints its output only if it fails.
 QUIETLY = quietly() { local said status=0; said="$$("$$@" 2>&1)" || status=$$?; \
 	[ $$status = 0 ] || printf '%s\n' "$$said" >&2; return $$status; }; quietly
+# Bytecode is written as modules are imported, and kept: tests start Python some hundred times.
 INSTALL = -m pip install --disable-pip-version-check --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 # Taichi's Linux wheels are linked with libX11, which a container may lack.
 LINKED := import ctypes, sys; sys.platform == "linux" and ctypes.CDLL("libX11.so.6")
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -123,6 +125,7 @@ readers: $(VENV)/dev.stamp
 
 firmware: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python tests/gcode/recordings.py
+	PYTHONPATH=tests $(BIN)/python tests/simulation/recorded_plans.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from laserpath.config import profiles, request
     from laserpath.design import load
     from laserpath.machine.framing import frame
-    from laserpath.planning import Plan, Progress, plan
+    from laserpath.planning import Plan, Progress, plan, sensitivity
     from laserpath.simulation import Simulation, simulate
     from laserpath.simulation.comparison import Comparison, compare
     from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Report,
         Solution,
     )
+    from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
 
 __version__ = "0.2.0"
 
@@ -40,6 +41,7 @@ __all__ = [
     "Edges",
     "Grid",
     "InputError",
+    "KeyFigures",
     "Machine",
     "Measurement",
     "MotionFigures",
@@ -50,28 +52,32 @@ __all__ = [
     "Progress",
     "Report",
     "Resin",
+    "Sensitivity",
     "Settings",
     "Simulation",
     "Solution",
     "Spot",
     "Target",
     "Toolpath",
+    "Variation",
     "compare",
     "frame",
     "load",
     "plan",
     "profiles",
     "request",
+    "sensitivity",
     "simulate",
 ]
 
 _ELSEWHERE = {
     "InputError": "base.errors",
-    **dict.fromkeys(("Plan", "Progress", "plan"), "planning"),
+    **dict.fromkeys(("Plan", "Progress", "plan", "sensitivity"), "planning"),
     **dict.fromkeys(
         ("Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution"),
         "types.results",
     ),
+    **dict.fromkeys(("KeyFigures", "Sensitivity", "Variation"), "types.sensitivity"),
     **dict.fromkeys(("Comparison", "compare"), "simulation.comparison"),
     **dict.fromkeys(("Simulation", "simulate"), "simulation"),
     "frame": "machine.framing",

@@ -76,6 +76,13 @@ def airy_line(start: Floats, end: Floats, at: Floats) -> Floats:
     return optics.profile(SPOT, radius) @ w
 
 
+POCKET = shapely.Polygon(
+    [(0.40625, -0.70365), (-0.26563, -0.46008), (-1, 0), (-0.375, 0.64952), (0.25, 0.43301), (0.53906, 0)],
+    [[(0.1, 0.17321), (-0.15, 0.25981), (-0.4, 0), (-0.10625, -0.18403), (0.1625, -0.28146), (0.21563, 0)]],
+)
+"""Beside the hole's lower right corner it is 0.17 deep, but mitred level lines end above a depth of 0.16."""
+
+
 @st.composite
 def polygons(draw: st.DrawFn) -> shapely.Polygon:
     """A star-shaped polygon about (0, 0), of radius 0.2 to 1, often with a hole."""

@@ -8,8 +8,10 @@ Geometry has no operators here: `a - b` has no grid, and is wrong by whole areas
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import pytest
@@ -18,11 +20,28 @@ import tools
 from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.report import album
+from laserpath.design.scene import Scene
+from laserpath.planning import walk
+from laserpath.planning.relief import page as relief_page
+from laserpath.report import album, histograms, pictures, plots
+from laserpath.simulation.comparison import pictures as comparison_pictures
+from laserpath.types.results import Limit
 
-settings.register_profile("default", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the tests are imported, which ask for their numbers of examples."""
+    settings.register_profile(
+        "laserpath",
+        deadline=None,
+        print_blob=True,
+        derandomize=bool(os.environ.get("CI")),
+        max_examples=sets.ALL_EXAMPLES if _is_thorough(config) else sets.QUICK_EXAMPLES,
+    )
+    settings.load_profile("laserpath")
+
+
+def _is_thorough(config: pytest.Config) -> bool:
+    return sets.thorough(config.getoption("markexpr"))
 
 
 def _refuse(one: object, other: object) -> NoReturn:
@@ -34,11 +53,38 @@ for _operator in ("__and__", "__or__", "__sub__", "__xor__"):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before `-m` chooses."""
     for item in items:
-        sets.sort(item)
+        sets.sort(item, thorough=_is_thorough(config))
     sets.longest_first(items)
+
+
+def pytest_collection_finish() -> None:
+    """What lives until the end, modules and thousands of tests, is not looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def limits_once() -> Iterator[None]:
+    """Each worker computes the unconstrained optimum of a scene once: it depends on nothing else, and takes
+    up to half of a small plan's time.
+
+    tests/planning/test_unconstrained.py computes them itself.
+    """
+    known: dict[bytes, Limit | None] = {}
+    real = walk.affordable_limit
+
+    def remembered(scene: Scene) -> Limit | None:
+        key = pickle.dumps((scene.design.area.wkb, scene.grid, scene.spot, scene.resin))
+        if key not in known:
+            known[key] = real(scene)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "affordable_limit", remembered)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +101,10 @@ def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
         monkeypatch.setattr(album, name, lambda *_: ())
+
+
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures composed but not rendered, which takes most of their time: for tests of what they ask for."""
+    for module in (relief_page, pictures, plots, histograms, comparison_pictures):
+        monkeypatch.setattr(module, "png", lambda figure: b"\x89PNG")

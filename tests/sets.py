@@ -5,6 +5,8 @@ slow     `make test-slow`    more than a few seconds
 tools    `make test-tools`   with programs beside Python: tools.PACKAGES, and the readers of G-code
 parity   `make test-parity`  with PyTorch and JAX
 
+Random tests are among the slow ones too, there with all their examples: the fast set tries a quarter of them.
+
 `make test-lower` runs the fast tests of some files once more, with the oldest dependencies: OLDEST. Run as a
 program, this file prints them.
 """
@@ -16,6 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 MARKS = ("slow", "tools", "parity")
 OLDEST = {
@@ -45,11 +48,37 @@ Chosen by the modules that import the dependency: the fast tests of those module
 `make test-lower ALL=1` runs every fast test.
 """
 
+ALL_EXAMPLES = 100
+"""Of a random test that names no number, with the slow tests."""
 
-def sort(item: pytest.Item) -> None:
-    """Put a test that asks for the fixture `need` among the tools; refuse one that is in two sets."""
+QUICK_EXAMPLES = 25
+"""The same in the fast set: more find more there, and take longer."""
+
+
+def thorough(choice: str) -> bool:
+    """Whether what `-m` chooses lets slow tests run, so that random ones take all their examples."""
+    return "not slow" not in choice
+
+
+def few(number: int) -> int:
+    """The examples for a random test that has `number` with the slow tests: at least eight."""
+    return max(number * settings().max_examples // ALL_EXAMPLES, min(number, 8))
+
+
+def examples(number: int) -> settings:
+    """A decorator for a random test that has `number` examples with the slow tests."""
+    return settings(max_examples=few(number))
+
+
+def sort(item: pytest.Item, *, thorough: bool = False) -> None:
+    """Put a test that asks for the fixture `need` among the tools, and a random one among the slow ones if
+    these run; refuse one that is in two sets.
+    """
     if "need" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("tools"):
         item.add_marker(pytest.mark.tools)
+    random = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    if thorough and random and not any(item.get_closest_marker(mark) for mark in MARKS):
+        item.add_marker(pytest.mark.slow)
     only_one(item.nodeid, {mark.name for mark in item.iter_markers()})
 
 

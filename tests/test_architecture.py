@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -60,19 +61,24 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of every module; made at the first test, since every worker imports this file."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def imports(module: str) -> Iterator[Import]:
     """All imports of a module, those inside functions and for the type checker too."""
     typing = {
         child
-        for node in ast.walk(TREES[module])
+        for node in ast.walk(trees()[module])
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for statement in node.body
         for child in ast.walk(statement)
     }
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(trees()[module]):
         if isinstance(node, ast.Import):
             needs = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -86,8 +92,15 @@ def imports(module: str) -> Iterator[Import]:
             yield Import(module, need, node.lineno, node in typing)
 
 
-ALL = [one for module in MODULES for one in imports(module)]
-OURS = [one for one in ALL if one.needs in MODULES]
+@cache
+def every_import() -> list[Import]:
+    return [one for module in MODULES for one in imports(module)]
+
+
+@cache
+def our_imports() -> list[Import]:
+    """Those of which one module of the project needs another."""
+    return [one for one in every_import() if one.needs in MODULES]
 
 
 def room(module: str) -> str:
@@ -110,7 +123,7 @@ def test_every_room_has_one_floor() -> None:
 
 def test_imports_go_downward_only() -> None:
     wrong = []
-    for one in OURS:
+    for one in our_imports():
         above, below = room(one.module), room(one.needs)
         if above == below or above == "" or (below == "" and above in ("cli", "plugins")):
             continue  # inside a room; the list of public names; the roof, which uses those names
@@ -126,7 +139,7 @@ def imported_names(one: Import) -> set[str]:
     """What the `from … import` of that line takes."""
     return {
         alias.name
-        for node in ast.walk(TREES[one.module])
+        for node in ast.walk(trees()[one.module])
         if isinstance(node, ast.ImportFrom) and node.lineno == one.line
         for alias in node.names
     }
@@ -142,25 +155,27 @@ def on_ground(above: str, below: str) -> bool:
 
 
 def test_gcode_knows_nothing_of_laserpath() -> None:
-    wrong = [str(one) for one in ALL if one.module.split(".")[0] == "gcode" and "laserpath" in one.needs]
+    wrong = [
+        str(one) for one in every_import() if one.module.split(".")[0] == "gcode" and "laserpath" in one.needs
+    ]
     assert wrong == []
 
 
 def test_only_dose_imports_taichi() -> None:
-    wrong = [str(o) for o in ALL if o.needs.split(".")[0] == "taichi" and room(o.module) != "dose"]
+    wrong = [str(o) for o in every_import() if o.needs.split(".")[0] == "taichi" and room(o.module) != "dose"]
     assert wrong == []
 
 
 def test_the_judge_does_not_know_what_is_optimised() -> None:
     loss, judge = "laserpath.planning.optimise.objective", "laserpath.measure"
-    wrong = [str(one) for one in OURS if one.module == loss and one.needs.startswith(judge)]
+    wrong = [str(one) for one in our_imports() if one.module == loss and one.needs.startswith(judge)]
     assert wrong == []
 
 
 def test_modules_do_not_go_in_circles() -> None:
     """Imports inside functions count too; those for the type checker do not."""
     needs: dict[str, set[str]] = {module: set() for module in MODULES}
-    for one in OURS:
+    for one in our_imports():
         if not one.typing_only and one.needs != one.module:
             needs[one.module].add(one.needs)
     while True:
@@ -178,7 +193,7 @@ def test_planning_is_entered_by_its_front_door() -> None:
     doors = {"laserpath.planning", "laserpath.planning.relief"}
     wrong = [
         str(one)
-        for one in OURS
+        for one in our_imports()
         if room(one.needs) == "planning" and room(one.module) != "planning" and one.needs not in doors
     ]
     assert wrong == []
@@ -211,7 +226,7 @@ def test_a_class_name_means_one_thing() -> None:
     """In both packages together; a leading underscore makes no difference."""
     names = Counter(
         node.name.lstrip("_")
-        for tree in TREES.values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     )
@@ -230,7 +245,7 @@ def has_kernel(function: ast.FunctionDef) -> bool:
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
     """Every function by its module and name; not what is compiled, nor what makes it."""
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         compiled = {
             inner
             for node in ast.walk(tree)
@@ -258,14 +273,14 @@ def test_a_function_takes_few_parameters() -> None:
 
 
 def test_a_module_says_what_it_is() -> None:
-    assert [module for module, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [module for module, tree in trees().items() if not ast.get_docstring(tree)] == []
 
 
 def test_kernels_have_real_annotations() -> None:
     """Taichi reads the annotations of its kernels, and cannot read the text that they would be."""
-    kernels = {m for m, tree in TREES.items() if "ti.kernel" in (d := decorators(tree)) or "ti.func" in d}
+    kernels = {m for m, tree in trees().items() if "ti.kernel" in (d := decorators(tree)) or "ti.func" in d}
     assert kernels
-    assert not {one.module for one in ALL if one.needs == "__future__"} & kernels
+    assert not {one.module for one in every_import() if one.needs == "__future__"} & kernels
 
 
 def decorators(tree: ast.Module) -> set[str]:
@@ -305,7 +320,7 @@ def test_only_overlay_calls_set_operations() -> None:
     """
     wrong = [
         f"{module}:{line}"
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if module != "laserpath.base.overlay"
         for line, _ in set_operations(tree)
     ]
@@ -334,7 +349,7 @@ TALK = (
 def test_only_the_command_line_prints_or_exits() -> None:
     wrong = [
         f"{module}:{node.lineno} calls {ast.unparse(node.func)}"
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if room(module) not in ("cli", "__main__") and module not in PROGRAMS
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and re.fullmatch(TALK, ast.unparse(node.func))
@@ -346,7 +361,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
 def test_no_module_has_the_name_of_a_public_function(package: str) -> None:
     (names,) = [
         ast.literal_eval(node.value)
-        for node in TREES[package].body
+        for node in trees()[package].body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     ]
     children = {m.split(".")[1] for m in MODULES if m.startswith(f"{package}.") and m.count(".") == 1}
@@ -379,7 +394,7 @@ def test_all_that_is_imported_is_declared_and_no_more() -> None:
     by_module = metadata.packages_distributions()
     needed = {
         by_module[top][0].lower()
-        for top in {one.needs.split(".")[0] for one in ALL}
+        for top in {one.needs.split(".")[0] for one in every_import()}
         if top in by_module and top not in ("laserpath", "gcode")
     }
     assert needed - optional() == set(dependencies())

@@ -40,6 +40,8 @@ DRAWING = (
     '<path d="M1 1h3v2h-1v-1h-2z"/><circle cx="4.5" cy="3.5" r="0.6"/></svg>'
 )
 DRAWINGS = ROOT / "tests" / "data" / "docs"
+SHORT = ("--iterations", "2", "--initial", "contour")
+"""As in laserpath.toml, which vpype's command does not read."""
 
 
 @pytest.mark.parametrize(
@@ -147,9 +149,9 @@ def _drawings() -> None:
 
 
 @BY_NAME
-@pytest.mark.usefixtures("unillustrated")
+@pytest.mark.usefixtures("unillustrated", "unrendered")
 def test_the_commands_of_a_page_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_commands(page, capsys)
+    run_commands(page, capsys, in_vpype=SHORT)
 
 
 @pytest.mark.slow
@@ -160,14 +162,14 @@ def test_the_commands_of_a_page_run_and_draw_their_pictures(
     run_commands(page, capsys)
 
 
-def run_commands(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def run_commands(page: Path, capsys: pytest.CaptureFixture[str], in_vpype: tuple[str, ...] = ()) -> None:
     for command in commands(page):
         if command == WITH_INKSCAPE:
             continue
         words, _, target = command.partition(">")
         name, *arguments = shlex.split(words, comments=True)
         if name == "vpype":
-            pytest.importorskip("vpype_cli").execute(shlex.join(arguments))
+            pytest.importorskip("vpype_cli").execute(shlex.join([*arguments, *in_vpype]))
             continue
         assert name == "laserpath", f"{command!r} is not run by this test; give it another kind of block"
         if arguments[:2] == ["profiles", "new"] and "-o" in arguments:

@@ -138,7 +138,7 @@ def test_a_few_iterations_are_better_than_none_and_give_a_path_for_the_machine(f
     assert forum.iou(drawing.start, forum.butterfly()) < 0.5
     assert drawing.iou > 0.8
     path, machine = drawing.path, forum.MACHINE
-    level = path.power / machine.power_step
+    level = machine.level_for(path.power)
     np.testing.assert_allclose(level, np.rint(level), atol=1e-9)
     assert path.speed[path.on].max() <= min(machine.speed_max)
     assert forum.LOW <= path.xy.min() < path.xy.max() <= forum.HIGH

@@ -12,7 +12,19 @@ from types import SimpleNamespace
 
 import pytest
 import tools
-from sets import MARKS, OLDEST, oldest, only_one, sort
+from hypothesis import settings
+from sets import (
+    ALL_EXAMPLES,
+    MARKS,
+    OLDEST,
+    QUICK_EXAMPLES,
+    examples,
+    few,
+    oldest,
+    only_one,
+    sort,
+    thorough,
+)
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -61,6 +73,22 @@ def test_who_needs_a_program_is_among_the_tools() -> None:
     )  # fmt: skip
     sort(item)
     assert given == ["tools"]
+
+
+def test_random_tests_run_again_among_the_slow_with_all_their_examples() -> None:
+    assert [thorough(choice(f"test{kind}")) for kind in ("", "-slow", "-all")] == [False, True, True]
+    given: list[str] = []
+    item = SimpleNamespace(
+        nodeid="test", obj=SimpleNamespace(is_hypothesis_test=True), get_closest_marker=lambda name: None,
+        add_marker=lambda mark: given.append(mark.name), iter_markers=list,
+    )  # fmt: skip
+    sort(item)
+    assert given == []
+    sort(item, thorough=True)
+    assert given == ["slow"]
+    assert few(ALL_EXAMPLES) == examples(ALL_EXAMPLES).max_examples == settings().max_examples
+    assert settings().max_examples in (QUICK_EXAMPLES, ALL_EXAMPLES)
+    assert few(4) == 4 and few(12) >= 8
 
 
 def test_a_missing_program_fails_the_test_and_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcode.levels import LightCurve
+from gcode.levels import LightCurve, shine, staircase
 from gcode.motion import marlin
 from gcode.motion import response_kernel as kernel
 from gcode.motion.executed import Executed
@@ -130,19 +130,14 @@ class Response:
 
     def _light(self, power: Floats, *, rounded: bool) -> Floats:
         rules, commanded = self.rules, np.asarray(power)[self.run.row]
-        scaled = np.minimum(self.share * commanded, 1.0)
-        if not rules.levels:
+        scaled, n = np.minimum(self.share * commanded, 1.0), rules.levels
+        if not n:
             return scaled
-        n = rules.levels
-        if not rules.after:
-            level, factor = commanded * n, self.share
-            level = np.rint(level) if rounded else np.where(level > 0, np.maximum(level, 1), 0)
-        else:
-            level, factor = (n - 1) * scaled, np.ones(len(scaled))
-            level = np.floor(level + 1e-9) + 1 if rounded else np.maximum(level + 0.5, 1)
-            level = np.where(scaled > 0, level, 0)
-        shines = np.clip((level + rules.offset) / (n + rules.offset), 0, 1)
-        return np.where(level > 0, factor * shines, 0.0)
+        if rules.after:
+            level = staircase(scaled, n) if rounded else np.maximum((n - 1) * scaled + 0.5, 1) * (scaled > 0)
+            return np.asarray(shine(level, n, rules.offset))
+        level = np.rint(commanded * n) if rounded else np.maximum(commanded * n, 1) * (commanded > 0)
+        return np.asarray(self.share * shine(level, n, rules.offset))
 
 
 def _marlin_share(moves: Moves, power: Floats, run: Executed) -> Floats:

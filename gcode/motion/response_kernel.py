@@ -11,12 +11,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from gcode.levels import shine, staircase
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _TINY = 1e-9
 
 njit = numba.njit(cache=True, error_model="numpy")
+_shine, _staircase = njit(shine), njit(staircase)
 
 
 class PowerRules(NamedTuple):
@@ -41,8 +44,7 @@ def level(rules: PowerRules, share: float, power: int) -> float:
     fraction = rules.digit * power
     if not rules.after:
         return np.rint(fraction * rules.levels)
-    scaled = min(fraction * share, 1.0)
-    return np.floor((rules.levels - 1) * scaled + _TINY) + 1 if scaled > 0 else 0.0
+    return _staircase(min(fraction * share, 1.0), rules.levels)
 
 
 @njit
@@ -51,8 +53,7 @@ def light(rules: PowerRules, share: float, power: int) -> float:
     if rules.levels == 0:
         shines = min(share * rules.digit * power, 1.0)
     else:
-        n = level(rules, share, power)
-        shines = max(n + rules.offset, 0.0) / (rules.levels + rules.offset) if n > 0 else 0.0
+        shines = _shine(level(rules, share, power), rules.levels, rules.offset)
         shines *= 1.0 if rules.after else share
     return shines**rules.order
 

@@ -3,9 +3,11 @@
 A line that speeds up or brakes has one power for all of its speeds. Where the power follows the speed (GRBL's
 M4), GRBL sets it for 10 ms at a time, to that of the speed at their end, starting anew with each line: a part
 for each length of the spot lets the energy be right within the spot. Elsewhere a part is cut off where the
-speed has changed by a quarter. Marlin's own power trapezoid suits ramps that reach nominal speed, but not
-parts of them, so its lines stay whole, and each is commanded the mean speed that it reaches, which the head
-nearly keeps.
+speed has changed by a quarter.
+
+Marlin's own power trapezoid is P·v/F at the ends of a line and linear between, if the line reaches its F. So
+a line with ramps is split into the shortest parts that Marlin takes, and the F of each is the highest speed
+that the head has in it: its power then follows the speed, and the motion stays as it was.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ import numba
 import numpy as np
 
 from gcode.errors import GcodeError
+from gcode.motion import marlin
 from gcode.motion.executed import Executed
-from gcode.motion.execution import Controller, execute, stepless
+from gcode.motion.execution import LINE_CHARACTERS, Controller, execute, stepless
 from gcode.motion.grbl import Grbl
 from gcode.motion.klipper import Klipper
 from gcode.motion.link import move_rates
@@ -51,12 +54,13 @@ _INSTANT = 1e-12
 
 
 def prepared(
-    moves: Moves, controller: Controller, *, shortest: float, segment_rate: float = math.inf
+    moves: Moves, controller: Controller, *, shortest: float, segment_rate: float = math.inf, order: int = 1
 ) -> Moves:
     """`moves` (lines, rapids, dwells) with lit lines split where the speed of their head changes.
 
-    Every part keeps the line energy power/speed, and on Marlin has the mean actual speed as its speed.
-    shortest: mm, least length of a part.  segment_rate: moves/s that the link delivers.
+    Every part keeps power^order/speed, and on Marlin has its highest actual speed as its speed.
+    shortest: mm, least length of a part.  segment_rate: moves/s that the link delivers.  order: photons that
+    the resist absorbs at once.
     Power that follows the speed stays so only if the controller can do that.  Raises GcodeError for arcs.
     """
     if not (math.isfinite(shortest) and shortest > 0):
@@ -69,7 +73,7 @@ def prepared(
     # The commanded power already suits the commanded speed, so it must not follow the speed.
     moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
     if isinstance(controller, Marlin):
-        return _slowed(moves, controller, shortest)
+        return _at_peak(_shortest_parts(moves, controller, shortest, segment_rate), controller, order)
     return _cut(moves, controller, shortest, 1 / segment_rate)
 
 
@@ -91,11 +95,11 @@ def _ramps_split(moves: Moves, controller: Grbl | Limits, shortest: float, segme
     return moves
 
 
-def _uncrowded(moves: Moves, count: Ints, controller: Grbl | Limits, segment_rate: float) -> Moves:
+def _uncrowded(moves: Moves, count: Ints, controller: Grbl | Marlin | Limits, segment_rate: float) -> Moves:
     """The moves in `count` (N,) equal parts, without the parts that the link could not feed in time."""
     # Without a link: on a link that is too slow the moves last as long as it takes to send them.
-    free = replace(controller, baud=None) if isinstance(controller, Grbl) else controller
-    window = controller.blocks if isinstance(controller, Grbl) else controller.look_ahead + 1
+    free = controller if isinstance(controller, Limits) else replace(controller, baud=None)
+    window = controller.look_ahead + 1 if isinstance(controller, Limits) else controller.blocks
     for _ in range(_TRIES):
         split = _in_parts(moves, count)
         rates = move_rates(execute(split, free).durations(len(split)), window)
@@ -127,13 +131,22 @@ def _varying(moves: Moves, done: Executed) -> Bools:
     return varying
 
 
-def _slowed(moves: Moves, controller: Controller, longest: float) -> Moves:
-    """The moves with the mean actual speed of each lit line as its speed, and power in proportion."""
-    lasts = execute(moves, controller, longest=longest).durations(len(moves))
-    lit = moves.on & (moves.kind == Kind.LINE) & (lasts > 0)
-    actual = np.divide(moves.length, lasts, out=np.ones(len(moves)), where=lit)
-    share = np.where(lit, np.minimum(actual / moves.speed, 1.0), 1.0)
-    return replace(moves, power=moves.power * share, speed=moves.speed * share)
+def _shortest_parts(moves: Moves, controller: Marlin, longest: float, segment_rate: float) -> Moves:
+    """Lit lines on which the head speeds up or brakes, in equal parts, the shortest that Marlin takes."""
+    varying = _varying(moves, execute(moves, controller, longest=longest))
+    size = np.abs(np.diff(moves.xy, axis=0)).max(axis=1)
+    count = np.where(varying, np.maximum(np.floor(size / controller.shortest_move + 1e-6), 1), 1)
+    return _uncrowded(moves, count.astype(np.int64), controller, segment_rate)
+
+
+def _at_peak(moves: Moves, controller: Marlin, order: int) -> Moves:
+    """The moves with the peak speed of each lit line as its speed, and power^order in proportion."""
+    pauses = np.where(moves.still, moves.dwell, np.nan)
+    sent = np.full(len(moves), LINE_CHARACTERS)
+    planned = marlin.plan(moves.xyz, moves.speed, pauses, sent, controller)
+    lit = moves.on & (moves.kind == Kind.LINE) & (planned.duration > 0)
+    share = np.where(lit, np.minimum(planned.peak / moves.speed, 1.0), 1.0)
+    return replace(moves, power=moves.power * share ** (1 / order), speed=moves.speed * share)
 
 
 def _cut(moves: Moves, controller: Controller, shortest: float, least: float) -> Moves:

@@ -3,6 +3,7 @@
                          columns: speeds, 1 2 3 …, falling
     rows: powers A B …   lines along x; the same line energy along each diagonal
     K (or what follows)  lines along y, for a spot that is not round
+    next                 lines of one line energy, at levels that double: how a level becomes light
     next two             dots, of many energies, each with a long and a short exposure
     next                 wedges: two lines that meet in a tip, for the resolution
 
@@ -23,6 +24,7 @@ from laserpath.base.errors import InputError
 from laserpath.calibration import drawing
 from laserpath.calibration.chart_data import ChartData
 from laserpath.calibration.layout import ChartBuilder, Dimensions
+from laserpath.calibration.levels import Levels
 from laserpath.calibration.matrix import matrix, threshold_energy
 from laserpath.calibration.program import write
 from laserpath.calibration.sheet import write_sheet
@@ -51,7 +53,8 @@ class Chart(ChartData):
 
     def sheet(self, decimal: str = "point") -> str:
         """The CSV to fill in."""
-        return write_sheet(self.items, _instructions(self), self.planned(), self.process.resin.order, decimal)
+        order, levels = self.process.resin.order, Levels.of(self.process.machine)
+        return write_sheet(self.items, _instructions(self), self.planned(), order, decimal, levels)
 
     def write(
         self, folder: str | Path = ".", *, name: str = "chart", decimal: str = "point"
@@ -108,9 +111,9 @@ def _instructions(chart: Chart) -> tuple[str, ...]:
     size = chart.size
     return (
         f"laserpath calibration chart of {chart.process.machine.name}; {size[0]:.4g} x {size[1]:.4g} mm",
-        "1. Fill in what you can measure. Leave the rest empty; lines that begin with # are not read.",
+        "1. Fill in what you can measure. Leave the rest empty, and keep these lines: fit reads some.",
         "2. visible: yes or no. width_um: of a line, in its middle. depth_um: or height, of a line or a dot.",
         "3. diameter_um: of a dot, across its stroke. merged_um: of a wedge, from its tip to its gap.",
-        "4. x_mm and y_mm are from the lower left corner of the frame's head starts, the work zero.",
+        "4. x_mm and y_mm count from the work zero, where the head starts: the lower left corner.",
         "5. Then: laserpath fit chart.csv",
     )

@@ -14,7 +14,10 @@ from laserpath.calibration.model import Physics, SizeModel, Sizes
 GROUPS = ("width", "diameter", "merged", "depth")
 DEPTH = GROUPS.index("depth")
 LINEAR = "reciprocity"
-"""The one unknown that is not a logarithm."""
+"""The exponent m, the one unknown that is not a logarithm."""
+OFFSET = "level_offset"
+"""The offset o of the light of levels. Its unknown is ln(n + o), with n the lowest measured level, which
+therefore always shines."""
 _BLUR = 0.1
 """Relative uncertainty of a threshold between visible and invisible items; larger weights them less."""
 _MOST = 3.0
@@ -27,15 +30,26 @@ class Unknowns:
     """The unknowns of a fit by name, and the given parameters.
 
     Names: fwhm, the geometric mean of both axes; aspect, that along x ÷ that along y; critical_dose;
-    reciprocity; penetration_depth; e_c.
+    reciprocity; penetration_depth; e_c; level_offset.  lowest: the lowest level that was measured.
     """
 
     names: tuple[str, ...]
     given: Physics
+    lowest: int = 1
+
+    def without(self, name: str) -> Unknowns:
+        """The unknowns without one, which is then as given."""
+        return replace(self, names=tuple(n for n in self.names if n != name))
+
+    def value(self, name: str, theta: float) -> float:
+        """The value of an unknown whose θ is given."""
+        if name == LINEAR:
+            return float(theta)
+        return float(np.exp(theta)) - (self.lowest if name == OFFSET else 0)
 
     def physics(self, theta: Floats) -> Physics:
-        """The given parameters, with the values of θ: logarithms, except m."""
-        values = {n: float(v if n == LINEAR else np.exp(v)) for n, v in zip(self.names, theta, strict=True)}
+        """The given parameters, with the values of θ."""
+        values = {n: self.value(n, x) for n, x in zip(self.names, theta.tolist(), strict=True)}
         given = self.given
         fx, fy = given.fwhm
         fwhm, root = values.get("fwhm", np.sqrt(fx * fy)), np.sqrt(values.get("aspect", fx / fy))
@@ -44,12 +58,15 @@ class Unknowns:
             critical_dose=values.get("critical_dose", given.critical_dose),
             penetration_depth=values.get("penetration_depth", given.penetration_depth),
             e_c=values.get("e_c", given.e_c), reciprocity=values.get(LINEAR, given.reciprocity),
-            speed=given.speed,
+            speed=given.speed, level_offset=values.get(OFFSET, given.level_offset),
         )  # fmt: skip
 
     def theta(self, values: Mapping[str, float]) -> Floats:
         """θ of values by name."""
-        return np.array([values[n] if n == LINEAR else np.log(values[n]) for n in self.names])
+        shift = {OFFSET: self.lowest}
+        return np.array(
+            [values[n] if n == LINEAR else np.log(values[n] + shift.get(n, 0)) for n in self.names]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +74,7 @@ class Data:
     """(R,) measured sizes: indices of item and group, and the size, mm; of a wedge, the gap where it closes.
 
     seen: (K,) items that are reported as visible or not, without a size.  sign: (K,) +1 if visible, else −1.
+    ids: of the items.
     """
 
     model: SizeModel
@@ -65,6 +83,7 @@ class Data:
     size: Floats
     seen: Indices
     sign: Floats
+    ids: tuple[str, ...]
 
     @classmethod
     def of(cls, measurements: Measurements, profile: str) -> Data:
@@ -79,12 +98,14 @@ class Data:
         seen = [
             (k, 1.0 if _visible(row) else -1.0) for k, row in enumerate(rows) if _visible(row) is not None
         ]
-        model = SizeModel([row.item for row in rows], profile, measurements.order)
+        items = [row.item for row in rows]
+        model = SizeModel(items, profile, measurements.order, measurements.levels)
         item, group, size = (np.array(column) for column in zip(*sizes, strict=True)) if sizes else _none(3)
         seen_item, sign = (np.array(column) for column in zip(*seen, strict=True)) if seen else _none(2)
         as_index = np.int64
         return cls(
-            model, item.astype(as_index), group.astype(as_index), size, seen_item.astype(as_index), sign
+            model, item.astype(as_index), group.astype(as_index), size, seen_item.astype(as_index), sign,
+            tuple(one.id for one in items),
         )  # fmt: skip
 
     def unseen(self) -> Data:
@@ -93,7 +114,7 @@ class Data:
 
     def only(self, keep: Bools) -> Data:
         """The sizes where keep, (R,), is true."""
-        return Data(self.model, self.item[keep], self.group[keep], self.size[keep], self.seen, self.sign)
+        return replace(self, item=self.item[keep], group=self.group[keep], size=self.size[keep])
 
     @property
     def deep(self) -> Bools:

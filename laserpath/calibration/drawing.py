@@ -109,7 +109,7 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
 def _what(items: Sequence[Item]) -> str:
     powers = sorted({item.power for item in items})
     if items[0].kind == "line":
-        return f"{powers[0]:.3g} mW"
+        return f"{powers[0]:.3g} mW" if len(powers) == 1 else "levels"
     return "dots" if items[0].kind == "dot" else "wedges"
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.stats import chi2
 
 from laserpath.base.errors import InputError
-from laserpath.calibration.data import GROUPS, LINEAR, Data
+from laserpath.calibration.data import GROUPS, LINEAR, OFFSET, Data
 from laserpath.calibration.fitting import FitSolution
 from laserpath.calibration.model import Physics
 from laserpath.resin import critical_dose
-from laserpath.types import Resin, Spot
+from laserpath.types import Machine, Resin, Spot
 
 _NEGLIGIBLE = 0.01
 """Largest |m| that counts as reciprocity; with it, ten times the speed changes the effective dose by 2 %."""
@@ -103,6 +103,10 @@ class Fit:
         fx, fy = self.physics.fwhm
         return Spot(float(np.sqrt(fx * fy)), self.profile, aspect=fx / fy)
 
+    def machine(self, base: Machine) -> Machine:
+        """`base` with the fitted offset of its levels' light, if there is one."""
+        return replace(base, level_offset=self[OFFSET].value) if OFFSET in self.names else base
+
     def resin(self, base: Resin | None = None, layer: float | None = None) -> Resin:
         """`base` with the estimates. layer: mm to cure by the working curve; None: take the dose at edges."""
         fitted = {name: self[name].value for name in ("e_c", "penetration_depth") if name in self.names}
@@ -121,11 +125,10 @@ class Fit:
 def estimates_of(solution: FitSolution) -> Iterator[Estimate]:
     """Values and intervals; intervals of logarithms become ratios."""
     for name, x, half in zip(solution.unknowns.names, solution.theta, solution.half, strict=True):
-        interval = np.array([x, x - half, x + half])
-        yield Estimate(name, *(interval if name == LINEAR else np.exp(interval)).tolist())
+        yield Estimate(name, *(solution.unknowns.value(name, end) for end in (x, x - half, x + half)))
 
 
-def residuals_of(data: Data, solution: FitSolution, ids: list[str], limit: float) -> Iterator[SizeResidual]:
+def residuals_of(data: Data, solution: FitSolution, limit: float) -> Iterator[SizeResidual]:
     """Residuals of all sizes. limit: |residual| over its standard deviation, above which it is an outlier."""
     sizes = data.model.sizes(solution.physics)
     fitted = data.predicted(sizes)
@@ -134,6 +137,7 @@ def residuals_of(data: Data, solution: FitSolution, ids: list[str], limit: float
     for k, item in enumerate(data.item):
         used = bool(solution.used[k])
         yield SizeResidual(
-            ids[item], GROUPS[data.group[k]], float(data.size[k]), float(fitted[k]), float(solution.sigma[k]),
-            float(np.exp(min(sizes.excess[item], 500))), used, bool(used and off[k] > limit),
+            data.ids[item], GROUPS[data.group[k]], float(data.size[k]), float(fitted[k]),
+            float(solution.sigma[k]), float(np.exp(min(sizes.excess[item], 500))), used,
+            bool(used and off[k] > limit),
         )  # fmt: skip

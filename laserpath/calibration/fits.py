@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
-from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.calibration.data import DEPTH, LINEAR, Data, Unknowns
+from laserpath.calibration import remarks
+from laserpath.calibration.data import DEPTH, LINEAR, OFFSET, Data, Unknowns
 from laserpath.calibration.estimates import Estimate, Fit, estimates_of, residuals_of
 from laserpath.calibration.fitting import FitSolution, first_guess, solve
 from laserpath.calibration.items import Measurements
-from laserpath.calibration.model import TRUSTED, Physics
+from laserpath.calibration.model import Physics
 
 PROFILES = ("airy", "gaussian")
 _VAGUE = np.log(2.0)
 """Half an interval, as ln of a ratio, from which a size or a dose counts as undetermined."""
 _VAGUE_POWER = 0.5
 """Half an interval from which the exponent of reciprocity counts as undetermined."""
+_VAGUE_OFFSET = 0.5
+"""Half an interval, in levels, from which the offset of the light counts as undetermined, since 0 and 1 can
+then hardly be told apart."""
+_FAR = 2.0
+"""Distance of the profile's offset from a vague one, in halves of its interval, above which the vague one is
+better nevertheless. A smaller one believes chance."""
 _SAME = 0.02
 """Relative difference below which two doses count as one."""
 _BETTER_FIT = 10.0
 """Gain in −2 ln of the likelihood above which another spot profile is mentioned; a larger one mentions
 fewer."""
-_IDS_LISTED = 6
-_FALSE_ALARM = 0.01
-"""Probability of a warning about sound data; a larger one finds more outliers, some of them false."""
-_SIZE = {"width": "width", "diameter": "diameter", "merged": "gap where it closes", "depth": "depth"}
+_LEVELS_MIN = 3
+"""Least number of measured levels for a fit of their offset; with two, reciprocity explains them as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +77,63 @@ def fit(measurements: Measurements, options: Options | None = None) -> Fit:
     data = Data.of(measurements, options.spot)
     if not data.size.size and not data.seen.size:
         raise InputError("nothing is filled in: neither a size nor whether an item is visible")
-    given = Physics(_given_widths(options), 1.0, speed=_speed(data, options))
+    levels = measurements.levels
+    given = Physics(
+        _given_widths(options), 1.0, speed=_speed(data, options),
+        level_offset=None if levels is None else levels.offset,
+    )  # fmt: skip
     unknowns, notes = _unknowns(data, options)
     if not unknowns:
         if options.fwhm is None:
             raise InputError(_no_widths(data))
         return _only_seen(data, measurements, options, given, notes)
     data = data if "critical_dose" in unknowns else data.unseen()
-    solution = _solved(data, Unknowns(unknowns, given), options)
-    if LINEAR in unknowns and solution.half[unknowns.index(LINEAR)] > _VAGUE_POWER:
-        notes.append(
-            "reciprocity cannot be told, and is taken for granted: measure items of one line energy at "
-            "speeds that are far apart"
-        )
-        solution = _solved(data, Unknowns(tuple(n for n in unknowns if n != LINEAR), given), options)
+    solution = _solved(data, Unknowns(unknowns, given, _lowest(data)), options)
+    for name, vague, note in _MINOR:
+        if name in unknowns and vague(solution):
+            notes.append(note)
+            solution = _solved(data, solution.unknowns.without(name), options)
     _check_vague(solution)
     return _report(data, measurements, solution, options, notes)
 
 
 def _solved(data: Data, unknowns: Unknowns, options: Options) -> FitSolution:
     return solve(data, unknowns, first_guess(data, unknowns), options.known, options.robust)
+
+
+def _reciprocity_vague(solution: FitSolution) -> bool:
+    return bool(solution.half[solution.unknowns.names.index(LINEAR)] > _VAGUE_POWER)
+
+
+def _offset_vague(solution: FitSolution) -> bool:
+    """Whether many offsets of the light are possible, and that of the profile is not far from them."""
+    k, unknowns = solution.unknowns.names.index(OFFSET), solution.unknowns
+    theta, half = float(solution.theta[k]), float(solution.half[k])
+    low, high = (unknowns.value(OFFSET, theta + sign * half) for sign in (-1, 1))
+    given = max((unknowns.given.level_offset or 0.0) + unknowns.lowest, 1e-9)
+    far = abs(np.log(given) - theta) > _FAR * half
+    return not high - low < 2 * _VAGUE_OFFSET and not far
+
+
+_MINOR: tuple[tuple[str, Callable[[FitSolution], bool], str], ...] = (
+    (
+        OFFSET, _offset_vague,
+        "how a level becomes light cannot be told, and is taken as in the machine's profile: measure the row "
+        "of levels, and depths, more exactly or on a second chart",
+    ),
+    (
+        LINEAR, _reciprocity_vague,
+        "reciprocity cannot be told, and is taken for granted: measure items of one line energy at speeds "
+        "that are far apart",
+    ),
+)  # fmt: skip
+"""Unknowns that a fit can do without: name, whether it is undetermined, and what is said then."""
+
+
+def _lowest(data: Data) -> int:
+    """The lowest level of the measured sizes; 1 if none is known."""
+    levels = data.model.level[data.item]
+    return int(np.nanmin(levels)) if np.isfinite(levels).any() else 1
 
 
 def _given_widths(options: Options) -> tuple[float, float]:
@@ -139,7 +180,15 @@ def _unknowns(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]
         names.append(LINEAR)
     elif names:
         notes.append("reciprocity cannot be told: all that was measured has one speed")
+    if names and data.model.levels is not None and _levels(data) >= _LEVELS_MIN:
+        names.append(OFFSET)
     return tuple(names), notes
+
+
+def _levels(data: Data) -> int:
+    """Count of different levels among the measured sizes."""
+    levels = data.model.level[data.item]
+    return len(np.unique(levels[np.isfinite(levels)]))
 
 
 def _no_widths(data: Data) -> str:
@@ -180,7 +229,7 @@ def _check_directions(data: Data) -> None:
 def _check_vague(solution: FitSolution) -> None:
     """Raise for an unknown that the data hardly determines."""
     for name, half in zip(solution.unknowns.names, solution.half, strict=True):
-        if name != LINEAR and not half < _VAGUE:
+        if name not in (LINEAR, OFFSET) and not half < _VAGUE:
             value = float(np.exp(solution.theta[solution.unknowns.names.index(name)]))
             what = {
                 "fwhm": f"the FWHM, {value * 1000:.3g} µm,", "critical_dose": "the critical dose",
@@ -202,7 +251,7 @@ def _only_seen(
     data: Data, measurements: Measurements, options: Options, given: Physics, notes: list[str]
 ) -> Fit:
     """The critical dose between the strongest item that is not visible and the weakest that is."""
-    dose = _peaks(data, given)[data.seen]
+    dose = remarks.peaks(data, given)[data.seen]
     shown, hidden = dose[data.sign > 0], dose[data.sign < 0]
     if not shown.size or not hidden.size:
         what = "visible" if shown.size else "invisible"
@@ -222,20 +271,14 @@ def _only_seen(
     )  # fmt: skip
 
 
-def _peaks(data: Data, physics: Physics) -> Floats:
-    """(N,) dose in the middle of each item, at the tip of a wedge; in critical doses."""
-    return np.exp(np.minimum(data.model.sizes(physics).excess, 500))
-
-
 # Notes and warnings
 
 
 def _report(
     data: Data, measurements: Measurements, solution: FitSolution, options: Options, notes: list[str]
 ) -> Fit:
-    ids = [row.item.id for row in measurements.rows]
-    limit = float(norm.isf(_FALSE_ALARM / (2 * max(int(solution.used.sum()), 1))))
-    residuals = tuple(residuals_of(data, solution, ids, limit))
+    limit = float(norm.isf(remarks.FALSE_ALARM / (2 * max(int(solution.used.sum()), 1))))
+    residuals = tuple(residuals_of(data, solution, limit))
     sure = [r for r in residuals if r.used and r.what in options.known]
     result = Fit(
         estimates=tuple(estimates_of(solution)),
@@ -247,84 +290,16 @@ def _report(
         chi2=sum(((r.measured - r.fitted) / r.sigma) ** 2 for r in sure) if sure else None,
         freedom=float(len(sure) - _freedom_taken(solution, data, options)),
     )
-    warnings = [
-        *_outliers(result), *_contradictions(data, solution, ids), *_reciprocity(result), *_doubtful(result),
-        *_other_shapes(data, measurements, solution, options),
-    ]  # fmt: skip
-    return replace(result, notes=(*notes, *_too_strong(result), *_layer(result)), warnings=tuple(warnings))
+    levels = measurements.levels
+    doubts = remarks.warnings(result, levels, data, solution)
+    warnings = (*doubts, *_other_shapes(data, measurements, solution, options))
+    return replace(result, notes=(*notes, *remarks.notes(result, levels)), warnings=warnings)
 
 
 def _freedom_taken(solution: FitSolution, data: Data, options: Options) -> float:
     """Degrees of freedom that the fit took from the sizes of known standard deviation."""
     known = np.array([name in options.known for name in ("width", "diameter", "merged", "depth")])
     return float(solution.leverage[known[data.group]].sum())
-
-
-def _names(ids: list[str]) -> str:
-    some = ", ".join(ids[:_IDS_LISTED])
-    return some if len(ids) <= _IDS_LISTED else f"{some} and {len(ids) - _IDS_LISTED} more"
-
-
-def _too_strong(result: Fit) -> Iterator[str]:
-    out = list(dict.fromkeys(r.id for r in result.residuals if not r.used))
-    if out:
-        yield (
-            f"{len(out)} items have more than {TRUSTED:g} critical doses, and their widths are not used, "
-            f"since rings, scattered light and diffusion make them: {_names(out)}"
-        )
-
-
-def _outliers(result: Fit) -> Iterator[str]:
-    for r in (r for r in result.residuals if r.outlier):
-        yield (
-            f"item {r.id} is an outlier: its {_SIZE[r.what]} is {r.measured * 1000:.4g} µm, where the fit "
-            f"has {r.fitted * 1000:.4g} µm; measure it again, empty its cell, or fit with --robust"
-        )
-
-
-def _contradictions(data: Data, solution: FitSolution, ids: list[str]) -> Iterator[str]:
-    dose = _peaks(data, solution.physics)[data.seen]
-    for sign, what, wrong in ((1, "visible", dose < 0.8), (-1, "not visible", dose > 1.25)):
-        contradicting = [ids[k] for k in data.seen[wrong & (data.sign == sign)]]
-        if contradicting:
-            yield (
-                f"said to be {what}, but by the fit {'below' if sign > 0 else 'above'} the critical dose: "
-                f"{_names(contradicting)}"
-            )
-
-
-def _reciprocity(result: Fit) -> Iterator[str]:
-    if not result.lasting:
-        m = result[LINEAR]
-        yield (
-            f"reciprocity fails: the dose counts as time to the power {1 + m.value:.3f} ({1 + m.low:.3f} to "
-            f"{1 + m.high:.3f}), so that the critical dose holds for lines at {result.physics.speed:g} mm/s "
-            "only; give the speed that you will write with"
-        )
-
-
-def _doubtful(result: Fit) -> Iterator[str]:
-    p = result.p_value
-    if p is not None and p < _FALSE_ALARM:
-        yield (
-            f"the sizes scatter more than was said: chi² is {result.chi2:.4g} with {result.freedom:.3g} "
-            "degrees of freedom; the model or the measuring error is wrong"
-        )
-
-
-def _layer(result: Fit) -> Iterator[str]:
-    """The depth at which the edges were measured."""
-    if not {"e_c", "critical_dose"} <= set(result.names):
-        return
-    ratio = result["critical_dose"].value / result["e_c"].value
-    depth = result["penetration_depth"].value * np.log(ratio)
-    if depth >= 0:
-        yield f"the critical dose of the edges cures to a depth of {depth * 1000:.3g} µm"
-    else:
-        yield (
-            f"edges are seen at {ratio:.2f} times the dose at which depths begin, E_c: something weaker than "
-            "what was measured in depth counts as an edge"
-        )
 
 
 def _other_shapes(
@@ -342,7 +317,7 @@ def _other_shapes(
     upright = data.model.upright[data.item[~data.deep]]
     if not options.elliptical and upright.any() and not upright.all():
         names = ("fwhm", "aspect", *solution.unknowns.names[1:])
-        oval = _solved(data, Unknowns(names, solution.unknowns.given), options)
+        oval = _solved(data, replace(solution.unknowns, names=names), options)
         if abs(oval.theta[1]) > oval.half[1]:
             yield (
                 f"the spot is not round: it is {np.exp(oval.theta[1]):.3f} times as wide along x as along "

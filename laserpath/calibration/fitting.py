@@ -1,6 +1,7 @@
 """Spot, critical dose, penetration depth and reciprocity from measured sizes, by least squares.
 
-Unknown are θ = ln F (with the aspect, if requested), ln D_c and m, and with depths ln D_p and ln E_c; their
+Unknown are θ = ln F (with the aspect, if requested), ln D_c and m, with depths ln D_p and ln E_c, and with
+three levels or more ln(n + o), the light of the lowest one (`levels`); their
 sizes s_i(θ) are those of `model`. With σ_g the standard deviation of a group of sizes (widths, diameters,
 wedges, depths), θ minimises
 
@@ -30,7 +31,7 @@ from scipy.stats import t as student
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.calibration.data import DEPTH, GROUPS, Data, Unknowns
+from laserpath.calibration.data import DEPTH, GROUPS, OFFSET, Data, Unknowns
 from laserpath.calibration.model import TRUSTED, Physics
 
 CONFIDENCE = 0.95
@@ -202,7 +203,9 @@ def _free(jacobian: Floats) -> Bools:
 def first_guess(data: Data, unknowns: Unknowns) -> Floats:
     """θ from a coarse search over F and D_c, and a straight line through the depths."""
     plane = data.only(~data.deep)
-    best = {"aspect": 1.0, "reciprocity": 0.0, **_plane(unknowns.given)}
+    # Where the profile leaves the lowest measured level dark, its offset is wrong.
+    offset = max(unknowns.given.level_offset or 0.0, 0.5 - unknowns.lowest)
+    best = {"aspect": 1.0, "reciprocity": 0.0, OFFSET: offset, **_plane(unknowns.given)}
     if len(plane.size):
         best |= _searched(plane, unknowns)
     given = replace(unknowns.given, fwhm=(best["fwhm"], best["fwhm"]), e_c=1.0, penetration_depth=1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laserpath.calibration.data import LINEAR
+from laserpath.calibration.data import LINEAR, OFFSET
 from laserpath.calibration.estimates import Estimate
 from laserpath.resin import dose_unit
 
@@ -13,6 +13,7 @@ _DISPLAYED = {
     "penetration_depth": ("penetration depth", 1000.0, "µm"),
     "e_c": ("E_c, where gelling begins", 100.0, "mJ/cm²"),
     LINEAR: ("reciprocity exponent m", 1.0, ""),
+    OFFSET: ("level_offset o of the light", 1.0, "levels"),
 }
 """Name → displayed name, number of displayed units in our unit, displayed unit."""
 PLURAL = {"width": "widths", "diameter": "diameters", "merged": "gaps of wedges", "depth": "depths"}

@@ -14,6 +14,7 @@ import numpy as np
 
 from laserpath.base.checks import positive
 from laserpath.base.errors import InputError
+from laserpath.calibration.levels import Levels
 
 KINDS = ("line", "dot", "wedge")
 SIZES = ("width", "depth", "diameter", "merged")
@@ -26,7 +27,7 @@ class Item:
     """One thing to measure. x, y: its middle.  along: 'x' or 'y', the direction of writing.
 
     length: of the stroke; of a wedge, from its tip to its open end.  gap: between the middles of a wedge's
-    lines at that end; 0 elsewhere.
+    lines at that end; 0 elsewhere.  level: that was commanded, if known; power is its light.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Item:
     y: float = 0.0
     along: str = "x"
     gap: float = 0.0
+    level: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -45,6 +47,8 @@ class Item:
         if self.along not in ("x", "y"):
             raise InputError(f"along is {self.along!r}, but must be x or y")
         positive(self, "power", "speed")
+        if self.level is not None and self.level < 1:
+            raise InputError(f"level is {self.level}, but must be at least 1")
         if self.kind != "line":
             positive(self, "length")
         if self.kind == "wedge":
@@ -98,10 +102,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All items with their measurements. order: photons that the resin absorbs at once."""
+    """All items with their measurements. order: photons that the resin absorbs at once.
+
+    levels: that the items were written with; None if unknown, and then no offset of the light is fitted.
+    """
 
     rows: tuple[Measured, ...]
     order: int = 1
+    levels: Levels | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(self.rows))
@@ -109,3 +117,6 @@ class Measurements:
             name, count = Counter(row.item.id for row in self.rows).most_common(1)[0]
             if count > 1:
                 raise InputError(f"item {name!r} is there {count} times, but an id may be there once")
+            most = max(row.item.level or 0 for row in self.rows)
+            if self.levels is not None and most > self.levels.count:
+                raise InputError(f"level {most} is above power_levels {self.levels.count}")

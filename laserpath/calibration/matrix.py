@@ -2,8 +2,8 @@
 
 Powers rise and speeds fall by one ratio r, P_i ∝ r^(i/N) and v_j ∝ r^(−j), so that the line energies of the
 matrix, P_i^N/v_j ∝ r^(i+j), are the same along each diagonal: this separates reciprocity from energy. Powers
-are on the controller's levels; each speed compensates for their rounding, and is exactly representable in the
-dialect.
+are the light of the controller's levels; each speed compensates for their rounding, and is exactly
+representable in the dialect. `level_row` is the row that measures how a level becomes light (`levels`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
+from laserpath.calibration.levels import doubled, level_for
 from laserpath.calibration.model import line_profile, shape_of
 from laserpath.machine import convert
 from laserpath.resin import line_energy, power_for
@@ -33,17 +34,21 @@ _TIME_CONSTANTS = 6.0
 _NOTED_RATIO = 1.5
 _SWITCHING_TIME = 2e-3
 """s, the shortest lit stroke."""
+_DOUBLED = 4
+"""Least number of levels in the row that measures their light; a larger one asks for more energy if the
+laser is strong, and then its lines are wider than a fit can use."""
 _FEED_STEPS = 5
 """Least speed in steps of the feed. With fewer, rounded speeds leave the diagonals of equal line energy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """power: (I,) mW, rising.  speed: (J,) mm/s, falling, before rounding.  energy: (I + J − 1,) rising.
+    """level: (I,), and power: (I,) mW of its light, rising.  speed: (J,) mm/s, falling, before rounding.
 
-    energy is the line energy of each diagonal, in the unit of `resin.line_energy`.
+    energy: (I + J − 1,) rising, the line energy of each diagonal, in the unit of `resin.line_energy`.
     """
 
+    level: Indices
     power: Floats
     speed: Floats
     energy: Floats
@@ -63,11 +68,12 @@ def matrix(
     if not 0 < low < high:
         raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are no range")
     limit = speed_limit(machine)
-    weakest, strongest = (float(line_energy(p, 1.0, spot)) for p in (machine.power_min, machine.power_max))
+    faintest = machine.power_min
+    weakest, strongest = (float(line_energy(p, 1.0, spot)) for p in (faintest, machine.power_max))
     least = max(low, weakest / limit)
     if least >= high:
         raise InputError(
-            f"even the weakest line, {machine.power_min:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
+            f"even the weakest line, {faintest:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
             "times the highest requested line energy; put a filter into the beam, or request more"
         )
     # As many powers as fit between the weakest and the strongest.
@@ -78,15 +84,14 @@ def matrix(
     energy = least * (high / least) ** (steps / steps[-1])
     # If the machine lacks the power for the strongest line at this speed, all lines are slower.
     fastest = min(limit, strongest / float(energy[rows - 1]))
-    target = power_for(energy[:rows], np.full(rows, fastest), spot) / machine.power_step
-    level = np.unique(np.clip(np.rint(target), machine.level_min, machine.power_levels))
-    power = level * machine.power_step
+    target = power_for(energy[:rows], np.full(rows, fastest), spot)
+    level = np.unique(level_for(target, machine))
+    power = machine.power_of(level)
     own = energy[: len(power)]
     # A power that was rounded up must not push the speed above the limit.
     energy = energy * max(1.0, float((line_energy(power, limit, spot) / own).max()) * (1 + _FEED_MARGIN))
-    matrix = Matrix(
-        power, line_energy(power[0], 1.0, spot) / energy[:speeds], energy[: len(power) + speeds - 1]
-    )
+    speed = line_energy(power[0], 1.0, spot) / energy[:speeds]
+    matrix = Matrix(level, power, speed, energy[: len(power) + speeds - 1])
     _check_slowest(matrix, process)
     return matrix, tuple(_notes(matrix, machine, low, powers))
 
@@ -99,8 +104,9 @@ def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterato
         )
     if len(matrix.power) < powers:
         yield (
-            f"{len(matrix.power)} powers instead of {powers}: the machine has no more between "
-            f"{machine.power_min:.3g} and {machine.power_max:.3g} mW, in steps of {machine.power_step:.3g} mW"
+            f"{len(matrix.power)} powers instead of {powers}: the machine has no more between level "
+            f"{machine.level_min}, {machine.power_min:.3g} mW, and level "
+            f"{machine.power_levels}, {machine.power_max:.3g} mW"
         )
 
 
@@ -112,6 +118,20 @@ def _check_slowest(matrix: Matrix, process: Process) -> None:
             f"the slowest line would be written at {slowest:.2g} mm/s, below the {least:.2g} mm/s that the "
             "feed's digits can still tell; ask for less line energy or fewer speeds"
         )
+
+
+def level_row(table: Matrix, process: Process) -> tuple[Indices, float]:
+    """Levels, each twice the one before, and the line energy of the row that measures their light.
+
+    The energy is in the middle of the matrix, or higher if fewer than `_DOUBLED` levels can have it. The
+    speeds are within those of the matrix, so that no line takes longer than there.
+    """
+    level, low, high = doubled(process.machine), float(table.energy[0]), float(table.energy[-1])
+    unit = line_energy(process.machine.power_of(level), 1.0, process.spot)
+    fastest, slowest = float(table.speed[0]), float(table.speed[-1])
+    needed = float(unit[min(_DOUBLED, len(level)) - 1]) / fastest
+    energy = min(max(float(np.sqrt(low * high)), needed), high)
+    return level[(unit >= slowest * energy) & (unit <= (1 + _FEED_MARGIN) * fastest * energy)], energy
 
 
 def slowest_speed(machine: Machine) -> float:

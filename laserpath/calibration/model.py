@@ -17,6 +17,9 @@ Schwarzschild's law I t^p with p = 1 + m; m = 0 where reciprocity holds. A line 
 t = (L(0)/h(0)) F/v, so that it counts as D (v/v₀)^(−m); for a stroke of length l, much shorter than the
 spot, t = l/v.
 
+Levels: P is the light of a level with the offset o of the machine's profile (`levels`); with another offset
+it is multiplied by the ratio of both.
+
 Near ρ = 1 the width rises as a root, with an infinite slope. Below ln ρ = 0.01, where w ≈ 0.1 F is too small
 to measure, it continues as its tangent, into negative widths, so that least squares converge. An Airy spot
 has rings: L(u) rises again beyond u = 1.13, where ρ = 31. There the width is no function of the energy; it
@@ -35,6 +38,7 @@ from scipy.interpolate import RectBivariateSpline, make_interp_spline
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.calibration.items import Item
+from laserpath.calibration.levels import Levels
 from laserpath.resin import line_energy
 from laserpath.types import Spot
 
@@ -132,7 +136,7 @@ class Physics:
     """The parameters of a fit. fwhm: of the light along x and along y, mm.
 
     critical_dose, e_c: mJ/mm², at `speed`, v₀ in mm/s, of a line along x.  penetration_depth: mm.
-    reciprocity: m.
+    reciprocity: m.  level_offset: o of the light of levels; None: that of the profile.
     """
 
     fwhm: tuple[float, float]
@@ -141,6 +145,7 @@ class Physics:
     e_c: float = 0.1
     reciprocity: float = 0.0
     speed: float = 1.0
+    level_offset: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,10 +161,16 @@ class Sizes:
 
 
 class SizeModel:
-    """The sizes of some items, of an Airy or a Gaussian spot. order: photons that the resin takes at once."""
+    """The sizes of some items, of an Airy or a Gaussian spot. order: photons that the resin takes at once.
 
-    def __init__(self, items: Sequence[Item], profile: str = "airy", order: int = 1) -> None:
-        self.profile, self.order = profile, order
+    levels: that the items were written with; None: their powers are certain.
+    """
+
+    def __init__(
+        self, items: Sequence[Item], profile: str = "airy", order: int = 1, levels: Levels | None = None
+    ) -> None:
+        self.profile, self.order, self.levels = profile, order, levels
+        self.level = np.array([np.nan if item.level is None else item.level for item in items])
         self._line, self._strokes = line_profile(profile, order), stroke_profile(profile, order)
         self._h0 = float(self._strokes.peaks(np.zeros(1))[0])
         self.power, self.speed, self.length = (
@@ -179,7 +190,7 @@ class SizeModel:
         length = np.where(short, self.length / along, 0.0)
         # ∫ h over the stroke, for a spot of FWHM 1.
         reach = np.where(short, length * self._strokes.peaks(length), self._line.peak)
-        dose = np.log(self._energy(fx, fy) * reach / across)
+        dose = np.log(self._energy(fx, fy, physics.level_offset) * reach / across)
         time = np.log(reach / self._line.peak * along / fx * physics.speed / self.speed)
         dose += physics.reciprocity * time
         excess = dose - np.log(physics.critical_dose) + np.where(self.wedge, np.log(2), 0.0)
@@ -190,6 +201,9 @@ class SizeModel:
             size[k] = width(lambda drop: self._strokes.squared(drop, length[k]), excess[k])
         return Sizes(excess, size * across, depth)
 
-    def _energy(self, fx: float, fy: float) -> Floats:
-        """Line energies of the items: E_N goes as F^(2 − 2N)."""
-        return self._unit_energy * (fx * fy) ** (1 - self.order)
+    def _energy(self, fx: float, fy: float, offset: float | None) -> Floats:
+        """Line energies of the items: E_N goes as F^(2 − 2N). offset: of the light of levels."""
+        energy = self._unit_energy * (fx * fy) ** (1 - self.order)
+        if self.levels is None or offset is None:
+            return energy
+        return energy * self.levels.gain(self.level, offset) ** self.order

@@ -11,22 +11,25 @@ import gcode
 from laserpath.base.arrays import Floats
 from laserpath.calibration.matrix import run_up
 from laserpath.machine import convert
-from laserpath.machine.program import EYE_SAFETY
+from laserpath.machine.program import EYE_SAFETY, early
 from laserpath.types import Machine, Process
+
+_ROUNDING = 1e-6
+"""Error of a division, in digits of S; a larger one rounds up what has to be rounded down."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stroke:
-    """xy: (K, 2) mm, written at one power, mW, and speed, mm/s. of: the item's id, '' of labels and marks."""
+    """xy: (K, 2) mm, written at one level and speed, mm/s. of: the item's id, '' of labels and marks."""
 
     xy: Floats
-    power: float
+    level: int
     speed: float
     of: str = ""
 
     def moved(self, dx: float, dy: float) -> Stroke:
         """The stroke, shifted by (dx, dy) mm."""
-        return Stroke(self.xy + (dx, dy), self.power, self.speed, self.of)
+        return Stroke(self.xy + (dx, dy), self.level, self.speed, self.of)
 
     def ends(self, machine: Machine) -> Floats:
         """(2, 2) mm, where the head begins and ends: for an item, with a dark run-up before and after."""
@@ -37,44 +40,46 @@ class Stroke:
         return np.array([self.xy[0] - run, self.xy[-1] + run])
 
 
-def moves_of(strokes: Sequence[Stroke], machine: Machine) -> gcode.Moves:
+def moves_of(strokes: Sequence[Stroke], process: Process) -> gcode.Moves:
     """Rapids between strokes, dark lines before and after those of items, whose ids are comments."""
+    machine, digit = process.machine, convert.board(process).digit
     xy: list[Floats] = [np.zeros(2)]
     power: list[float] = []
     speed: list[float] = []
     kind: list[int] = []
     comments: list[tuple[int, str]] = []
 
-    def go(to: Floats, lit: float, fast: float, how: gcode.Kind) -> None:
+    def go(to: Floats, level: int, fast: float, how: gcode.Kind) -> None:
         if not np.array_equal(to, xy[-1]):
             xy.append(to)
-            power.append(min(lit / machine.power_max, 1.0))
+            # Rounded up to the digits of S, it might be the next level.
+            power.append(np.floor(level / machine.power_levels / digit + _ROUNDING) * digit)
             speed.append(fast)
             kind.append(how)
 
     item = ""
     for stroke in strokes:
         before, behind = stroke.ends(machine)
-        go(before, 0.0, min(machine.rapid_speed), gcode.Kind.RAPID)
+        go(before, 0, min(machine.rapid_speed), gcode.Kind.RAPID)
         if stroke.of != item:
             item = stroke.of
             comments.append((len(power), item or "labels"))
-        go(stroke.xy[0], 0.0, stroke.speed, gcode.Kind.LINE)
+        go(stroke.xy[0], 0, stroke.speed, gcode.Kind.LINE)
         for point in stroke.xy[1:]:
-            go(point, stroke.power, stroke.speed, gcode.Kind.LINE)
-        go(behind, 0.0, stroke.speed, gcode.Kind.LINE)
+            go(point, stroke.level, stroke.speed, gcode.Kind.LINE)
+        go(behind, 0, stroke.speed, gcode.Kind.LINE)
     dynamic = np.full(len(power), convert.power_follows(machine))
     moves = gcode.Moves(
         np.array(xy), np.array(power), np.array(speed), np.array(kind, dtype=np.int8), dynamic=dynamic,
         comments=tuple(comments),
     )  # fmt: skip
-    return gcode.motion.compensated(moves, convert.lag(machine), min(machine.acceleration))
+    return early(moves, process)
 
 
 def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> tuple[str, float]:
     """The program and its write time in s. head: lines of its header."""
     machine = process.machine
-    moves = moves_of(strokes, machine)
+    moves = moves_of(strokes, process)
     seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
     return gcode.write(moves, convert.dialect_of(machine), machine.s_max, head), seconds

@@ -19,6 +19,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import LENGTH, POWER, SPEED, Units, convert, parse
 from laserpath.calibration.items import SIZES, Item, Measured, Measurements
+from laserpath.calibration.levels import Levels
 
 ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}
@@ -26,7 +27,8 @@ _QUANTITIES: Mapping[str, Units] = {
     "x": _LENGTHS, "y": _LENGTHS, "length": _LENGTHS, "gap": _LENGTHS, "power": POWER, "speed": SPEED,
     **dict.fromkeys((*SIZES, "height"), _LENGTHS),
 }  # fmt: skip
-_WORDS = ("id", "kind", "along", "visible", "note")
+_WORDS = ("id", "kind", "along", "level", "visible", "note")
+_ORDER, _COUNT, _OFFSET = "absorption_order", "power_levels", "level_offset"
 _DERIVED = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
 """Columns for the reader's orientation. The fit ignores them, except for the planned size."""
 _PLANNED = "planned_um"
@@ -34,12 +36,13 @@ _WRONG_UNIT = 50.0
 """Ratio to the planned sizes above which the unit is taken to be wrong, since no dose explains it."""
 _YES, _NO = ("yes", "y", "1", "true", "x", "ja", "oui", "si"), ("no", "n", "0", "false", "nein", "non")
 _BLANK = ("", "-", "–", "—", "n/a", "na")
-_ORDER = re.compile(r"#\s*absorption_order\s*[=:]\s*(\S+)")
+_HEADING = r"#\s*{}\s*[=:]\s*(\S+)"
+"""Of a line of the head that is read."""
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}")
 
 COLUMNS = (
-    "id", "kind", "along", "x_mm", "y_mm", "power_mW", "speed_mm_per_s", "length_um", "gap_um", *_DERIVED,
-    "visible", "width_um", "depth_um", "diameter_um", "merged_um", "note",
+    "id", "kind", "along", "x_mm", "y_mm", "level", "power_mW", "speed_mm_per_s", "length_um", "gap_um",
+    *_DERIVED, "visible", "width_um", "depth_um", "diameter_um", "merged_um", "note",
 )  # fmt: skip
 
 # To fill in
@@ -51,12 +54,17 @@ def write_sheet(
     planned: Mapping[str, float],
     order: int,
     decimal: str = "point",
+    levels: Levels | None = None,
 ) -> str:
-    """The CSV text. head: comment lines at its top.  planned: mm by id.  decimal: 'point' or 'comma'."""
+    """The CSV text. head: comment lines at its top.  planned: mm by id.  decimal: 'point' or 'comma'.
+
+    levels: that the items are written with.
+    """
     if decimal not in ("point", "comma"):
         raise InputError(f"decimal is {decimal!r}, but must be point or comma")
     text = io.StringIO()
-    for line in (*head, f"absorption_order = {order}"):
+    light = [] if levels is None else [f"{_COUNT} = {levels.count}", f"{_OFFSET} = {levels.offset:.10g}"]
+    for line in (*head, f"{_ORDER} = {order}", *light):
         text.write(f"# {line}\n")
     writer = csv.writer(text, delimiter="," if decimal == "point" else ";", lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -70,8 +78,9 @@ def _row(item: Item, planned: float | None) -> list[object]:
     dot, wedge = item.kind == "dot", item.kind == "wedge"
     # The commanded values, with more digits than the machine takes.
     return [
-        item.id, item.kind, item.along, _short(item.x), _short(item.y), f"{item.power:.8g}",
-        f"{item.speed:.8g}", _short(item.length * 1000), _short(item.gap * 1000) if wedge else "",
+        item.id, item.kind, item.along, _short(item.x), _short(item.y),
+        "" if item.level is None else item.level, f"{item.power:.8g}", f"{item.speed:.8g}",
+        _short(item.length * 1000), _short(item.gap * 1000) if wedge else "",
         f"{item.line_energy:.4g}", f"{item.line_energy * item.length:.4g}" if dot else "",
         f"{item.time * 1000:.4g}" if dot else "", "" if planned is None else f"{planned * 1000:.3g}",
         "", "", "", "", "", "",
@@ -117,7 +126,8 @@ def _text(data: str | bytes) -> str:
 
 
 def _read(text: str) -> Measurements:
-    order = _ORDER.search(text)
+    head = {name: re.search(_HEADING.format(name), text) for name in (_ORDER, _COUNT, _OFFSET)}
+    given = {name: found[1].strip(' ",;') for name, found in head.items() if found}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = next((line for line in lines if line.strip(' \t,;"') and not _comment(line)), None)
     if first is None:
@@ -133,8 +143,8 @@ def _read(text: str) -> Measurements:
     ]
     if not table:
         raise InputError("it is empty")
-    (_, head), body = table[0], table[1:]
-    columns = [name.strip() for name in head]
+    (_, names), body = table[0], table[1:]
+    columns = [name.strip() for name in names]
     known = _known()
     _check_columns(columns, known)
     if not body:
@@ -144,15 +154,33 @@ def _read(text: str) -> Measurements:
     style = _Style(delimiter, any(re.fullmatch(r"\s*\d+,\d+\s*", cell) for _, row in body for cell in row))
     measured = [_measured(number, row, columns, known, style) for number, row in body]
     _check_unit(measured)
-    return Measurements(tuple(measured), order=_order(order[1] if order else "1"))
+    if _COUNT not in given and any(one.item.level is not None for one in measured):
+        raise InputError(
+            f"the column level is filled in, but the line '# {_COUNT} = …' is missing: keep the lines "
+            "that begin with # at the top of the sheet"
+        )
+    return Measurements(tuple(measured), _order(given.get(_ORDER, "1")), _levels(given))
 
 
 def _comment(text: str) -> bool:
     return text.lstrip(' "').startswith("#")
 
 
+def _levels(given: Mapping[str, str]) -> Levels | None:
+    """The levels that the head of a sheet tells of."""
+    if _COUNT not in given:
+        return None
+    count = given[_COUNT]
+    if not (count.isascii() and count.isdecimal()):
+        raise InputError(f"{_COUNT} is {count!r}, but must be a whole number")
+    try:
+        offset = float(given.get(_OFFSET, "0"))
+    except ValueError:
+        raise InputError(f"{_OFFSET} is {given[_OFFSET]!r}, but must be a number") from None
+    return Levels(int(count), offset)
+
+
 def _order(cell: str) -> int:
-    cell = cell.strip(' ",;')
     if cell not in [str(n) for n in range(1, 9)]:
         raise InputError(f"absorption_order is {cell!r}, but must be a whole number from 1 to 8")
     return int(cell)
@@ -237,8 +265,10 @@ def _row_of(number: int, values: dict[str, Any]) -> Measured:
     visible = _visible(values.pop("visible", ""))
     sizes = {name: values.pop(name) for name in SIZES if name in values}
     planned = values.pop("planned", None)
-    kind = values.pop("kind", "line").lower()
-    item = Item(values.pop("id", str(number)), kind, **values)
+    kind, level = values.pop("kind", "line").lower(), values.pop("level", None)
+    if level is not None and not (level.isascii() and level.isdecimal()):
+        raise InputError(f"level is {level!r}, but must be a whole number")
+    item = Item(values.pop("id", str(number)), kind, **values, level=None if level is None else int(level))
     return Measured(item, visible=visible, planned=planned, **sizes)
 
 

@@ -43,7 +43,7 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
     folder = Path(given["output"])
     check_folder(folder)
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
-    inputs = exposures.inputs_of({"max_epe": None, **given})
+    inputs = exposures.inputs_of({"max_epe": None, "sensitivity": False, **given})
     if inputs.design is not None:
         talk.tell(show.in_short(inputs.design))
     count = len(programs) * (len(exposures.STAGES) - 1) + 1

@@ -46,6 +46,10 @@ PROGRAM: Options = {
 TARGET: Options = {
     "Design": {
         "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
+        "--sensitivity": {
+            "is_flag": True,
+            "help": "Also compute how the program prints if the machine differs from its profile",
+        },
         "--max-epe": {
             **PLAN["Plan"]["--max-epe"],
             "help": "Edge tolerance for 95 % of the edge: 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
@@ -103,8 +107,11 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
             arrangement=request.arrangement_of(values),
         )
     return Inputs(
-        process, settings, design, Choices(given["dialect"], given["s_max"], _height(given), given["align"])
-    )
+        process, settings, design,
+        Choices(
+            given["dialect"], given["s_max"], _height(given), given["align"], given["sensitivity"]
+        ),
+    )  # fmt: skip
 
 
 def _height(given: Mapping[str, Any]) -> float | str | None:
@@ -119,7 +126,7 @@ def _height(given: Mapping[str, Any]) -> float | str | None:
 
 def _only_with_a_design(given: Mapping[str, Any]) -> None:
     """Refuse options of a design if none is given."""
-    for name in ("--align", "--max-epe", *(names.split()[0] for names in DESIGN["Design"])):
+    for name in ("--align", "--max-epe", "--sensitivity", *(names.split()[0] for names in DESIGN["Design"])):
         if given[name.removeprefix("--").replace("-", "_")]:
             raise click.UsageError(f"{name} needs a design; give it with --design FILE.")
 

@@ -37,6 +37,8 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     idle = [name for name in _DRAWINGS_ONLY if job.given.get(name) is not None]
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys are the target")
+    if job.given["sensitivity"]:
+        raise InputError("--sensitivity is for drawings: a relief has no edges to measure")
     with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
         relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
     width, height = relief.size

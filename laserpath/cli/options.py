@@ -62,6 +62,11 @@ FILES: Options = {
             "help": "Also write DESIGN.frame.gcode: a low-power pass around the design's bounding box. "
             "It exposes resin, too",
         },
+        "--sensitivity": {
+            "is_flag": True,
+            "help": "Also compute how the plan prints if the machine differs from its profile, and what "
+            "would help the machine; takes about as long again",
+        },
         "--save-project": {
             "is_flag": True,
             "help": f"Also write {NAME}; put beside the design, it makes `laserpath plan` repeat this plan",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,11 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         job.talk.warn(sentence)
     for note in show.placing(drawn, job.process, job.settings):
         job.talk.tell(note)
-    progress.expect(drawn, job.process, job.settings, job.talk, meter)
+    progress.expect(drawn, job.process, job.settings, job.talk, meter, sensitivity=job.given["sensitivity"])
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
+    if job.given["sensitivity"] and not planned.solution.stopped:
+        planned = replace(planned, sensitivity=laserpath.sensitivity(planned, listen))
     job.check()
     written = planned.write(job.folder, frame=frame, project=save_project)
     warnings = tuple(show.warnings(planned, frame=frame))

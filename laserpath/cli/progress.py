@@ -96,6 +96,11 @@ class Meter:
         if progress.stage == "measure":
             self.finishing()
             return
+        if progress.stage == "sensitivity":
+            self.name = f"sensitivity, {progress.iteration} of {progress.of}"
+            trying, solving, finishing = self._parts
+            self._advance(trying + solving + finishing * progress.iteration / (progress.of + 1))
+            return
         self.loss = f"{progress.loss:.4g}"
         self._count(progress)
         trying, solving, _ = self._parts
@@ -256,11 +261,20 @@ def _bar(meter: Meter, console: Console) -> Iterator[None]:
         yield
 
 
-def expect(design: Design, process: Process, settings: Settings, talk: Talk, meter: Meter) -> None:
+def expect(
+    design: Design,
+    process: Process,
+    settings: Settings,
+    talk: Talk,
+    meter: Meter,
+    *,
+    sensitivity: bool = False,
+) -> None:
     """Print the forecast of a plan before it begins, with warnings about machine and computer."""
     from laserpath.planning import forecast
 
     work = forecast(design, process, settings)
+    work = work.with_sensitivity if sensitivity else work
     meter.expect(work, attempts=attempts(settings))
     tell_expected(work, talk)
 

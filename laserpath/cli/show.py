@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
     from laserpath.types.results import Limit
+    from laserpath.types.sensitivity import Sensitivity
 
 _LONG = 300.0
 """s, write or plan time from which a warning questions the design's size; a larger one warns less often."""
@@ -135,9 +136,22 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(f"As executed: {why}", soft_wrap=True)
     if plan.report.limit:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
+    if plan.sensitivity:
+        tell_sensitivity(plan.sensitivity, plan.process)
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
+
+
+def tell_sensitivity(sensitivity: Sensitivity, process: Process) -> None:
+    """Print what a print is most sensitive to, and what would help the machine."""
+    from laserpath.report.sensitivity import headline, help_in_words
+
+    click.echo(headline(sensitivity, process))
+    for sentence in help_in_words(sensitivity, process):
+        click.echo(sentence)
+    if sensitivity.stopped:
+        click.echo("Ctrl-C has ended this early: not every change was tried.")
 
 
 def _columns(plan: Plan) -> dict[str, Measurement]:
@@ -207,6 +221,7 @@ def tolerance_missed(plan: Plan) -> str:
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
     """Figures and files as JSON. Lengths are in FWHM where `PrintFigures` says so; NaN becomes null."""
     from laserpath import optics
+    from laserpath.report import sensitivity
 
     process, report = plan.process, plan.report
     content = {
@@ -228,6 +243,7 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "commanded": report.commanded and _plain(report.commanded.as_dict()),
         "window": plan.report.window.as_dict() if plan.report.window else None,
         "limit": _limit(plan.report.limit) if plan.report.limit else None,
+        "sensitivity": plan.sensitivity and sensitivity.as_dict(plan.sensitivity, process),
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 

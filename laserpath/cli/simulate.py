@@ -97,6 +97,8 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
         console.print(f"{name}: {why}", soft_wrap=True)
     if simulation.best:
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
+    if simulation.sensitivity:
+        show.tell_sensitivity(simulation.sensitivity, simulation.process)
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)

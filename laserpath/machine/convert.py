@@ -1,19 +1,24 @@
 """Toolpath ↔ the machine's moves: mW ↔ the fraction of full power, and the machine's limits.
 
+Power is light in a path to expose and in an executed one. In a path as written it is S, as a share of that of
+full power: what shines then is `as_light`.
+
 A travel (power 0) is a rapid if it is as fast as one, and else a dark line. With several passes the path is
-written once for each, with a share of the power. Each share must itself be a PWM level, or the controller
-would round it up in every pass. So level n is divided into whole levels, ⌊(n + j)/k⌋ in pass j of k, whose
-sum is n (Hermite's identity). If n/k is below the machine's smallest level, fewer passes carry it and the
-others stay dark.
+written once for each, with a share P_j of the light P: the dose is the same where Σ P_j^N = P^N (`resin`).
+Each share must itself be the light of a PWM level, or the same rounding in every pass would add up. So each
+pass takes the level nearest to an equal share of what is left, and the last one the rest. Where an equal
+share is below the machine's smallest level, fewer passes carry it and the others stay dark.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 import gcode
+from gcode.levels import level_of
 from gcode.writing.layout import power_digit
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
@@ -21,6 +26,10 @@ from laserpath.types import Machine, Process, Toolpath
 
 _POINT = 1e-6
 """Length, mm, of the stroke that replaces a dwell with the laser on."""
+
+PHASE_FWHM = 0.5
+"""Way in a period of the PWM, in FWHM, above which its phase moves the ends of lines. A smaller one counts
+what the spot blurs."""
 
 _BITS = 10
 """Bits of a character on a serial line: 8 data bits, a start bit and a stop bit."""
@@ -34,15 +43,18 @@ def power_follows(machine: Machine) -> bool:
     return bool(gcode.dialect(machine.dialect).dynamic_power)
 
 
-def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
-    """The moves that expose `toolpath` in `passes` passes, with a rapid back to the start between them."""
+def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1, order: int = 1) -> gcode.Moves:
+    """The moves that expose `toolpath` in `passes` passes, with a rapid back to the start between them.
+
+    order: N, of the resin's absorption. With several passes the power of the path is light.
+    """
     if passes < 1:
         raise InputError(f"passes is {passes}, but must be at least 1")
     over = toolpath.power.max(initial=0.0)
     if over > machine.power_max * (1 + 1e-9):
         raise InputError(f"power {over:g} mW is above the machine's {machine.power_max:g} mW")
     power = toolpath.power / machine.power_max
-    shares = [power] if passes == 1 else _shares(power, machine, passes)
+    shares = [power] if passes == 1 else _shares(power, machine, passes, order)
     rapid = min(machine.rapid_speed)
     travel, speed = ~toolpath.on & (toolpath.speed >= (1 - 1e-9) * rapid), toolpath.speed
     xy, parts = [toolpath.xy], [(shares[0], speed, travel)]
@@ -59,11 +71,36 @@ def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1) -> gcode.Mov
     )
 
 
-def _shares(power: Floats, machine: Machine, passes: int) -> list[Floats]:
-    """The power fraction of each pass, in whole PWM levels that add up to the level of `power`."""
-    level = np.rint(power * machine.power_levels)
-    k = np.clip(level // machine.level_min, 1, passes)
-    return [np.where(j < k, (level + j) // k, 0) / machine.power_levels for j in range(passes)]
+def _shares(light: Floats, machine: Machine, passes: int, order: int) -> list[Floats]:
+    """(N,) light of each pass, fractions of full, on levels but for the last one; Σ light^order is kept."""
+    due, shares = light**order, []
+    least = (machine.power_min / machine.power_max) ** order
+    carried = np.where(light > 0, np.clip(np.floor(due / least + 1e-9), 1, passes), 0)
+    for j in range(passes):
+        left = carried - j
+        each = due / np.maximum(left, 1)
+        share = np.where(left > 1, _nearest_light(each, machine, order), each ** (1 / order))
+        shares.append(np.where(left > 0, share, 0.0))
+        due = np.maximum(due - shares[-1] ** order, 0.0)
+    return shares
+
+
+def _nearest_light(energy: Floats, machine: Machine, order: int) -> Floats:
+    """(N,) the light of the level whose light^order is nearest to `energy`, fractions of full."""
+    full, top = machine.power_max, machine.power_levels
+    level = np.floor(machine.level_for(full * energy ** (1 / order)) + 1e-9)
+    low = np.clip(level, machine.level_min, top)
+    below, above = (machine.power_of(n) / full for n in (low, np.minimum(low + 1, top)))
+    return np.where(energy - below**order <= above**order - energy, below, above)
+
+
+def as_light(path: Toolpath, machine: Machine) -> Toolpath:
+    """A path as written, with the light of its powers at full feed, mW, instead of the powers."""
+    share = np.asarray(path.power, dtype=np.float64) / machine.power_max
+    levels = machine.power_levels
+    rounded = gcode.dialect(machine.dialect).controller in ("klipper", "marlin")
+    level = np.rint(share * levels) if rounded else level_of(share, levels)
+    return replace(path, power=machine.power_of(level))
 
 
 def from_moves(moves: gcode.Moves, machine: Machine) -> Toolpath:
@@ -168,9 +205,18 @@ def board(process: Process) -> gcode.motion.Board:
     )
 
 
-def lag(machine: Machine) -> gcode.motion.Lag:
-    """The lag of the head and the delays of the laser of `machine`."""
-    return gcode.motion.Lag(machine.lag, machine.laser_on_delay, machine.laser_off_delay)
+def lag(machine: Machine, fwhm: float = math.inf) -> gcode.motion.Lag:
+    """The lag of the head and the delays of the laser of `machine`. fwhm: mm, of the spot.
+
+    The mean delay of the PWM is one of them if the head can move half a spot in a period, and is as fast as
+    that where lines end. On a gantry they end while it is slow, and the delay is left out.
+    """
+    fastest, period = max(machine.speed_max), machine.light_period
+    pwm = gcode.motion.Lag(pwm=period)
+    abrupt = fastest <= gcode.motion.RUN_IN * pwm.longest * min(machine.acceleration)
+    counts = abrupt and fastest * period > PHASE_FWHM * fwhm
+    delays = (machine.lag, machine.laser_on_delay, machine.laser_off_delay)
+    return gcode.motion.Lag(*delays, pwm=period if counts else 0.0)
 
 
 def _klipper(machine: Machine) -> gcode.motion.Klipper:

@@ -6,6 +6,8 @@ The middle of a line of energy q (`resin`) along x gets the dose q ∫ h(s, 0) d
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import gcode
@@ -35,13 +37,20 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
         f"{laps} laps at {faintest(machine):.3g} mW",
     )
     moves = convert.to_moves(frame_path(design, machine, laps), machine)
+    share = _faintest_level(machine) / machine.power_levels
+    moves = replace(moves, power=np.where(moves.on, share, 0.0))
     return gcode.write(moves, convert.dialect_of(machine), machine.s_max, header)
 
 
 def faintest(machine: Machine) -> float:
     """The lowest power that lights the whole of a line, mW."""
+    return float(machine.power_of(_faintest_level(machine)))
+
+
+def _faintest_level(machine: Machine) -> int:
+    """The lowest level that lights the whole of a line."""
     marlin = gcode.dialect(machine.dialect).controller == "marlin"
-    return max(machine.power_min, min(_MARLIN_LEVELS, machine.power_levels) * machine.power_step * marlin)
+    return max(machine.level_min, min(_MARLIN_LEVELS, machine.power_levels) if marlin else 1)
 
 
 def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:

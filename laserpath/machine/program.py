@@ -9,6 +9,7 @@ lag of head and laser. `measure` has the exposure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -116,7 +117,7 @@ class ProgramPart:
         """The path that the spot exposes, in x and y, with the lag of its mirrors and its laser."""
         above = replace(self.run, xyz=self.run.xyz * (1.0, 1.0, 0.0))
         machine = self.process.machine
-        return convert.from_moves(lagged(above, machine), machine)
+        return convert.from_moves(lagged(above, machine, optics.fwhm(self.process.spot)), machine)
 
     @cached_property
     def motion(self) -> MotionFigures:
@@ -324,9 +325,15 @@ def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.
     )
 
 
-def lagged(run: gcode.motion.Executed, machine: Machine) -> gcode.Moves:
-    """The moves of the spot during a run, with the lag of mirrors and laser."""
-    return gcode.motion.lagged(run.moves(), convert.lag(machine), _LAG_STEP)
+def lagged(run: gcode.motion.Executed, machine: Machine, fwhm: float = math.inf) -> gcode.Moves:
+    """The moves of the spot during a run, with the lag of mirrors and laser. fwhm: mm; see `convert.lag`."""
+    return gcode.motion.lagged(run.moves(), convert.lag(machine, fwhm), _LAG_STEP)
+
+
+def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
+    """The moves to command so that a head and a laser that lag expose `moves`."""
+    lag = convert.lag(process.machine, optics.fwhm(process.spot))
+    return gcode.motion.compensated(moves, lag, min(process.machine.acceleration))
 
 
 def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:
@@ -344,8 +351,7 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     Moves are split where the head speeds up or brakes, and their powers are those that give every part its
     energy as executed. If head or laser lag, they are commanded early.
     """
-    parts, machine = with_energies(_split(path, process, passes), process), process.machine
-    return gcode.motion.compensated(parts, convert.lag(machine), min(machine.acceleration))
+    return early(with_energies(_split(path, process, passes), process), process)
 
 
 def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
@@ -367,14 +373,16 @@ def _split(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     return gcode.motion.prepared(
         joined(path, process, passes), convert.controller(machine),
         shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
+        order=process.resin.order,
     )  # fmt: skip
 
 
 def joined(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     """The moves of a path, without any that the controller would leave out as too short."""
-    moves, controller = convert.to_moves(path, process.machine, passes), convert.controller(process.machine)
+    controller = convert.controller(process.machine)
+    moves = convert.to_moves(path, process.machine, passes, process.resin.order)
     if isinstance(controller, gcode.motion.Marlin):
-        moves = gcode.join_short(moves, controller.shortest_move)
+        moves = gcode.without_short(moves, controller.shortest_move, process.resin.order)
     return moves
 
 

@@ -16,14 +16,17 @@ from laserpath.base.quantities import place
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
+from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
-from laserpath.types import Design, Grid, Process, Spot, Toolpath
+from laserpath.types import Design, Grid, Process, Settings, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
 
 _LISTED = 3
 _LOST = 0.05
 """Share of the outline or of the area lost in execution above which there is a warning."""
+_FILTER = 0.5
+"""Least optical density advised for a laser too strong."""
 _WAY_FWHM = 1 / 4
 """Braking distance v²/(2a), in FWHM, up to which braking does not matter (docs/resin.md): a larger value
 recommends a higher speed."""
@@ -111,12 +114,25 @@ def lost_in_motion(
     if max(gone, (after.missing_edges - before.missing_edges) / samples) <= _LOST:
         return None
     gone_executed, gone_commanded = (f"{100 * f.undercure / area:.1f} %" for f in (after, before))
-    why, mend = _why_slow(executed.motion, path, process)
+    why, mend = _too_strong(path, design, process) or _why_slow(executed.motion, path, process)
     return Lost(
         f"as executed {gone_executed} of the area is missing and {after.missing_edges} of {samples} points "
         f"of the outline have no printed edge near, "
         f"as commanded {gone_commanded} and {before.missing_edges}: {why}",
         mend,
+    )
+
+
+def _too_strong(path: Toolpath, design: Design, process: Process) -> tuple[str, str] | None:
+    """(why, advice) if a path as written runs at levels so low that they are too coarse for its energies."""
+    machine, level = process.machine, median_level(path, process.machine)
+    if level >= FEW_LEVELS:
+        return None
+    density = max(strength(process, Settings(), design).density, _FILTER)
+    return (
+        f"half of the path runs at level {level:g} of {machine.power_levels} or below: "
+        "the laser is too strong, and its levels are too coarse",
+        filter_of(machine, density),
     )
 
 

@@ -2,14 +2,15 @@
 
 `start` chooses the starting curve (`curve/`), `stages` optimises it from coarse to fine (`optimise/`), and
 `tolerance` finds the fastest plan within a tolerance. `smooth` and `rate` fit the path to the machine.
-`forecasts` estimates the time and memory of a plan, `unconstrained` computes the best possible dose, and
-`relief/` plans greyscale.
+`forecasts` estimates the time and memory of a plan, `unconstrained` computes the best possible dose,
+`robustness` what the plan relies on and what would help the machine, and `relief/` plans greyscale.
 """
 
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.robustness import sensitivity
 from laserpath.planning.unconstrained import limit
 from laserpath.planning.walk import Plan, plan
 
-__all__ = ["Forecast", "Plan", "Progress", "forecast", "header", "limit", "plan"]
+__all__ = ["Forecast", "Plan", "Progress", "forecast", "header", "limit", "plan", "sensitivity"]

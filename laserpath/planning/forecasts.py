@@ -28,7 +28,7 @@ import shapely
 import gcode
 from laserpath.design.target import PIXELS_MAX, affordable
 from laserpath.machine import convert
-from laserpath.machine.attenuation import check_power
+from laserpath.machine.attenuation import check_process
 from laserpath.machine.placement import to_expose
 from laserpath.planning.task import Task
 from laserpath.resin import speed_for
@@ -60,6 +60,9 @@ _SLOWER = 1.15
 _TINY_FWHM = 0.5
 """Extent of a design below which a warning asks for its unit: a larger value also warns of intended dots."""
 
+_LEARNING = 2.5
+"""Seconds of a plan's sensitivity, mostly learning it for other machines, relative to solving; measured."""
+
 _SLOW = 0.2
 """Mean speed, relative to the commanded one, below which a note names the acceleration."""
 
@@ -86,14 +89,19 @@ class Forecast:
         """Time to plan and to write the files, s."""
         return self.trying + self.solving + self.finishing
 
+    @property
+    def with_sensitivity(self) -> Forecast:
+        """The forecast if the plan's sensitivity is computed, too."""
+        return replace(self, finishing=self.finishing + _LEARNING * self.solving)
+
 
 def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     """The time and memory of planning a design, and its write time.
 
-    Raises InputError if it needs more pixels than allowed, or if the laser cannot write it.
+    Raises InputError if it needs more pixels than allowed, or if the machine cannot write it.
     """
     design = to_expose(design, process.resin, process.spot)
-    check_power(process, settings, design)
+    check_process(process, settings, design)
     requested = settings.pixels_per_fwhm
     settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, requested))
     task = Task.of(design, process, settings)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from laserpath.base import files
 from laserpath.config import project as project_file
-from laserpath.machine import framing
+from laserpath.machine import convert, framing
 from laserpath.report import toolpath_svg
 from laserpath.types import Design, Process, Settings, Toolpath
 
@@ -47,7 +47,7 @@ def write_files(
     machine = plan.process.machine
     texts = {
         "gcode": plan.program,
-        "toolpath.svg": toolpath_svg.draw(plan.toolpath, plan.design, machine),
+        "toolpath.svg": toolpath_svg.draw(convert.as_light(plan.toolpath, machine), plan.design, machine),
         "report.html": page,
     }
     if frame:

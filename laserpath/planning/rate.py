@@ -22,6 +22,7 @@ from laserpath.machine.program import from_zero
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import share_of_peak
 from laserpath.planning.smooth import importance, merged, to_levels
+from laserpath.resin import path_energy, power_for
 from laserpath.types import Machine, Spot, Toolpath
 
 _BLURRED_FWHM = 1.2
@@ -47,6 +48,13 @@ only accelerates and brakes: a larger value limits more strokes."""
 
 _REACHED = 0.99
 """Peak speed, relative to the commanded one, from which a stroke is not limited."""
+
+_DROPS, _DROPPED_FWHM = 100, 0.005
+"""Most vertices dropped from a stretch whose link cannot keep up after learning, and the tolerance for each:
+larger values slow the head down less, and move the edge further."""
+
+_FULL = 1.01
+"""Share of the link's rate up to which a learned path stays as it is: a larger one moves fewer vertices."""
 
 _ROOM = 0.9
 """Share of the link's rate that `decimate` aims at: a smaller one drops more vertices and leaves more margin
@@ -89,6 +97,37 @@ def decimate(
             thinned = merged(path, keep, spot)
             rate = crowding(thinned, machine)
     return thinned
+
+
+def fed(path: Toolpath, spot: Spot, machine: Machine) -> Toolpath:
+    """The path without what its link cannot feed in time: fewer vertices there, and slower moves after that.
+
+    Learning moves vertices, so that a run within the link's rate may no longer be. In each crowded stretch
+    the least important vertex goes, then the next, up to `_DROPPED_FWHM`. The others and all energies stay.
+    A path that is shorter than a motor step does not move, and stays as it is.
+    """
+    if not (path.on & (path.length > 0)).any():
+        return path
+    for _ in range(_DROPS):
+        crowded = path.on & (crowding(path, machine) > _FULL)
+        inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
+        if not inner.any():
+            break
+        required = np.where(inner, importance(path, spot, blurred_fwhm=_BLURRED_FWHM), np.inf)
+        stretches = np.split(np.arange(len(inner)), np.flatnonzero(np.diff(inner)) + 1)
+        least = np.array([stretch[np.argmin(required[stretch])] for stretch in stretches])
+        keep = np.ones(len(inner), dtype=bool)
+        keep[least[required[least] <= _DROPPED_FWHM]] = False
+        if keep.all():
+            break
+        path = merged(path, keep, spot)
+    if crowding(path, machine)[path.on].max(initial=0.0) <= _FULL:
+        return path
+    limit = np.where(path.on, share_of_speed(path, machine) * min(machine.speed_max), np.inf)
+    slower = np.minimum(path.speed, limit)
+    power = power_for(path_energy(path, spot), slower, spot)
+    possible = power >= machine.power_min
+    return Toolpath(path.xy, np.where(possible, power, path.power), np.where(possible, slower, path.speed))
 
 
 def executable(path: Toolpath, spot: Spot, machine: Machine, time_weight: float) -> Toolpath:

@@ -4,10 +4,10 @@
 energy deposited so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM counts like an edge
 shift of 0.4 % FWHM. Merged moves keep their total energy.
 
-**Powers** are on the levels of the controller's PWM, such as n·P/255. The line energy q = E_N P^N/v (`resin`)
-is kept exactly: n is rounded down and the speed is reduced to match, to no less than (n/(n + 1))^N of full
-speed. Only a move that needs less than the smallest usable power at full speed gets more energy; one that
-needs less than half of that power becomes a travel.
+**Powers** are the light P_n of the levels n of the controller's PWM (`gcode.levels`). The line energy
+q = E_N P^N/v (`resin`) is kept exactly: n is rounded down and the speed is reduced to match, to no less than
+(P_n/P_{n+1})^N of full speed. Only a move that needs less than the smallest usable power at full speed gets
+more energy; one that needs less than half of that power becomes a travel.
 """
 
 from __future__ import annotations
@@ -102,21 +102,21 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
     """
     full = min(machine.speed_max)
     energy = path_energy(path, spot)
-    exact = power_for(energy, full, spot) / machine.power_step
-    slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot) / machine.power_step
-    possible = slower >= machine.level_min
+    exact = power_for(energy, full, spot)
+    slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot)
+    possible = slower >= machine.power_min
     limit = full * np.where(possible, share, 1.0)
-    exact = np.where(possible, slower, np.minimum(exact, machine.level_min))
-    level = np.clip(np.floor(exact + 1e-9), machine.level_min, machine.power_levels)
-    dark = ~path.on | (exact < machine.level_min / 2)
+    exact = np.where(possible, slower, np.minimum(exact, machine.power_min))
+    level = np.clip(np.floor(machine.level_for(exact) + 1e-9), machine.level_min, machine.power_levels)
+    dark = ~path.on | (exact < machine.power_min / 2)
     if path.on.any() and dark.all():
-        needed = float(exact.max()) * machine.power_step
+        needed = float(exact.max())
         raise InputError(
             f"the smallest usable power {machine.power_min:.3g} mW at {full:g} mm/s is more than twice "
             f"the {needed:.3g} mW that the path needs, so that the program would expose nothing; "
             f"{Strength(machine, needed, full).filter}"
         )
-    power = np.where(dark, 0.0, level * machine.power_step)
+    power = np.where(dark, 0.0, machine.power_of(level))
     speed = np.minimum(speed_for(energy, power, spot), limit)
     return drop_dark(Toolpath(path.xy, power, np.where(dark, min(machine.rapid_speed), speed)))
 

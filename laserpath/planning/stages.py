@@ -23,6 +23,7 @@ from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model
+from laserpath.machine.program import MachineProgram
 from laserpath.planning import learning
 from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import (
@@ -101,9 +102,8 @@ def solve(
     further stage is run.
     """
     weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
-    stages, edges = _stages(task), _EdgeCheck.of(task)
-    path, losses = start, []
-    for stage in stages:
+    edges, path, losses = _EdgeCheck.of(task), start, []
+    for stage in _stages(task):
         if stage.schedule.stage == "refine":
             path = _decimated(path, edges)
         solution = _run(stage, path, task, weight, progress)
@@ -116,8 +116,8 @@ def solve(
             path = lean(path, edges)
             break
     path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
-    left = 0 if solution.stopped else round(_EXECUTE_SHARE * task.settings.iterations)
-    refined = learning.refined(path, task, final_loss(task.scene), weight, left, progress)
+    left, loss = 0 if solution.stopped else _to_execute(task), final_loss(task.scene)
+    refined = learning.refined(path, task, loss, weight, left, progress)
     history, stopped = np.concatenate(losses), solution.stopped or refined.stopped
     done = len(history) + len(refined.loss)
     return Solution(
@@ -126,8 +126,27 @@ def solve(
         result=outcome(done, task.settings.iterations, stopped, solution.converged),
         stopped=stopped,
         converged=solution.converged,
-        written=learning.learned(refined.path, task).path,
+        written=learning.learned(refined.path, task, loss, weight).path,
+        time_weight=weight,
     )
+
+
+def _to_execute(task: Task) -> int:
+    """Iterations of *execute*."""
+    return round(_EXECUTE_SHARE * task.settings.iterations)
+
+
+def relearned(solution: Solution, task: Task, progress: Listener | None = None) -> MachineProgram:
+    """The program that *execute* learns for the path of a solution, which may be of another machine's task.
+
+    Raises KeyboardInterrupt if the user stops it.
+    """
+    left = 0 if solution.stopped else _to_execute(task)
+    loss, weight = final_loss(task.scene), solution.time_weight
+    refined = learning.refined(solution.toolpath, task, loss, weight, left, progress)
+    if refined.stopped:
+        raise KeyboardInterrupt
+    return learning.learned(refined.path, task, loss, weight)
 
 
 def final_loss(scene: Scene) -> Objective:

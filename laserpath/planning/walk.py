@@ -20,7 +20,8 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.machine.attenuation import check_exposes, check_power, check_steps, too_strong
+from laserpath.machine.attenuation import check_exposes, check_process, too_strong
+from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
@@ -40,6 +41,7 @@ from laserpath.report import PageData, PageText
 from laserpath.report.numbers import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
+from laserpath.types.sensitivity import Sensitivity
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
 """Design area in FWHM², and pixels, up to which the unconstrained optimum is computed; it takes a few
@@ -58,6 +60,7 @@ class Plan:
 
     settings: the given ones, with the origin and the pixels per FWHM in effect.
     notes: one sentence for each choice made for the user, such as the work zero.
+    sensitivity: to the machine (`laserpath.sensitivity`), which the report then has too; None: not computed.
     """
 
     design: Design
@@ -69,6 +72,7 @@ class Plan:
     shipped: MachineProgram
     report: Report
     notes: tuple[str, ...] = ()
+    sensitivity: Sensitivity | None = None
 
     @property
     def toolpath(self) -> Toolpath:
@@ -110,7 +114,7 @@ class Plan:
         laserpath.toml.
         """
         comments = header(self.design, self.process, self.settings, self.report.warnings)
-        text = PageText(self.design.name, header=comments, project=self.project)
+        text = PageText(self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity)
         page = report.render(self._page_data, text, self.run)
         return write_files(self, self.design.name, page, folder, frame=frame, project=project)
 
@@ -140,8 +144,7 @@ def plan(
     design = placement.design
     fine = affordable(design, spot, settings.pixels_per_fwhm)
     settings = replace(settings, origin=placement.origin, pixels_per_fwhm=fine)
-    check_steps(process)
-    check_power(process, settings, design)
+    check_process(process, settings, design)
 
     task = Task.of(design, process, settings)
     scene = task.scene
@@ -162,15 +165,15 @@ def _finished(
     """The plan of the solution, or of the start if that prints better; both are executed."""
     design, process, settings, scene = task.design, task.process, task.settings, task.scene
     # Written again, even if a tolerance has measured its path: its header has the warnings, too.
-    shipped = _program(solution, task, warnings)
-    check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
-    exposure = Exposure(shipped, scene, solution.toolpath)
+    exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
     first = Exposure(_shipped(start, task), scene, start).executed
     if worse := worse_than_start(exposure.executed, first, task):
         solution, warnings = replace(solution, toolpath=start, written=None), (worse, *warnings)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
+    shipped = exposure.program
+    check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, first, solution, task, warnings)
-    return Plan(design, process, settings, scene.target, start, solution, exposure.program, result, notes)
+    return Plan(design, process, settings, scene.target, start, solution, shipped, result, notes)
 
 
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
@@ -217,16 +220,21 @@ def _reported(
     exposure: Exposure, start: Measurement, solution: Solution, task: Task, warnings: tuple[str, ...]
 ) -> Report:
     """The measurements of the shipped program and of its starting curve."""
-    scene, shipped = task.scene, exposure.program
+    scene, shipped, process = task.scene, exposure.program, task.process
     commanded, executed = exposure.commanded, exposure.executed
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
-    lost = lost_in_motion(commanded, executed, shipped.path, task.design, task.process)
+    lost = lost_in_motion(commanded, executed, shipped.path, task.design, process)
     return Report(
         executed=executed,
         start=start,
         commanded=commanded,
-        warnings=(*warnings, *edgeless, *((str(lost),) if lost else ())),
+        warnings=(
+            *warnings,
+            *edgeless,
+            *((str(lost),) if lost else ()),
+            *phase_warnings(shipped.run, process),
+        ),
         window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur})),
         limit=affordable_limit(scene),
         inspection=inspection,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.choices import QUALITIES
-from laserpath.machine.attenuation import filter_of, strength
+from laserpath.machine import convert
+from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.measure.exposure import speed_key
 from laserpath.report import faults, optimum
 from laserpath.report.data import PageData
@@ -196,8 +197,8 @@ def _on_design(data: PageData) -> Iterator[Advice]:
 def _on_power(data: PageData) -> Iterator[Advice]:
     """A laser that is too strong or too weak for the resin."""
     machine = data.process.machine
-    on = data.toolpath.on
-    length, power = data.toolpath.length[on], data.toolpath.power[on]
+    light = convert.as_light(data.toolpath, machine)
+    length, power = light.length[light.on], light.power[light.on]
     whole = max(float(length.sum()), 1e-12)
     weak = float(length[power <= 1.001 * machine.power_min].sum()) / whole
     strong = float(length[power >= 0.999 * machine.power_max].sum()) / whole
@@ -206,6 +207,15 @@ def _on_power(data: PageData) -> Iterator[Advice]:
             "too strong",
             f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
             f"({number(machine.power_min)} mW): the laser is too strong for this resin",
+            _in_profile(_filter(data)),
+            (Change("power_max_mW", -1),),
+        )
+    elif (level := median_level(data.toolpath, machine)) < FEW_LEVELS and (error := _lost_edges(data)):
+        yield Advice(
+            "too strong",
+            f"Half of the path runs at level {level:g} of {machine.power_levels} or below, where the next "
+            f"one is {100 * (machine.power_of(level + 1) / machine.power_of(level) - 1):.0f} % brighter: "
+            f"the laser is too strong for this resin, which moves the edge by {error}",
             _in_profile(_filter(data)),
             (Change("power_max_mW", -1),),
         )
@@ -258,15 +268,24 @@ def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
         )
 
 
+def _lost_edges(data: PageData) -> str:
+    """The mean edge error as executed and as commanded, if execution is what spoils it; else ''."""
+    if data.report.commanded is None:
+        return ""
+    commanded, executed = data.report.commanded.figures, data.report.executed.figures
+    if executed.epe_mean <= 1.5 * commanded.epe_mean + 0.01:
+        return ""
+    now, before = (data.micrometres(figures.epe_mean) for figures in (executed, commanded))
+    return f"{now} on average instead of {before}"
+
+
 def _on_braking(data: PageData, level: str) -> Iterator[Advice]:
     """Edges or doses that are right as commanded, but not as executed."""
-    if data.report.commanded is None:
-        return
-    commanded, executed = data.report.commanded.figures, data.report.executed.figures
     machine, over = data.process.machine, data.process.resin.over_dose
-    if executed.epe_mean > 1.5 * commanded.epe_mean + 0.01:
-        now, before = (data.micrometres(figures.epe_mean) for figures in (executed, commanded))
-        error = f"{now} on average instead of {before}"
+    if data.report.commanded is None or median_level(data.toolpath, machine) < FEW_LEVELS:
+        return  # with so few levels braking is not to blame
+    commanded, executed = data.report.commanded.figures, data.report.executed.figures
+    if error := _lost_edges(data):
         if machine.steps is not None and 1 / min(machine.steps) > _COARSE_FWHM * data.fwhm:
             yield _on_steps(machine, min(machine.steps), error)
             return

@@ -98,7 +98,7 @@ def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]
     """Power and speed along the path, and the loss of the optimiser."""
     yield Picture.from_png(
         "Power and speed along the path",
-        plots.power_along(exposed.toolpath, exposed.process.machine),
+        plots.power_along(exposed.light, exposed.process.machine),
         "Power and speed against the length exposed.",
         "As written, without the travels.",
     )

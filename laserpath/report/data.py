@@ -13,6 +13,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
+from laserpath.machine import convert
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.report.numbers import number
@@ -20,6 +21,7 @@ from laserpath.report.track import Track, track
 from laserpath.report.worst_places import Place, worst_places
 from laserpath.types import Design, Grid, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Report
+from laserpath.types.sensitivity import Sensitivity
 
 _GOOD_FWHM = 0.15
 """Tolerance of the edge, in FWHM, where the user gave none. A larger one lets more plans pass as good."""
@@ -57,6 +59,7 @@ class PageText:
     laserpath.toml that plans the program again.  headline: the verdict's first line, where no design is
     compared.  answers: (question, answer), after those of the verdict.  columns: further columns of the table
     of figures.  pictures: further pictures, before those of every page.
+    sensitivity: to the machine, if it was computed.
     """
 
     name: str
@@ -68,6 +71,7 @@ class PageText:
     answers: Sequence[tuple[str, str]] = ()
     columns: Sequence[Column] = ()
     pictures: Sequence[Picture] = ()
+    sensitivity: Sensitivity | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +95,11 @@ class ExposedProgram:
     def design(self) -> Design | None:
         """The design to compare the program with."""
         return self.scene.design if self.scene else None
+
+    @cached_property
+    def light(self) -> Toolpath:
+        """The toolpath with the light of its powers at full feed, mW."""
+        return convert.as_light(self.toolpath, self.process.machine)
 
     @property
     def fwhm(self) -> float:

@@ -15,9 +15,10 @@ from typing import Any
 
 from jinja2 import Template
 
+import gcode
 from laserpath import optics
 from laserpath.base.quantities import decimals
-from laserpath.report import album, faults, optimum, templates
+from laserpath.report import album, faults, optimum, sensitivity, templates
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText
 from laserpath.report.figure_table import GLOSSARY, GROUPS, ROWS, Row, at_least, means_explained
 from laserpath.report.payload import payload
@@ -25,6 +26,7 @@ from laserpath.report.provenance import records, versions
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst_places import Place, marked
+from laserpath.types import Machine
 from laserpath.types.results import Limit, PrintFigures, Report
 
 SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
@@ -63,7 +65,7 @@ def page(exposed: ExposedProgram, data: PageData | None, verdict: Verdict, text:
     ]
     return str(_template().render(
         name=printable(text.name), subtitle=printable(text.subtitle),
-        warnings=[printable(w) for w in text.warnings], verdict=_with(verdict, text.answers),
+        warnings=[printable(w) for w in text.warnings], verdict=_with(verdict, _answers(text, exposed)),
         maps=list(album.maps(exposed, places, done)), charts=charts,
         places=places, compared=data is not None, planned=data is not None and data.planned, done=done,
         limit=_limit(data, report.limit) if data and report and report.limit else None,
@@ -72,7 +74,9 @@ def page(exposed: ExposedProgram, data: PageData | None, verdict: Verdict, text:
         records=records(exposed.process, data.settings if data else None, exposed.design),
         versions=versions(), header="\n".join(printable(line) for line in text.header),
         project="\n".join(map(printable, text.project.splitlines())),
-        tolerance=_tolerance(data) if data else "",
+        tolerance=_tolerance(data) if data else "", model=_model(exposed.process.machine),
+        sensitivity=text.sensitivity and sensitivity.rows(text.sensitivity, exposed.process),
+        sensitivity_columns=sensitivity.COLUMNS,
         decimals=decimals(optics.fwhm(exposed.process.spot)),
         faults=faults.listed(data.inspection, data.fwhm) if data else ((), 0),
         rounded=faults.rounded(data.inspection, data.fwhm) if data else "",
@@ -101,10 +105,34 @@ def _aimed_at(report: Report) -> Iterator[Column]:
         yield Column("aimed at", "as commanded", report.commanded.as_dict())
 
 
+def _model(machine: Machine) -> str:
+    """What executes the program, and whether that was checked against recordings of the firmware."""
+    dialect = gcode.dialect(machine.dialect)
+    if dialect.controller != "trapezoid":
+        return "a model of the controller"
+    return (
+        "a planner of constant acceleration, which was not checked against recordings of a controller that "
+        f"speaks {dialect.name}"
+    )
+
+
 def _with(verdict: Verdict, answers: Sequence[tuple[str, str]]) -> Verdict:
     """The verdict with further (question, answer)."""
     further = tuple((printable(question), printable(answer)) for question, answer in answers)
     return replace(verdict, answers=(*verdict.answers, *further))
+
+
+def _answers(text: PageText, exposed: ExposedProgram) -> Sequence[tuple[str, str]]:
+    """(question, answer) beyond the verdict's: the text's own, and those on the sensitivity."""
+    return (*text.answers, *_sensitivity_in_words(text, exposed))
+
+
+def _sensitivity_in_words(text: PageText, exposed: ExposedProgram) -> Iterator[tuple[str, str]]:
+    if text.sensitivity is None:
+        return
+    yield "What it is most sensitive to", sensitivity.headline(text.sensitivity, exposed.process)
+    if sentences := sensitivity.help_in_words(text.sensitivity, exposed.process):
+        yield "What would help this machine", " ".join(sentences)
 
 
 def _groups(columns: Sequence[Column], data: PageData | None) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -66,7 +66,7 @@ _RINGS: dict[str, dict[str, Any]] = {
 def toolpath_map(exposed: ExposedProgram) -> bytes:
     """The moves over the design, if there is one, coloured by power; travels dashed."""
     design, machine = exposed.design, exposed.process.machine
-    path = near(exposed.toolpath, design) if design else _lit(exposed.toolpath)
+    path = near(exposed.light, design) if design else _lit(exposed.light)
     points = np.concatenate([np.array(exposed.box).reshape(2, 2), path.xy])
     box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * exposed.fwhm)
     figure, ax, key = map_sheet(box, below=0.88)

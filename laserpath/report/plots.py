@@ -103,7 +103,7 @@ def _micrometres(axis: Any) -> Any:
 
 
 def power_along(toolpath: Toolpath, machine: Machine) -> bytes:
-    """Power and speed as written against the exposed length."""
+    """Light and speed as written against the exposed length."""
     figure = sheet(WIDTH, 3.1)
     on = toolpath.on
     length, power, speed = toolpath.length[on], toolpath.power[on], toolpath.speed[on]

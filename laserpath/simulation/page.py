@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import gcode
 from laserpath import optics, report
+from laserpath.machine import convert
 from laserpath.report import ExposedProgram, PageText
 from laserpath.report.numbers import number
 from laserpath.simulation.result import SimulationResult
@@ -25,6 +26,7 @@ def page(simulation: SimulationResult) -> str:
         warnings=simulation.warnings,
         answers=tuple(answers(simulation)),
         header=simulation.head,
+        sensitivity=simulation.sensitivity,
     )
     return report.render_exposure(exposed(simulation), text, simulation.executed.measured)
 
@@ -48,8 +50,9 @@ def answers(simulation: SimulationResult) -> Iterator[tuple[str, str]]:
 
 def what_it_is(simulation: SimulationResult) -> str:
     """The number, power and speed of the exposing moves, and the dialect they were read in."""
-    path, machine = simulation.toolpath, simulation.process.machine
-    on = path.on
+    machine = simulation.process.machine
+    path = convert.as_light(simulation.toolpath, machine)
+    on = simulation.toolpath.on
     power, speed = path.power[on], path.speed[on]
     levels = _range(power.min(), power.max())
     moves = f"{on.sum()} exposing moves" if on.sum() != 1 else "One exposing move"

@@ -13,9 +13,11 @@ import gcode
 from laserpath import optics
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
+from laserpath.report import sensitivity
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
 from laserpath.types.results import Edges
+from laserpath.types.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +38,7 @@ class SimulationResult:
     shipped: the program, moved onto its design if that was requested.  executed: its exposure.
     best: the same, at the best power.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
-    head: the program's first comments.
+    head: the program's first comments.  sensitivity: to the machine, if it was computed.
     """
 
     name: str
@@ -48,6 +50,7 @@ class SimulationResult:
     within: float | None = None
     warnings: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
+    sensitivity: Sensitivity | None = None
 
     @property
     def design(self) -> Design | None:
@@ -97,5 +100,6 @@ class SimulationResult:
             "shift_mm": list(self.shift),
             "pixel_mm": self.executed.grid.pitch,
             "executed": self.executed.as_dict(),
+            "sensitivity": self.sensitivity and sensitivity.as_dict(self.sensitivity, self.process),
             "best_dose": best and {"factor": best.factor, "epe_mean": best.epe_mean, "epe_p95": best.epe_p95},
         }

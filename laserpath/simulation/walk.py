@@ -16,8 +16,10 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.machine import convert
+from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import Placed, placed
 from laserpath.machine.program import MachineProgram, Transmitted, execute
+from laserpath.measure.disturbance import Disturbance, disturbed
 from laserpath.simulation import source
 from laserpath.simulation.drawing import draw
 from laserpath.simulation.exposing import ProgramExposure, at_best_power, exposure_of, shift_onto
@@ -27,6 +29,7 @@ from laserpath.simulation.result import SimulationResult
 from laserpath.simulation.source import Program, Source
 from laserpath.simulation.warnings import of_dose, of_place, of_shift
 from laserpath.types import Design, Machine, Process, Settings
+from laserpath.types.sensitivity import KeyFigures, Sensitivity
 
 Listener = Callable[[str], None]
 
@@ -38,12 +41,14 @@ class Choices:
     dialect: of the program; None: the machine's.  s_max: the S value of full power; None: the machine's.
     height: Z of the layer, mm; 'all': all heights at once; None: the first.
     align: find the translation between program and design, and move the program by it.
+    sensitivity: also expose the program on machines that differ; needs a design.
     """
 
     dialect: str | None = None
     s_max: float | None = None
     height: Height = None
     align: bool = False
+    sensitivity: bool = False
 
 
 class Simulation(SimulationResult):
@@ -104,6 +109,7 @@ def simulate(
         best=at_best_power(exposed.executed, exposed.scene) if exposed.scene else None,
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=tuple(_warnings(exposed, shipped, read, chosen, place, choices.align)),
+        sensitivity=_sensitivity(read, chosen, exposed, shipped) if choices.sensitivity else None,
     )  # fmt: skip
 
 
@@ -125,6 +131,7 @@ def _warnings(
         yield from place.design.warnings
         yield from place.notes
     yield from of_place(exposed, shipped, aligned)
+    yield from phase_warnings(shipped.run, process)
 
 
 def _placed(design: Design | str, process: Process, settings: Settings, lit: Floats) -> Placed:
@@ -166,6 +173,22 @@ def _shipped(read: Source, chosen: ProgramLayer, process: Process) -> MachinePro
     kept = np.concatenate([[False], chosen.rows])[run.row]
     run = replace(run, power=np.where(kept, run.power, 0.0), light=np.where(kept, run.light, 0.0))
     return MachineProgram.of(path, process, sent, execution=run)
+
+
+def _sensitivity(
+    read: Source, chosen: ProgramLayer, exposed: ProgramExposure, shipped: MachineProgram
+) -> Sensitivity:
+    """The prints of the whole file on machines that differ."""
+    scene, measured = exposed.scene, exposed.executed.measured
+    if scene is None or measured is None:
+        raise InputError("the sensitivity of a program is that of its edges, so a design is needed")
+
+    def program(one: Disturbance) -> MachineProgram:
+        moved = replace(read, program=replace(read.program, moves=one.moves(read.moves)))
+        return _shipped(moved, chosen, replace(shipped.process, machine=one.machine)).moved(shipped.shift)
+
+    found = disturbed(shipped.process.machine, scene, program)
+    return Sensitivity(KeyFigures.of(measured), tuple(found))
 
 
 def _from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 import gcode
 from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError
@@ -58,7 +61,7 @@ class Machine:
 
     size: work area, mm.  speed_max, rapid_speed: mm/s.  acceleration: mm/s².
     junction_deviation: mm, as in GRBL.  power_max: mW at S = s_max.  s_max: 0 means the dialect's value.
-    power_levels: PWM levels above zero; usable powers are power_max·n/power_levels.
+    power_levels: PWM levels above zero; S = s_max·n/power_levels gives level n.
     level_min: the smallest usable n.  level_offset: o of the light (n + o)/(power_levels + o) of level n
     (`gcode.levels`), and pwm_period: s, 0 for one in which the head does not move; None: the dialect's.
     segment_rate: moves/s that the link can carry.  look_ahead: moves that the planner sees.
@@ -131,21 +134,30 @@ class Machine:
         """s, the period in which PWM lights a level once, by `pwm_period` or else of the usual board.
 
         On a line at v mm/s, dashes of (light of the level)·v·period follow each other at a distance v·period.
-        The spot blurs them where that is below its optical cut-off; only the ends of lines depend on the
-        phase of the PWM, by up to one period of travel. Nothing in the model uses it: light is the mean.
+        The spot blurs them where that is below its optical cut-off, so that light is taken as the mean; only
+        the ends of lines depend on the phase of the PWM (`laserpath.machine.phase`).
         """
         own = self.pwm_period
         return gcode.dialect(self.dialect).pwm_period if own is None else own
 
     @property
     def power_step(self) -> float:
-        """One PWM level, mW."""
-        return self.power_max / self.power_levels
+        """mW, the light that each PWM level above the first adds."""
+        return self.power_max / (self.power_levels + self._level_offset)
 
     @property
     def power_min(self) -> float:
-        """Smallest usable power, mW."""
-        return self.level_min * self.power_step
+        """mW, the light of the smallest usable level."""
+        return float(self.power_of(self.level_min))
+
+    def power_of(self, level: ArrayLike) -> NDArray[np.float64]:
+        """mW, the light of levels."""
+        share = np.asarray(level, dtype=np.float64) / self.power_levels
+        return self.power_max * self.light.of(share, self.power_levels)
+
+    def level_for(self, power: ArrayLike) -> NDArray[np.float64]:
+        """The levels, not rounded, whose light these powers (mW) are: the inverse of `power_of`."""
+        return self.light.level(np.asarray(power, dtype=np.float64) / self.power_max, self.power_levels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Solution:
     """An optimiser's result. result: how it ended, in one sentence.  loss: (iterations,) history.
 
     stopped: by the user.  written: the path to write as it is, in all passes, so that the machine exposes
-    the toolpath (`planning.learning`); None: not learned.
+    the toolpath (`planning.learning`); None: not learned.  time_weight: of the write time in the loss.
     """
 
     toolpath: Toolpath
@@ -33,6 +33,7 @@ class Solution:
     stopped: bool = False
     converged: bool = False
     written: Toolpath | None = None
+    time_weight: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))

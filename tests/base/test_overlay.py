@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import shapely
 from builders import polygons
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 from shapes import differing_area
 
 from laserpath.base import overlay
@@ -70,7 +71,7 @@ def test_a_last_bit_is_no_area(one: shapely.Polygon, moved: Callable[[Floats], F
 
 
 @given(st.lists(polygons(), min_size=2, max_size=5), st.floats(0, 1.5))
-@settings(max_examples=30)
+@examples(30)
 def test_areas_add_up(shapes: list[shapely.Geometry], step: float) -> None:
     """|a ∪ b| + |a ∩ b| = |a| + |b| and so on, for parts that meet and parts that do not."""
     placed = [shapely.affinity.translate(g, step * k, 0) for k, g in enumerate(shapes)]
@@ -102,7 +103,7 @@ def test_what_lies_apart_is_not_overlaid() -> None:
 
 
 @given(st.integers(1, 300), st.floats(0.1, 3.0), st.integers(0, 99))
-@settings(max_examples=20)
+@examples(20)
 def test_groups_are_the_parts_of_the_union(n: int, size: float, seed: int) -> None:
     discs = shapely.buffer(shapely.points(np.random.default_rng(seed).uniform(0, 20, (n, 2))), size)
     whole = shapely.union_all(discs, grid_size=overlay.NODING)

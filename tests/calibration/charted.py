@@ -11,22 +11,22 @@ from laserpath.design.contour import sampling_matrix
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.resin import cure_depth
-from laserpath.types import Grid, Process, Toolpath
+from laserpath.types import Grid, Machine, Process, Toolpath
 
 STEPS = 1600
 
 
-def as_executed(chart: Chart) -> Toolpath:
-    """What the controller shines where, by the text of the program."""
+def as_executed(chart: Chart, truth: Machine) -> Toolpath:
+    """What the controller shines where, by the text of the program, on the machine as it is."""
     machine = chart.process.machine
     program = gcode.read(
         chart.program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
     )
     run = gcode.motion.execute(
-        program.moves, convert.controller(machine), characters=program.characters,
-        power_levels=machine.power_levels, longest=chart.process.spot.fwhm,
+        program.moves, convert.controller(truth), characters=program.characters,
+        power_levels=truth.power_levels, light=truth.light, longest=chart.process.spot.fwhm,
     )  # fmt: skip
-    return convert.from_moves(run.moves(), machine)
+    return convert.from_moves(run.moves(), truth)
 
 
 def dose_of(path: Toolpath, process: Process, pixels_per_fwhm: float = 4.0) -> tuple[Grid, Floats]:
@@ -43,7 +43,7 @@ def dose_of(path: Toolpath, process: Process, pixels_per_fwhm: float = 4.0) -> t
 
 def measured(chart: Chart, truth: Process, e_c: float, depth: float) -> list[Measured]:
     """What a microscope without error would see of all items, in a process that is not the chart's own."""
-    grid, dose = dose_of(as_executed(chart), truth)
+    grid, dose = dose_of(as_executed(chart, truth.machine), truth)
     return [_look(item, grid, dose, truth, e_c, depth) for item in chart.items]
 
 

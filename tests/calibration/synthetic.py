@@ -9,6 +9,7 @@ import numpy as np
 
 from laserpath import calibration
 from laserpath.calibration import Item, Measured, Measurements
+from laserpath.calibration.levels import Levels
 from laserpath.calibration.model import Physics, SizeModel
 
 TRUE = Physics((0.082, 0.082), 0.31, penetration_depth=0.105, e_c=0.09, reciprocity=0.04, speed=4.0)
@@ -29,10 +30,11 @@ def filled_in(
     width_error: float = 0.003,
     depth_error: float = 0.005,
     order: int = 1,
+    levels: Levels | None = None,
 ) -> Measurements:
     """All of a chart, by somebody who looks at everything; errors are standard deviations in mm."""
     chart = items() if chart is None else chart
-    sizes = SizeModel(chart, profile, order).sizes(physics)
+    sizes = SizeModel(chart, profile, order, levels).sizes(physics)
     rows = []
     for k, item in enumerate(chart):
         if sizes.excess[k] <= np.log(1.05):
@@ -47,4 +49,4 @@ def filled_in(
             rows.append(Measured(item, diameter=size, depth=deep, visible=True))
         else:
             rows.append(Measured(item, width=size, depth=deep, visible=True))
-    return Measurements(tuple(rows), order)
+    return Measurements(tuple(rows), order, levels)

@@ -37,6 +37,12 @@ def read(chart: Chart) -> gcode.Program:
     )
 
 
+def matrix_of(chart: Chart) -> list[Item]:
+    """The lines along x above the row along y."""
+    upright = next(i for i in chart.items if i.along == "y")
+    return [i for i in chart.items if i.kind == "line" and i.along == "x" and i.id[0] < upright.id[0]]
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_nothing_is_wrong_with_the_program(name: str) -> None:
     assert chart_for(name).findings() == ()
@@ -50,7 +56,7 @@ def test_all_of_every_item_is_written_with_its_power_at_its_speed(name: str) -> 
     program = read(chart)
     run = gcode.motion.execute(
         program.moves, convert.controller(machine), characters=program.characters,
-        power_levels=machine.power_levels, longest=0.05,
+        power_levels=machine.power_levels, light=machine.light, longest=0.05,
     )  # fmt: skip
     middle = (run.xyz[:-1, :2] + run.xyz[1:, :2]) / 2
     length = np.hypot(*np.diff(run.xyz[:, :2], axis=0).T)
@@ -63,7 +69,7 @@ def test_all_of_every_item_is_written_with_its_power_at_its_speed(name: str) -> 
         near = np.abs(middle - place)
         mine = lit & (near[:, across] < 0.01) & (near[:, along] < item.length / 2)
         assert length[mine].sum() == pytest.approx(item.length, rel=1e-3), item.id
-        energy = (run.power * run.duration)[mine].sum() * machine.power_max
+        energy = (run.light * run.duration)[mine].sum() * machine.power_max
         assert energy == pytest.approx(item.line_energy * item.length, rel=0.01), item.id
         # The time over the middle half, where it is measured.
         core = mine & (near[:, along] < item.length / 4)
@@ -73,9 +79,9 @@ def test_all_of_every_item_is_written_with_its_power_at_its_speed(name: str) -> 
 def test_powers_are_on_levels_and_diagonals_have_one_line_energy() -> None:
     chart = calibration.chart()
     diagonals: dict[int, list[Item]] = defaultdict(list)
-    for item in (i for i in chart.items if i.kind == "line" and i.along == "x"):
-        levels = item.power / chart.process.machine.power_step
-        assert levels == pytest.approx(round(levels), abs=1e-9)
+    for item in matrix_of(chart):
+        assert item.level is not None
+        assert item.power == pytest.approx(10 * (item.level + 1) / 256), "its light on an ATmega"
         diagonals[LETTERS.index(item.id[0]) + int(item.id[1:])].append(item)
     assert len(diagonals) == 13
     for items in diagonals.values():
@@ -113,8 +119,7 @@ def test_line_energies_from_and_to() -> None:
 def test_any_number_of_rows_and_columns(powers: int, speeds: int) -> None:
     chart = calibration.chart(powers=powers, speeds=speeds)
     assert chart.findings() == ()
-    lines = [i for i in chart.items if i.kind == "line" and i.along == "x"]
-    assert len(lines) <= powers * speeds
+    assert len(matrix_of(chart)) <= powers * speeds
     assert len({item.id for item in chart.items}) == len(chart.items)
 
 

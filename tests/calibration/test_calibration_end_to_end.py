@@ -57,7 +57,7 @@ def exposed_and_fitted(machine: str, truth: Process, options: Options) -> tuple[
 def check(found: Fit, truth: Process) -> None:
     true = {
         "fwhm": truth.spot.fwhm, "critical_dose": truth.resin.critical_dose, "penetration_depth": DEPTH,
-        "e_c": E_C, "reciprocity": 0.0,
+        "e_c": E_C, "reciprocity": 0.0, "level_offset": truth.machine.light.offset,
     }  # fmt: skip
     assert set(found.names) == set(true)
     for name, value in true.items():

@@ -44,14 +44,20 @@ def test_without_errors_the_truth_is_found(profile: str) -> None:
         assert estimate.value == pytest.approx(truth(estimate.name), rel=1e-3), estimate.name
 
 
-def test_95_percent_intervals_hold_the_truth_90_to_99_times_of_100() -> None:
+@pytest.mark.parametrize(
+    ("runs", "least", "most"), [(20, 16, 20), pytest.param(100, 88, 99, marks=pytest.mark.slow)]
+)
+def test_95_percent_intervals_hold_the_truth_as_often_as_they_say(runs: int, least: int, most: int) -> None:
+    """Of exact intervals fewer than `least` hold it in one case of 400 (of 20) and of 700 (of 100), by the
+    binomial distribution. Of 100 not all do, nor should they.
+    """
     hits: dict[str, int] = {}
-    for seed in range(100):
+    for seed in range(runs):
         found = fit(filled_in(np.random.default_rng(seed)), QUICK)
         for estimate in found.estimates:
             hits[estimate.name] = hits.get(estimate.name, 0) + holds(estimate)
     assert len(hits) == 5
-    assert all(90 <= count <= 99 for count in hits.values()), hits
+    assert all(least <= count <= most for count in hits.values()), hits
 
 
 @pytest.mark.slow(30)

@@ -175,3 +175,10 @@ def test_sizes_may_be_far_from_planned() -> None:
     rows = [f"A{k},line,1,{k + 1},{3 * width},{width}" for k, width in enumerate((60, 90, 110, 130))]
     text = "\n".join(["id,kind,power_mW,speed_mm_per_s,width_um,planned_um", *rows])
     assert [m.planned for m in read_sheet(text).rows] == pytest.approx([0.06, 0.09, 0.11, 0.13])
+
+
+def test_levels_need_the_head_that_says_of_how_many() -> None:
+    text = "id,level,power_mW,speed_mm_per_s,width_um\nA1,3,0.16,20,80\n"
+    assert read_sheet("# power_levels = 255\n" + text).levels is not None
+    with pytest.raises(InputError, match="the column level is filled in, but the line '# power_levels"):
+        read_sheet(text)

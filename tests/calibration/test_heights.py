@@ -133,12 +133,13 @@ def test_the_level_of_a_print_does_not_pull_the_shape(pairs: list[tuple[np.ndarr
     assert other.level == pytest.approx(one.level + -2.5e-5, abs=1e-9)
 
 
-def test_standard_errors_follow_from_the_curvature_of_the_cost() -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_standard_errors_follow_from_the_curvature_of_the_cost(count: int) -> None:
     """σ² (JᵀJ)⁻¹, J by central differences of wide steps on layers five times as close.
 
     A step of 1 % in the depth that adds a layer made the error of the depth a tenth of that.
     """
-    prints = [printed(seed) for seed in range(20)]
+    prints = [printed(seed) for seed in range(count)]
     fit = fit_heights(prints, PIXEL, with_survival=False)
     curvature = standard_errors(fit.model, prints)
     for name, error in fit.errors.items():

@@ -126,6 +126,33 @@ def test_json_is_all_there_is_on_stdout(design: Path, capsys: pytest.CaptureFixt
     assert content["quality"] == "standard"
 
 
+def test_sensitivity_is_computed_on_request_only(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("plan", "square.svg", "--iterations", "10", "--initial", "contour")
+    assert run(*given, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["sensitivity"] is None
+    assert run(*given, "--json", "--sensitivity") == 0
+    content = json.loads(capsys.readouterr().out)
+    found = content["sensitivity"]
+    assert found["planned"]["epe_mean"] == content["executed"]["epe_mean"]
+    assert len(found["disturbed"]) > 5
+    assert len(found["improved"]) > 3
+    report = Path("square.report.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert found["headline"].split(":")[0] in report
+    assert found["help"][0].split(",")[0].rstrip(".") in report
+
+
+def test_a_stopped_plan_is_not_disturbed(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(k: int) -> None:
+        if k == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    library.iterating = stop
+    monkeypatch.setattr(laserpath, "sensitivity", lambda *_: pytest.fail("it went on"))
+    assert run("plan", "square.svg", "--sensitivity") == 0
+
+
 def test_json_has_null_for_what_is_no_number(
     design: Path, library: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -276,8 +303,8 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
         ("", "spot", "fwhm", 0.1),
         ("--spot-fwhm 80um", "spot", "fwhm", 0.08),
         ("--spot-fwhm 0.08", "spot", "fwhm", 0.08),
-        ("--na 0.1 --wavelength 405", "spot", "fwhm", pytest.approx(0.5145 * 405e-6 / 0.1, rel=1e-4)),
-        ("--na 0.1 --wavelength 0.405um", "spot", "fwhm", pytest.approx(0.5145 * 405e-6 / 0.1, rel=1e-4)),
+        ("--na 0.02 --wavelength 405", "spot", "fwhm", pytest.approx(0.5145 * 405e-6 / 0.02, rel=1e-4)),
+        ("--na 0.02 --wavelength 0.405um", "spot", "fwhm", pytest.approx(0.5145 * 405e-6 / 0.02, rel=1e-4)),
         ("--spot diode-0.1mm", "spot", "fwhm", 0.1),
         ("--critical-dose 35", "resin", "critical_dose", 0.35),
         ("--critical-dose 0.3mJ/mm²", "resin", "critical_dose", 0.3),

@@ -13,8 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 
 from laserpath import Progress
 from laserpath.cli import main
@@ -65,7 +66,7 @@ def fed(
     return shares, left
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     tries=st.integers(0, 5),
     converged=st.floats(0.01, 1),
@@ -110,6 +111,17 @@ def test_between_reports_the_time_left_goes_on() -> None:
     assert meter.left == pytest.approx(before - 5)
     clock.now = 1000.0
     assert meter.left == 0
+
+
+def test_sensitivity_counts_on_after_measuring() -> None:
+    sensitivity = [Progress("sensitivity", k, 15, 0.02) for k in range(16)]
+    shares, _ = fed([*reports_of(), *sensitivity], lambda event: 0.2)
+    assert all(b >= a for a, b in pairwise(shares))
+    assert shares[-1] == pytest.approx((130 + 20 * 15 / 16) / 150)
+    meter = Meter(500)
+    meter(sensitivity[3])
+    assert meter.name == "sensitivity, 3 of 15"
+    assert EXPECTED.with_sensitivity.plan_seconds > 1.5 * EXPECTED.plan_seconds
 
 
 def test_stopped_early_only_the_ending_is_left() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,7 +52,7 @@ def test_without_a_design_it_says_what_cures_and_nothing_of_edges(
 ) -> None:
     assert run("simulate", "job.nc", "-o", "out") == 0
     printed = capsys.readouterr()
-    assert "13 exposing moves, 12.0 mm with 0.600 mW at 20.0 mm/s" in printed.out
+    assert "13 exposing moves, 12.0 mm with 0.664 mW at 20.0 mm/s" in printed.out
     assert "Area exposed" in printed.out
     assert "Edge" not in printed.out
     assert names(folder / "out") == ["job.cured.svg", "job.simulation.html"]
@@ -219,3 +221,36 @@ def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) ->
     printed = " ".join(capsys.readouterr().out.split())
     assert "laserpath simulate lightburn.gc --design board.svg --align" in printed
     assert "3 files written, but --max-epe is not met" in printed
+
+
+def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "simulating.md").read_text(encoding="utf-8")
+    shutil.copy(root / "tests" / "data" / "docs" / "job.nc", folder)
+    assert run("simulate", "job.nc", "--design", str(root / "samples" / "holes.svg")) == 0
+    printed = " ".join(re.sub("[│┃]", " ", capsys.readouterr().out).split())
+    (example,) = re.findall(r"```text\n(job\.nc: .*?)```", page, re.S)
+    paragraphs = re.split(r"\n\n| as executed\n|\n(?= )", example)
+    assert len(paragraphs) == 9
+    for paragraph in paragraphs:
+        assert " ".join(paragraph.split()) in printed
+
+
+def test_sensitivity_says_what_spoils_the_edges_most(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", "job.nc", "--design", "square.svg", "--sensitivity", "--json") == 0
+    content = json.loads(capsys.readouterr().out)
+    found = content["sensitivity"]
+    assert found["planned"]["epe_mean"] == content["executed"]["epe_mean"]
+    assert found["improved"] == found["help"] == [], "another tool's path cannot be learned again"
+    light = next(one for one in found["disturbed"] if one["cause"] == "light")
+    # S60 of 1000 is level 16 of 255: 16/255 is 5.5 % less light than 17/256, and lower levels lose more.
+    assert 0.85 < light["dose_max"] / found["planned"]["dose_max"] < 0.945
+    assert run("simulate", "job.nc", "--design", "square.svg", "--sensitivity") == 0
+    assert found["headline"] in capsys.readouterr().out
+
+
+def test_sensitivity_needs_a_design(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "job.nc", "--sensitivity") == 2
+    assert "--sensitivity needs a design" in capsys.readouterr().err

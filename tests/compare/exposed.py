@@ -100,7 +100,7 @@ def _baseline(name: str, lines: list[Floats], planned: Plan) -> Print:
     scene = Scene.of(planned.design, planned.target, process.spot, process.resin)
 
     def at_level(level: int) -> tuple[Measurement, str]:
-        path = baselines.toolpath(lines, machine, level * machine.power_step)
+        path = baselines.toolpath(lines, machine, level * machine.power_max / machine.power_levels)
         program = gcode.write(convert.to_moves(path, machine), gcode.dialect(machine.dialect), machine.s_max)
         sent = Transmitted(np.full(len(path), 25), program.count("\n"))
         return Exposure(MachineProgram.of(path, process, sent), scene).executed, program

@@ -11,6 +11,7 @@ import exposed
 import numpy as np
 import pages
 import pytest
+import sensitivity
 import shapely
 
 import gcode
@@ -106,6 +107,29 @@ def test_a_text_goes_between_the_markers_only(tmp_path: Path) -> None:
 def test_the_page_has_the_markers() -> None:
     text = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
     assert text.count("<!-- compared: begin -->") == text.count("<!-- compared: end -->") == 1
+
+
+def test_the_tables_of_sensitivity_are_of_ratios_and_their_means() -> None:
+    def result(planned: float, slow: float, filtered: tuple[float, ...]) -> dict[str, object]:
+        found = {
+            "planned": {"epe_mean": planned},
+            "disturbed": [{"cause": "link", "change": "a link half as fast", "epe_mean": slow}],
+            "improved": [{"cause": "filter", "change": "…", "epe_mean": one} for one in filtered],
+        }
+        return {"fwhm_mm": 0.1, "sensitivity": found}
+
+    text = sensitivity.designs({"a": result(0.02, 0.08, (0.03, 0.01)), "b": result(0.01, 0.01, (0.01,))})
+    rows = [re.split(r"\s*\|\s*", line)[1:-1] for line in text.splitlines() if line]
+    link, filtered = (head.index(name) for head, name in ((rows[0], "link ÷ 2"), (rows[6], "filter")))
+    assert [row[link] for row in rows[2:6]] == ["4.00", "1.00", "2.00", "4.00"]
+    assert [row[filtered] for row in rows[8:]] == ["0.50", "1.00", "0.71"]
+    assert rows[2][1] == "2.0 µm"
+
+
+def test_the_page_of_robustness_has_the_markers() -> None:
+    text = sensitivity.PAGE.read_text(encoding="utf-8")
+    for name in ("designs", "controllers"):
+        assert text.count(f"<!-- {name}: begin -->") == text.count(f"<!-- {name}: end -->") == 1
 
 
 def test_the_geometric_mean() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pace_of_machine import within
+from sets import examples
 from shapely import affinity
 from shapes import NODING, differing_area, minus
 
@@ -66,7 +67,7 @@ def test_area_goes_with_the_square_of_the_scale(mirror: str, rotate: float, scal
 
 
 @given(where=cells, mirror=mirrors, rotate=angles, scale=factors)
-@settings(max_examples=60)
+@examples(60)
 def test_what_touches_in_corners_stays_valid(
     where: list[tuple[int, int]], mirror: str, rotate: float, scale: float
 ) -> None:
@@ -131,7 +132,7 @@ def test_without_a_page_there_is_none() -> None:
 
 
 @given(where=cells, rotate=angles, scale=st.floats(0.1, 10))
-@settings(max_examples=40)
+@examples(40)
 def test_negative_and_area_are_the_page(where: list[tuple[int, int]], rotate: float, scale: float) -> None:
     design = of_cells(where)
     positive = arranged(design, rotate=rotate, scale=scale)
@@ -179,7 +180,7 @@ def test_copies_that_do_not_touch_multiply_the_area(columns: int, rows: int, gap
 )
 @example(where=[(0, 0)], columns=5, rows=5, pitch=(1.0, 1.0))
 @example(where=[(0, 0), (1, 1)], columns=3, rows=4, pitch=(1.0, 2.0))
-@settings(max_examples=60)
+@examples(60)
 def test_copies_that_touch_are_their_union(
     where: list[tuple[int, int]], columns: int, rows: int, pitch: tuple[float, float]
 ) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import shapely
 from ezdxf.xclip import XClip
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
 from same_shape import AREA, shape
 from same_shape_cad import Draw, as_dxf, dxf, text
+from sets import examples
 from shapes import differing_area
 
 from laserpath.base.errors import InputError
@@ -277,7 +278,7 @@ def test_lines_that_branch_do_not_say_what_is_inside() -> None:
     corners=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=12, unique=True),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_closed_walk_in_pieces_is_found_again(corners: list[tuple[int, int]], seed: int) -> None:
     """Shuffled and reversed segments join to loops that use each of them once."""
     rng = np.random.default_rng(seed)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from same_shape_cad import Draw, dxf
+from sets import examples
 
 from laserpath.base.errors import InputError
 from laserpath.design import FLATTEN_FWHM, load
@@ -141,7 +142,7 @@ def test_a_wider_gap_stays_open_and_is_measured() -> None:
 
 
 @given(st.integers(3, 40), st.integers(0, 10**6))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_ring_of_short_lines_with_gaps_is_one_ring(n: int, seed: int) -> None:
     """Lines far shorter than the largest gap that is closed do not count as gaps."""
     rng = random.Random(seed)

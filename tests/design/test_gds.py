@@ -10,11 +10,12 @@ import gdstk
 import numpy as np
 import pytest
 import shapely
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pace_of_machine import within
 from same_shape import AREA, shape
 from same_shape_cad import as_gds, written
+from sets import examples
 from shapes import NODING, differing_area
 
 from laserpath.base.errors import InputError
@@ -172,7 +173,7 @@ placements = st.tuples(
 
 @given(outer=st.lists(placements, min_size=1, max_size=3), inner=st.lists(placements, min_size=1, max_size=2))
 @example([(0, 0, 3.0, 3.0, False, 1, 2)], [(0, 0, 0.0, 3.0, False, 2, 1)])  # invalid in the last bit
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_any_hierarchy_is_what_gdstk_flattens_it_to(outer: list[Any], inner: list[Any]) -> None:
     made, top = library()
     low, middle = made.new_cell("LOW"), made.new_cell("MIDDLE")

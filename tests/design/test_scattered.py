@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
+from sets import examples
 from shapes import NODING, differing_area
 
 from laserpath.base.errors import InputError
@@ -24,7 +25,7 @@ def arrays(polygons: list[list[tuple[int, int]]]) -> list[np.ndarray]:
 
 
 @given(polygons=rings)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_even_odd_is_what_the_winding_numbers_say(polygons: list[list[tuple[int, int]]]) -> None:
     area = scattered.even_odd(arrays(polygons))
     assert shapely.is_valid(area)
@@ -32,7 +33,7 @@ def test_even_odd_is_what_the_winding_numbers_say(polygons: list[list[tuple[int,
 
 
 @given(polygons=rings)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_covered_is_the_union(polygons: list[list[tuple[int, int]]]) -> None:
     pieces = scattered.polygons(*scattered.flat(arrays(polygons)))
     area = scattered.covered(pieces)

@@ -12,7 +12,8 @@ from pace_of_machine import within
 from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.reading import Reading
-from laserpath.design.svg import read
+from laserpath.design.svg import read, tree
+from laserpath.design.svg.tree import MAX_REPEATED
 
 NS = 'xmlns="http://www.w3.org/2000/svg"'
 ROOT = f'<svg {NS} width="100mm" height="100mm" viewBox="0 0 100 100">'
@@ -138,7 +139,9 @@ def test_a_tolerance_must_be_above_zero(tolerance: float, tmp_path: Path) -> Non
         load(tmp_path / "a.svg", tolerance=tolerance)
 
 
-def test_use_that_multiplies_is_stopped() -> None:
+@pytest.mark.parametrize("most", [MAX_REPEATED // 20, pytest.param(MAX_REPEATED, marks=pytest.mark.slow)])
+def test_use_that_multiplies_is_stopped(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "MAX_REPEATED", most)
     groups = "".join(f'<g id="g{k}">{f"""<use href="#g{k - 1}"/>""" * 10}</g>' for k in range(1, 10))
     with pytest.raises(InputError, match="repeats"):
         read(

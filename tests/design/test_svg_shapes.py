@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 import shapely
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sets import examples
 from shapes import NODING
 
 from laserpath.base.overlay import tidy
@@ -148,7 +149,7 @@ TOUCHING = [
 
 @example(polygons=TOUCHING, rule="nonzero", seed=0)
 @given(polygons=rings, rule=st.sampled_from(["nonzero", "evenodd"]), seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_inside_is_what_the_winding_number_says(
     polygons: list[list[tuple[float, float]]], rule: str, seed: int
 ) -> None:
@@ -168,7 +169,7 @@ def test_inside_is_what_the_winding_number_says(
     a=st.floats(-2, 2), b=st.floats(-2, 2), c=st.floats(-2, 2), d=st.floats(-2, 2),
     dx=st.floats(-5, 5), dy=st.floats(-5, 5),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_transform_scales_the_area_by_its_determinant(
     a: float, b: float, c: float, d: float, dx: float, dy: float
 ) -> None:
@@ -265,7 +266,7 @@ def test_a_stroke_crossing_itself_counts_once() -> None:
     width=st.sampled_from([0.3, 2, 9]),
     angle=st.integers(0, 90),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_stroke_is_one_piece_without_slits(
     points: list[tuple[int, int]], join: str, cap: str, width: float, angle: int
 ) -> None:
@@ -373,7 +374,7 @@ def test_a_line_that_doubles_back_has_a_round_end_where_joins_are_round() -> Non
 
 
 @given(seed=st.integers(0, 999), n=st.integers(20, 60), rule=st.sampled_from(["nonzero", "evenodd"]))
-@settings(max_examples=20)
+@examples(20)
 def test_rings_that_lie_apart_do_not_change_each_other(seed: int, n: int, rule: str) -> None:
     """Many rings filled at once, in groups, against each group filled by itself."""
     rng = np.random.default_rng(seed)

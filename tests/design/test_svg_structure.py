@@ -7,8 +7,9 @@ import re
 
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 
 from laserpath.base.errors import InputError
 from laserpath.design.reading import Reading
@@ -292,7 +293,7 @@ def test_a_white_stroke_cuts_and_paint_order_moves_it() -> None:
 @given(
     rects=st.lists(st.tuples(*(st.integers(0, 9) for _ in range(4)), st.booleans()), min_size=1, max_size=12)
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_paint_order_is_that_of_a_painter(rects: list[tuple[int, int, int, int, bool]]) -> None:
     """Random black and white rectangles on a grid, against painting its cells one by one."""
     cells = [[False] * 20 for _ in range(20)]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import shapely
 from builders import SPOT, centred_grid, design, polygons
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 from shapely import affinity
 from shapes import NODING
 
@@ -24,7 +25,7 @@ def test_the_pixels_sum_to_the_area(polygon, dx, dy):
     assert coverage.sum() * grid.pixel_area == pytest.approx(moved.area, rel=1e-12)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(polygon=polygons(), dx=offsets, dy=offsets)
 def test_each_pixel_is_its_intersection_with_the_design(polygon, dx, dy):
     moved = affinity.translate(polygon, dx, dy)

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 from builders import FWHM, SPOT, airy_line, centred_grid, coordinates, path, random_path
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 
 from laserpath import optics
 from laserpath.base.errors import InputError
@@ -30,7 +31,7 @@ seeds = st.integers(0, 2**32 - 1)
 all_models = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=seeds)
 def test_a_gaussian_leaves_all_its_energy_on_the_grid(seed):
     toolpath = random_path(np.random.default_rng(seed))
@@ -50,7 +51,7 @@ def test_an_airy_spot_leaves_what_is_inside_the_circle(radius):
     assert inside * grid.pixel_area == pytest.approx(1 - optics.energy_outside(SPOT, radius), abs=2e-3)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=seeds)
 def test_half_the_speed_or_twice_the_power_is_twice_the_dose(seed):
     slow = random_path(np.random.default_rng(seed))
@@ -60,7 +61,7 @@ def test_half_the_speed_or_twice_the_power_is_twice_the_dose(seed):
     np.testing.assert_allclose(MODEL.dose(path(slow.xy, 2 * slow.power, slow.speed)), 2 * dose, **near)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=seeds, columns=st.integers(-30, 30), rows=st.integers(-30, 30))
 def test_whole_pixels_shift_the_dose(seed, columns, rows):
     toolpath = random_path(np.random.default_rng(seed), half=0.02)

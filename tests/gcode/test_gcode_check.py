@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
+from sets import examples
 
 import gcode
 from gcode.checking import checker
@@ -272,7 +273,7 @@ def programs(draw: st.DrawFn) -> gcode.Moves:
 
 @pytest.mark.parametrize("name", gcode.DIALECTS)
 @given(moves=programs())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_is_written_within_the_envelope_has_no_error(name: str, moves: gcode.Moves) -> None:
     dialect = gcode.dialect(name)
     if not dialect.dynamic_power:
@@ -293,7 +294,7 @@ def test_what_is_written_well_has_no_finding_at_all(name: str) -> None:
 
 
 @given(st.text() | st.lists(st.sampled_from([*"GMXYSFIJRNP0123456789.-; ()\n\r!", "SET_PIN "])).map("".join))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_no_text_ends_in_a_traceback(text: str) -> None:
     for name in gcode.DIALECTS:
         lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1

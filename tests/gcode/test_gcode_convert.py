@@ -50,18 +50,22 @@ def test_through_the_text() -> None:
 
 
 @pytest.mark.parametrize("passes", [1, 2, 3, 7])
-@pytest.mark.parametrize("level_min", [1, 4])
-def test_passes_add_up_to_the_same_energy_in_whole_levels(passes: int, level_min: int) -> None:
-    machine = Machine(level_min=level_min)
-    levels = np.arange(4, 256)
-    n = len(levels)
-    path = Toolpath(np.c_[np.arange(n + 1), np.zeros(n + 1)], levels * machine.power_step, np.full(n, 50.0))
-    moves = convert.to_moves(path, machine, passes)
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(("level_min", "offset"), [(1, 0.0), (4, 0.0), (1, 1.0), (7, -6.0)])
+def test_passes_add_up_to_the_same_energy(passes: int, order: int, level_min: int, offset: float) -> None:
+    machine = Machine(level_min=level_min, level_offset=offset)
+    power = machine.power_of(np.arange(level_min, 256))
+    n = len(power)
+    path = Toolpath(np.c_[np.arange(n + 1), np.zeros(n + 1)], power, np.full(n, 50.0))
+    moves = convert.to_moves(path, machine, passes, order)
     assert len(moves) == passes * n + passes - 1
-    dealt = np.stack([moves.power[k * (n + 1) : k * (n + 1) + n] for k in range(passes)]) * 255
-    np.testing.assert_allclose(dealt, np.rint(dealt), atol=1e-9)
-    np.testing.assert_allclose(dealt.sum(axis=0), levels)
-    assert (np.rint(dealt[dealt > 0]) >= level_min).all()
+    dealt = np.stack([moves.power[k * (n + 1) : k * (n + 1) + n] for k in range(passes)]) * machine.power_max
+    np.testing.assert_allclose((dealt**order).sum(axis=0), power**order)
+    lit = dealt > 0
+    assert dealt[lit].min() >= machine.power_min * (1 - 1e-9), "no pass is below the smallest usable level"
+    last = lit & (np.cumsum(lit, axis=0) == lit.sum(axis=0))
+    levels = machine.level_for(dealt[lit & ~last])
+    np.testing.assert_allclose(levels, np.rint(levels), atol=1e-6)
     assert moves.rapid.sum() == passes - 1
     np.testing.assert_array_equal(moves.xy[-n - 1], path.xy[0])
 

@@ -46,9 +46,11 @@ def test_corners_do_not_burn(controller: Controller, moves: Moves) -> None:
 
 
 def test_marlin_s_own_trapezoid_is_helped_on_short_lines() -> None:
+    """Its ramps are split, and F is the speed that is reached: the motion stays nearly as it was."""
     commanded = corrected(zigzag(), Marlin(), PWM, shortest=0.05)
-    assert unevenness(commanded, zigzag(), Marlin()) < unevenness(zigzag(), zigzag(), Marlin()) / 2
-    assert len(commanded) == len(zigzag())
+    assert unevenness(commanded, zigzag(), Marlin()) < unevenness(zigzag(), zigzag(), Marlin()) / 3
+    before, after = (execute(m, Marlin()).write_time for m in (zigzag(), commanded))
+    assert after < 1.05 * before
 
 
 @ALL

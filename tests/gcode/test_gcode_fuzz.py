@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sets import few
 
 import gcode
 from gcode.reading.program import Program
 from gcode.reading.quick import Quick
 
-EXAMPLES = int(os.environ.get("GCODE_FUZZ", "100"))
+EXAMPLES = int(os.environ.get("GCODE_FUZZ") or few(100))
 often = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 DIALECTS = [gcode.dialect(name) for name in gcode.DIALECTS]
 dialects = st.sampled_from(DIALECTS)

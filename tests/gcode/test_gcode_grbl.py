@@ -219,6 +219,23 @@ def test_dynamic_power_is_that_of_the_speed_at_the_end_of_each_tick():
     assert (power * r.duration).sum() == pytest.approx(0.3 * 16 / 50, rel=1e-3)
 
 
+@given(hnp.arrays(np.int64, (6, 2), elements=st.integers(-300, 300)), st.sampled_from([5.0, 40.0]))
+def test_segments_end_at_whole_steps(steps, speed):
+    r = run(steps / 80, speed)
+    taken = r.ends(steps / 80) * 80
+    major = np.abs(np.diff(steps, axis=0)).argmax(axis=1)[r.row]
+    np.testing.assert_allclose(taken[np.arange(len(r)), major] % 1 % (1 - 1e-6), 0, atol=1e-6)
+    assert (r.duration >= 0).all()
+
+
+def test_a_level_ends_with_a_step_where_the_head_crawls_to_rest():
+    """The end of a recorded plan: two of the last three steps have its last level, which took 6.90 ms."""
+    r = run([[0, 0], [0.0625, -0.0625], [0.1, -0.1]], [12.838, 12.778])
+    taken = np.rint(r.end[r.row == 1] * 80 / np.sqrt(2))
+    assert taken.tolist() == [2, 3]
+    assert r.duration[r.row == 1][0] == pytest.approx(6.90e-3, abs=0.1e-3)
+
+
 def test_pwm_has_the_level_above():
     r = run([[0, 0], [16, 0]], 50.0)
     power = r.power(0.3, np.array([50.0]), True)

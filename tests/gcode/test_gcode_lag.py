@@ -106,6 +106,38 @@ def test_a_gantry_is_slow_where_the_lag_would_show() -> None:
     assert len(compensated(moves, lag, acceleration=1e6)) > len(moves)
 
 
+@pytest.mark.parametrize("levels", [(0.9,), (0.1,), (0.2, 0.8), (0.8, 0.2)])
+def test_the_pwm_is_late_by_half_a_pulse_on_average(levels: tuple[float, ...]) -> None:
+    """Against the pin: each level holds from the start of the next period on; dark at once."""
+    period, speed, length = 1e-3, 100.0, 2.0
+    ends = np.arange(len(levels) + 1) * length
+    xy = np.column_stack([ends, np.zeros(len(ends))])
+    moves = Moves.straight(xy, levels, [speed] * len(levels), [False] * len(levels))
+    t = np.arange(0, ends[-1] / speed, 1e-6) + 5e-7
+    mean = np.zeros(len(t))
+    phases = (np.arange(500) + 0.5) / 500 * period
+    for phase in phases:
+        start = np.floor((t - phase) / period) * period + phase
+        level = np.where(start >= 0, np.array(levels)[np.maximum(start * speed / length, 0).astype(int)], 0)
+        mean += (t - start < level * period) / len(phases)
+    pin = float(mean.sum() * 1e-6), float((mean * t).sum() * 1e-6)
+    late = lagged(moves, Lag(pwm=period), STEP)
+    when = np.cumsum(late.duration) - late.duration / 2
+    model = energy(late), float((late.power * late.duration * when).sum())
+    np.testing.assert_allclose(model, pin, rtol=2e-4)
+
+
+@settings(deadline=None)
+@given(st.floats(1e-4, 2e-3), st.floats(0.1, 1), st.floats(20, 500))
+def test_a_compensated_pwm_leaves_light_and_place(period: float, light: float, speed: float) -> None:
+    length = speed * 0.05
+    moves = Moves.straight([[0, 0], [length, 0]], [light], [speed], [False])
+    found = lagged(compensated(moves, Lag(pwm=period)), Lag(pwm=period), STEP)
+    assert energy(found) == pytest.approx(energy(moves))
+    assert lit(found)[0, 0, 0] == pytest.approx(0, abs=1e-6)
+    assert lit(found)[-1, 1, 0] == pytest.approx(length)
+
+
 def test_nothing_to_do_is_nothing_done() -> None:
     moves = stroke(1, 10)
     assert lagged(moves, Lag(), STEP) is moves

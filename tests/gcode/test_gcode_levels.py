@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gcode import GcodeError, Limits, Moves
 from gcode.motion import Controller, Grbl, Klipper, LightCurve, Marlin, execute
+from gcode.motion.response_kernel import PowerRules, light
 
 LINE = Moves.straight([[0, 0], [2, 2], [18, 2]], [0, 0.1], [100, 50], [True, False], dynamic=True)
 CONTROLLERS = pytest.mark.parametrize("controller", [Limits(), Grbl(), Klipper(), Marlin()])
@@ -44,6 +45,21 @@ def test_more_power_is_never_less_light(offset: float, levels: int) -> None:
 def test_levels_0_and_1_in_turn_have_the_mean_of_their_light(offset: float, levels: list[int]) -> None:
     curve, power = LightCurve(offset), np.array(levels) / 255
     assert curve.of(power.mean(keepdims=True), 255) == pytest.approx(curve.of(power, 255).mean())
+
+
+@given(st.floats(-3, 50), st.integers(4, 1000), st.integers(1, 1000))
+def test_the_level_of_a_light_gives_that_light(offset: float, levels: int, level: int) -> None:
+    level = min(max(level, 1 + int(-min(offset, 0))), levels)
+    curve = LightCurve(offset)
+    light = curve.of(np.array([level / levels]), levels)
+    assert curve.level(light, levels) == pytest.approx(level)
+    assert curve.of(curve.level(0.7 * light, levels) / levels, levels) == pytest.approx(0.7 * light)
+
+
+@given(st.integers(0, 255), st.sampled_from([0.0, 1.0, -3.0]), st.booleans())
+def test_compiled_code_has_the_same_light(level: int, offset: float, after: bool) -> None:
+    rules = PowerRules(after, 255, offset, 1 / 255, 1, 255, 1)
+    assert light(rules, 1.0, level) == pytest.approx(float(LightCurve(offset).of(np.array(level / 255), 255)))
 
 
 @CONTROLLERS

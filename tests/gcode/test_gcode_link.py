@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 
 import gcode
 from gcode.checking.envelope import Envelope
@@ -13,7 +14,7 @@ from gcode.motion import move_rates, peak_rate, run_rates
 durations = st.lists(st.floats(1e-4, 0.1), min_size=1, max_size=30).map(np.array)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(durations, st.integers(1, 12))
 def test_the_rate_is_that_of_the_busiest_run(duration: np.ndarray, window: int) -> None:
     n = min(window, len(duration))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 
 from gcode import Limits, Moves
 from gcode.motion import profile, time_gradient
@@ -29,7 +30,7 @@ def moved(moves: Moves, xy: np.ndarray) -> Moves:
     return Moves.straight(xy, moves.power, moves.speed, moves.rapid)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     seed=st.integers(0, 2**32 - 1),
     limits=st.sampled_from(

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
+from sets import examples
 
 import gcode
 from gcode import Kind
@@ -526,7 +527,7 @@ def test_a_million_moves_take_seconds(dialect: gcode.Dialect, tmp_path: Path) ->
     assert (tmp_path / "a.gcode").stat().st_size > 15e6
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(programs(gcode.dialect("grbl")))
 def test_writing_again_gives_the_same(moves: gcode.Moves) -> None:
     assert write(moves, gcode.dialect("grbl")) == write(moves, gcode.dialect("grbl"), 1000.0)

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sets import few
 
 import gcode
 from gcode.move import Kind
 
-EXAMPLES = int(os.environ.get("GCODE_FUZZ", "40"))
+EXAMPLES = int(os.environ.get("GCODE_FUZZ") or few(40))
 often = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 INCH = replace(gcode.dialect("grbl"), name="grbl inch", header=("G20", "G90"), units="inch", xy_decimals=6)

@@ -35,7 +35,7 @@ def test_it_goes_around_the_bounding_box() -> None:
 def test_it_burns_at_the_smallest_usable_power() -> None:
     machine = replace(Machine(), level_min=3)
     framed = moves(machine)
-    assert framed.power[framed.on] == pytest.approx(machine.power_min / machine.power_max, rel=1e-3)
+    assert framed.power[framed.on] == pytest.approx(3 / machine.power_levels, rel=1e-3)
 
 
 def test_its_program_warns_of_the_light() -> None:

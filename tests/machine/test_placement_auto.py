@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import shapely
 from builders import SPOT, design
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 from shapely import affinity
 
 import laserpath
@@ -57,7 +58,7 @@ def test_a_page_that_puts_the_design_off_the_machine_is_dropped_with_a_note():
 
 
 @given(dx=st.floats(-1e3, 1e3), dy=st.floats(-1e3, 1e3), positive=st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_without_a_page_its_corner_is_at_the_work_zero_wherever_it_was_drawn(dx, dy, positive):
     made = design(affinity.translate(BOX, dx, dy))
     placement = auto(made, POSITIVE if positive else None)

@@ -45,12 +45,17 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[gcode.Moves]:
     return runs
 
 
+LEARNED = 3
+"""Programs that learning executes: with the first powers, and after each of two rounds of both."""
+
+
+@pytest.mark.usefixtures("unrendered")
 def test_a_plan_executes_its_start_and_its_program_once(executed: list[gcode.Moves], tmp_path: Path) -> None:
     plan = laserpath.plan(BAR, Process(), QUICK)
-    assert len(executed) == 2
+    assert len(executed) == 2 + LEARNED
     plan.write(tmp_path)
     assert plan.verdict and plan.run.write_time > 0
-    assert len(executed) == 2, "the page, the verdict and the run ask the same record"
+    assert len(executed) == 2 + LEARNED, "the page, the verdict and the run ask the same record"
 
 
 @pytest.mark.parametrize("dialect", ["grbl", "klipper"])
@@ -61,7 +66,7 @@ def test_commanded_is_the_dose_that_the_plan_aims_at(executed: list[gcode.Moves]
     assert commanded is not None and commanded.motion == plan.report.executed.motion
     dose = accurate_model(commanded.grid, plan.process.spot).dose(plan.solution.toolpath)
     np.testing.assert_allclose(commanded.dose, dose, atol=1e-9 * dose.max())
-    assert len(executed) == 2
+    assert len(executed) == 2 + LEARNED
 
 
 def test_an_exposure_without_a_target_has_no_commanded_print() -> None:
@@ -83,7 +88,7 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     monkeypatch.setattr(tolerance, "_WeightTrial", note)
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
-    assert len(executed) == len(tried) + 2
+    assert len(executed) == (1 + LEARNED) * len(tried) + 2
     assert plan.report.epe_p95 in tried, "the tolerance is judged by the figure that the report shows"
 
 
@@ -196,11 +201,15 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
         MachineProgram(())
 
 
-@pytest.mark.parametrize("initial", ["auto", "random"])
+@pytest.mark.usefixtures("unrendered")
+@pytest.mark.parametrize(("initial", "top"), [("auto", 1.3), ("random", 1.4)], ids=["auto", "random"])
 def test_a_plan_samples_its_outline_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str, top: float
 ) -> None:
-    """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples."""
+    """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples.
+
+    A design of its own for each: the unconstrained optimum of one that was planned before is remembered.
+    """
     widths: list[float] = []
     real = contour.contour_samples
 
@@ -210,7 +219,8 @@ def test_a_plan_samples_its_outline_once(
 
     monkeypatch.setattr(scene, "contour_samples", note)
     process = Process()
-    laserpath.plan(BAR, process, replace(QUICK, initial=initial)).write(tmp_path)
+    bar = Design(shapely.box(0.5, 0.5, 2.5, top), "bar")
+    laserpath.plan(bar, process, replace(QUICK, initial=initial)).write(tmp_path)
     assert widths == [process.spot.fwhm]
 
 
@@ -225,19 +235,21 @@ def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
     assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     converted: list[tuple[bytes, bytes, bytes, int]] = []
     real = convert.to_moves
 
-    def note(path: Toolpath, machine: Machine, passes: int = 1) -> gcode.Moves:
+    def note(path: Toolpath, machine: Machine, passes: int = 1, order: int = 1) -> gcode.Moves:
         converted.append((path.xy.tobytes(), path.power.tobytes(), path.speed.tobytes(), passes))
-        return real(path, machine, passes)
+        return real(path, machine, passes, order)
 
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
     assert max(Counter(converted).values()) <= 3, "to learn its powers, to write it, and to execute it"
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_verdict_and_page_share_their_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plan = laserpath.plan(BAR, Process(), QUICK)
     made: list[PageData] = []

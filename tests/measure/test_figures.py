@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import shapely
 from builders import FWHM, centred_grid, coordinates, design, scene
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 from shapes import NODING
 
 from laserpath.base.errors import InputError
@@ -36,7 +37,7 @@ def figures(dose, made=DISC, defocused=None):
     return cure_figures(dose, dose if defocused is None else defocused, edges, scene(made, GRID, CRITICAL))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(angle=st.floats(0, 6.28), shift=st.floats(-1.5, 1.5))
 def test_a_tilted_ramp_shifts_the_edge_that_lies_across_it(angle, shift):
     """A ramp along n through the critical dose at n·x = shift; the edges of a half-plane's strip."""

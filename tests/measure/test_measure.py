@@ -53,7 +53,8 @@ def test_the_dose_of_a_lone_part_is_the_plain_sum_of_its_spots():
 
 def test_executed_by_an_ideal_controller_is_what_was_commanded():
     """So slow that GRBL's tick of 10 ms, the last of which is dark before a stop, is 0.02 FWHM long."""
-    slow = replace(PATH, speed=np.full(5, 0.2))
+    power = np.rint(PATH.power / 10 * 255) / 255 * 10  # its light is level/255
+    slow = replace(PATH, power=power, speed=np.full(5, 0.2))
     commanded = expose(slow, BAR, TARGET, IDEAL).commanded
     executed = expose(slow, BAR, TARGET, IDEAL).executed
     np.testing.assert_allclose(executed.dose, commanded.dose, atol=0.02 * commanded.dose.max())

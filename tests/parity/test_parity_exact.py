@@ -11,8 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 from exact import airy_segment, gaussian_segment
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from sets import examples
 
 from laserpath import optics
 from laserpath.dose import DoseModel
@@ -60,7 +61,7 @@ def deviation(how: DoseModel, length: float, angle: float, offset: tuple[float, 
 @pytest.mark.parametrize("requested", range(len(REQUESTED)), ids=("default", "1e-6 in f64"))
 @pytest.mark.parametrize("pixels", PIXELS_PER_FWHM)
 @pytest.mark.parametrize("spot", SPOTS)
-@settings(max_examples=12)
+@examples(12)
 @given(length=lengths, angle=st.floats(0, np.pi), offset=offsets)
 @example(length=2 * HALF, angle=np.pi / 4, offset=(0.3, -0.2))
 @example(length=0.05, angle=0.0, offset=(0.5, 0.5))

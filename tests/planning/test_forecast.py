@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 from shapes import plus
 
 import laserpath
@@ -39,7 +40,7 @@ def test_more_to_do_takes_longer() -> None:
     assert twice.write_seconds == pytest.approx(2 * few.write_seconds)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(power=st.floats(0.01, 10), dose=st.floats(0.1, 10), acceleration=st.floats(10, 1e5))
 def test_a_better_machine_is_never_slower(power: float, dose: float, acceleration: float) -> None:
     machine = Machine(power_max=power, acceleration=(acceleration, acceleration))

@@ -164,7 +164,9 @@ def test_a_random_walk_is_drawn_into_the_design():
     assert plan.report.executed.figures.iou > 0.75
 
 
-def test_a_dot_that_no_stroke_can_expose_is_refused():
-    """A stroke below a motor step does not move the head, and M4 is dark while it stands."""
-    with pytest.raises(laserpath.InputError, match="would expose nothing"):
-        laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), settings=QUICK)
+def test_a_dot_far_below_the_spot_is_exposed():
+    """A stroke that a motor step swallows, or in which the head gains no speed, would leave M4 dark."""
+    plan = laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), settings=QUICK)
+    figures = plan.report.executed.figures
+    assert figures.missing_edges == 0
+    assert figures.epe_mean < 0.1

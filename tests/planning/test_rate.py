@@ -12,9 +12,9 @@ from gcode.motion import peak_rate
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.convert import envelope
 from laserpath.machine.program import MachineProgram
-from laserpath.planning.rate import crowding, decimate, executable, limit_peak_speed, share_of_speed
+from laserpath.planning.rate import crowding, decimate, executable, fed, limit_peak_speed, share_of_speed
 from laserpath.planning.smooth import to_levels
-from laserpath.types import Design, Machine, Process
+from laserpath.types import Design, Machine, Process, Toolpath
 
 MACHINE = Machine(acceleration=(5000.0, 5000.0))
 
@@ -45,6 +45,35 @@ def test_thinning_takes_out_vertices_within_the_tolerance():
     assert crowding(thinned, MACHINE).max() < 1
     assert set(map(tuple, thinned.xy)) < set(map(tuple, start.xy))
     assert off(start, thinned).max() <= 0.1 * FWHM + 1e-12
+
+
+def test_what_learning_crowds_is_fed_without_moving_a_vertex_or_an_energy():
+    """Vertices that have come close to each other, two motor steps apart, at the link's full rate."""
+    start = circle(5, 0.21)
+    near = np.arange(40, 60)
+    xy = np.insert(start.xy, near + 1, start.xy[near] + 0.04 * (start.xy[near + 1] - start.xy[near]), axis=0)
+    crowded = Toolpath(xy, np.full(len(xy) - 1, 2.0), np.full(len(xy) - 1, 50.0))
+    assert crowding(crowded, MACHINE).max() > 1.2
+    kept = fed(crowded, SPOT, MACHINE)
+    assert crowding(kept, MACHINE).max() <= 1.01
+    assert set(map(tuple, kept.xy)) < set(map(tuple, crowded.xy))
+    assert off(crowded, kept).max() < 0.02 * FWHM
+    energies = [(one.line_energy * one.length).sum() for one in (crowded, kept)]
+    assert energies[1] == pytest.approx(energies[0], rel=1e-3)
+    np.testing.assert_array_equal(fed(start, SPOT, MACHINE).xy, start.xy)
+
+
+def test_where_every_vertex_shapes_an_edge_the_head_is_slower_instead():
+    angle = np.arange(120) * np.pi / 3
+    zigzag = np.column_stack([10 + 0.05 * np.arange(120), 10 + 0.05 * np.sin(angle)])
+    crowded = path(zigzag, 2.0)
+    quick = replace(MACHINE, acceleration=(1e6, 1e6), junction_deviation=1.0)
+    assert crowding(crowded, quick).max() > 2
+    kept = fed(crowded, SPOT, quick)
+    assert crowding(kept, quick).max() <= 1.01
+    assert kept.speed.min() < 25
+    energies = [(one.line_energy * one.length).sum() for one in (crowded, kept)]
+    assert energies[1] == pytest.approx(energies[0], rel=1e-9)
 
 
 def off(start, thinned):
@@ -145,7 +174,7 @@ def test_weak_moves_too_are_as_slow_as_the_link():
     machine = replace(MACHINE, power_max=200.0)
     circle_ = circle(5, 0.05, power=2.0)
     slowed = executable(circle_, SPOT, machine, 1e-3)
-    slowest = circle_.line_energy.max() and machine.power_step / circle_.line_energy.min()
+    slowest = circle_.line_energy.max() and machine.power_min / circle_.line_energy.min()
     assert slowed.speed.max() == pytest.approx(slowest, rel=0.1)
 
 

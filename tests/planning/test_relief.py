@@ -184,9 +184,15 @@ def test_two_photons_too() -> None:
     resin = Resin(critical_dose=1e9, order=2)
     spot = Spot(0.0005)
     relief = from_image(png(lens(40)), "lens", Reading(1e-5, pixel=1e-4, grey=Black(dose=2e9)), resin)
-    machine = Machine(power_max=0.6, speed_max=(0.05, 0.05), segment_rate=1000)
+    machine = Machine(power_max=0.6, speed_max=(0.05, 0.05), segment_rate=1000, steps=(1e5, 1e5))
     plan = plan_relief(relief, Process(spot, resin, machine), settings(40))
     assert plan.commanded.rmse < 0.06
+
+
+def test_a_motor_step_wider_than_the_spot_is_refused_before_anything_is_laid_out() -> None:
+    process = Process(Spot(0.001), machine=Machine(steps=(250.0, 250.0)))
+    with pytest.raises(InputError, match=r"a motor step of machine .* is 4 µm, 4 times the spot's FWHM"):
+        lay_out(relief_of(lens(40), Black(dose=2.0)), process)
 
 
 def test_risky_input_is_warned_of() -> None:

@@ -105,26 +105,27 @@ def test_an_all_dark_path_is_left_alone():
 @given(seed=seeds)
 def test_levels_keep_the_line_energy_exactly(seed):
     rng = np.random.default_rng(seed)
-    needed = rng.uniform(1, 300, 30) * MACHINE.power_step / FULL
+    needed = rng.uniform(MACHINE.power_min, 1.2 * MACHINE.power_max, 30) / FULL
     start = path(rng.uniform(0, 1, (31, 2)), needed * FULL)
     assume(start.length.min() > 0)
     levelled = to_levels(start, MACHINE, SPOT)
-    level = levelled.power / MACHINE.power_step
+    level = MACHINE.level_for(levelled.power)
     np.testing.assert_allclose(level, np.rint(level), atol=1e-9)
     assert level.min() >= 1 and level.max() <= MACHINE.power_levels
     np.testing.assert_allclose(levelled.line_energy, start.line_energy, rtol=1e-8)
     assert levelled.speed.max() <= FULL
-    inside = needed * FULL / MACHINE.power_step <= MACHINE.power_levels
-    slowest = (level / (level + 1))[inside] * FULL
+    inside = needed * FULL <= MACHINE.power_max
+    slowest = (levelled.power / MACHINE.power_of(level + 1))[inside] * FULL
     assert (levelled.speed[inside] >= slowest * (1 - 1e-9)).all()
 
 
 @pytest.mark.parametrize(("levels", "expected"), [(0.45, 0), (0.55, 1), (0.95, 1), (1.5, 1), (2.0, 2)])
 def test_too_weak_a_move_is_dark_or_at_the_smallest_level(levels, expected):
     xy = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0]])
-    start = path(xy, np.array([5, levels, 5]) * MACHINE.power_step)
-    levelled = to_levels(start, MACHINE, SPOT)
-    assert levelled.power[1] == pytest.approx(expected * MACHINE.power_step)
+    linear = replace(MACHINE, level_offset=0.0)
+    start = path(xy, np.array([5, levels, 5]) * linear.power_step)
+    levelled = to_levels(start, linear, SPOT)
+    assert levelled.power[1] == pytest.approx(expected * linear.power_step)
     assert levelled.speed[1] == pytest.approx(
         min(MACHINE.rapid_speed) if expected == 0 else min(expected / levels, 1) * FULL
     )
@@ -134,12 +135,24 @@ def test_the_smallest_usable_level_is_the_machine_s():
     machine = replace(MACHINE, level_min=10)
     start = path(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([7, 20]) * 10 / 255)
     levelled = to_levels(start, machine, SPOT)
-    np.testing.assert_allclose(levelled.power, np.array([10, 20]) * 10 / 255)
+    np.testing.assert_allclose(levelled.power, machine.power_of([10, 19]))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_a_level_is_as_bright_as_its_board_makes_it(share):
+    """Level 1 of an ATmega is twice as bright as 1/255: a line that needs less has it at full speed."""
+    xy = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0]])
+    board = replace(MACHINE, level_offset=1.0)
+    assert board.power_min == pytest.approx(2 / 256 * board.power_max)
+    start = path(xy, np.array([1.5, 0.9, 8]) / 256 * board.power_max)
+    levelled = to_levels(start, board, SPOT, share)
+    assert levelled.power[:2] == pytest.approx([board.power_min, 0.0])
+    assert levelled.speed[0] == FULL
 
 
 def test_a_laser_too_strong_for_the_whole_path_is_named():
     xy = np.array([[0.0, 0], [1, 0]])
-    with pytest.raises(InputError, match=r"smallest usable power 39\.2 mW at 50 mm/s .* 10 mW .* attenuate"):
+    with pytest.raises(InputError, match=r"smallest usable power 78\.1 mW at 50 mm/s .* 10 mW .* attenuate"):
         to_levels(path(xy, 10.0), Machine(power_max=10_000), SPOT)
 
 
@@ -189,5 +202,5 @@ def test_going_slower_changes_no_line_energy_and_loses_no_move(share):
     start = to_levels(path([[0, 0], [1, 0], [2, 0]], [1.0, 8.0]), machine, SPOT)
     slower = to_levels(start, machine, SPOT, share)
     np.testing.assert_allclose(slower.line_energy, start.line_energy)
-    needed = start.line_energy * 50 / (machine.power_step * 20)  # times the smallest power, at full speed
+    needed = start.line_energy * 50 / machine.power_min  # times the smallest power, at full speed
     np.testing.assert_array_less(slower.speed, np.maximum(share, 1 / needed) * 50 * (1 + 1e-9))

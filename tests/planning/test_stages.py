@@ -53,7 +53,7 @@ def test_the_edges_are_at_least_twice_as_true_as_the_tuned_start_s(solution):
 
 def test_powers_are_on_the_machine_s_levels_and_speeds_within_its_limit(solution):
     machine, path = Machine(), solution.toolpath
-    level = path.power[path.on] / machine.power_step
+    level = machine.level_for(path.power[path.on])
     np.testing.assert_allclose(level, np.rint(level), atol=1e-9)
     assert path.speed[path.on].max() <= min(machine.speed_max)
     assert (path.length > 0).all()
@@ -82,7 +82,7 @@ def test_stopped_in_any_stage_the_path_can_still_be_written(after):
     solution = solved(Process(), progress)
     assert solution.stopped and len(solution.loss) == min(after, 75)
     assert solution.result == f"stopped by the user after {after} of 100 iterations"
-    level = solution.toolpath.power / Machine().power_step
+    level = Machine().level_for(solution.toolpath.power)
     np.testing.assert_allclose(level, np.rint(level), atol=1e-9)
     assert figures(solution.toolpath, Process()).iou > 0.8
 

@@ -70,16 +70,18 @@ def started():
 def test_levels_keep_the_line_energy(seed):
     rng = np.random.default_rng(seed)
     machine, full = Machine(), min(Machine().speed_max)
-    level = rng.uniform(1, 400, 30)
-    start = path(rng.uniform(0, 1, (31, 2)), level * machine.power_step, full)
+    power = rng.uniform(1.1 * machine.power_min, 1.5 * machine.power_max, 30)
+    start = path(rng.uniform(0, 1, (31, 2)), power, full)
     assume(start.length.min() > 0)
     levelled = to_levels(start, machine, SPOT)
     np.testing.assert_allclose(path_energy(levelled, SPOT), path_energy(start, SPOT), rtol=1e-8)
-    n = levelled.power / machine.power_step
+    n = machine.level_for(levelled.power)
     np.testing.assert_allclose(n, np.rint(n), atol=1e-9)
     assert n.max() <= machine.power_levels and levelled.speed.max() <= full
-    inside = level <= machine.power_levels
-    assert (levelled.speed[inside] >= (n / (n + 1))[inside] ** 2 * full * (1 - 1e-9)).all()
+    inside = power <= machine.power_max
+    assert (
+        levelled.speed[inside] >= (levelled.power / machine.power_of(n + 1))[inside] ** 2 * full * (1 - 1e-9)
+    ).all()
 
 
 @given(seed=seeds, tolerance=st.floats(0.03, 0.2))

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import shapely
 from builders import design
@@ -55,14 +56,14 @@ def test_designs_do_not_print_worse_than_the_start(dialect: str, name: str) -> N
 
 
 def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of an optimiser that knows the controller badly: a fifth of the power."""
+    """As of an optimiser that knows the controller badly: forty times the power."""
     real = walk.solve_within
 
     def solve(*given: object, **named: object) -> Solution:
         solution = real(*given, **named)  # type: ignore[arg-type]
         assert solution.written is not None
-        weak = replace(solution.written, power=0.2 * solution.written.power)
-        return replace(solution, written=weak)
+        strong = replace(solution.written, power=np.minimum(40 * solution.written.power, 10.0))
+        return replace(solution, written=strong)
 
     monkeypatch.setattr(walk, "solve_within", solve)
     plan = laserpath.plan(CONTACTS, settings=QUICK)

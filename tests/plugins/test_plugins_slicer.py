@@ -515,11 +515,13 @@ def test_ctrl_c_stops_at_once_and_the_file_is_as_it_was(
     assert file.read_text(encoding="utf-8") == text
 
 
-def test_a_missing_file() -> None:
-    done = slicer("/nowhere/part.gcode")
-    assert done.returncode == 2
+def test_a_missing_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["laserpath-slicer", "/nowhere/part.gcode"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
     assert (
-        done.stderr
+        capsys.readouterr().err
         == "laserpath: sliced file '/nowhere/part.gcode' cannot be read: No such file or directory\n"
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import shapely
+from click.testing import CliRunner, Result
 from distributions import install
 from shapes import NODING
 
@@ -131,27 +133,30 @@ def test_it_plans_what_vpype_read(vpype: tuple[list[str], dict[str, str]], tmp_p
     assert "path" in (tmp_path / "after.svg").read_text(encoding="utf-8"), "the line work goes on"
 
 
-def test_bad_input_is_one_sentence(vpype: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
-    command, environment = vpype
-    done = subprocess.run(
-        [*command, "read", "plate.svg", "laserpath", "--spot", "none", "-o", "out"],
-        check=False, capture_output=True, text=True, cwd=tmp_path, env=environment,
-    )  # fmt: skip
-    assert done.returncode == 2
+# Within this process, where vpype finds the command by the project's own entry point
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Result]:
+    """vpype with these words, in a folder with plate.svg."""
+    vpype_cli = pytest.importorskip("vpype_cli", reason="vpype is not here: pip install vpype")
+    (tmp_path / "plate.svg").write_text(DRAWING, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return lambda words: CliRunner().invoke(vpype_cli.cli, words.split())
+
+
+def test_bad_input_is_one_sentence(invoke: Callable[[str], Result]) -> None:
+    done = invoke("read plate.svg laserpath --spot none -o out")
+    assert done.exit_code == 2
     assert done.stderr.startswith("Error: spot profile 'none' is unknown; known: ")
-    assert not (tmp_path / "out").exists()
+    assert not Path("out").exists()
 
 
-def test_the_pen_width_of_a_layer_is_the_line_s(
-    vpype: tuple[list[str], dict[str, str]], tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("unillustrated")
+def test_the_pen_width_of_a_layer_is_the_line_s(invoke: Callable[[str], Result]) -> None:
     """Where no --stroke is given."""
-    command, environment = vpype
-    words = (
+    done = invoke(
         "line 1mm 1mm 3mm 1mm pagesize 4mmx6mm penwidth 0.5mm laserpath -o . --iterations 0 --initial contour"
     )
-    done = subprocess.run(
-        [*command, *words.split()], check=False, capture_output=True, text=True, cwd=tmp_path, env=environment
-    )
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     assert "laserpath: vpype: 2.5 × 0.5 mm, 1 shape" in done.stderr

@@ -120,7 +120,8 @@ def rings(design: Design, machine: Machine, pitch: float = 0.12) -> Toolpath:
                 swing = machine.power_max * (0.5 + 0.3 * np.sin(np.arange(len(points) - 1) / 20))
                 power.append(np.concatenate([[0], swing]))
         inset += pitch
-    level = np.round(np.concatenate(power) / machine.power_step) * machine.power_step
+    step = machine.power_max / machine.power_levels
+    level = np.round(np.concatenate(power) / step) * step
     return Toolpath(np.concatenate(xy), level, np.where(level > 0, 40.0, 100.0))
 
 

@@ -21,6 +21,7 @@ from laserpath.cli import plan as command
 from laserpath.config import profiles
 from laserpath.config.profiles import fields
 from laserpath.design.target import grid_for, rasterise
+from laserpath.machine import convert
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.report import PageData
 from laserpath.report.advice import KINDS, Advice, advise
@@ -62,9 +63,9 @@ def uncured(plan: Plan) -> float:
 
 
 def at_lowest_power(plan: Plan) -> float:
-    on, path = plan.toolpath.on, plan.toolpath
-    lit = path.length[on]
-    return float(lit[path.power[on] <= 1.001 * plan.process.machine.power_min].sum() / lit.sum())
+    path = convert.as_light(plan.toolpath, plan.process.machine)
+    lit = path.length[path.on]
+    return float(lit[path.power[path.on] <= 1.001 * plan.process.machine.power_min].sum() / lit.sum())
 
 
 def executed(name: str) -> Callable[[Plan], float]:
@@ -187,6 +188,19 @@ def told(kind: str, **figures: tuple[float, float]) -> Advice:
 
 
 @pytest.mark.slow
+def test_levels_too_few_are_not_blamed_on_braking() -> None:
+    """60 mW: half of the square's path at level 4 and below; its edges are lost by levels, not by braking."""
+    plan = laserpath.plan(SQUARE, weak(60.0), Settings(iterations=40))
+    found = {one.kind: one for one in advise(data(plan), "fair")}
+    assert "brakes" not in found
+    assert re.search(
+        r"level [1-9] of 255 or below, where the next one is \d\d % brighter", found["too strong"].wrong
+    )
+    better = follow(found["too strong"], plan, {})
+    assert micrometres(better) < 0.7 * micrometres(plan)
+
+
+@pytest.mark.slow
 def test_a_dose_that_rises_where_the_controller_brakes() -> None:
     one = told("dose rises", dose_max=(3.6, 3.0), epe_mean=(0.03, 0.03))
     assert "rises to 3.60 × critical" in one.wrong and "speed_max_mm_per_min" in one.mend
@@ -248,7 +262,7 @@ def variations() -> list[tuple[PageData, str]]:
         executed, limits = job.report.executed, job.process.machine
         bad = {"dose_max": dose, "epe_mean": 0.2 if braked else 0.01, "write_time": 400.0, "ideal_time": 90.0}
         report = replace(job.report, executed=with_figures(executed, **bad))
-        level_of = limits.power_max if power else limits.power_min
+        level_of = limits.power_max if power else limits.power_max / limits.power_levels
         path = replace(job.toolpath, power=np.where(job.toolpath.on, level_of, 0.0))
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
         for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):

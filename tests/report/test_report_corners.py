@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import shapely
 from exposures import STILL
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 from scipy.special import ndtr
+from sets import examples
 from shapely.affinity import rotate
 
 from laserpath.base import quantities
@@ -140,7 +141,7 @@ def test_the_next_line_is_no_edge_of_a_lost_one() -> None:
     assert [one.kind for one in found.faults] == ["lost"]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.floats(0, 90), st.floats(1.7, 2.2))
 def test_however_it_lies_a_corner_is_judged_the_same(turn: float, level: float) -> None:
     """Also a print that is a little too small, or too large, all along the other wall."""

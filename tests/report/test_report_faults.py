@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import shapely
 from exposures import STILL, make_job, rings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
+from sets import examples
 from shapely.affinity import rotate, translate
 from shapes import minus, plus
 
@@ -219,7 +220,7 @@ def test_too_much_dose_is_a_flaw_that_is_named() -> None:
     assert "up to 21.0 × the critical dose" in judged.headline
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.floats(0, 2 * math.pi), st.floats(0.2, 2.8), st.floats(0, 1))
 def test_a_bridge_is_found_wherever_it_is(turn: float, y: float, aside: float) -> None:
     """Pixels lie otherwise after each turn; the place turns along."""
@@ -234,7 +235,7 @@ def test_a_bridge_is_found_wherever_it_is(turn: float, y: float, aside: float) -
     assert fault.size == pytest.approx(0.2, abs=FWHM / 2)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.floats(0, 2 * math.pi), st.floats(0.35, 1.0), st.floats(1.0, 2.0))
 def test_wide_enough_lines_have_no_fault_however_they_lie(turn: float, gap: float, level: float) -> None:
     """Lines and gaps of a spot and more, also somewhat under-dosed."""

@@ -151,6 +151,7 @@ def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> 
     assert not advised(0.099)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     job = with_limit(bars(3 * FWHM))
     assert job.report.limit
@@ -168,6 +169,7 @@ def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job)
     assert PICTURE not in html
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_positive_resists_are_cleared_by_the_limit_too(close: Job) -> None:
     positive = replace(close.process, resin=replace(close.process.resin, tone="positive"))
     assert f"{PICTURE} clear</h3>" in html_of(replace(close, process=positive))

@@ -208,6 +208,7 @@ def test_a_plan_without_iterations_or_light_is_reported(job: Job) -> None:
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 9
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_process_window_is_drawn_and_described(page: Reader) -> None:
     alt = "Edge error against dose, in focus and with a wider spot."
     assert alt in [a["alt"] for tag, a in page.tags if tag == "img"]
@@ -221,6 +222,7 @@ def test_the_process_window_is_drawn_and_described(page: Reader) -> None:
     assert "Dashed: 0.3 FWHM, the tolerance asked for" in page_text
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_report_without_a_process_window_says_nothing_of_one(job: Job) -> None:
     page = read(html_of(replace(job, report=replace(job.report, window=None))))
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 10
@@ -310,3 +312,12 @@ def test_the_mark_stands_beside_what_is_executed(job: Job) -> None:
         for page in (html_of(job), html_of(replace(job, report=aimed)))
     ]
     assert trends[0] == trends[1], "what is aimed at is no figure of quality"
+
+
+@pytest.mark.usefixtures("unillustrated")
+@pytest.mark.parametrize(("dialect", "checked"), [("grbl", True), ("klipper", True), ("linuxcnc", False)])
+def test_a_controller_that_was_never_recorded_is_named(job: Job, dialect: str, checked: bool) -> None:
+    process = replace(job.process, machine=replace(job.process.machine, dialect=dialect))
+    text = " ".join(read(html_of(replace(job, process=process))).text.split())
+    assert ("executed by a model of the controller." in text) is checked
+    assert (f"not checked against recordings of a controller that speaks {dialect}." in text) is not checked

@@ -168,7 +168,7 @@ def test_advice_names_what_limits_the_plan() -> None:
         return " ".join(verdict(replace(changed, loss=job.loss if loss is None else loss)).advice)
 
     lit = job.toolpath.on
-    weakest = replace(job.toolpath, power=np.where(lit, machine.power_min, 0))
+    weakest = replace(job.toolpath, power=np.where(lit, machine.power_max / machine.power_levels, 0))
     full = replace(job.toolpath, power=np.where(lit, machine.power_max, 0))
     assert "attenuate" in advice(weakest)
     assert "attenuate" not in advice()

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import shapely
 from builders import design
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from sets import examples
 from shapes import NODING, differing_area
 
 import gcode
@@ -299,7 +300,7 @@ def hatch(x0: float = 0.0, y0: float = 0.0, s: float = 50) -> str:
     return f"G21 G90 G17\nM4 S0\n{''.join(lines)}M5\n"
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(x=st.floats(0, 50), y=st.floats(0, 50), s=st.sampled_from([25, 50, 150, 600]))
 def test_a_shifted_program_is_laid_on_its_design(x: float, y: float, s: int) -> None:
     """However strong or weak its light is."""

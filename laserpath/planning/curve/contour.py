@@ -8,6 +8,8 @@ than a pitch apart, an uncured seam remains. Both places get a stroke along the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import shapely
 from shapely.geometry import MultiPolygon, Polygon
@@ -41,7 +43,7 @@ def contour(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> 
     if area.is_empty:
         return []
     strokes = rings(area, inset, pitch, flatness)
-    return strokes + centre_lines(area, inset, pitch, flatness)
+    return strokes + centre_lines(area, inset, pitch, flatness, strokes)
 
 
 def rings(
@@ -76,12 +78,21 @@ def _polygons(region: BaseGeometry) -> list[Polygon]:
     return [polygon for polygon in getattr(region, "geoms", [region]) if not polygon.is_empty]
 
 
-def centre_lines(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> list[Floats]:
-    """Strokes along the medial axis where rings leave a gap, and dots in islands too small for both."""
+def centre_lines(
+    area: MultiPolygon, inset: float, pitch: float, flatness: float, drawn: Sequence[Floats] = ()
+) -> list[Floats]:
+    """Strokes along the medial axis where rings leave a gap, and dots in islands too small for both.
+
+    drawn: all rings (K, 2). At a reflex corner the mitred level lines lie deeper than the distance to the
+    edge says, so that the innermost ring may be missing; where none is within a pitch, an axis is drawn too.
+    """
     axis = medial_axis(area, spacing=min(max(inset, pitch / 4), pitch) / 4)
     below = axis.radius - inset
     gap = np.mod(below, pitch)
     uncured = (below <= 0) | (gap > _SEAM * pitch)
+    if len(drawn):
+        middle = shapely.points((axis.start + axis.end) / 2)
+        uncured |= shapely.distance(middle, shapely.MultiLineString(drawn)) > pitch
     strokes = axis.strokes(uncured, shortest=pitch / 2, flatness=max(flatness, pitch / 50))
     return strokes + _dots(area, inset, strokes, pitch / 5)
 

@@ -64,8 +64,9 @@ def spiral(area: MultiPolygon, inset: float, pitch: float, flatness: float) -> l
     """
     if area.is_empty:
         return []
-    closed = [Ring(xy) for xy in rings(area, inset, pitch, flatness)]
-    return _chains(closed, pitch) + centre_lines(area, inset, pitch, flatness)
+    closed = rings(area, inset, pitch, flatness)
+    lines = centre_lines(area, inset, pitch, flatness, closed)
+    return _chains([Ring(xy) for xy in closed], pitch) + lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,14 +34,16 @@ class SpotTable(NamedTuple):
 class WatchedPoints(NamedTuple):
     """xy: (M, 2) mm.  steepness: (M,) F·|∂u/∂n| of points on the outline, 0 elsewhere.
 
-    low, high: (M,) doses beyond which a point is penalised.  start, member: points by square cells of side
-    `spot.reach` on `columns` columns, the first with its corner at `corner`.
+    low, high: (M,) doses beyond which a point is penalised.  price: (M,) loss per dose.
+    start, member: points by square cells of side `spot.reach` on `columns` columns, the first with its
+    corner at `corner`.
     """
 
     xy: Floats
     steepness: Floats
     low: Floats
     high: Floats
+    price: Floats
     start: Ints
     member: Ints
     columns: int
@@ -76,7 +78,7 @@ def influence(
             for x in range(max(left, 0), min(right, points.columns - 1) + 1):
                 cell = y * points.columns + x
                 for m in points.member[points.start[cell] : points.start[cell + 1]]:
-                    dose = _dose(a, b, parts, spot, points.xy[m])
+                    dose = mean_density(a, b, parts, spot, points.xy[m])
                     if dose > 0:
                         if count < room:
                             out.point[count], out.dose[count] = m, dose
@@ -86,7 +88,7 @@ def influence(
 
 
 @njit
-def _dose(a: Floats, b: Floats, parts: int, spot: SpotTable, at: Floats) -> float:
+def mean_density(a: Floats, b: Floats, parts: int, spot: SpotTable, at: Floats) -> float:
     """Mean density of the spot at a point while its middle goes from a to b."""
     total, last = 0.0, len(spot.density) - 1
     for i in range(parts):
@@ -105,14 +107,14 @@ def _dose(a: Floats, b: Floats, parts: int, spot: SpotTable, at: Floats) -> floa
 
 
 @njit
-def _cost(u: float, m: int, points: WatchedPoints, weight: float) -> float:
-    """Loss of point m at relative dose u: its edge error in FWHM, and the penalty."""
-    cost = 0.0
+def cost(u: float, m: int, points: WatchedPoints, weight: float) -> float:
+    """Loss of point m at relative dose u: its edge error in FWHM, its price, and the penalty."""
+    loss = points.price[m] * u
     if points.steepness[m] > 0:
         error = (u - 1) / points.steepness[m]
-        cost = np.sqrt(error * error + _ROUNDING2)
+        loss += np.sqrt(error * error + _ROUNDING2)
     beyond = max(points.low[m] - u, u - points.high[m], 0.0)
-    return cost + weight * beyond * beyond
+    return loss + weight * beyond * beyond
 
 
 @njit
@@ -139,8 +141,8 @@ def descend(
                     n = _add(change, touched, k, power[k], other, first, share, duration, rules, effect)
                     gain = 0.0
                     for m in touched[:n]:
-                        gain += _cost(dose[m], m, points, weight)
-                        gain -= _cost(dose[m] + change[m], m, points, weight)
+                        gain += cost(dose[m], m, points, weight)
+                        gain -= cost(dose[m] + change[m], m, points, weight)
                         change[m] = 0.0
                     if gain > best:
                         best, chosen = gain, other

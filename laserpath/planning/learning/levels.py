@@ -4,12 +4,15 @@ The energies of the moves can only have the values that levels and segments allo
 25 % brighter. Rounding each to the nearest leaves that error to chance. Here the moves are taken one by one,
 and each gets the power, of those with the next higher and lower energies, that lowers
 
-    Σ_m √(ε_m² + δ²) + w Σ_j max(0, l_j − u_j, u_j − h_j)²,   ε_m = (u_m − 1)/(F |∂u/∂n|_m),
+    Σ_m [√(ε_m² + δ²) + η/s_m] + w Σ_j max(0, l_j − u_j, u_j − h_j)²,   ε_m = (u_m − 1)/s_m,  s = F |∂u/∂n|,
 
 over the points m of the outline with the relative dose u, and control points j inside and outside, until no
-single change helps: coordinate descent on an integer problem. So errors of neighbours cancel within the spot,
-and what no level can give is dithered. The dose is exact at the start, and each change adds the spot's
-density along the pieces within `_REACH_FWHM`; with an Airy spot 5 % of the change lies outside.
+single change helps. η/s is the shift of an edge where the dose is off by the share η. It is linearised, as a
+price on the dose of points beside the outline. This is coordinate descent on an integer problem: errors of
+neighbours cancel within the spot, and what no level can give is dithered. It runs again on what it made,
+executed with the new powers, because a line deep inside, which moves the edge only by a ring of the spot, may
+have become too bright. The dose is exact at the start, and each change adds the spot's density along the
+pieces within `_REACH_FWHM`; with an Airy spot 5 % of the change lies outside.
 """
 
 from __future__ import annotations
@@ -43,6 +46,15 @@ _TABLE_FWHM = 1 / 20
 _FLATTEST = 0.5
 """Least F|∂u/∂n|, so that an edge without slope does not outweigh all others."""
 
+_DOSE_ERROR = 0.1
+"""η: a larger value gives a narrower PV band, but a larger edge error."""
+
+_BESIDE_FWHM = 0.15
+"""Distance from the outline of the points that give its slope: a larger one blurs it."""
+
+_SLOPED = 1.0
+"""s from which an edge is to become steeper: flatter ones are at tips, which a larger value keeps."""
+
 _CONTROL_FWHM = 0.35
 """Distance of the control points inside and outside: a smaller one finds narrower hot spots."""
 
@@ -53,40 +65,55 @@ to the third, not; over-dose counts from the second on."""
 _CURED, _DARK = 1.3, 0.7
 """Relative doses that points inside may not fall below, and outside not exceed, unless they did before."""
 
+_FAINT, _FULL = 0.75, 1.25
+"""Relative doses that points of the outline may not fall below, and not exceed, unless they did before: a
+narrow tip that is lost, or a narrow gap, is worse than its edge error tells."""
+
+_THIN = 1.05
+"""Relative dose that the middle of a narrow bar may not fall below, and its inverse that of a narrow gap not
+exceed, unless they did before; a larger one keeps more of both, and leaves less freedom to the edges."""
+
 _OVER_DOSE_SHARE = 1.0
 """Doses above this share of the limit are penalised: a smaller one leaves more margin."""
 
 _HOT = 0.85
 """Share of the largest dose allowed from which every pixel is a control point: a smaller one watches more."""
 
-_WEIGHT = 200.0
+PENALTY = 200.0
 """w, in edge errors of one FWHM: a larger one holds the control points more strictly."""
+
+_PATH_FWHM = 0.2
+"""Distance of the control points along the lit path: a smaller one finds narrower hot spots."""
 
 _SWEEPS = 20
 """Most passes over all moves; they end when nothing changes any more."""
 
 
-def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
+def best_levels(program: MachineProgram, task: Task, rounds: int = 2) -> MachineProgram:
     """The program with the powers that place its edges best; its positions and feeds stay.
 
+    rounds: descents, each from a new execution and with new control points: a further one finds the hot spots
+    that the one before it made. On Marlin the ramps, and on a serial line the first moves, depend on powers.
     Programs of machines with a lag are returned as they are: their commands come early, between the moves.
     """
     (part,) = program.parts
     machine, process = task.machine, task.process
-    if any((machine.lag, machine.laser_on_delay, machine.laser_off_delay)):
+    if convert.lag(machine, task.scene.fwhm):
         return program
-    for _ in range(2 if gcode.dialect(machine.dialect).controller == "marlin" else 1):
+    for _ in range(rounds):
         moves = rested(convert.to_moves(part.path, machine))
         response = gcode.motion.Response.of(
-            moves, convert.controller(machine), convert.board(process), characters=_sent(part),
+            moves, convert.controller(machine), convert.board(process), characters=sent(part),
             longest=longest_piece(process),
         )  # fmt: skip
         digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
         field = _Watch.of(response, digits, task)
-        kernel.descend(
+        changes = kernel.descend(
             digits, response.first, response.share, response.run.duration, response.rules,
-            field.dose, field.points, field.effect, _WEIGHT, _SWEEPS,
+            field.dose, field.points, field.effect, PENALTY, _SWEEPS,
         )  # fmt: skip
+        if not changes:
+            break
         power = np.minimum(digits[RESTS:] * response.rules.digit, 1.0) * machine.power_max
         moves = convert.to_moves(replace(part.path, power=power), machine)
         program = MachineProgram.of_moves(moves, process)
@@ -94,10 +121,10 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     return program
 
 
-def _sent(part: ProgramPart) -> Indices:
-    """(RESTS + N,) characters of the dwells, which do not matter, and of each move."""
+def sent(part: ProgramPart) -> Indices:
+    """(RESTS + N,) characters of the dwells and of each move."""
     assert part.transmitted is not None, "a program that was read back knows its lines"
-    return np.append(np.zeros(RESTS, np.int64), part.transmitted.characters)
+    return np.append(np.asarray(part.transmitted.rests, np.int64), part.transmitted.characters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +138,10 @@ class _Watch:
     @classmethod
     def of(cls, response: gcode.motion.Response, digits: Indices, task: Task) -> _Watch:
         """The points around a design, and the dose of a run there."""
-        scene, run = task.scene, response.run
+        run = response.run
         light = response.light((digits * response.rules.digit).astype(np.float64))
         lit = light > 0
-        dose = _relative_dose(run, light, task)
-        points, at = _points(dose, scene)
-        spot = _table(scene.spot, task.process)
+        points, spot, at = watched(run, light, task, _REACH_FWHM)
         room = 40 * len(lit)
         while True:
             effect = kernel.Influence(
@@ -135,45 +160,103 @@ def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Flo
     return np.asarray(accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose, np.float64)
 
 
-def _points(dose: Floats, scene: Scene) -> tuple[kernel.WatchedPoints, Floats]:
-    """The points of the outline and the control points, and the relative doses there."""
+def watched(
+    run: gcode.motion.Executed, light: Floats, task: Task, reach: float
+) -> tuple[kernel.WatchedPoints, kernel.SpotTable, Floats]:
+    """The points around a design, the spot's table, and the relative doses (M,) of a run at the points.
+
+    light: (P,) of the pieces of the run.  reach: FWHM, of the table.
+    """
+    points, at = _points(_relative_dose(run, light, task), run.xyz[:, :2], light > 0, task.scene, reach)
+    return points, _table(task.scene.spot, task.process, reach), at
+
+
+def _points(
+    dose: Floats, ends: Floats, lit: Bools, scene: Scene, reach: float
+) -> tuple[kernel.WatchedPoints, Floats]:
+    """The points of the outline and beside it, the control points, and the relative doses there."""
     edge, flat = EdgeTerm.of(scene), dose.ravel()
     on = edge.value @ flat
     steep = np.maximum(np.abs(edge.slope @ flat), _FLATTEST)
-    xy, deep = _control(scene, dose)
+    control = _Control.of(scene, dose, ends, lit)
+    xy = control.xy
     around = sampling_matrix(scene.grid, xy) @ flat
-    highest = _OVER_DOSE_SHARE * scene.resin.over_dose
-    inside, outside = deep > _DEEP_FWHM * scene.fwhm, deep < 0
-    low = np.where(inside, np.minimum(_CURED, around), -np.inf)
-    high = np.where(outside, np.maximum(_DARK, around), highest)
-    places = np.vstack([scene.samples.xy, xy])
-    columns, corner, start, member = _cells(places, _REACH_FWHM * scene.fwhm)
-    free = np.full(len(on), np.inf)
+    # What is not cured, or not dark, before need not become so.
+    low, highest = np.minimum(control.cured, around), _OVER_DOSE_SHARE * scene.resin.over_dose
+    high = np.where(np.isinf(control.dark), highest, np.maximum(control.dark, around))
+    beside, price = _beside(scene, steep)
+    places = np.vstack([scene.samples.xy, beside, xy])
+    columns, corner, start, member = _cells(places, reach * scene.fwhm)
+    free = np.full(len(beside), np.inf)
+    others = np.zeros(len(beside) + len(xy))
     points = kernel.WatchedPoints(
-        places, np.concatenate([steep, np.zeros(len(xy))]), np.concatenate([-free, low]),
-        np.concatenate([free, high]), start, member, columns, corner,
+        places, np.concatenate([steep, others]), np.concatenate([np.minimum(_FAINT, on), -free, low]),
+        np.concatenate([np.maximum(_FULL, on), free, high]),
+        np.concatenate([np.zeros(len(on)), price, np.zeros(len(xy))]), start, member, columns, corner,
     )  # fmt: skip
-    return points, np.concatenate([on, around])
+    # Only changes of dose count beside the outline, so that the doses there may be any.
+    return points, np.concatenate([on, np.ones(len(beside)), around])
 
 
-def _control(scene: Scene, dose: Floats) -> tuple[Floats, Floats]:
-    """(J, 2) control points, mm, and (J,) how deep inside they are, mm, negative outside.
+def _beside(scene: Scene, steep: Floats) -> tuple[Floats, Floats]:
+    """(2M, 2) points inside and outside of the outline, mm, and (2M,) what their dose costs there.
 
-    They are on a square lattice, and wherever the dose (rows, columns) is high.
+    steep: (M,) s. With s = (u_inside − u_outside)/2b at a distance of b FWHM, ∂(η/s)/∂u = ∓η/(2b s²).
     """
-    grid = scene.grid
-    solid: Bools = scene.target.coverage > 0.5
-    deep = ndimage.distance_transform_edt(solid) - ndimage.distance_transform_edt(~solid)
-    stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
-    chosen = dose > _HOT * scene.resin.over_dose
-    chosen[::stride, ::stride] = True
-    rows, columns = np.nonzero(chosen)
-    deep = deep[rows, columns] * grid.pitch
-    near = (deep > _NEAR_FWHM * scene.fwhm) | (
-        (deep < -_DEEP_FWHM * scene.fwhm) & (deep > -_FAR_FWHM * scene.fwhm)
-    )
-    xy = np.asarray(grid.origin) + grid.pitch * np.column_stack([columns[near], rows[near]])
-    return xy, deep[near]
+    samples, by = scene.samples, _BESIDE_FWHM * scene.fwhm
+    price = np.where(steep > _SLOPED, _DOSE_ERROR / (2 * _BESIDE_FWHM * steep**2), 0.0)
+    xy = np.vstack([samples.xy - by * samples.normal, samples.xy + by * samples.normal])
+    return xy, np.concatenate([-price, price])
+
+
+@dataclass(frozen=True, slots=True)
+class _Control:
+    """xy: (J, 2) mm.  cured, dark: (J,) relative doses not to fall below, or not to exceed; infinite: any.
+
+    The points are on a square lattice, along the lit path, wherever the dose is high, and in the middle of
+    bars and gaps too narrow for the lattice.
+    """
+
+    xy: Floats
+    cured: Floats
+    dark: Floats
+
+    @classmethod
+    def of(cls, scene: Scene, dose: Floats, ends: Floats, lit: Bools) -> _Control:
+        """dose: (rows, columns) relative.  ends: (P+1, 2) mm, of pieces that are `lit` (P,)."""
+        grid = scene.grid
+        solid: Bools = scene.target.coverage > 0.5
+        inside, outside = (ndimage.distance_transform_edt(part) for part in (solid, ~solid))
+        deep = (inside - outside) * grid.pitch / scene.fwhm
+        narrow = (_ridge(inside) | _ridge(outside)) & (np.abs(deep) < _DEEP_FWHM)
+        stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
+        chosen = dose > _HOT * scene.resin.over_dose
+        chosen[::stride, ::stride] = True
+        chosen &= (deep > _NEAR_FWHM) | ((deep < -_DEEP_FWHM) & (deep > -_FAR_FWHM))
+        rows, columns = np.nonzero(chosen | narrow)
+        deep, narrow = deep[rows, columns], narrow[rows, columns]
+        cured = np.where(deep > _DEEP_FWHM, _CURED, np.where(narrow & (deep > 0), _THIN, -np.inf))
+        dark = np.where(deep < -_DEEP_FWHM, _DARK, np.where(narrow & (deep < 0), 1 / _THIN, np.inf))
+        xy = np.asarray(grid.origin) + grid.pitch * np.column_stack([columns, rows])
+        path = _along(ends, lit, _PATH_FWHM * scene.fwhm)
+        free = np.full(len(path), np.inf)
+        return cls(np.vstack([xy, path]), np.append(cured, -free), np.append(dark, free))
+
+
+def _ridge(distance: Floats) -> Bools:
+    """(rows, columns) whether no pixel beside one is further from the outline. distance: 0 beyond it."""
+    return np.asarray((distance > 0) & (distance >= ndimage.maximum_filter(distance, 3)))
+
+
+def _along(ends: Floats, lit: Bools, apart: float) -> Floats:
+    """(K, 2) mm, places on the lit pieces with these ends (P+1, 2), one in each square of side `apart`."""
+    start, way = ends[:-1][lit], np.diff(ends, axis=0)[lit]
+    count = np.ceil(np.hypot(*way.T) / apart).astype(np.int64).clip(1)
+    piece = np.repeat(np.arange(len(count)), count)
+    nth = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+    xy = start[piece] + way[piece] * ((nth + 0.5) / count[piece])[:, None]
+    _, first = np.unique(np.floor(xy / apart).astype(np.int64), axis=0, return_index=True)
+    return np.asarray(xy[first])
 
 
 def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
@@ -187,10 +270,10 @@ def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
     return int(columns), corner, start.astype(np.int64), member.astype(np.int64)
 
 
-def _table(spot: Spot, process: Process) -> kernel.SpotTable:
-    """The spot's density times the relative dose of 1 s of full light."""
+def _table(spot: Spot, process: Process, within: float) -> kernel.SpotTable:
+    """The spot's density times the relative dose of 1 s of full light. within: FWHM, its reach."""
     fwhm = optics.fwhm(spot)
-    reach, pitch = _REACH_FWHM * fwhm, _TABLE_FWHM * fwhm
+    reach, pitch = within * fwhm, _TABLE_FWHM * fwhm
     at = np.arange(-reach, reach + 1.5 * pitch, pitch)
     x, y = np.meshgrid(at, at)
     full = float(line_energy(process.machine.power_max, 1.0, spot))

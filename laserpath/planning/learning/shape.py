@@ -54,14 +54,21 @@ class ExecutedShape:
         shining = light**process.resin.order * response.run.duration
         # A level cannot be below the smallest: such a move is brighter than it should be.
         bright = np.where(due > 0, np.maximum(response.least_energies, due) / np.maximum(due, 1e-300), 1.0)
-        row, ends = response.run.row, response.run.xyz[:, :2]
+        run = response.run
+        row, ends = run.row, run.xyz[:, :2]
         length = np.hypot(*np.diff(ends, axis=0).T)
         # What a head that waits for its next step exposes goes to the other pieces of its move.
         total = np.bincount(row, np.where(length > _POINT, shining, 0.0), len(moves))
         along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
         share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
         # The first RESTS rows are dwells, dark and without length.
-        return cls(ends, path.xy, _weights(moves, row, ends)[:, RESTS:], np.maximum(row - RESTS, 0), share)
+        return cls(
+            ends,
+            path.xy,
+            _weights(row, parts_behind(moves, run), len(moves))[:, RESTS:],
+            np.maximum(row - RESTS, 0),
+            share,
+        )
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
         """(P+1, 2) ends, mm, and (P,) line energies of the pieces of a path (N+1, 2), (N,)."""
@@ -73,13 +80,17 @@ class ExecutedShape:
         return self.weight.T @ d_ends, energies.astype(np.float64)
 
 
-def _weights(moves: gcode.Moves, row: Indices, ends: Floats) -> sparse.csr_matrix:
-    """(P+1, rows+1) share of each vertex in the place of each end."""
-    start, way = moves.xy[row], moves.xy[row + 1] - moves.xy[row]
+def parts_behind(moves: gcode.Moves, run: gcode.motion.Executed) -> Floats:
+    """(P,) part of its move, 0 … 1, that lies behind the end of each piece of a run."""
+    start, way = moves.xy[run.row], moves.xy[run.row + 1] - moves.xy[run.row]
     square = (way**2).sum(axis=1)
-    along = ((ends[1:] - start) * way).sum(axis=1)
-    part = np.where(square > 0, np.clip(along / np.maximum(square, 1e-300), 0, 1), 1.0)
+    along = ((run.xyz[1:, :2] - start) * way).sum(axis=1)
+    return np.where(square > 0, np.clip(along / np.maximum(square, 1e-300), 0, 1), 1.0)
+
+
+def _weights(row: Indices, part: Floats, moves: int) -> sparse.csr_matrix:
+    """(P+1, moves+1) share of each vertex in the place of each end. row, part: (P,) of each piece."""
     of = np.arange(1, len(row) + 1)
     data = np.concatenate([[1.0], 1 - part, part])
     index = np.concatenate([[0], of, of]), np.concatenate([[0], row, row + 1])
-    return sparse.csr_matrix((data, index), shape=(len(row) + 1, len(moves) + 1))
+    return sparse.csr_matrix((data, index), shape=(len(row) + 1, moves + 1))

@@ -17,10 +17,10 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.machine import convert
 from laserpath.types import Design, Machine, Toolpath
 
-TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 4e-4}
+TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
 
-SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.5}
+SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.9}
 """Speed limit of a short stroke by quality, relative to its peak speed: a smaller one makes the speed more
 constant, and so the dose more accurate and the write time longer."""
 

@@ -24,7 +24,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.target import affordable, grid_for
 from laserpath.machine import convert
-from laserpath.machine.attenuation import Strength, check_power
+from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.placement import placed
 from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.planning.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
@@ -96,7 +96,7 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
     Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
     """
     settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
-    check_power(process, settings)
+    check_process(process, settings)
     relief, design, origin, notes = _placed(relief, process, settings)
     fine = affordable(design, process.spot, settings.pixels_per_fwhm)
     requested, settings = settings.pixels_per_fwhm, replace(settings, origin=origin, pixels_per_fwhm=fine)

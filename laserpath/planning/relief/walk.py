@@ -119,8 +119,7 @@ def _few_levels(layout: ReliefLayout) -> Iterator[str]:
     """A sentence if there are only a few of the controller's power levels up to black."""
     machine = layout.process.machine
     strength = strength_for(layout.target, layout.speed, layout.process)
-    levels = strength.power / machine.power_step
-    if levels < LEVELS:
+    if (levels := strength.levels) < LEVELS:
         yield (
             f"black is only {levels:.2g} of the laser's {machine.power_levels} power levels, so that "
             f"greys come in steps as executed; {strength.filter}"

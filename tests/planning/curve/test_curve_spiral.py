@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, design, polygons
-from hypothesis import given, settings
+from builders import FWHM, POCKET, design, polygons
+from hypothesis import example, given
+from sets import examples
 from shapes import NODING
 
 import gcode
@@ -106,8 +107,9 @@ def test_it_covers_what_rings_cover(name, pitch):
     assert largest <= max(rings, 0.6 * pitch)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(polygon=polygons())
+@example(polygon=POCKET)
 def test_every_stroke_is_inside_and_no_part_is_far_from_one(polygon):
     strokes = strokes_of(polygon)
     assert polygon.buffer(FLAT).covers(shapely.MultiLineString(strokes))

@@ -21,7 +21,8 @@ DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
 
 def taught(dialect: str, iterations: int = 20) -> MachineProgram:
     task = small.task(dialect)
-    return learned(refined(small.path(dialect), task, final_loss(task.scene), 0.0015, iterations).path, task)
+    loss = final_loss(task.scene)
+    return learned(refined(small.path(dialect), task, loss, 0.0015, iterations).path, task, loss, 0.0015)
 
 
 def figures(program: MachineProgram, dialect: str) -> PrintFigures:
@@ -57,6 +58,26 @@ def test_on_steps_keeps_energies() -> None:
     np.testing.assert_allclose(rounded.power / rounded.speed * rounded.length, energy[[0, 2]])
     for other in (replace(machine, steps=None), replace(machine, dialect="klipper")):
         assert on_steps(path, other) is path
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_stroke_below_a_step_becomes_one_step_at_its_energy(order: int) -> None:
+    """Or else its dot is lost; where full power is too little, it is slower."""
+    machine = replace(small.MACHINES["grbl"], steps=(50.0, 50.0))
+    path = Toolpath(
+        [[1, 1], [1.5, 1.2], [1.499, 1.201], [1.497, 1.201], [2, 2]], [0.0, 5.0, 8.0, 0.0], [90.0, 9, 9, 90]
+    )
+    rounded = on_steps(path, machine, order)
+    np.testing.assert_allclose(rounded.xy, [[1, 1], [1.5, 1.2], [1.48, 1.2], [2, 2]])
+    np.testing.assert_array_equal(rounded.on, [False, True, False])
+    assert rounded.power.max() <= machine.power_max
+    was, now = ((one.power**order * one.length / one.speed).sum() for one in (path, rounded))
+    assert now == pytest.approx(was)
+    dot = replace(path, speed=np.array([90.0, 1, 1, 90]))
+    slow = on_steps(dot, machine, order)
+    assert (slow.power**order * slow.length / slow.speed).sum() == pytest.approx(
+        (dot.power**order * dot.length / dot.speed).sum()
+    )
 
 
 @DIALECTS

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 import small
 
+from laserpath.design.contour import sampling_matrix
 from laserpath.design.scene import Scene
+from laserpath.dose import accurate_model
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, prepared, with_energies
+from laserpath.machine.program import MachineProgram, execute, prepared, with_energies
+from laserpath.machine.rest import RESTS, rested
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.learning import on_steps
-from laserpath.planning.learning.levels import best_levels
+from laserpath.planning.learning.levels import best_levels, sent
 from laserpath.planning.task import Task
 from laserpath.types.results import Measurement
 
@@ -54,8 +57,9 @@ def test_only_powers_change(dialect: str) -> None:
     np.testing.assert_array_equal(best.path.speed, program.path.speed)
     np.testing.assert_array_equal(best.path.on, program.path.on)
     assert best.run.write_time == pytest.approx(program.run.write_time, rel=0.01)
-    again = best_levels(best, task)
-    assert measured(again, task.scene).figures.epe_mean <= measured(best, task.scene).figures.epe_mean + 2e-4
+    first, again = (measured(one, task.scene).figures.epe_mean for one in (best, best_levels(best, task)))
+    # Slope is in the loss, too; and Marlin's ramps depend on the power, so that levels are chosen for others.
+    assert again <= first * (1.02 if dialect == "marlin" else 1) + 2e-4
 
 
 @pytest.mark.parametrize("dialect", ["grbl", "klipper"])
@@ -78,3 +82,27 @@ def test_a_machine_with_a_lag_keeps_its_program() -> None:
     lagging = Task.of(small.ELL, replace(task.process, machine=late), small.SETTINGS)
     program = fitted(task, "grbl")
     assert best_levels(program, lagging) is program
+
+
+def test_over_dose_is_held_along_the_path() -> None:
+    """Between the pixels, too, and where a line was dim at first: the descent must not make a hot spot."""
+    task = small.task("grbl")
+    best = best_levels(fitted(task, "grbl"), task)
+    ends, light = best.executed.xy, best.executed.on
+    middles = ((ends[:-1] + ends[1:]) / 2)[light]
+    dose = accurate_model(task.scene.grid, task.scene.spot).dose(best.executed)
+    there = sampling_matrix(task.scene.grid, middles) @ dose.ravel() / task.scene.critical_dose
+    assert there.max() <= 1.015 * task.process.resin.over_dose
+
+
+def test_the_dwells_before_the_path_fill_the_buffer() -> None:
+    """Their lines are in it when the first moves are planned: without them more moves would be known."""
+    task = small.task("grbl")
+    (part,) = fitted(task, "grbl").parts
+    characters = sent(part)
+    assert len(characters) == len(part.path) + RESTS
+    assert (characters[:RESTS] == [len("G4 P0\n"), len("G4 P0.05\n")]).all()
+    moves = rested(convert.to_moves(part.path, task.machine))
+    alone = execute(moves, characters, task.process).durations(len(moves))[RESTS:]
+    after_travel = part.run.durations(len(part.path) + 1)[1:]
+    np.testing.assert_allclose(alone, after_travel, atol=1e-9)

@@ -1,0 +1,102 @@
+"""Disturbances: the same program on a machine that is not quite the one that it was planned for.
+
+    program → executed with one setting changed → exposed → measured, as the report measures it
+
+The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
+machine: acceleration, speed in junctions, the feed override, the link, and the light of a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import gcode
+from laserpath.design.scene import Scene
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram, ProgramPart
+from laserpath.measure.exposure import Exposure
+from laserpath.types import Machine
+from laserpath.types.sensitivity import KeyFigures, Variation
+
+_ACCELERATIONS = (0.8, 1.2)
+"""Factors: a larger range than a profile is usually wrong by makes every plan look fragile."""
+
+_JUNCTIONS = {0.5: "half", 2.0: "twice"}
+"""Factors on the junction deviation, or on Klipper's square corner velocity, with whose square it goes."""
+
+OVERRIDES = (0.5, 0.8, 1.2)
+"""Feed overrides, relative to 100 %."""
+
+_STALLING = 0.5
+"""Factor on the rates of the link: a smaller one stalls more programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """A machine that differs in one respect. cause, change: as in `Variation`.  override: of the feed."""
+
+    cause: str
+    change: str
+    machine: Machine
+    override: float = 1.0
+
+    def moves(self, moves: gcode.Moves) -> gcode.Moves:
+        """What the machine makes of moves as written, by its feed override."""
+        if self.override == 1:
+            return moves
+        return gcode.motion.overridden(moves, self.override, gcode.dialect(self.machine.dialect))
+
+    def program(self, program: MachineProgram) -> MachineProgram:
+        """The program on this machine. Its parts are executed by themselves, not with other layers."""
+        return replace(program, parts=tuple(map(self._part, program.parts)))
+
+    def _part(self, part: ProgramPart) -> ProgramPart:
+        moves, machine = self.moves(convert.to_moves(part.path, part.process.machine)), self.machine
+        path = replace(part.path, power=moves.power * machine.power_max, speed=moves.speed)
+        return replace(part, path=path, process=replace(part.process, machine=machine))
+
+
+def disturbances(machine: Machine) -> tuple[Disturbance, ...]:
+    """All that have an effect on this machine's controller: Klipper, for example, has no slow link."""
+    own = convert.controller(machine), machine.light
+    return tuple(
+        one
+        for one in _all(machine)
+        if one.override != 1 or (convert.controller(one.machine), one.machine.light) != own
+    )
+
+
+def _all(machine: Machine) -> Iterator[Disturbance]:
+    for factor in _ACCELERATIONS:
+        x, y = machine.acceleration
+        changed = replace(machine, acceleration=(factor * x, factor * y))
+        more = "more" if factor > 1 else "less"
+        yield Disturbance("acceleration", f"{100 * abs(factor - 1):.0f} % {more} acceleration", changed)
+    klipper = gcode.dialect(machine.dialect).controller == "klipper"
+    key = "square_corner_velocity" if klipper else "junction_deviation"
+    for factor, times in _JUNCTIONS.items():
+        changed = replace(machine, **{key: factor * getattr(machine, key)})
+        yield Disturbance("junction", f"{times} the {key.replace('_', ' ')}", changed)
+    for factor in OVERRIDES:
+        yield Disturbance("override", f"a feed override of {100 * factor:.0f} %", machine, factor)
+    baud = None if machine.baud is None else _STALLING * machine.baud
+    slow = replace(machine, baud=baud, segment_rate=_STALLING * machine.segment_rate)
+    yield Disturbance("link", "a link half as fast", slow)
+    own = machine.light.offset
+    other = 0.0 if own else 1.0
+    changed = replace(machine, level_offset=other)
+    yield Disturbance("light", f"level_offset {other:g} instead of {own:g}", changed)
+
+
+def disturbed(
+    machine: Machine, scene: Scene, program: Callable[[Disturbance], MachineProgram]
+) -> Iterator[Variation]:
+    """The prints under each disturbance of a machine, as they are computed. program: executed with each."""
+    for one in disturbances(machine):
+        yield Variation(one.cause, one.change, key_figures(program(one), scene))
+
+
+def key_figures(program: MachineProgram, scene: Scene) -> KeyFigures:
+    """The figures of a program as executed."""
+    return KeyFigures.of(Exposure(program, scene).executed)

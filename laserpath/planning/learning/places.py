@@ -1,0 +1,101 @@
+"""Choice of the steps: each vertex goes to the neighbouring motor step that places the edges best.
+
+Rounding every vertex to its nearest step leaves an error of up to half a step to chance, and the powers can
+make up only for a part of it. So the vertices are taken one by one, and each goes one step, along an axis or
+a diagonal, if that lowers the loss of `levels` plus the write time,
+
+    Σ_m [√(ε_m² + δ²) + η/s_m] + penalties + (M/w_e) ∂T/∂v · Δv,
+
+until no single step helps; T is the term of the write time, and w_e/M the weight of one edge in the final
+loss. The dose of each shift is exact for the pieces as executed, which keep their places relative to their
+move and their energy per length (`shape`). That holds while the motion does: so no shift may lower the speed
+at which a corner is passed, nor raise it much where the corner is what holds the head back. Then the path is
+executed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import gcode
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram, longest_piece
+from laserpath.machine.rest import RESTS, rested
+from laserpath.planning.learning import place_kernel as kernel
+from laserpath.planning.learning.levels import PENALTY, sent, watched
+from laserpath.planning.learning.shape import parts_behind
+from laserpath.planning.optimise.loop import vertex_bounds
+from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.task import Task
+from laserpath.types import Machine, Toolpath
+
+_REACH_FWHM = 1.6
+"""Radius of the spot within which a shift is followed: a larger one is more exact and slower."""
+
+_SHIFT_FWHM = 0.04
+"""Length of a shift if the motor's steps are finer: a smaller one is more exact and gains less in each."""
+
+_FURTHEST = 2
+"""Steps that a vertex may go along each axis before the path is executed again: with more of them the motion
+changes more."""
+
+_SWEEPS = 6
+"""Most passes over all vertices; they end when nothing changes any more."""
+
+
+def best_places(
+    program: MachineProgram, task: Task, edge_weight: float, time_weight: float
+) -> MachineProgram:
+    """The program with its vertices where they place its edges best; its powers and feeds stay.
+
+    edge_weight, time_weight: of the mean edge error and of the write time in the loss.
+    Programs of machines with a lag are returned as they are: their commands come early, between the moves.
+    """
+    (part,) = program.parts
+    machine, process, scene = task.machine, task.process, task.scene
+    if convert.lag(machine, scene.fwhm):
+        return program
+    moves = rested(convert.to_moves(part.path, machine))
+    response = gcode.motion.Response.of(
+        moves, convert.controller(machine), convert.board(process), characters=sent(part),
+        longest=longest_piece(process),
+    )  # fmt: skip
+    light, run = response.light(moves.power), response.run
+    points, spot, dose = watched(run, light, task, _REACH_FWHM)
+    energy = light**process.resin.order * run.duration
+    pieces = kernel.MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
+    price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
+    room = np.array(vertex_bounds(scene.grid, machine, task.settings.origin == "centre"))
+    xy = moves.xy.copy()
+    kernel.descend(
+        xy, room, price, _shift(machine, optics.fwhm(scene.spot)), pieces, _corners(moves, machine),
+        spot, dose, points, PENALTY, _SWEEPS, _FURTHEST,
+    )  # fmt: skip
+    return MachineProgram.of_moves(convert.to_moves(replace(part.path, xy=xy[RESTS:]), machine), process)
+
+
+def _price(path: Toolpath, task: Task, time_weight: float) -> Floats:
+    """(RESTS + N + 1, 2) derivative of the write time's term by each vertex, the dwells' included."""
+    time = WriteTimeTerm.of(path, task.design, task.machine, time_weight)
+    return np.vstack([np.zeros((RESTS, 2)), time(path.xy)[1]])
+
+
+def _shift(machine: Machine, fwhm: float) -> Floats:
+    """(2,) mm, whole motor steps nearest to `_SHIFT_FWHM`, at least one."""
+    shift = np.full(2, _SHIFT_FWHM * fwhm)
+    if machine.steps is None:
+        return shift
+    step = 1 / np.asarray(machine.steps)
+    return np.asarray(step * np.maximum(np.rint(shift / step), 1))
+
+
+def _corners(moves: gcode.Moves, machine: Machine) -> kernel.CornerSpeeds:
+    """The planned speeds at all vertices, and the limits that they come from."""
+    limits = convert.limits(machine)
+    entry = gcode.motion.profile(moves, limits).entry
+    acceleration = np.asarray(limits.acceleration, np.float64)
+    return kernel.CornerSpeeds(np.append(entry, 0.0) ** 2, acceleration, float(limits.junction_deviation))

@@ -1,0 +1,119 @@
+"""In words: what a print is most sensitive to, what to do about it, and what would help the machine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gcode
+from laserpath import optics
+from laserpath.report.numbers import duration, number
+from laserpath.types import Process
+from laserpath.types.sensitivity import WORTH, Sensitivity, Variation
+
+_FELT = 0.05
+"""Rise of the mean edge error by the worst disturbance, as a share: up to it a print is not sensitive."""
+
+_TOPICS = {
+    "acceleration": "acceleration",
+    "junction": "speed in bends",
+    "override": "the feed override",
+    "link": "the link",
+    "light": "the light of its power levels",
+}
+
+_SETTINGS = {
+    "acceleration": {"grbl": "$120 and $121", "marlin": "M201 and M204", "klipper": "max_accel"},
+    "junction": {"grbl": "$11", "marlin": "M205 J", "klipper": "square_corner_velocity"},
+}
+"""Where a controller keeps what a plan relies on."""
+
+_PLURAL = ("levels", "steps")
+
+
+def headline(sensitivity: Sensitivity, process: Process) -> str:
+    """One line: the worst disturbance, by how much it spoils the edges, and what to do."""
+    worst, planned = sensitivity.worst, sensitivity.planned
+    if worst is None:
+        return "Nothing was disturbed."
+    before = planned.epe_mean
+    if worst.figures.epe_mean <= (1 + _FELT) * before:
+        more = f"more than {100 * _FELT:.0f} %"
+        return f"Hardly sensitive to the machine: no disturbance raises the mean edge error by {more}."
+    return (
+        f"Most sensitive to {_TOPICS[worst.cause]}: with {worst.change} the mean edge error rises from "
+        f"{_from_to(before, worst.figures.epe_mean, process)}. {_remedy(worst, process)}"
+    )
+
+
+def help_in_words(sensitivity: Sensitivity, process: Process) -> tuple[str, ...]:
+    """A sentence for each change of the machine that helps, the best first; one if none does.
+
+    Empty if no change was tried.
+    """
+    if not sensitivity.improved:
+        return ()
+    helpful = sensitivity.helpful
+    if not helpful:
+        least = f"more than {100 * WORTH:.0f} %"
+        tried = ", ".join(one.change for one in sensitivity.improved)
+        return (f"Nothing that was tried would lower the mean edge error by {least}: {tried}.",)
+    return tuple(_helps(one, sensitivity, process) for one in helpful)
+
+
+def _helps(one: Variation, sensitivity: Sensitivity, process: Process) -> str:
+    before, after = sensitivity.planned, one.figures
+    verb = "take" if one.cause in _PLURAL else "takes"
+    change = one.change[0].upper() + one.change[1:]
+    text = f"{change} {verb} the mean edge error from {_from_to(before.epe_mean, after.epe_mean, process)}"
+    if abs(after.write_time / before.write_time - 1) > WORTH:
+        text += f", and the write time from {duration(before.write_time)} to {duration(after.write_time)}"
+    return text + "."
+
+
+def _from_to(before: float, after: float, process: Process) -> str:
+    """`1.9 to 9.3 µm`. before, after: FWHM."""
+    scale = 1000 * optics.fwhm(process.spot)
+    first, last = number(scale * before, 2), number(scale * after, 2)
+    if first == last:
+        first, last = number(scale * before, 3), number(scale * after, 3)
+    return f"{first} to {last} µm"
+
+
+def _remedy(worst: Variation, process: Process) -> str:
+    controller = gcode.dialect(process.machine.dialect).controller
+    setting = _SETTINGS.get(worst.cause, {}).get(controller, "the controller's own setting")
+    return {
+        "acceleration": f"Keep the profile's acceleration equal to {setting}.",
+        "junction": f"Keep what the profile says of it equal to {setting}.",
+        "override": "Leave the override at 100 %.",
+        "link": "Use a sender that keeps the controller's buffer full, at the profile's baud rate.",
+        "light": "Unless you have, measure level_offset with the chart, and state it in the profile.",
+    }[worst.cause]
+
+
+def as_dict(sensitivity: Sensitivity, process: Process) -> dict[str, Any]:
+    """The figures and the sentences on them, for JSON; edge errors in FWHM."""
+    words = {"headline": headline(sensitivity, process), "help": list(help_in_words(sensitivity, process))}
+    return {**words, **sensitivity.as_dict()}
+
+
+def rows(sensitivity: Sensitivity, process: Process) -> dict[str, list[tuple[str, ...]]]:
+    """Heading → rows of cells: the change, mean edge error, missing edges, largest dose, write time."""
+    groups = {"Disturbed": sensitivity.disturbed, "Learned for a better machine": sensitivity.improved}
+    planned = Variation("", "As planned", sensitivity.planned)
+    return {
+        "": [_cells(planned, process)],
+        **{title: [_cells(one, process) for one in some] for title, some in groups.items() if some},
+    }
+
+
+COLUMNS = ("Machine", "mean edge error", "missing edges", "largest dose", "write time")
+"""The headings of the cells."""
+
+
+def _cells(one: Variation, process: Process) -> tuple[str, ...]:
+    figures = one.figures
+    epe = f"{number(1000 * optics.fwhm(process.spot) * figures.epe_mean, 2)} µm"
+    dose = f"{number(figures.dose_max)} ×" if math.isfinite(figures.dose_max) else "–"
+    return one.change, epe, str(figures.missing_edges), dose, duration(figures.write_time)

@@ -1,0 +1,35 @@
+"""The choice of steps: truer edges, on the motor's steps, and no slower."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import small
+from test_levels import fitted, measured
+
+from laserpath.planning.learning.levels import best_levels
+from laserpath.planning.learning.places import best_places
+
+
+@pytest.mark.parametrize("dialect", ["grbl", "klipper"])
+def test_places_and_levels_in_turn_are_truer_than_levels_alone(dialect: str) -> None:
+    """GRBL becomes no slower; Klipper's speeds also depend on the lengths of short moves."""
+    task = small.task(dialect)
+    levels = best_levels(fitted(task, dialect), task)
+    both = best_levels(best_places(levels, task, 0.15, 0.0015), task)
+    before, after = (measured(one, task.scene).figures.epe_mean for one in (levels, both))
+    assert after < before
+    assert dialect != "grbl" or both.motion.write_time <= 1.02 * levels.motion.write_time
+
+
+@pytest.mark.parametrize("dialect", list(small.MACHINES))
+def test_only_vertices_change_and_by_whole_steps(dialect: str) -> None:
+    task = small.task(dialect)
+    program = fitted(task, dialect)
+    moved = best_places(program, task, 0.15, 0.0015)
+    np.testing.assert_array_equal(moved.path.power, program.path.power)
+    np.testing.assert_array_equal(moved.path.on, program.path.on)
+    steps = (moved.path.xy - program.path.xy) * np.asarray(task.machine.steps)
+    assert np.abs(steps).max() > 0.9, "some vertices have moved"
+    assert np.abs(steps).max() < 2.1
+    np.testing.assert_allclose(steps, np.rint(steps), atol=0.1)  # digits written

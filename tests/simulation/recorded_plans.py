@@ -1,0 +1,141 @@
+"""What real firmware did with twelve whole plans, and what the motion models say of them: `make firmware`.
+
+A recording has every step and every level: tests/data/firmware/plans. Between two steps an axis stands at the
+place of its last one, as a motor does. The light is that of the pin: of an ATmega's fast PWM with GRBL, level
+÷ 255 with Klipper. Run as a program it writes the table of docs/gcode.md.
+"""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from gcode.motion import Executed
+from laserpath.base.arrays import Floats
+from laserpath.config import profiles
+from laserpath.machine.program import MachineProgram
+from laserpath.measure.exposure import Exposure
+from laserpath.simulation import simulate
+from laserpath.types import Machine, Process, Settings
+from laserpath.types.results import Measurement
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data" / "firmware" / "plans"
+DESIGNS = ("pcb", "text", "holes")
+STEPS = {"grbl": (250, 80), "klipper": (400, 80)}
+"""Of each controller: the steps/mm that were recorded."""
+
+GRID = 50e-6
+"""s, longest time in which an axis goes from one step to the next. A larger one smears the steps."""
+
+FWHM = 0.1
+"""mm, of the default spot."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A run of a plan. steps: per mm."""
+
+    design: str
+    controller: str
+    steps: int
+
+    def __str__(self) -> str:
+        return f"{self.design}-{self.controller}-{self.steps}"
+
+    @property
+    def text(self) -> str:
+        """The program."""
+        return gzip.decompress((DATA / f"{self.design}.{self.controller}.gcode.gz").read_bytes()).decode()
+
+    @property
+    def machine(self) -> Machine:
+        """The machine that was told the program."""
+        return replace(profiles.machine(f"{self.controller}-diode-405"), steps=(self.steps, self.steps))
+
+    def executed(self) -> Executed:
+        """The recorded run, from the first step."""
+        with np.load(DATA / f"{self.design}.{self.controller}.{self.steps}.npz") as file:
+            data = {name: file[name] for name in file.files}
+        switched = np.cumsum(data["after_level"]) * data["tick"]
+        last = float(data["last"])
+        time = np.union1d(np.arange(0, max(last, switched[-1]) + GRID, GRID), switched[switched > 0])
+        x, y = (self._axis(data, axis, time) for axis in "xy")
+        level = data["level"][np.searchsorted(switched, time[:-1], side="right") - 1] / 255
+        xyz = np.column_stack([x, y, np.zeros(len(x))])
+        light = self.machine.light.of(level, 255)
+        return Executed(np.zeros(len(level), int), np.diff(time), xyz, level, (0.0, last), light)
+
+    def _axis(self, data: dict[str, np.ndarray], axis: str, time: Floats) -> Floats:
+        """(T,) mm at T times, after the last step."""
+        stepped = np.cumsum(data[f"after_{axis}"]) * data["tick"]
+        way = np.where(np.unpackbits(data[f"up_{axis}"], count=len(stepped)), 1, -1)
+        return np.append(0, np.cumsum(way))[np.searchsorted(stepped, time + 1e-9, "right")] / self.steps
+
+
+RECORDINGS = tuple(
+    Recording(design, controller, steps)
+    for controller, recorded in STEPS.items()
+    for steps in recorded
+    for design in DESIGNS
+)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The model's exposure of a plan, and the recorded one. run_time: s of the model, and recorded."""
+
+    model: Measurement
+    real: Measurement
+    run_time: tuple[float, float]
+    exposure: tuple[float, float]
+
+    @property
+    def dose(self) -> float:
+        """The largest difference of the doses, as a share of the recorded peak."""
+        return float(np.abs(self.model.dose - self.real.dose).max() / self.real.dose.max())
+
+    @property
+    def epe(self) -> tuple[float, float]:
+        """mm, the mean edge errors."""
+        return FWHM * self.model.figures.epe_mean, FWHM * self.real.figures.epe_mean
+
+
+@cache
+def agreement(recording: Recording, machine: Machine | None = None) -> Agreement:
+    """What the model of the recording's machine, or of another, says of its program."""
+    design = str(ROOT / "samples" / f"{recording.design}.svg")
+    process = Process(machine=machine or recording.machine)
+    made = simulate(recording.text, process, design, Settings(origin="page"))
+    assert made.scene is not None
+    run, real = made.shipped.run, recording.executed()
+    printed = MachineProgram.of(made.shipped.path, made.process, execution=real)
+    return Agreement(
+        Exposure(made.shipped, made.scene).executed,
+        Exposure(printed, made.scene).executed,
+        (run.stepping[1] - run.stepping[0], real.stepping[1]),
+        (run.exposure, real.exposure),
+    )
+
+
+def _row(recording: Recording) -> list[str]:
+    found = agreement(recording)
+    off = (100 * (model / real - 1) for model, real in (found.run_time, found.exposure))
+    model, real = (1000 * mean for mean in found.epe)
+    return [
+        recording.design, recording.controller, str(recording.steps), *(f"{part:+.2f} %" for part in off),
+        f"{100 * found.dose:.1f} %", f"{real:.2f} µm", f"{model:.2f} µm",
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    import pages
+
+    head = ["plan", "firmware", "steps/mm", "run time", "exposure ∫ light dt", "dose, of its peak",
+            "mean edge error, recorded", "by the model"]  # fmt: skip
+    table = pages.table(head, [_row(recording) for recording in RECORDINGS])
+    pages.write_between_markers(ROOT / "docs" / "gcode.md", "plans", table)
