@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from scipy import sparse
+
 from laserpath import optics
-from laserpath.design.contour import Samples, contour_samples
+from laserpath.design.contour import Samples, contour_samples, sampling_matrix
 from laserpath.design.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Resin, Spot, Target
 
@@ -64,6 +66,12 @@ class Scene:
     def samples(self) -> Samples:
         """Points along the outline."""
         return self.outline.samples
+
+    @cached_property
+    def edge_matrices(self) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+        """(M, pixels) twice: what gives a dose u at the samples, and its outward slope F ∂u/∂n there."""
+        xy, outward = self.samples.xy, self.samples.normal * self.fwhm
+        return sampling_matrix(self.grid, xy), sampling_matrix(self.grid, xy, outward)
 
     @property
     def fwhm(self) -> float:

@@ -9,6 +9,7 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 
     trials       40 iterations of each curve on a grid of 3 pixels per FWHM
     iterations   25 ns p + 0.8 µs n + 5 ms each; the optimiser needs about the share `_DONE` of those allowed
+    learning     1.5 ms per FWHM of line, on GRBL 0.6 to 1.6 ms and on Klipper 2.3 ms
     checks       0.5 ms per FWHM of outline; 2.5 µs p for measuring and drawing; 3 s to begin with
 
 The memory is 400 MB + 200 B p. The constants are fits to plans of the five samples and of fields of 64 and
@@ -30,6 +31,7 @@ from laserpath.design.target import PIXELS_MAX, affordable
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process
 from laserpath.machine.placement import to_expose
+from laserpath.planning.learning.walk import ROUNDS
 from laserpath.planning.task import Task
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -59,6 +61,9 @@ _SLOWER = 1.15
 
 _TINY_FWHM = 0.5
 """Extent of a design below which a warning asks for its unit: a larger value also warns of intended dots."""
+
+_CHOOSING = 1.5e-3
+"""Seconds for choosing the levels and the motor steps of 1 FWHM of line at standard quality; measured."""
 
 _LEARNING = 2.5
 """Seconds of a plan's sensitivity, mostly learning it for other machines, relative to solving; measured."""
@@ -130,6 +135,7 @@ def _planning(task: Task) -> tuple[float, float, float]:
     solving = (
         _DONE * settings.iterations * iteration(pixels) * (2 if settings.blur > 1 else 1) + 5e-4 * outline
     )
+    solving += _CHOOSING * _length(task) / fwhm * (1 + ROUNDS[settings.quality]) / 3
     plans = 1.0 if settings.max_epe_fwhm is None else _TOLERANCE_PLANS
     area = design.area.area / fwhm**2
     limit = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0

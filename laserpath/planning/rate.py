@@ -53,7 +53,7 @@ _DROPS, _DROPPED_FWHM = 100, 0.005
 """Most vertices dropped from a stretch whose link cannot keep up after learning, and the tolerance for each:
 larger values slow the head down less, and move the edge further."""
 
-_FULL = 1.01
+FULL = 1.01
 """Share of the link's rate up to which a learned path stays as it is: a larger one moves fewer vertices."""
 
 _ROOM = 0.9
@@ -109,7 +109,7 @@ def fed(path: Toolpath, spot: Spot, machine: Machine) -> Toolpath:
     if not (path.on & (path.length > 0)).any():
         return path
     for _ in range(_DROPS):
-        crowded = path.on & (crowding(path, machine) > _FULL)
+        crowded = path.on & (crowding(path, machine) > FULL)
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
         if not inner.any():
             break
@@ -121,7 +121,7 @@ def fed(path: Toolpath, spot: Spot, machine: Machine) -> Toolpath:
         if keep.all():
             break
         path = merged(path, keep, spot)
-    if crowding(path, machine)[path.on].max(initial=0.0) <= _FULL:
+    if crowding(path, machine)[path.on].max(initial=0.0) <= FULL:
         return path
     limit = np.where(path.on, share_of_speed(path, machine) * min(machine.speed_max), np.inf)
     slower = np.minimum(path.speed, limit)

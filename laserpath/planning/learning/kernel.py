@@ -50,40 +50,72 @@ class WatchedPoints(NamedTuple):
     corner: Floats
 
 
+class LightGroups(NamedTuple):
+    """Neighbouring pieces of one row with one share of its power: they brighten and darken together.
+
+    piece: (G+1,) first piece of each group.  first: (rows + 1,) first group of each row.
+    share: (G,) of the row's power.  duration: (G,) s.
+    """
+
+    piece: Ints
+    first: Ints
+    share: Floats
+    duration: Floats
+
+
 class Influence(NamedTuple):
-    """Dose of piece p at point[first[p]] … point[first[p + 1]], per s of full light."""
+    """Dose of group g at point[first[g]] … point[first[g + 1]], per s of full light."""
 
     first: Ints
     point: Any
     dose: Any
 
 
+def groups_of(first: Ints, share: Floats, duration: Floats) -> LightGroups:
+    """The groups of pieces (P,) with these shares and durations. first: (rows + 1,) piece of each row."""
+    new = np.append(True, share[1:] != share[:-1])
+    new[first[first < len(share)]] = True
+    piece = np.append(np.flatnonzero(new), len(share))
+    total = np.add.reduceat(duration, piece[:-1])
+    return LightGroups(piece, np.searchsorted(piece, first), share[piece[:-1]], total)
+
+
 @njit
 def influence(
-    ends: Floats, lit: Any, spot: SpotTable, points: WatchedPoints, room: int, out: Influence
-) -> int:
-    """Fill `out`, which has room for so many values; return how many there are."""
-    count = 0
-    rows = (len(points.start) - 1) // points.columns
-    for p in range(len(lit)):
-        out.first[p] = count
-        if not lit[p]:
-            continue
-        a, b = ends[p], ends[p + 1]
-        parts = max(2, int(np.ceil(np.hypot(b[0] - a[0], b[1] - a[1]) / (spot.reach / 8))))
-        first = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
-        last = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
-        left, lower, right, upper = int(first[0]), int(first[1]), int(last[0]), int(last[1])
-        for y in range(max(lower, 0), min(upper, rows - 1) + 1):
-            for x in range(max(left, 0), min(right, points.columns - 1) + 1):
-                cell = y * points.columns + x
-                for m in points.member[points.start[cell] : points.start[cell + 1]]:
-                    dose = mean_density(a, b, parts, spot, points.xy[m])
-                    if dose > 0:
-                        if count < room:
-                            out.point[count], out.dose[count] = m, dose
-                        count += 1
-    out.first[len(lit)] = count
+    ends: Floats, lit: Any, duration: Floats, groups: LightGroups, spot: SpotTable, points: WatchedPoints,
+    room: int, out: Influence,
+) -> int:  # fmt: skip
+    """Fill `out`, which has room for so many values; return how many there are.
+
+    ends: (P+1, 2) mm, lit, duration: (P,), s, of the pieces.
+    """
+    count, rows = 0, (len(points.start) - 1) // points.columns
+    total, touched = np.zeros(len(points.xy)), np.zeros(len(points.xy), np.int64)
+    for g in range(len(groups.share)):
+        out.first[g], n = count, 0
+        for p in range(groups.piece[g], groups.piece[g + 1]):
+            if not lit[p]:
+                continue
+            a, b, part = ends[p], ends[p + 1], duration[p] / groups.duration[g]
+            parts = max(2, int(np.ceil(np.hypot(b[0] - a[0], b[1] - a[1]) / (spot.reach / 8))))
+            low = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
+            high = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
+            for row in range(max(int(low[1]), 0), min(int(high[1]), rows - 1) + 1):
+                for column in range(max(int(low[0]), 0), min(int(high[0]), points.columns - 1) + 1):
+                    cell = row * points.columns + column
+                    for m in points.member[points.start[cell] : points.start[cell + 1]]:
+                        dose = mean_density(a, b, parts, spot, points.xy[m])
+                        if dose > 0:
+                            if total[m] == 0:
+                                touched[n] = m
+                                n += 1
+                            total[m] += part * dose
+        for m in touched[:n]:
+            if count < room:
+                out.point[count], out.dose[count] = m, total[m]
+            count += 1
+            total[m] = 0.0
+    out.first[len(groups.share)] = count
     return count
 
 
@@ -119,8 +151,8 @@ def cost(u: float, m: int, points: WatchedPoints, weight: float) -> float:
 
 @njit
 def descend(
-    power: Ints, first: Ints, share: Floats, duration: Floats, rules: PowerRules,
-    dose: Floats, points: WatchedPoints, effect: Influence, weight: float, sweeps: int,
+    power: Ints, groups: LightGroups, rules: PowerRules, dose: Floats, points: WatchedPoints,
+    effect: Influence, weight: float, sweeps: int,
 ) -> int:  # fmt: skip
     """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return how often."""
     change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
@@ -130,15 +162,15 @@ def descend(
         for k in range(len(power)):
             if power[k] <= 0:
                 continue
-            here = slice(first[k], first[k + 1])
+            share = groups.share[groups.first[k] : groups.first[k + 1]]
             best, chosen = _GAIN, -1
             for up in (False, True):
                 other = power[k]
                 for _step in range(_STEPS):
-                    other = neighbour(rules, share[here], other, up)
+                    other = neighbour(rules, share, other, up)
                     if other < 0:
                         break
-                    n = _add(change, touched, k, power[k], other, first, share, duration, rules, effect)
+                    n = _add(change, touched, k, power[k], other, groups, rules, effect)
                     gain = 0.0
                     for m in touched[:n]:
                         gain += cost(dose[m], m, points, weight)
@@ -147,11 +179,11 @@ def descend(
                     if gain > best:
                         best, chosen = gain, other
             if chosen >= 0:
-                n = _add(change, touched, k, power[k], chosen, first, share, duration, rules, effect)
+                n = _add(change, touched, k, power[k], chosen, groups, rules, effect)
                 for m in touched[:n]:
                     dose[m] += change[m]
                     change[m] = 0.0
-                power[k] = centred(rules, share[here], chosen)
+                power[k] = centred(rules, share, chosen)
                 done += 1
         changes += done
         if done == 0:
@@ -162,15 +194,16 @@ def descend(
 @njit
 def _add(
     change: Floats, touched: Ints, k: int, before: int, after: int,
-    first: Ints, share: Floats, duration: Floats, rules: PowerRules, effect: Influence,
+    groups: LightGroups, rules: PowerRules, effect: Influence,
 ) -> int:  # fmt: skip
     """Add to `change` what row k changes; return how many points are `touched`."""
     n = 0
-    for p in range(first[k], first[k + 1]):
-        energy = (light(rules, share[p], after) - light(rules, share[p], before)) * duration[p]
+    for g in range(groups.first[k], groups.first[k + 1]):
+        share = groups.share[g]
+        energy = (light(rules, share, after) - light(rules, share, before)) * groups.duration[g]
         if energy == 0:
             continue
-        for i in range(effect.first[p], effect.first[p + 1]):
+        for i in range(effect.first[g], effect.first[g + 1]):
             m = effect.point[i]
             if change[m] == 0:
                 touched[n] = m

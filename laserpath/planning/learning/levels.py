@@ -25,7 +25,6 @@ from scipy import ndimage
 import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.design.contour import sampling_matrix
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
@@ -79,6 +78,9 @@ _OVER_DOSE_SHARE = 1.0
 _HOT = 0.85
 """Share of the largest dose allowed from which every pixel is a control point: a smaller one watches more."""
 
+_WARM = 0.6
+"""Share of the largest dose allowed from which the lit path is watched: a smaller one watches more of it."""
+
 PENALTY = 200.0
 """w, in edge errors of one FWHM: a larger one holds the control points more strictly."""
 
@@ -109,8 +111,7 @@ def best_levels(program: MachineProgram, task: Task, rounds: int = 2) -> Machine
         digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
         field = _Watch.of(response, digits, task)
         changes = kernel.descend(
-            digits, response.first, response.share, response.run.duration, response.rules,
-            field.dose, field.points, field.effect, PENALTY, _SWEEPS,
+            digits, field.groups, response.rules, field.dose, field.points, field.effect, PENALTY, _SWEEPS,
         )  # fmt: skip
         if not changes:
             break
@@ -129,8 +130,11 @@ def sent(part: ProgramPart) -> Indices:
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """dose: (M,) relative, at the points.  effect: of each piece on them."""
+    """groups: of pieces that change together.  dose: (M,) relative, at the points.  effect: of each group on
+    them.
+    """
 
+    groups: kernel.LightGroups
     dose: Floats
     points: kernel.WatchedPoints
     effect: kernel.Influence
@@ -142,14 +146,16 @@ class _Watch:
         light = response.light((digits * response.rules.digit).astype(np.float64))
         lit = light > 0
         points, spot, at = watched(run, light, task, _REACH_FWHM)
+        groups = kernel.groups_of(response.first, response.share, run.duration)
+        ends, count = run.xyz[:, :2].copy(), len(groups.share)
         room = 40 * len(lit)
         while True:
             effect = kernel.Influence(
-                np.zeros(len(lit) + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.float32)
+                np.zeros(count + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.float32)
             )
-            needed = kernel.influence(run.xyz[:, :2].copy(), lit, spot, points, room, effect)
+            needed = kernel.influence(ends, lit, run.duration, groups, spot, points, room, effect)
             if needed <= room:
-                return cls(at, points, effect)
+                return cls(groups, at, points, effect)
             room = needed
 
 
@@ -180,7 +186,7 @@ def _points(
     steep = np.maximum(np.abs(edge.slope @ flat), _FLATTEST)
     control = _Control.of(scene, dose, ends, lit)
     xy = control.xy
-    around = sampling_matrix(scene.grid, xy) @ flat
+    around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
     # What is not cured, or not dark, before need not become so.
     low, highest = np.minimum(control.cured, around), _OVER_DOSE_SHARE * scene.resin.over_dose
     high = np.where(np.isinf(control.dark), highest, np.maximum(control.dark, around))
@@ -213,8 +219,8 @@ def _beside(scene: Scene, steep: Floats) -> tuple[Floats, Floats]:
 class _Control:
     """xy: (J, 2) mm.  cured, dark: (J,) relative doses not to fall below, or not to exceed; infinite: any.
 
-    The points are on a square lattice, along the lit path, wherever the dose is high, and in the middle of
-    bars and gaps too narrow for the lattice.
+    The points are on a square lattice, along the lit path where the dose may become too high, wherever it is
+    high already, and in the middle of bars and gaps too narrow for the lattice.
     """
 
     xy: Floats
@@ -239,6 +245,8 @@ class _Control:
         dark = np.where(deep < -_DEEP_FWHM, _DARK, np.where(narrow & (deep < 0), 1 / _THIN, np.inf))
         xy = np.asarray(grid.origin) + grid.pitch * np.column_stack([columns, rows])
         path = _along(ends, lit, _PATH_FWHM * scene.fwhm)
+        column, row = np.rint(grid.to_pixels(path)).astype(np.int64).T
+        path = path[dose[row, column] > _WARM * scene.resin.over_dose]
         free = np.full(len(path), np.inf)
         return cls(np.vstack([xy, path]), np.append(cured, -free), np.append(dark, free))
 

@@ -51,13 +51,14 @@ class CornerSpeeds(NamedTuple):
 
 @njit
 def descend(
-    xy: Floats, room: Floats, price: Floats, step: Floats, pieces: MovedPieces, corners: CornerSpeeds,
-    spot: SpotTable, dose: Floats, points: WatchedPoints, weight: float, sweeps: int, furthest: int,
+    xy: Floats, near: Any, room: Floats, price: Floats, step: Floats, pieces: MovedPieces,
+    corners: CornerSpeeds, spot: SpotTable, dose: Floats, points: WatchedPoints, weight: float, sweeps: int,
+    furthest: int,
 ) -> int:  # fmt: skip
     """Move vertices `xy` (rows + 1, 2) by `step` (2,) while the loss falls; `dose` follows; return how often.
 
-    room: (2, 2) lower-left and upper-right corner of their range.  price: (rows + 1, 2) loss per mm.
-    furthest: steps that a vertex may go.
+    near: (rows + 1,) which may move.  room: (2, 2) lower-left and upper-right corner of their range.
+    price: (rows + 1, 2) loss per mm.  furthest: steps that a vertex may go.
     """
     change = np.zeros((4, len(dose)))
     touched = np.zeros(len(dose), np.int64)
@@ -67,6 +68,8 @@ def descend(
     for _ in range(sweeps):
         done = 0
         for j in range(1, len(xy)):
+            if not near[j]:
+                continue
             n = _changes(change, touched, marked, j, xy, step, pieces, spot, points)
             if n == 0:
                 continue

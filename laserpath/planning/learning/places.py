@@ -9,8 +9,8 @@ a diagonal, if that lowers the loss of `levels` plus the write time,
 until no single step helps; T is the term of the write time, and w_e/M the weight of one edge in the final
 loss. The dose of each shift is exact for the pieces as executed, which keep their places relative to their
 move and their energy per length (`shape`). That holds while the motion does: so no shift may lower the speed
-at which a corner is passed, nor raise it much where the corner is what holds the head back. Then the path is
-executed again.
+at which a corner is passed, nor raise it much where the corner is what holds the head back. Where the link
+could not feed the moved path, its vertices go back. Then the path is executed again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 import gcode
-from laserpath import optics
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats
+from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, longest_piece
 from laserpath.machine.rest import RESTS, rested
@@ -30,6 +31,7 @@ from laserpath.planning.learning.levels import PENALTY, sent, watched
 from laserpath.planning.learning.shape import parts_behind
 from laserpath.planning.optimise.loop import vertex_bounds
 from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.rate import FULL, crowding
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Toolpath
 
@@ -42,6 +44,10 @@ _SHIFT_FWHM = 0.04
 _FURTHEST = 2
 """Steps that a vertex may go along each axis before the path is executed again: with more of them the motion
 changes more."""
+
+_NEAR_FWHM = 1.0
+"""Distance from the outline within which a line's vertices are moved: a larger one is slower, and gains
+little, since the edges hardly depend on lines further inside."""
 
 _SWEEPS = 6
 """Most passes over all vertices; they end when nothing changes any more."""
@@ -72,10 +78,33 @@ def best_places(
     room = np.array(vertex_bounds(scene.grid, machine, task.settings.origin == "centre"))
     xy = moves.xy.copy()
     kernel.descend(
-        xy, room, price, _shift(machine, optics.fwhm(scene.spot)), pieces, _corners(moves, machine),
+        xy, _near(pieces, scene), room, price, _shift(machine, scene.fwhm), pieces, _corners(moves, machine),
         spot, dose, points, PENALTY, _SWEEPS, _FURTHEST,
     )  # fmt: skip
-    return MachineProgram.of_moves(convert.to_moves(replace(part.path, xy=xy[RESTS:]), machine), process)
+    moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
+    return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
+
+
+def _near(pieces: kernel.MovedPieces, scene: Scene) -> Bools:
+    """(rows + 1,) whether a line that begins or ends at a vertex has a lit piece near the outline."""
+    outline = cKDTree(scene.samples.xy)
+    distance, _ = outline.query(pieces.ends, distance_upper_bound=_NEAR_FWHM * scene.fwhm)
+    close = np.isfinite(distance)
+    lit = (close[:-1] | close[1:]) & (pieces.energy > 0)
+    rows = np.diff(np.append(0, np.cumsum(lit))[pieces.first]) > 0
+    return np.asarray(np.append(rows, False) | np.append(False, rows))
+
+
+def _uncrowded(moved: Toolpath, before: Toolpath, machine: Machine) -> Toolpath:
+    """The moved path, with vertices back where they were wherever the link could feed it no longer."""
+    xy, allowed = moved.xy.copy(), np.maximum(crowding(before, machine), FULL)
+    while (crowded := moved.on & (crowding(moved, machine) > allowed)).any():
+        here = np.append(crowded, False) | np.append(False, crowded)
+        if (xy[here] == before.xy[here]).all():
+            break
+        xy[here] = before.xy[here]
+        moved = replace(moved, xy=xy.copy())
+    return moved
 
 
 def _price(path: Toolpath, task: Task, time_weight: float) -> Floats:

@@ -49,7 +49,7 @@ _RUN_OUT_FWHM = 0.5
 _BRIEF = 3.0
 """Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""
 
-_ROUNDS = {"draft": 1, "standard": 2, "fine": 3}
+ROUNDS = {"draft": 1, "standard": 2, "fine": 3}
 """Most rounds of motor steps and powers by quality: a further one gains less than the one before."""
 
 
@@ -173,7 +173,7 @@ def learned(path: Toolpath, task: Task, objective: Objective, time_weight: float
     moves = with_energies(convert.to_moves(path, machine, task.settings.passes, process.resin.order), process)
     moved = best = best_levels(MachineProgram.of_moves(early(moves, process), process), task, 1)
     least = _loss(best, objective, task, time_weight)
-    for _ in range(_ROUNDS[task.settings.quality]):
+    for _ in range(ROUNDS[task.settings.quality]):
         moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task, 1)
         loss = _loss(moved, objective, task, time_weight)
         if loss < least and _missing(moved, task) <= _missing(best, task):

@@ -34,7 +34,6 @@ import numpy as np
 from scipy import sparse
 
 from laserpath.base.arrays import Floats
-from laserpath.design.contour import sampling_matrix
 from laserpath.design.scene import Scene
 from laserpath.types import Resin, Target
 
@@ -68,12 +67,7 @@ class EdgeTerm:
     @classmethod
     def of(cls, scene: Scene, dose_error: float = 0.0) -> EdgeTerm:
         """The term for the outline of a scene, sampled on its grid."""
-        samples = scene.samples
-        return cls(
-            value=sampling_matrix(scene.grid, samples.xy),
-            slope=sampling_matrix(scene.grid, samples.xy, samples.normal * scene.fwhm),
-            dose_error=dose_error,
-        )
+        return cls(*scene.edge_matrices, dose_error)
 
     def __call__(self, u: Floats) -> tuple[float, Floats]:
         """(E, ∂E/∂u (pixels,)) without the weight."""
