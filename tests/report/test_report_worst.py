@@ -156,7 +156,7 @@ def test_verdicts_follow_the_edge() -> None:
     judged = verdict(hollow)
     assert judged.level == "poor"
     assert "of the inside stays uncured" in judged.headline
-    assert judged.advice[0] == "Lines are too far apart or too weak inside the design: take --pitch 0.96fwhm."
+    assert judged.advice[0] == "Lines are too far apart or too weak inside the design: take --pitch 0.8fwhm."
 
 
 def test_advice_names_what_limits_the_plan() -> None:
