@@ -30,9 +30,8 @@ KINDS = (
 """The kinds of advice."""
 
 _PITCH_FWHM, _EVEN_FWHM = 1.2, 0.8
-"""Pitches: the largest at which lines fill an area; the one at which the dose of equal lines is even to 1 %, so
-that a smaller one closes nothing more. With a Gaussian spot the dose varies by ± 2 exp(−2 (0.425 π/pitch)²).
-"""
+"""Pitches: the largest at which lines fill an area; the one at which the dose of equal lines is even to 1 %,
+so that a smaller one closes nothing more. With a Gaussian spot it varies by ± 2 exp(−2 (0.425 π/pitch)²)."""
 _ITERATIONS = 500
 """Iterations that suffice for most plans; the optimiser stops by itself when the loss is flat."""
 _SHORT = 100
@@ -43,8 +42,8 @@ iterations worthwhile. A larger fall advises them less often."""
 _COARSE_FWHM = 0.05
 """Motor step that moves edges visibly."""
 _ROUNDED = 0.5
-"""Mean edge error away from corners ÷ motor step, up to which rounding to steps can be the reason: no place is
-rounded by more than half a step."""
+"""Mean edge error away from corners ÷ motor step, up to which rounding to steps can be the reason: no place
+is rounded by more than half a step."""
 _LONG, _VERY_LONG = 5.0, 60.0
 """Write times, s, above which braking is named, and a faster quality is advised. Larger ones advise less
 often."""

@@ -173,7 +173,7 @@ def worst_places(
 
 
 def _braked(place: Place, fwhm: float) -> Place:
-    """A place that is right as commanded, with the controller as the reason, unless it is too fine for any."""
+    """A place that is right as commanded: the controller is the reason, unless it is too fine for any."""
     if place.width is not None and place.width <= _FAINT_FWHM * fwhm:
         return place
     return replace(place, kind="motion", width=None)

@@ -38,8 +38,8 @@ SQUARE = solid(shapely.box(1, 1, 2.5, 2.5))
 COMB = solid(*(shapely.box(x, 1, x + 0.15, 2) for x in (1, 1.3, 1.6)))
 HAIR = solid(shapely.box(1, 1, 2, 1.01))
 SLIT = solid(shapely.box(1, 1, 1.5, 1.2), shapely.box(1, 1.205, 1.5, 1.405))
-"""A gap of FWHM/20. The dose in its middle can be some 0.3 % below that at its sides, which levels 1 % apart and
-steps of 4 µm do not keep; a plan may print a gap of FWHM/7."""
+"""A gap of FWHM/20. The dose in its middle can be some 0.3 % below that at its sides, which levels 1 % apart
+and steps of 4 µm do not keep; a plan may print a gap of FWHM/7."""
 MACHINE = profiles.machine()
 
 

@@ -203,7 +203,9 @@ def test_coarse_steps_are_named_rather_than_braking(dialect: str, joins: bool) -
     assert "steps of 12.5 µm round every place" in advice((80, 80))
     assert ("fewer than 7 steps" in advice((80, 80))) == joins
     assert "brakes in bends" not in advice((80, 80))
-    assert "brakes in bends" in advice((400, 400))
+    # Each line of a plan for Marlin has the power for its real speed: a slower machine changes nothing.
+    assert ("brakes in bends" in advice((400, 400))) == (not joins)
+    assert ("speed_max" in advice((400, 400))) == (not joins)
     assert "brakes in bends" in advice(None)
 
 
@@ -251,7 +253,7 @@ def test_what_the_controller_loses_is_the_only_advice() -> None:
     assert re.match(r"As executed [\d.]+ % of the area is missing", advice)
     assert "take speed_max_mm_per_min = " in advice
     advice = " ".join(verdict(job).advice)
-    assert "--pitch 0.96fwhm" in advice and "--pitch 1.2fwhm" not in advice
+    assert "--pitch 0.8fwhm" in advice and "--pitch 1.2fwhm" not in advice
 
 
 def test_the_controller_is_blamed_only_where_the_command_was_right() -> None:
