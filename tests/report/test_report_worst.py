@@ -204,9 +204,9 @@ def test_coarse_steps_are_named_rather_than_braking(dialect: str, joins: bool) -
     assert ("fewer than 7 steps" in advice((80, 80))) == joins
     assert "brakes in bends" not in advice((80, 80))
     # Each line of a plan for Marlin has the power for its real speed: a slower machine changes nothing.
-    assert ("brakes in bends" in advice((400, 400))) == (not joins)
-    assert ("speed_max" in advice((400, 400))) == (not joins)
-    assert "brakes in bends" in advice(None)
+    for steps in ((400, 400), None):
+        assert ("brakes in bends" in advice(steps)) == (not joins)
+        assert ("speed_max" in advice(steps)) == (not joins)
 
 
 def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
@@ -265,3 +265,12 @@ def test_the_controller_is_blamed_only_where_the_command_was_right() -> None:
     better = replace(executed, epe=np.where(left, 0.1, 1) * executed.epe)
     blamed = worst_places(executed, design, FWHM, commanded=better)
     assert {(p.kind, p.xy[0] < 1) for p in blamed} == {("motion", True), ("corner", False)}
+
+
+def test_smaller_pitches_are_advised_until_lines_are_even_and_no_further() -> None:
+    job = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
+    advised = [
+        re.findall(r"--pitch ([\d.]+)fwhm", " ".join(verdict(replace(job, settings=one)).advice))
+        for one in (Settings(pitch_fwhm=p) for p in (2.0, 1.2, 0.8))
+    ]
+    assert advised == [["1.2"], ["0.8"], []]
