@@ -13,7 +13,7 @@
 from laserpath.calibration.charts import Chart, chart
 from laserpath.calibration.estimates import Estimate, Fit, SizeResidual
 from laserpath.calibration.fits import Options, fit
-from laserpath.calibration.formatting import PLURAL, in_words, shown
+from laserpath.calibration.formatting import PLURAL, in_words, shown, supported
 from laserpath.calibration.heights import HeightModel, fit_heights
 from laserpath.calibration.items import Item, Measured, Measurements
 from laserpath.calibration.prints import PrintFit, fit_print
@@ -46,4 +46,5 @@ __all__ = [
     "print_profiles",
     "read_sheet",
     "shown",
+    "supported",
 ]

@@ -73,7 +73,7 @@ def _id(stroke: Stroke, group: Group) -> str:
 
 
 def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> None:
-    """The speeds above their columns, labels to the left of rows, and a description below."""
+    """The speeds or levels above their columns, labels to the left of rows, and a description below."""
     width, height = chart.size
     style = {"font_family": "sans-serif", "fill": _INK}
 
@@ -91,6 +91,9 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
     for name, items in rows.items():
         y = height - float(np.mean([items[0].y])) + 0.35 * letter
         say(f"{name}: {_what(items)}", -_LEFT * letter + 0.5 * letter, y, 1.1)
+        for item, head in zip(items, _heads(items), strict=False):
+            top = item.y + (item.length / 2 if item.along == "y" else 0.0)
+            say(head, item.x, height - top - 0.6 * letter, 0.9, "middle")
     low, high = chart.energies
     facts = (
         f"{len(chart.items)} items, {width:.4g} × {height:.4g} mm, {_time(chart.write_time)} on "
@@ -104,6 +107,15 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
     )  # fmt: skip
     for k, line in enumerate(facts):
         say(line, 0, height + (2.2 + 1.8 * k) * letter, 1.2)
+
+
+def _heads(items: Sequence[Item]) -> list[str]:
+    """Of each line, if the heads of the columns do not do: speeds along y, or levels if they differ."""
+    if items[0].kind != "line":
+        return []
+    if items[0].along == "y":
+        return [f"{item.speed:.3g} mm/s" for item in items]
+    return [f"level {item.level}" for item in items] if len({item.level for item in items}) > 1 else []
 
 
 def _what(items: Sequence[Item]) -> str:

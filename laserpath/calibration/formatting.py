@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from laserpath.calibration.data import LINEAR, OFFSET
 from laserpath.calibration.estimates import Estimate
 from laserpath.resin import dose_unit
@@ -18,6 +20,8 @@ _DISPLAYED = {
 """Name → displayed name, number of displayed units in our unit, displayed unit."""
 PLURAL = {"width": "widths", "diameter": "diameters", "merged": "gaps of wedges", "depth": "depths"}
 """Size → its plural in sentences."""
+_PLACES = 2
+"""Most decimals of an offset in levels: a hundredth changes the light of level 1 by 1 %."""
 
 
 def in_words(estimate: Estimate, order: int) -> tuple[str, float, float, float, str]:
@@ -33,7 +37,21 @@ def shown(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 0.01 else f"{value:.3f}"
 
 
+def supported(estimate: Estimate, order: int = 1) -> tuple[str, str, str]:
+    """(value, low, high) as text.
+
+    An offset has the decimals of the leading digit of half its interval, two at most; others are as `shown`.
+    """
+    _, value, low, high, _ = in_words(estimate, order)
+    if estimate.name != OFFSET:
+        return shown(value), shown(low), shown(high)
+    half = (high - low) / 2
+    places = int(np.clip(np.ceil(-np.log10(half)), 0, _PLACES)) if half > 0 else _PLACES
+    return f"{value:.{places}f}", f"{low:.{places}f}", f"{high:.{places}f}"
+
+
 def sentence(estimate: Estimate, order: int) -> str:
     """`spot's FWHM 79.2 µm, 95 % from 78.0 to 80.4`."""
-    name, value, low, high, unit = in_words(estimate, order)
-    return f"{name} {shown(value)}{' ' + unit if unit else ''}, 95 % from {shown(low)} to {shown(high)}"
+    name, *_, unit = in_words(estimate, order)
+    value, low, high = supported(estimate, order)
+    return f"{name} {value}{' ' + unit if unit else ''}, 95 % from {low} to {high}"

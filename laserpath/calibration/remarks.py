@@ -10,6 +10,7 @@ from laserpath.base.arrays import Floats
 from laserpath.calibration.data import LINEAR, OFFSET, Data
 from laserpath.calibration.estimates import Estimate, Fit
 from laserpath.calibration.fitting import FitSolution
+from laserpath.calibration.formatting import supported
 from laserpath.calibration.levels import Levels
 from laserpath.calibration.model import TRUSTED, Physics
 
@@ -100,7 +101,7 @@ def _other_light(result: Fit, levels: Levels) -> Iterator[str]:
         more = "brighter" if found.value > levels.offset else "more weakly"
         yield (
             f"low levels shine {more} than by the machine's profile, level_offset = {levels.offset:g}: put "
-            f"level_offset = {found.value:.3g} there ({_interval(found)})"
+            f"level_offset = {supported(found)[0]} there ({_interval(found)})"
         )
 
 
@@ -114,7 +115,8 @@ def _is_other(found: Estimate, levels: Levels) -> bool:
 
 
 def _interval(found: Estimate) -> str:
-    return f"95 % from {found.low:.3g} to {found.high:.3g}"
+    _, low, high = supported(found)
+    return f"95 % from {low} to {high}"
 
 
 def _doubtful(result: Fit) -> Iterator[str]:

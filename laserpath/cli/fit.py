@@ -183,11 +183,11 @@ def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:
 
 def _table(result: Fit) -> str:
     """One line for each estimate, and the scatter of the measured sizes."""
-    from laserpath.calibration import PLURAL, shown
+    from laserpath.calibration import PLURAL, supported
 
     rows = [["", "value", "95 % from", "to", ""]]
-    for name, value, low, high, unit in _rows(result):
-        rows.append([name, *map(shown, (value, low, high)), unit])
+    for estimate, (name, *_, unit) in zip(result.estimates, _rows(result), strict=True):
+        rows.append([name, *supported(estimate, result.order), unit])
     widths = [max(len(row[k]) for row in rows) for k in range(5)]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3)), row[4]]).rstrip()

@@ -38,7 +38,10 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys are the target")
     if job.given["sensitivity"]:
-        raise InputError("--sensitivity is for drawings: a relief has no edges to measure")
+        raise InputError(
+            "--sensitivity cannot be used with --grey: it compares printed edges with drawn ones, "
+            "and a grey image has no drawn edges; leave it out"
+        )
     with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
         relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
     width, height = relief.size

@@ -30,6 +30,8 @@ _FILTER = 0.5
 _WAY_FWHM = 1 / 4
 """Braking distance v²/(2a), in FWHM, up to which braking does not matter (docs/resin.md): a larger value
 recommends a higher speed."""
+_SLOWER = 0.9
+"""Recommended speed ÷ fastest written one, above which a slower machine would change little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
         why = f"the link keeps up with {machine.segment_rate:g} of {motion.segment_rate:.0f} moves/s"
         instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
+    if calm >= _SLOWER * fastest:
+        return "at this speed it hardly brakes, so that it is too fine for the machine's steps and levels", ""
     dose = "where it is slow its power levels do not follow"
     if order > 1 and convert.power_follows(machine):
         dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"

@@ -244,7 +244,7 @@ def _reported(
 
 
 def affordable_limit(scene: Scene) -> Limit | None:
-    """The unconstrained optimum, a bound for every path with this spot; None for a large design."""
+    """The unconstrained optimum, which estimates the best of all paths; None for a large design."""
     rows, columns = scene.grid.shape
     if scene.design.area.area > _LIMIT_FWHM2 * scene.fwhm**2 or rows * columns > _LIMIT_PIXELS:
         return None

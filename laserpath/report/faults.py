@@ -78,14 +78,22 @@ def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: fl
     some = sorted(some, key=lambda one: -one.size)
     first, *others = some
     largest = f"{size(first)} at {place(first.at, fwhm)}"
+    why = _too_fine(some, fwhm)
     if not others:
-        return f"1 {words[0]}, {largest}"
+        return f"1 {words[0]}, {largest}{why}"
     phrase = f"{len(some)} {words[1]}, the largest {largest}"
     named, more = others[: listed - 1], len(others[listed - 1 :])
     if named:
         rest = [*(place(one.at, fwhm) for one in named), *([f"{more} more"] if more else [])]
         phrase += ", others at " + (" and ".join([", ".join(rest[:-1]), rest[-1]]) if rest[1:] else rest[0])
-    return phrase
+    return phrase + why
+
+
+def _too_fine(some: Sequence[Fault], fwhm: float) -> str:
+    """The reason, if parts or gaps are gone that are all narrower than the spot; else ''."""
+    if any(one.kind not in ("lost", "closed") or (one.width or one.size) >= fwhm for one in some):
+        return ""
+    return f", {'all ' * (len(some) > 1)}narrower than the spot"
 
 
 def rounded(inspection: Inspection | None, fwhm: float) -> str:

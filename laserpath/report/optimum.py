@@ -50,9 +50,8 @@ def in_words(report: Report, limit: Limit, micrometres: Callable[[float], str]) 
         )
     else:
         edge = (
-            f"The best light found is {error} off on average with this spot, and no path can be expected to "
-            f"do better; this plan is at {number(times, 2)} times that, {micrometres(plan.epe_mean)} as "
-            "executed."
+            f"The best light found is {error} off on average with this spot, which estimates what a path can "
+            f"reach; this plan is at {number(times, 2)} times that, {micrometres(plan.epe_mean)} as executed."
         )
     return f"{edge} {_missing(plan.missing_edges, best.missing_edges, best.samples)}".strip()
 

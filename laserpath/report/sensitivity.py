@@ -1,4 +1,8 @@
-"""In words: what a print is most sensitive to, what to do about it, and what would help the machine."""
+"""In words: what a print is most sensitive to, what to do about it, and what would help the machine.
+
+First comes what may be wrong without the user's knowledge: a setting of the controller, the link, the light
+of its levels. A feed override is 100 % unless somebody turns it, so it has a sentence of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,13 @@ from laserpath.types.sensitivity import WORTH, Sensitivity, Variation
 _FELT = 0.05
 """Rise of the mean edge error by the worst disturbance, as a share: up to it a print is not sensitive."""
 
+_LOST_FWHM = 0.3
+"""Mean edge error as planned, in FWHM, from which the print is lost anyway. A point without an edge counts as
+2, so that this is some 15 % of the outline. A larger one judges the sensitivity of worse prints."""
+
 _TOPICS = {
     "acceleration": "acceleration",
     "junction": "speed in bends",
-    "override": "the feed override",
     "link": "the link",
     "light": "the light of its power levels",
 }
@@ -32,18 +39,44 @@ _PLURAL = ("levels", "steps")
 
 
 def headline(sensitivity: Sensitivity, process: Process) -> str:
-    """One line: the worst disturbance, by how much it spoils the edges, and what to do."""
-    worst, planned = sensitivity.worst, sensitivity.planned
-    if worst is None:
+    """The worst disturbance, by how much it spoils the edges, and what to do; then what an override does."""
+    if not sensitivity.disturbed:
         return "Nothing was disturbed."
-    before = planned.epe_mean
-    if worst.figures.epe_mean <= (1 + _FELT) * before:
+    before = sensitivity.planned.epe_mean
+    if before >= _LOST_FWHM:
+        off = f"{number(1000 * optics.fwhm(process.spot) * before, 2)} µm"
+        return (
+            f"The print is lost even if the machine is as planned: its edges are {off} off on average. Mend "
+            "that first; until then disturbances say little."
+        )
+    return " ".join(filter(None, (_on_machine(sensitivity, process), _on_override(sensitivity, process))))
+
+
+def _on_machine(sensitivity: Sensitivity, process: Process) -> str:
+    worst, before = sensitivity.worst, sensitivity.planned.epe_mean
+    if worst is None:
+        return ""
+    if not _felt(worst, before):
         more = f"more than {100 * _FELT:.0f} %"
-        return f"Hardly sensitive to the machine: no disturbance raises the mean edge error by {more}."
+        return f"Hardly sensitive to the machine: no wrong setting raises the mean edge error by {more}."
     return (
         f"Most sensitive to {_TOPICS[worst.cause]}: with {worst.change} the mean edge error rises from "
         f"{_from_to(before, worst.figures.epe_mean, process)}. {_remedy(worst, process)}"
     )
+
+
+def _on_override(sensitivity: Sensitivity, process: Process) -> str:
+    worst, before = sensitivity.worst_override, sensitivity.planned.epe_mean
+    if worst is None or not _felt(worst, before):
+        return ""
+    return (
+        f"Leave the feed override at 100 %: {worst.change.removeprefix('a feed override of ')} would take it "
+        f"from {_from_to(before, worst.figures.epe_mean, process)}."
+    )
+
+
+def _felt(one: Variation, before: float) -> bool:
+    return one.figures.epe_mean > (1 + _FELT) * before
 
 
 def help_in_words(sensitivity: Sensitivity, process: Process) -> tuple[str, ...]:
@@ -86,7 +119,6 @@ def _remedy(worst: Variation, process: Process) -> str:
     return {
         "acceleration": f"Keep the profile's acceleration equal to {setting}.",
         "junction": f"Keep what the profile says of it equal to {setting}.",
-        "override": "Leave the override at 100 %.",
         "link": "Use a sender that keeps the controller's buffer full, at the profile's baud rate.",
         "light": "Unless you have, measure level_offset with the chart, and state it in the profile.",
     }[worst.cause]

@@ -29,6 +29,7 @@ _OVER = 2.0
 """Largest dose of a good plan, in multiples of the resin's limit."""
 
 NOTHING = "Nothing stands out that would need a change."
+UNKNOWN = "No option and no setting of the machine is known to mend it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def judge(data: PageData) -> Verdict:
     if data.report.limit:
         near = optimum.in_words(data.report, data.report.limit, data.micrometres)
         answers.append(("What could be done at best", near))
-    return Verdict(level, headline, tuple(answers), advice or (NOTHING,))
+    return Verdict(level, headline, tuple(answers), advice or (UNKNOWN if level == "poor" else NOTHING,))
 
 
 def _level(data: PageData) -> str:

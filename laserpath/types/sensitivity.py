@@ -5,6 +5,7 @@ Units as in `types.results`: edge errors in FWHM, doses in critical doses, times
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -68,8 +69,13 @@ class Sensitivity:
 
     @property
     def worst(self) -> Variation | None:
-        """The disturbance with the largest mean edge error; None without any."""
-        return max(self.disturbed, key=lambda one: one.figures.epe_mean, default=None)
+        """The disturbance with the largest mean edge error, overrides apart; None without any."""
+        return _worst(one for one in self.disturbed if one.cause != "override")
+
+    @property
+    def worst_override(self) -> Variation | None:
+        """The feed override with the largest mean edge error: nobody sets one without knowing it."""
+        return _worst(one for one in self.disturbed if one.cause == "override")
 
     def gain(self, improved: Variation) -> float:
         """Share of the mean edge error that a better machine takes away; negative if it adds to it."""
@@ -93,6 +99,10 @@ class Sensitivity:
             "improved": [one.as_dict() for one in self.improved],
             "stopped": self.stopped,
         }
+
+
+def _worst(some: Iterable[Variation]) -> Variation | None:
+    return max(some, key=lambda one: one.figures.epe_mean, default=None)
 
 
 WORTH = 0.05

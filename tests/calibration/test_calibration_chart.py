@@ -213,6 +213,16 @@ def test_the_drawing_shows_every_item_where_it_is() -> None:
     assert "mW" in chart.svg()
 
 
+def test_the_lines_along_y_and_the_levels_have_heads_of_their_own() -> None:
+    chart = calibration.chart()
+    upright = [item for item in chart.items if item.along == "y"]
+    row = chr(ord(upright[0].id[0]) + 1)
+    for item in upright:
+        assert f">{item.speed:.3g} mm/s<" in chart.svg()
+    for item in (one for one in chart.items if one.id[0] == row):
+        assert f">level {item.level}<" in chart.svg()
+
+
 def test_all_letters_have_strokes_within_their_box() -> None:
     for letter in LETTERS + "0123456789":
         points = np.vstack(strokes(letter, 1.0, 2.0, 0.9))

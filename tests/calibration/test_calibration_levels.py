@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -109,10 +110,19 @@ def test_without_the_offset_resin_and_spot_would_be_wrong() -> None:
 
 def test_a_wrong_profile_is_told_its_line_and_a_right_one_that_it_holds() -> None:
     wrong, right = (calibration.fit(exposed(o), QUICK) for o in (0.0, 1.0))
-    line = f"put level_offset = {wrong['level_offset'].value:.3g} there"
-    assert [w for w in wrong.warnings if "level_offset" in w and line in w]
+    (told,) = (w for w in wrong.warnings if "level_offset" in w)
+    assert float(re.search(r"put level_offset = (\S+) there", told)[1]) == pytest.approx(1, abs=0.25)  # type: ignore[index]
     assert not [w for w in right.warnings if "level_offset" in w]
     assert [n for n in right.notes if n.startswith("level_offset = 1 of the machine's profile holds")]
+
+
+@pytest.mark.parametrize(
+    ("half", "shown"),
+    [(0.0521, ("1.03", "0.98", "1.08")), (0.121, ("1.0", "0.9", "1.1")), (4.2, ("1", "-3", "5"))],
+)
+def test_an_offset_has_the_digits_of_its_interval(half: float, shown: tuple[str, str, str]) -> None:
+    found = calibration.Estimate("level_offset", 1.029, 1.029 - half, 1.029 + half)
+    assert calibration.supported(found) == shown
 
 
 @pytest.mark.parametrize("offset", [-3.0, 0.0, 1.0])

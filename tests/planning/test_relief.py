@@ -344,6 +344,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--grey 60", "has no unit; give a height"),
         ("--grey 60um", "has no working curve"),
         ("--grey 80mJ/cm2 --rotate 90", "rotate is for drawings"),
+        ("--grey 80mJ/cm2 --sensitivity", "--sensitivity cannot be used with --grey: it compares"),
     ],
 )
 def test_bad_options_are_refused(

@@ -157,8 +157,8 @@ def test_what_helps_is_sorted_and_worth_it() -> None:
         ),
     )
     assert [one.change for one in made.helpful] == ["1023 levels", "a filter of 40 %"]
-    assert made.worst is not None
-    assert made.worst.change == "120 %"
+    assert made.worst and made.worst.change == "half"
+    assert made.worst_override and made.worst_override.change == "120 %"
 
 
 def test_a_board_of_more_levels_keeps_the_threshold_of_a_diode() -> None:

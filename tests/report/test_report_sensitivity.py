@@ -35,9 +35,25 @@ MADE = Sensitivity(
 
 def test_the_headline_names_the_worst_its_figure_and_the_remedy() -> None:
     assert headline(MADE, PROCESS) == (
-        "Most sensitive to the feed override: with a feed override of 120 % the mean edge error rises from "
-        "1.9 to 9.3 µm. Leave the override at 100 %."
+        "Most sensitive to acceleration: with 20 % less acceleration the mean edge error rises from 1.9 to "
+        "3.0 µm. Keep the profile's acceleration equal to $120 and $121. Leave the feed override at 100 %: "
+        "120 % would take it from 1.9 to 9.3 µm."
     )
+
+
+def test_an_override_which_the_user_sets_never_leads_even_alone() -> None:
+    alone = headline(replace(MADE, disturbed=MADE.disturbed[1:]), PROCESS)
+    assert alone.startswith("Leave the feed override at 100 %")
+    calm = variation("link", "a link half as fast", 0.0191)
+    both = headline(replace(MADE, disturbed=(calm, MADE.disturbed[1])), PROCESS)
+    assert both.startswith("Hardly sensitive") and "Leave the feed override at 100 %" in both
+
+
+def test_a_print_that_is_lost_anyway_is_not_called_hardly_sensitive() -> None:
+    lost = replace(MADE, planned=replace(MADE.planned, epe_mean=1.2, missing_edges=60))
+    calm = replace(lost, disturbed=(variation("link", "a link half as fast", 1.2),))
+    for one in (lost, calm):
+        assert headline(one, PROCESS).startswith("The print is lost even if the machine is as planned")
 
 
 @pytest.mark.parametrize(
