@@ -122,7 +122,7 @@ def _pixels(task: Task) -> float:
 
 
 def _planning(task: Task) -> tuple[float, float, float]:
-    """Seconds of one processor for trying curves, for solving, and for measuring and drawing."""
+    """Seconds of one processor for trying curves, for solving, and for choosing levels and drawing."""
     design, settings, fwhm, pixels = task.design, task.settings, task.scene.fwhm, _pixels(task)
     moves = _length(task) / (settings.segment_fwhm * fwhm)
 
@@ -135,12 +135,12 @@ def _planning(task: Task) -> tuple[float, float, float]:
     solving = (
         _DONE * settings.iterations * iteration(pixels) * (2 if settings.blur > 1 else 1) + 5e-4 * outline
     )
-    solving += _CHOOSING * _length(task) / fwhm * (1 + ROUNDS[settings.quality]) / 3
     plans = 1.0 if settings.max_epe_fwhm is None else _TOLERANCE_PLANS
     area = design.area.area / fwhm**2
     limit = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0
     trying = 1.0 + (trials if settings.initial == "auto" else 0.0)
-    return trying, plans * solving, 2 + 2.5e-6 * pixels + limit
+    choosing = _CHOOSING * _length(task) / fwhm * (1 + ROUNDS[settings.quality]) / 3
+    return trying, plans * solving, 2 + 2.5e-6 * pixels + limit + plans * choosing
 
 
 def _length(task: Task) -> float:
