@@ -1,7 +1,7 @@
 """Is what was read back from a program what was asked for?
 
 Both are compared from the first lit move to the last: every move with its kind, end, power, speed, and
-whether the power follows the speed; and every lit dwell. The moves that were asked for are rounded as the
+whether the power follows the speed; and every dwell. The moves that were asked for are rounded as the
 writer rounds them. Dark moves before and after, such as a way to a parking place in a footer, are left alone.
 """
 
@@ -33,7 +33,7 @@ def compare(program: Program, asked: Moves, dialect: Dialect, s_max: float) -> N
     """
     layout = lay_out(with_approach(asked), dialect, s_max)
     due, got = _due(layout, dialect, s_max), _got(program.moves)
-    rows = np.flatnonzero(~program.moves.still | program.moves.on)[got.span]
+    rows = np.flatnonzero(_kept(program.moves))[got.span]
     wanted, found = due.table[due.span], got.table[got.span]
     n = min(len(wanted), len(found))
     differs = np.abs(wanted[:n] - found[:n]) > _CLOSE * np.maximum(np.abs(wanted[:n]), 1.0)
@@ -73,11 +73,11 @@ class _MoveTable:
 
 
 def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:
-    """The rows of the layout that move the head, and lit dwells."""
+    """The rows of the layout that move the head, and dwells."""
     digit = 10.0 ** -np.array(layout.decimals)
     numbers, kind = layout.numbers * digit, layout.kind
     lit = (numbers[:, _S] > 0) & (kind != Kind.RAPID)
-    kept = (kind != Kind.DWELL) | lit
+    kept = (kind != Kind.DWELL) | (numbers[:, _DWELL] > 0)
     numbers, kind, lit = numbers[kept], kind[kept], lit[kept]
     unit, still = dialect.unit, kind == Kind.DWELL
     # Rounded to whole ms, whatever the unit of the template.
@@ -90,9 +90,14 @@ def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:
     )  # fmt: skip
 
 
+def _kept(moves: Moves) -> Bools:
+    """(N,) whether a row moves or waits; a bare stop, which a controller may make by itself, does neither."""
+    return ~moves.still | (moves.dwell > 0)
+
+
 def _got(moves: Moves) -> _MoveTable:
     """The same rows of the moves that were read back."""
-    kept = ~moves.still | moves.on
+    kept = _kept(moves)
     x, y = moves.xy[1:][kept].T
     still, power = moves.still[kept], moves.power[kept]
     speed = np.where(still, moves.dwell[kept], moves.speed[kept])

@@ -4,7 +4,7 @@
 written: it is read back as its controller would read it, and whatever is not certain is refused, also what
 another tool's file may have on purpose. Nothing that a dialect says can pass it: the words are what counts.
 
-    before      no line turns the laser on before the first lit move
+    before      the laser is turned off, or a power stated, before anything moves
     travels     no G0 is lit, and none names a power above 0
     standstill  no dwell and no stop is lit, unless `asked` has that dwell; no line lights a head at rest
     end         the laser is dark and disarmed before M2 or M30, its outputs are 0, and nothing follows
@@ -66,6 +66,8 @@ def verify(
 def _lit(program: Program, *, dwells: bool) -> Iterator[Problem]:
     """Light in travels and at standstill."""
     moves = program.moves
+    if not program.dark_first:
+        yield 1, "nothing turns the laser off before the first motion"
     if program.lit_rapids.size:
         yield int(program.line[program.lit_rapids[0]]), "the laser is on in a rapid"
     still = np.flatnonzero(moves.still & moves.on & ~(dwells & (moves.dwell > 0)))

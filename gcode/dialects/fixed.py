@@ -27,15 +27,31 @@ _ON = frozenset([3.0, 4.0, 62.0, 64.0])
 _DRAWING = frozenset([1.0, 2.0, 3.0])
 _MACHINE = re.compile(r"\$(?:H[XYZ]*|X)")
 
+_FALSE_OF = {
+    "klipper": ("dark_rapids", "rapid_resets", "always_dynamic", "laser_on_dynamic"),
+    "marlin": ("always_dynamic", "laser_on_dynamic"), "grbl": ("always_dynamic",),
+}  # fmt: skip
+"""What these controllers do not do (`known`); a dialect that says otherwise would leave the laser on."""
+
 Words = list[tuple[str, float | None]]
 
 
 @cache
 def check_fixed(dialect: Dialect) -> None:
-    """Raise GcodeError for a line that may light the laser, with the key and the line."""
+    """Raise GcodeError for a line that may light the laser, with the key and the line.
+
+    Also for a claim that its controller, where that is known, does not keep.
+    """
+    for name in _FALSE_OF.get(dialect.controller, ()):
+        if said := getattr(dialect, name):
+            raise GcodeError(
+                f"dialect {dialect.name!r}: {name} is {said!r}, but must be empty or false: a controller "
+                f"{dialect.controller!r} does not do that"
+            )
     for key, lines, problem in (
         ("header", dialect.header, _may_light), ("footer", dialect.footer, _may_light),
         ("laser_off", dialect.laser_off, _lights),
+        ("dwell", (re.sub(r"{m?s}", "1", dialect.dwell),), _no_wait),
     ):  # fmt: skip
         for line in lines:
             text = _COMMENT.sub("", line).strip().upper()
@@ -88,6 +104,14 @@ def _lights(text: str, dialect: Dialect) -> str:
     bright = [found for found in _POWER.findall(text) if float(found) != 0]
     if bright:
         return f"{bright[0]} is a power; it must be 0 there"
+    return ""
+
+
+def _no_wait(text: str, _: Dialect) -> str:
+    """Why a dwell is refused; empty if it is not."""
+    for letter, value in _words(text) or []:
+        if (letter == "M" and value in _ON | _OUTPUTS) or (letter == "G" and value in _DRAWING):
+            return f"{letter}{value:g} is no wait"
     return ""
 
 

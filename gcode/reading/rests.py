@@ -5,6 +5,8 @@ queue (SET_PIN) or lets the power wait for the move (M67). A line that only sets
 GRBL's `G1 F60 S500`) belongs directly before a dwell. Anywhere else the head stands in the light for as long
 as the controller takes to get on, however short the program makes it.
 
+A line that arms the laser before any power was stated lights with what an earlier program left.
+
 What counts is the power that the next G1 would have, or an output has already. That is above what shines: a
 GRBL that was armed by M4, or was in G0 last, is dark at rest only while it is in laser mode ($32=1).
 """
@@ -40,15 +42,18 @@ class RestLight:
 
     def after(self, text: str) -> None:
         """Judge the line that has been executed."""
-        power, rows = self._ready(), self.interpreter.rows
+        power, rows, laser = self._ready(), self.interpreter.rows, self.interpreter.laser
         added = len(rows) > self._rows
         if not added and power == self._power and text.lstrip()[:1] in ("", *_BLANK):
             return
         waits = added and rows.kind[-1] & 7 == Kind.DWELL
         draws = added and not waits and self.interpreter.motion != 0
+        shines = waits and rows.power[-1] > 0
         if self.due:
-            self._settle(draws=draws, waits=waits)
-        if power > self._power and not draws:
+            self._settle(draws=draws, shines=shines)
+        blind = laser.armed and not self._armed[0] and not laser.stated
+        stays = laser.armed and not laser.dynamic and self._armed[1] and power > 0  # M3 after M4
+        if blind or stays or (power > self._power and not draws):
             self._rise(rests=not added)
 
     def expect(self, line: int) -> None:
@@ -62,8 +67,8 @@ class RestLight:
             self.due = 0
         return self.lit
 
-    def _settle(self, *, draws: bool, waits: bool) -> None:
-        if not (waits or (draws and not self._dwells_only)):
+    def _settle(self, *, draws: bool, shines: bool) -> None:
+        if not (shines or (draws and not self._dwells_only)):
             self.lit.append(self.due)
         self.due = 0
 

@@ -35,5 +35,5 @@ def verified(moves: gcode.Moves, machine: Machine, header: Iterable[str] = ()) -
 
 
 def _least(machine: Machine) -> float:
-    """The lowest power, fraction of full, that a lit move may have: half a level below the lowest that lases."""
+    """The lowest power of a lit move, fraction of full: half a level below the lowest level that lases."""
     return (machine.level_min - 0.5) / machine.power_levels
