@@ -166,6 +166,17 @@ def test_only_dose_imports_taichi() -> None:
     assert wrong == []
 
 
+def test_programs_are_written_through_the_gate_only() -> None:
+    """`doctor` writes one too, into memory, to read it back."""
+    writers = {
+        module
+        for module, tree in trees().items()
+        if module.startswith("laserpath")
+        and re.search(r"\bgcode\.(write|write_lines|save)\(", ast.unparse(tree))
+    }
+    assert writers == {"laserpath.machine.gate", "laserpath.cli.diagnosis"}
+
+
 def test_the_judge_does_not_know_what_is_optimised() -> None:
     loss, judge = "laserpath.planning.optimise.objective", "laserpath.measure"
     wrong = [str(one) for one in our_imports() if one.module == loss and one.needs.startswith(judge)]

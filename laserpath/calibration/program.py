@@ -11,6 +11,7 @@ import gcode
 from laserpath.base.arrays import Floats
 from laserpath.calibration.matrix import run_up
 from laserpath.machine import convert
+from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY, early
 from laserpath.types import Machine, Process
 
@@ -82,4 +83,4 @@ def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> t
     moves = moves_of(strokes, process)
     seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
-    return gcode.write(moves, convert.dialect_of(machine), machine.s_max, head), seconds
+    return verified(moves, machine, head)[0], seconds

@@ -13,6 +13,7 @@ import numpy as np
 import gcode
 from laserpath import optics
 from laserpath.machine import convert
+from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Spot, Toolpath
@@ -39,7 +40,7 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
     moves = convert.to_moves(frame_path(design, machine, laps), machine)
     share = _faintest_level(machine) / machine.power_levels
     moves = replace(moves, power=np.where(moves.on, share, 0.0))
-    return gcode.write(moves, convert.dialect_of(machine), machine.s_max, header)
+    return verified(moves, machine, header)[0]
 
 
 def faintest(machine: Machine) -> float:

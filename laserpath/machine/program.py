@@ -23,6 +23,7 @@ from laserpath import optics
 from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError
 from laserpath.machine import convert
+from laserpath.machine.gate import verified
 from laserpath.machine.rest import RESTS, rested
 from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.results import MotionFigures
@@ -191,9 +192,7 @@ class MachineProgram:
     def of_moves(cls, moves: gcode.Moves, process: Process, header: Sequence[str] = ()) -> MachineProgram:
         """The program of moves as they are: its text, and the moves read back from it."""
         machine = process.machine
-        text = gcode.write(rested(moves), convert.dialect_of(machine), machine.s_max, header)
-        dialect = gcode.dialect(machine.dialect)
-        parsed = gcode.read(text, dialect, machine.s_max, rapid_speed=min(machine.rapid_speed))
+        text, parsed = verified(rested(moves), machine, header)
         commanded, row = convert.toolpath_of(parsed.moves, machine)
         sent = Transmitted.of(parsed.characters, row, text.count("\n"))
         sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))

@@ -19,7 +19,8 @@ from sets import examples
 
 import gcode
 from gcode import Kind
-from gcode.writing.writer import save, write, write_lines
+from gcode.saving import save
+from gcode.writing.writer import write, write_lines
 
 DIALECTS = list(gcode.DIALECTS.values())
 INCH = replace(gcode.dialect("generic"), name="inch", header=("G20", "G90"), units="inch", xy_decimals=5)

@@ -22,6 +22,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import union
 from laserpath.machine import convert
+from laserpath.machine.gate import verified
 from laserpath.machine.placement import placed
 from laserpath.machine.rest import rested
 from laserpath.planning import Forecast, Plan, Progress, forecast, header, plan
@@ -162,7 +163,7 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: Listener | None =
         f"Layers: {len(plans)}, {len(each)} of them planned, z {lowest:g} to {highest:g} mm",
     )
     return Relaid(
-        gcode.write(moves, convert.dialect_of(machine), machine.s_max, top),
+        verified(moves, machine, top)[0],
         len(plans), len(each), warnings,
         tuple(layer.z for layer, one in zip(stack.layers, plans, strict=True) if not one.within_tolerance),
     )  # fmt: skip

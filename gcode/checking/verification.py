@@ -1,0 +1,119 @@
+"""Proof that a program is dark wherever it must be, before it is put in place: the gate of our own programs.
+
+`check` tells a user what may be wrong with any tool's file. `verify` is for a program that this package has
+written: it is read back as its controller would read it, and whatever is not certain is refused, also what
+another tool's file may have on purpose. Nothing that a dialect says can pass it: the words are what counts.
+
+    before      the laser is turned off, or a power stated, before anything moves
+    travels     no G0 is lit, and none names a power above 0
+    standstill  no dwell and no stop is lit, unless `asked` has that dwell; no line lights a head at rest
+    end         the laser is dark and disarmed before M2 or M30, its outputs are 0, and nothing follows
+    power       within 0…s_max, lit moves at least `least`
+    words       no word outside the dialect's own lines is passed over
+    moves       with `asked`: from the first lit move to the last, what is read back is what was asked for
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gcode.checking.asked import compare
+from gcode.dialects.fixed import check_fixed
+from gcode.dialects.record import Dialect
+from gcode.errors import GcodeError
+from gcode.move import Moves
+from gcode.reading.parser import read
+from gcode.reading.program import Program
+from gcode.reading.templates import patterns_of
+
+Problem = tuple[int, str]
+
+_CLOSE = 1e-9
+
+
+def verify(
+    text: str,
+    dialect: Dialect,
+    s_max: float | None = None,
+    *,
+    asked: Moves | None = None,
+    least: float = 0.0,
+    rapid_speed: float = 100.0,
+) -> Program:
+    """The program, read back, if it is certain to be dark in travels, at rest, before and after; see above.
+
+    s_max, rapid_speed: as for `read`.  asked: the moves that it was written from, with chords for arcs if the
+    dialect has none; None: they are not known, and no lit dwell is allowed.
+    least: the lowest power of a lit move, fraction of full.
+    Raises GcodeError with the first line that is wrong, and for a dialect whose fixed lines may light.
+    """
+    check_fixed(dialect)
+    program = read(text, dialect, s_max, rapid_speed=rapid_speed)
+    problems = [
+        *_lit(program, dwells=asked is not None and bool((asked.still & asked.on).any())),
+        *_end(program, dialect), *_powers(program, least), *_words(program, text, dialect),
+    ]  # fmt: skip
+    if problems:
+        line, sentence = min(problems)
+        raise GcodeError(f"{sentence}, at {_shown(text, line)}", line)
+    if asked is not None:
+        compare(program, asked, dialect, dialect.power_max if s_max is None else s_max)
+    return program
+
+
+def _lit(program: Program, *, dwells: bool) -> Iterator[Problem]:
+    """Light in travels and at standstill."""
+    moves = program.moves
+    if not program.dark_first:
+        yield 1, "nothing turns the laser off before the first motion"
+    if program.lit_rapids.size:
+        yield int(program.line[program.lit_rapids[0]]), "the laser is on in a rapid"
+    still = np.flatnonzero(moves.still & moves.on & ~(dwells & (moves.dwell > 0)))
+    if still.size:
+        yield int(program.line[still[0]]), "the laser is on at a standstill"
+    if program.lit_rests:
+        yield program.lit_rests[0], "the laser is turned on where the head rests"
+
+
+def _end(program: Program, dialect: Dialect) -> Iterator[Problem]:
+    """Light, or an armed laser, at the end. Klipper's output is its pin alone, and nothing arms it."""
+    last, patterns = program.lines, patterns_of(dialect)
+    if program.power_at_end > 0:
+        yield last, f"the laser is on at the end, at power {program.power_at_end:.3g}"
+    switched = patterns.gated or patterns.letter is not None
+    if switched and (program.armed_at_end or program.armed_at_stop):
+        yield last, "the laser is still armed at the end"
+    if program.power_kept > 0:
+        yield last, f"the output keeps the power {program.power_kept:.3g} after the end"
+
+
+def _powers(program: Program, least: float) -> Iterator[Problem]:
+    """Lit moves below the lowest power that lases; those above full power cannot be read."""
+    moves = program.moves
+    dim = np.flatnonzero(moves.on & (moves.power < least * (1 - _CLOSE)))
+    if dim.size:
+        k = int(dim[0])
+        yield int(program.line[k]), f"power {moves.power[k]:.6g} of full is below the lowest, {least:.6g}"
+
+
+def _words(program: Program, text: str, dialect: Dialect) -> Iterator[Problem]:
+    """Words that the reader passed over, outside the lines that the dialect itself has."""
+    if not program.notes:
+        return
+    own = {line.strip() for group in dialect.fixed_lines for line in group}
+    for note in program.notes:
+        if _line(text, note.line) not in own:
+            yield note.line, note.message
+
+
+def _line(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def _shown(text: str, number: int) -> str:
+    """A line in quotes, cut short; a program is refused once, so that splitting it costs nothing."""
+    line = _line(text, number)
+    return repr(line[:40]) if line else "the end"

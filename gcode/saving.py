@@ -1,0 +1,44 @@
+"""Programs into files: verified first, then put in place as a whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from gcode.checking import verify
+from gcode.dialects.record import Dialect
+from gcode.errors import GcodeError
+from gcode.move import Moves
+from gcode.writing import write
+from gcode.writing.writer import TOLERANCE
+
+
+def save(
+    path: str | Path,
+    moves: Moves,
+    dialect: Dialect,
+    s_max: float | None = None,
+    header: Iterable[str] = (),
+    *,
+    tolerance: float = TOLERANCE,
+) -> None:
+    """Write the program of `moves` to a file, completely or not at all; see `write`.
+
+    It is read back and verified before (`verify`); raises GcodeError if that fails, and writes nothing.
+    """
+    asked = moves if dialect.arcs else moves.chords(tolerance)
+    text = write(asked, dialect, s_max, header)
+    verify(text, dialect, s_max, asked=asked)
+    place = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
+    temporary = place.with_name(f".gcode-{secrets.token_hex(6)}.tmp")
+    try:
+        # Unlike tempfile's, this file gets the permissions that the user's umask gives.
+        with open(temporary, "x", encoding="ascii", newline="") as file:
+            file.write(text)
+        temporary.replace(place)
+    except OSError as error:
+        raise GcodeError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

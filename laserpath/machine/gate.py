@@ -1,0 +1,39 @@
+"""The gate through which every program goes that laserpath writes: plan, frame, chart, greys, layers.
+
+Moves become text, the text is read back by the machine's own dialect, and unless it is certain to be dark in
+every travel, at rest, before and after, there is no program. `gcode.verify` says what is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import gcode
+from laserpath.base.errors import InputError
+from laserpath.machine import convert
+from laserpath.types import Machine
+
+
+def verified(moves: gcode.Moves, machine: Machine, header: Iterable[str] = ()) -> tuple[str, gcode.Program]:
+    """The program of moves, and what is read back from it. header: comments at its top.
+
+    Raises InputError if the program could light where it must not, whoever wrote its dialect.
+    """
+    dialect = convert.dialect_of(machine)
+    asked = moves if dialect.arcs else moves.chords(gcode.motion.ARC_TOLERANCE)
+    text = gcode.write(asked, dialect, machine.s_max, header)
+    try:
+        program = gcode.verify(
+            text, dialect, machine.s_max, asked=asked, least=_least(machine),
+            rapid_speed=min(machine.rapid_speed),
+        )  # fmt: skip
+    except gcode.GcodeError as error:
+        raise InputError(
+            f"the program for {machine.name} is not safe, so it is not written: {error}"
+        ) from error
+    return text, program
+
+
+def _least(machine: Machine) -> float:
+    """The lowest power of a lit move, fraction of full: half a level below the lowest level that lases."""
+    return (machine.level_min - 0.5) / machine.power_levels

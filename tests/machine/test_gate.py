@@ -1,0 +1,306 @@
+"""No program that could light where it must not passes the gate, and every one of ours does.
+
+Unsafe programs are made from our own, for each controller, by the tables below: a line that lights, at a
+place where it must not stand; and edits of the lines that are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+import gcode
+from laserpath import InputError
+from laserpath.calibration import chart
+from laserpath.cli import main
+from laserpath.cli.codes import BAD_INPUT
+from laserpath.config import profiles
+from laserpath.machine import convert, gate
+from laserpath.machine.framing import frame
+from laserpath.machine.program import export
+from laserpath.machine.rest import rested
+from laserpath.types import Design, Machine, Process, Toolpath
+
+NAMES = ("grbl", "grblhal", "marlin", "klipper", "linuxcnc", "smoothieware", "generic")
+FEWEST = 30
+"""Unsafe programs for each controller."""
+
+Lines = list[str]
+
+
+@dataclass(frozen=True)
+class Own:
+    """A program of ours: two strokes with a travel between them, and the moves that it was written from."""
+
+    machine: Machine
+    moves: gcode.Moves
+    text: str
+
+    @property
+    def lines(self) -> Lines:
+        return self.text.splitlines()
+
+    def verify(self, text: str, asked: bool = True) -> gcode.Program:
+        dialect = convert.dialect_of(self.machine)
+        return gcode.verify(text, dialect, self.machine.s_max, asked=self.moves if asked else None)
+
+
+@cache
+def own(name: str) -> Own:
+    machine = Machine(dialect=name)
+    path = Toolpath(
+        np.array([[1, 1], [3, 1], [3, 2], [5, 5], [6, 5], [6, 6]]),
+        np.array([3.0, 1.0, 0.0, 2.0, 2.0]), np.array([40.0, 40, min(machine.rapid_speed), 40, 30]),
+    )  # fmt: skip
+    moves = rested(export(path, Process(machine=machine)))
+    return Own(machine, moves, gate.verified(moves, machine, ["two strokes"])[0])
+
+
+# Lines that light, by controller: {half} and {full} are powers, {over} is above full.
+
+_S = ("M3 S{half}", "M3 S{full}", "M4 S{full}", "S{half}", "M3", "G1 F60 S{half}", "M106 S255", "M3 S{over}")
+LIGHTS: dict[str, tuple[str, ...]] = {
+    "grbl": _S,
+    "grblhal": _S,
+    "smoothieware": ("M3 S{half}", "S{half}", "G1 F60 S{half}", "M3 S{over}", "M67 E0 Q1", "M106 S255"),
+    "generic": tuple(line for line in _S if line != "M3"),  # armed by M3 already
+    "marlin": (
+        "M3 S{half}", "M3 I S{half}", "M4 S{half}", "M106 S{half}", "M106", "M3 S{over}", "M42 P4 S255",
+    ),
+    "klipper": (
+        "SET_PIN PIN=laser VALUE={half}", "SET_PIN PIN=laser VALUE={full}", "SET_PIN PIN=laser VALUE={over}",
+        "SET_PIN PIN=laser2 VALUE=1", "M106 S255", "LASER_ON",
+    ),
+    "linuxcnc": (
+        "M68 E0 Q{half}", "M68 E0 Q{full}", "M67 E0 Q{half}", "M67 E0 Q{over}", "M64 P0", "M62 P0",
+        "M106 S255",
+    ),
+}  # fmt: skip
+
+
+# Places, as the index of the line before which a line is put.
+
+
+def moves_of(lines: Lines, kind: str) -> list[int]:
+    return [k for k, line in enumerate(lines) if line.startswith(kind + " ")]
+
+
+PLACES: dict[str, Callable[[Lines], int]] = {
+    "after the header": lambda lines: moves_of(lines, "G0")[0],
+    "after the first travel": lambda lines: moves_of(lines, "G0")[0] + 1,
+    "before the wait": lambda lines: moves_of(lines, "G4")[1],
+    "before the second travel": lambda lines: moves_of(lines, "G0")[1],
+    "after the second travel": lambda lines: moves_of(lines, "G0")[1] + 1,
+    "within a stroke": lambda lines: moves_of(lines, "G1")[0] + 1,
+    "after the last stroke": lambda lines: moves_of(lines, "G1")[-1] + 1,
+    "at the end": len,
+}  # fmt: skip
+
+
+def inserted(program: Own, name: str) -> Iterator[tuple[str, str]]:
+    """Every line that lights at every place."""
+    full = program.machine.s_max
+    for template in LIGHTS[name]:
+        light = template.format(half=f"{full / 2:g}", full=f"{full:g}", over=f"{2 * full:g}")
+        for place, index in PLACES.items():
+            lines = program.lines
+            lines.insert(index(lines), light)
+            yield f"{light} {place}", "\n".join([*lines, ""])
+
+
+# Edits: pattern, replacement, and of which match: 0 the first, -1 the last, None all.
+
+_POWER = r"(?<=S)[\d.]+|(?<=VALUE=)[\d.]+|(?<=Q)[\d.]+"
+_OFF = r"M5( I)?\n|M68 E0 Q0\n|SET_PIN PIN=laser VALUE=0\n"
+EDITS: dict[str, tuple[str, str | Callable[[re.Match[str]], str], int | None]] = {
+    "the travel is drawn": (r"G0 (?=X5)", "G1 ", 0),
+    "the travel is missing": (r"G0 X5.*\n", "", 0),
+    "a stroke goes elsewhere": (r"G1 X3 Y2", "G1 X3 Y9", 0),
+    "a move is missing": (r"G1 X3 Y2.*\n", "", 0),
+    "a move comes twice": (r"(G1 X6 Y6.*\n)", r"\1G1 X5 Y5\n\1", -1),
+    "powers of another scale": (_POWER, lambda m: f"{float(m[0]) / 2:g}", None),
+    "one power is higher": (
+        r"(G1 X3 Y1 .*S|VALUE=|M67 E0 Q)(0*[.\d]*[1-9]\d*)", lambda m: f"{m[1]}{float(m[2]) * 1.1:.4g}", 0,
+    ),
+    "slower than asked": (r"F\d+(?=\D)", "F60", None),
+    "a wait within a stroke": (r"(G1 X3 Y1 .*\n)", r"\1G4 P1\n", 0),
+    "a tool change within a stroke": (r"(G1 X3 Y1 .*\n)", r"\1M6 T1\n", 0),
+    "a pause within a stroke": (r"(G1 X3 Y1 .*\n)", r"\1M0\n", 0),
+    "relative places": (r"G90\n", "G91\n", 0),
+    "inches": (r"G21\n", "G20\n", 0),
+    "shifted places": (r"(G1 X3 Y1 .*\n)", r"\1G92 X0\n", 0),
+    "home within a stroke": (r"(G1 X3 Y1 .*\n)", r"\1G28\n", 0),
+    "nothing turns it off at the end": (rf"(?:{_OFF})+(?=(?:S0\n|G0 S0\n|M2\n)*\Z)", "", 0),
+    "the end is broken off": (r"(G1 X6 Y6.*\n)[\s\S]*", r"\1", -1),
+    "lit after the end": (r"\Z", "M3 S100\nG1 X9 Y9 F600 S100\n", 0),
+    "an unknown word": (r"(G1 X3 Y1 .*\n)", r"\1M777\n", 0),
+    "an unknown macro": (r"(G1 X3 Y1 .*\n)", r"\1LIGHT_ON\n", 0),
+    "a jog": (r"(G1 X3 Y1 .*\n)", r"\1$J=X9 F600\n", 0),
+    "no coordinates": (r"G1 X3 Y2(.*\n)", r"G1\1", 0),
+}  # fmt: skip
+
+
+def edited(text: str, pattern: str, by: str | Callable[[re.Match[str]], str], which: int | None) -> str:
+    found = list(re.finditer(pattern, text))
+    for match in reversed(found if which is None else [found[which]] if found else []):
+        new = by(match) if callable(by) else match.expand(by)
+        text = text[: match.start()] + new + text[match.end() :]
+    return text
+
+
+def unsafe(name: str) -> dict[str, str]:
+    """The unsafe programs for a controller."""
+    program = own(name)
+    made = dict(inserted(program, name))
+    made |= {what: edited(program.text, *edit) for what, edit in EDITS.items()}
+    return {what: text for what, text in made.items() if text != program.text}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_unsafe_program_passes(name: str) -> None:
+    program, made = own(name), unsafe(name)
+    passed = [what for what, text in made.items() if not refused(program, text)]
+    assert not passed, "; ".join(passed)
+    assert len(made) >= FEWEST
+
+
+def refused(program: Own, text: str, asked: bool = True) -> bool:
+    try:
+        program.verify(text, asked=asked)
+    except gcode.GcodeError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_light_where_the_head_rests_is_found_without_knowing_the_moves(name: str) -> None:
+    """Of a program whose moves are not known, only a stroke's own power, way and speed cannot be judged: and
+    M3 at power 0 makes it one of constant power.
+    """
+    program, unknown = own(name), r"M3 [ab]|.*(within a stroke|after the second travel)$"
+    made = {what: text for what, text in inserted(program, name) if not re.match(unknown, what)}
+    passed = [what for what, text in made.items() if not refused(program, text, asked=False)]
+    assert not passed, "; ".join(passed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sentence_names_the_line(name: str) -> None:
+    program = own(name)
+    lines = program.lines
+    place = PLACES["before the second travel"](lines)
+    lines.insert(place, LIGHTS[name][0].format(half=program.machine.s_max / 2, full=0, over=0))
+    with pytest.raises(gcode.GcodeError, match=rf"^line {place + 1}\b") as error:
+        program.verify("\n".join([*lines, ""]))
+    assert error.value.line == place + 1
+
+
+# What a dialect says
+
+
+def spoken(name: str, **fields: object) -> gcode.Dialect:
+    return replace(gcode.dialect(name), name="mine", **fields)  # type: ignore[arg-type]
+
+
+FALSE_DIALECTS: dict[str, tuple[str, dict[str, object]]] = {
+    "footer arms": ("grbl", {"footer": ("M3 S1000",)}),
+    "footer arms, then ends": ("grbl", {"footer": ("M3 S1000", "M2")}),
+    "footer draws": ("grbl", {"footer": ("G1 X9 Y9 F600 S500", "M2")}),
+    "footer says a power": ("grbl", {"footer": ("S500", "M2")}),
+    "header draws": ("grbl", {"header": ("G21", "G90", "M3 S500", "G1 X1 Y1 F600", "M5")}),
+    "header lights an output": ("marlin", {"header": ("G21", "G90", "M106 S255")}),
+    "header sets a pin": ("marlin", {"header": ("G21", "G90", "M42 P4 S255")}),
+    "header sets a pin by name": ("klipper", {"header": ("G21", "G90", "SET_PIN PIN=laser VALUE=500")}),
+    "header sets another pin": ("klipper", {"header": ("G21", "G90", "SET_PIN PIN=fan VALUE=1")}),
+    "header calls a macro": ("klipper", {"header": ("G21", "G90", "START_PRINT")}),
+    "header sets an output": ("linuxcnc", {"header": ("G21", "G90", "M64 P0")}),
+    "header jogs": ("grbl", {"header": ("G21", "G90", "$J=X9 F600")}),
+    "arms lit": ("grbl", {"laser_on_dynamic": ("M4 S500",)}),
+    "arms at constant power": ("grbl", {"laser_on_dynamic": ("M3 S0",)}),
+    "arms without a power": ("generic", {"laser_on": ("M3",), "laser_off": ("M9",)}),
+    "never disarms": ("grbl", {"laser_off": ()}),
+    "arms to disarm": ("grbl", {"laser_off": ("M3 S500",)}),
+    "its pin stays on": ("klipper", {"laser_off": ("SET_PIN PIN=laser VALUE=5",)}),
+    "its pin is never set to 0": ("klipper", {"laser_off": ()}),
+    "its output keeps the power": ("linuxcnc", {"laser_off": ("M5",)}),
+    "another pin is set to 0": ("klipper", {"laser_off": ("SET_PIN PIN=fan VALUE=0",)}),
+    "a power is a move too": ("grbl", {"power": "S{power} M3"}),
+    "its pin is said to be dark in travels": ("klipper", {"dark_rapids": True}),
+    "its power is said to follow the speed": ("marlin", {"always_dynamic": True}),
+    "a dwell lights": ("marlin", {"dwell": "M106 P{ms}"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FALSE_DIALECTS)
+def test_nothing_that_a_dialect_says_lights(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever way a dialect came in: here the check of files is passed by."""
+    base, fields = FALSE_DIALECTS[what]
+    program = own(base)
+    dialect = spoken(base, **fields)
+    monkeypatch.setattr(convert, "dialect_of", lambda machine: dialect)
+    with pytest.raises((InputError, gcode.GcodeError)) as error:
+        gate.verified(program.moves, program.machine)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('footer = ["M3 S1000"]', "footer has 'M3 S1000', but M3 arms the laser"),
+        ('laser_on_dynamic = ["M4 S500"]', "is not safe, so it is not written: line"),
+        (r'power = "S{power}\nM3 S1000"', "must be one line of printable ASCII"),
+    ],
+)
+def test_a_false_dialect_ends_in_one_sentence_and_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
+    (tmp_path / "false.toml").write_text(f'base = "grbl"\n{line}\n')
+    shipped = Path(profiles.__path__[0]) / "machines" / "grbl-diode-405.toml"
+    machine = tmp_path / "mine.toml"
+    machine.write_text(shipped.read_text().replace('dialect = "grbl"', 'dialect = "false.toml"'))
+    assert "false.toml" in machine.read_text()
+    with pytest.raises(SystemExit) as done:
+        main(["calibrate", "--machine", str(machine), "-o", str(tmp_path / "out")])
+    error = capsys.readouterr().err
+    assert done.value.code == BAD_INPUT
+    assert sentence in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+# Ours pass
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_frames_and_charts_pass(name: str) -> None:
+    """Their functions write through the gate, which raises; and they pass without their moves too."""
+    machine = Machine(dialect=name)
+    design = Design(shapely.MultiPolygon([shapely.box(1, 1, 4, 3)]), "frame")
+    for text in (
+        own(name).text,
+        frame(design, machine),
+        chart(Process(machine=machine), powers=2, speeds=2).program,
+    ):
+        assert not refused(own(name), text, asked=False)
+
+
+@pytest.mark.parametrize("name", sorted(profiles.shipped("machine")))
+def test_frames_and_charts_of_the_profiles_pass(name: str) -> None:
+    machine = profiles.machine(name)
+    design = Design(shapely.MultiPolygon([shapely.box(0.1, 0.1, 0.4, 0.3)]), "frame")
+    program = Own(machine, own("grbl").moves, "")
+    assert not refused(program, frame(design, machine), asked=False)
+
+
+def test_headers_and_footers_may_park_and_set_modes() -> None:
+    dialect = spoken(
+        "grbl", header=("G21", "G90", "M8", "G54"), footer=("M9", "G0 X0 Y0", "S0", "M2"), comment="("
+    )
+    program = own("grbl")
+    text = gcode.write(program.moves, dialect)
+    gcode.verify(text, dialect, asked=program.moves)
