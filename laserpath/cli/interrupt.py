@@ -16,6 +16,7 @@ from laserpath.cli.show import rough
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
 
+_KEPT = "\nlaserpath: the plan is written; ending its sensitivity; Ctrl-C again leaves that out\n"
 _NOTICE = "\nlaserpath: {now}: {left}{time}; Ctrl-C again stops and writes nothing\n"
 
 
@@ -33,6 +34,7 @@ class Interrupts:
         self._interrupted = False
         self._stop = False
         self._finishing = False
+        self._kept = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
@@ -55,13 +57,17 @@ class Interrupts:
         if self._stop:
             raise Stopped
 
+    def kept(self) -> None:
+        """Record that the plan is written, and that only its sensitivity is left."""
+        self._kept = True
+
     def on_progress(self) -> None:
         """For the optimiser to call in each iteration, where it can be made to finish."""
         self.check()
         self._optimising = True
         if self._interrupted and not self._finishing:
             self._finishing = True
-            if self._meter is not None:
+            if self._meter is not None and not self._kept:
                 self._meter.finishing()
             raise KeyboardInterrupt
 
@@ -70,6 +76,9 @@ class Interrupts:
             self._stop = True
             raise Stopped
         self._interrupted = True
+        if self._kept:
+            os.write(2, _KEPT.encode())
+            return
         # Neither print nor click.echo: the signal may have come in the middle of one.
         time = "" if self._meter is None else f", about {rough(self._meter.ending)}"
         ended = self._meter is not None and self._meter.ended

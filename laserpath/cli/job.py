@@ -17,6 +17,7 @@ class Job:
     """file: the design.  given: options as given.  values: with those of the project, for `request`.
 
     folder: for output.  check: raises if the user has interrupted; call it before anything is written.
+    kept: to call once the plan is written, so that an interrupt only ends what comes after.
     """
 
     file: str
@@ -27,6 +28,7 @@ class Job:
     folder: Path
     talk: Talk
     check: Callable[[], None]
+    kept: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grey import plan_grey
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.interrupt import Interrupts
+from laserpath.cli.interrupt import Interrupts, Stopped
 from laserpath.cli.job import Job, Made
 from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
-    from laserpath import Progress
+    from laserpath import Plan, Progress
 
 _EPILOG = """\b
 Examples:
@@ -34,6 +34,7 @@ Examples:
 
 \b
 Ctrl-C while optimising takes the best plan so far; a second Ctrl-C stops without writing.
+Ctrl-C while the sensitivity is computed keeps the plan, which is written before.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
@@ -68,7 +69,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         settings = request.settings_of(values, fwhm)
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
-        job = Job(file, given, values, process, settings, folder, talk, interrupts.check)
+        job = Job(file, given, values, process, settings, folder, talk, interrupts.check, interrupts.kept)
         with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
 
@@ -112,11 +113,11 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     progress.expect(drawn, job.process, job.settings, job.talk, meter, sensitivity=job.given["sensitivity"])
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
-    if job.given["sensitivity"] and not planned.solution.stopped:
-        planned = replace(planned, sensitivity=laserpath.sensitivity(planned, listen))
     job.check()
-    written = planned.write(job.folder, frame=frame, project=save_project)
-    warnings = tuple(show.warnings(planned, frame=frame))
+    written, untold = planned.write(job.folder, frame=frame, project=save_project), ""
+    if job.given["sensitivity"] and not planned.solution.stopped:
+        planned, untold = _with_sensitivity(planned, job, listen)
+    warnings = (*show.warnings(planned, frame=frame), *([untold] if untold else ()))
     return Made(
         warnings,
         as_json=lambda: show.as_json(planned, written, warnings),
@@ -124,6 +125,21 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         missed="" if planned.within_tolerance else show.tolerance_missed(planned),
         reported=drawn.warnings,
     )
+
+
+def _with_sensitivity(planned: Plan, job: Job, listen: Callable[[Progress], None]) -> tuple[Plan, str]:
+    """The written plan with its sensitivity, also in its files; or as it is, and a sentence that says why."""
+    import laserpath
+
+    job.kept()
+    try:
+        found = replace(planned, sensitivity=laserpath.sensitivity(planned, listen))
+        found.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
+    except InputError as error:
+        return planned, f"the plan is written without its sensitivity: {error}"
+    except Stopped:
+        return planned, "the plan is written without its sensitivity, which Ctrl-C has stopped"
+    return found, ""
 
 
 def _inputs(design: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -53,7 +53,13 @@ _SILENT = 5.0
 """s of reading before the first plain line, and least time between two; a larger one prints fewer."""
 
 _ENDING = "measuring and writing"
-_NAMES = {"try": "trying curves", "find": "finding", "shape": "shaping", "refine": "refining"}
+_NAMES = {
+    "try": "trying curves",
+    "find": "finding",
+    "shape": "shaping",
+    "refine": "refining",
+    "place": "placing",
+}
 
 
 class Meter:

@@ -78,7 +78,7 @@ class ProgramPart:
     start: mm, position of the head before the part, by default the work zero; None: the path's first vertex,
     where the part before ends.
     execution: that of the whole file, if the file holds more than the path (other layers, dwells, arcs);
-    None: the path is executed.
+    None: the path is executed.  override: of the feed, by the controller; 1: as written.
 
     The parts are independent: at a rest the head stands still, the laser is dark on one side of it, and the
     controller has read ahead. With a lag τ of the mirrors, e^(−t/τ) of their distance is left at a time t
@@ -90,13 +90,14 @@ class ProgramPart:
     transmitted: Transmitted | None = None
     start: Point | None = (0.0, 0.0)
     execution: gcode.motion.Executed | None = None
+    override: float = 1.0
 
     @cached_property
     def run(self) -> gcode.motion.Executed:
         """The controller's execution, including the travel from the start."""
         if self.execution is not None:
             return self.execution
-        run = execute(self._from_rest, self._characters, self.process)
+        run = execute(self._from_rest, self._characters, self.process, self.override)
         return run if self.start is None else replace(run, row=np.maximum(run.row - RESTS, 0))
 
     @cached_property
@@ -311,12 +312,20 @@ def longest_piece(process: Process) -> float:
     return _PIECE_FWHM * optics.fwhm(process.spot)
 
 
-def execute(moves: gcode.Moves, characters: Indices, process: Process) -> gcode.motion.Executed:
-    """The controller's execution of moves. characters: (N,) sent for each; 0 for the way to the path."""
-    machine = process.machine
+def execute(
+    moves: gcode.Moves, characters: Indices, process: Process, override: float = 1.0
+) -> gcode.motion.Executed:
+    """The controller's execution of moves. characters: (N,) sent for each; 0 for the way to the path.
+
+    override: of the feed, by the controller.
+    """
+    machine, controller = process.machine, convert.controller(process.machine)
+    if override != 1:
+        dialect = gcode.dialect(machine.dialect)
+        moves, controller = gcode.motion.overridden(moves, controller, override, dialect)
     return gcode.motion.execute(
         moves,
-        convert.controller(machine),
+        controller,
         characters=characters,
         power_levels=machine.power_levels,
         light=machine.light,

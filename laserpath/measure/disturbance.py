@@ -41,20 +41,12 @@ class Disturbance:
     machine: Machine
     override: float = 1.0
 
-    def moves(self, moves: gcode.Moves) -> gcode.Moves:
-        """What the machine makes of moves as written, by its feed override."""
-        if self.override == 1:
-            return moves
-        return gcode.motion.overridden(moves, self.override, gcode.dialect(self.machine.dialect))
-
     def program(self, program: MachineProgram) -> MachineProgram:
         """The program on this machine. Its parts are executed by themselves, not with other layers."""
         return replace(program, parts=tuple(map(self._part, program.parts)))
 
     def _part(self, part: ProgramPart) -> ProgramPart:
-        moves, machine = self.moves(convert.to_moves(part.path, part.process.machine)), self.machine
-        path = replace(part.path, power=moves.power * machine.power_max, speed=moves.speed)
-        return replace(part, path=path, process=replace(part.process, machine=machine))
+        return replace(part, process=replace(part.process, machine=self.machine), override=self.override)
 
 
 def disturbances(machine: Machine) -> tuple[Disturbance, ...]:

@@ -104,10 +104,7 @@ def fed(path: Toolpath, spot: Spot, machine: Machine) -> Toolpath:
 
     Learning moves vertices, so that a run within the link's rate may no longer be. In each crowded stretch
     the least important vertex goes, then the next, up to `_DROPPED_FWHM`. The others and all energies stay.
-    A path that is shorter than a motor step does not move, and stays as it is.
     """
-    if not (path.on & (path.length > 0)).any():
-        return path
     for _ in range(_DROPS):
         crowded = path.on & (crowding(path, machine) > FULL)
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])

@@ -25,6 +25,7 @@ from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine.program import MachineProgram
 from laserpath.planning import learning
+from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import (
     Progress,
@@ -94,21 +95,22 @@ def solve(
     task: Task,
     progress: Listener | None = None,
     time_weight: float | None = None,
+    *,
+    stopped: bool = False,
 ) -> Solution:
     """Optimise a path in all stages; return the toolpath to be exposed, and what to command for it.
 
-    time_weight: weight of the write time; None: the weight that belongs to the settings' quality.
+    time_weight: of the write time; None: the weight of the settings' quality.  stopped: by the user, before.
     The losses are those of the path to expose, of all its stages in order. If the user stops a stage, no
     further stage is run.
     """
     weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
     edges, path, losses = _EdgeCheck.of(task), start, []
     for stage in _stages(task):
-        if stage.schedule.stage == "refine":
-            path = _decimated(path, edges)
+        path = _decimated(path, edges) if stage.schedule.stage == "refine" else path
         solution = _run(stage, path, task, weight, progress)
         # If nothing can be cured, the write time alone shrinks the path to no length: the start is better.
-        path = solution.toolpath if _exposes(solution.toolpath) else path
+        path = drawn_out(solution.toolpath, task.process) if _exposes(solution.toolpath) else path
         losses.append(solution.loss)
         if solution.stopped:
             if stage.width > 1:
@@ -116,17 +118,16 @@ def solve(
             path = lean(path, edges)
             break
     path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
-    left, loss = 0 if solution.stopped else _to_execute(task), final_loss(task.scene)
-    refined = learning.refined(path, task, loss, weight, left, progress)
-    history, stopped = np.concatenate(losses), solution.stopped or refined.stopped
+    history = np.concatenate(losses)
+    refined, shipped = _learned(path, task, weight, progress, stopped=stopped or solution.stopped)
     done = len(history) + len(refined.loss)
     return Solution(
         toolpath=path,
         loss=history,
-        result=outcome(done, task.settings.iterations, stopped, solution.converged),
-        stopped=stopped,
+        result=outcome(done, task.settings.iterations, shipped.stopped, solution.converged),
+        stopped=shipped.stopped,
         converged=solution.converged,
-        written=learning.learned(refined.path, task, loss, weight).path,
+        written=shipped.program.path,
         time_weight=weight,
     )
 
@@ -136,17 +137,25 @@ def _to_execute(task: Task) -> int:
     return round(_EXECUTE_SHARE * task.settings.iterations)
 
 
+def _learned(
+    path: Toolpath, task: Task, weight: float, progress: Listener | None, *, stopped: bool = False
+) -> tuple[learning.Learned, learning.LearnedProgram]:
+    """The path to command for the one to expose, and its program. stopped: by the user, before this."""
+    loss, left = final_loss(task.scene), 0 if stopped else _to_execute(task)
+    refined = learning.refined(path, task, loss, weight, left, progress)
+    refined = replace(refined, stopped=stopped or refined.stopped)
+    return refined, learning.learned(refined, task, loss, weight, progress)
+
+
 def relearned(solution: Solution, task: Task, progress: Listener | None = None) -> MachineProgram:
     """The program that *execute* learns for the path of a solution, which may be of another machine's task.
 
     Raises KeyboardInterrupt if the user stops it.
     """
-    left = 0 if solution.stopped else _to_execute(task)
-    loss, weight = final_loss(task.scene), solution.time_weight
-    refined = learning.refined(solution.toolpath, task, loss, weight, left, progress)
-    if refined.stopped:
+    _, shipped = _learned(solution.toolpath, task, solution.time_weight, progress)
+    if shipped.stopped:
         raise KeyboardInterrupt
-    return learning.learned(refined.path, task, loss, weight)
+    return shipped.program
 
 
 def final_loss(scene: Scene) -> Objective:

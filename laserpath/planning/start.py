@@ -21,6 +21,7 @@ from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
 from laserpath.planning.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
+from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, dose_to_size, optimise, vertex_bounds
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, unhindered
@@ -76,7 +77,7 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
                 tried.append(_Trial.of(candidate, strokes, progress))
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
-        return Start(done.toolpath if done else stop.toolpath, stopped=True)
+        return Start(drawn_out(done.toolpath if done else stop.toolpath, process), stopped=True)
     if not tried:
         return Start(initial_curve(design, process, replace(settings, initial="contour")))
     best = np.argmin([trial.score for trial in tried], axis=0)

@@ -50,8 +50,8 @@ def solve_within(
     """
     weight, limit = TIME_WEIGHTS[task.settings.quality], task.settings.max_epe_fwhm
     if stopped:
-        solution = solve(start, task.within(0))
-        return replace(solution, stopped=True, result="stopped by the user while curves were tried")
+        solution = solve(start, task.within(0), stopped=True)
+        return replace(solution, result="stopped by the user while curves were tried")
     if limit is None:
         return solve(start, task, progress, weight)
 

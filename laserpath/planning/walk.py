@@ -27,6 +27,7 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
+from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, report_measuring
 from laserpath.planning.optimise.objective import Objective
@@ -210,10 +211,10 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
 
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
-    """The program that exposes a path in all passes, with the same header."""
+    """The program that exposes a path in all passes, a dot at its end included, with the same header."""
     settings = task.settings
     lines = header(task.design, task.process, settings, warnings)
-    return MachineProgram.written(path, task.process, settings.passes, lines)
+    return MachineProgram.written(run_out(path, task), task.process, settings.passes, lines)
 
 
 def _reported(

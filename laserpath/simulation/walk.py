@@ -163,13 +163,16 @@ def _lit(chosen: ProgramLayer, moves: gcode.Moves) -> Floats:
     return np.concatenate([moves.xy[:-1][on], moves.xy[1:][on]])
 
 
-def _shipped(read: Source, chosen: ProgramLayer, process: Process) -> MachineProgram:
-    """The moves of the chosen layer as written, and as the controller executes the whole file."""
+def _shipped(read: Source, chosen: ProgramLayer, process: Process, override: float = 1.0) -> MachineProgram:
+    """The moves of the chosen layer as written, and as the controller executes the whole file.
+
+    override: of the feed, by the controller.
+    """
     machine, moves = process.machine, read.moves
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, chord = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
     sent = Transmitted.of(read.program.characters, row[chord], read.program.lines)
-    run = execute(_from_zero(moves, machine), np.append(0, read.program.characters), process)
+    run = execute(_from_zero(moves, machine), np.append(0, read.program.characters), process, override)
     kept = np.concatenate([[False], chosen.rows])[run.row]
     run = replace(run, power=np.where(kept, run.power, 0.0), light=np.where(kept, run.light, 0.0))
     return MachineProgram.of(path, process, sent, execution=run)
@@ -184,8 +187,8 @@ def _sensitivity(
         raise InputError("the sensitivity of a program is that of its edges, so a design is needed")
 
     def program(one: Disturbance) -> MachineProgram:
-        moved = replace(read, program=replace(read.program, moves=one.moves(read.moves)))
-        return _shipped(moved, chosen, replace(shipped.process, machine=one.machine)).moved(shipped.shift)
+        process = replace(shipped.process, machine=one.machine)
+        return _shipped(read, chosen, process, one.override).moved(shipped.shift)
 
     found = disturbed(shipped.process.machine, scene, program)
     return Sensitivity(KeyFigures.of(measured), tuple(found))

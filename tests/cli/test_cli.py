@@ -26,6 +26,7 @@ import laserpath
 import laserpath.report
 from laserpath import Plan, Process, Progress, Settings
 from laserpath.base.choices import INITIAL_CURVES, QUALITIES
+from laserpath.base.errors import InputError
 from laserpath.cli import cli, main, options
 from laserpath.cli.interrupt import Interrupts, Stopped
 from laserpath.cli.progress import Meter
@@ -151,6 +152,28 @@ def test_a_stopped_plan_is_not_disturbed(
     library.iterating = stop
     monkeypatch.setattr(laserpath, "sensitivity", lambda *_: pytest.fail("it went on"))
     assert run("plan", "square.svg", "--sensitivity") == 0
+
+
+@pytest.mark.parametrize("reason", ["bad input", "two interrupts"])
+def test_a_plan_is_kept_if_its_sensitivity_fails(
+    design: Path,
+    library: Library,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    reason: str,
+) -> None:
+    def fail(*_: object) -> None:
+        assert beside(design) == NAMES, "the plan is written first"
+        if reason == "bad input":
+            raise InputError("no such machine")
+        interrupt()
+        interrupt()
+
+    monkeypatch.setattr(laserpath, "sensitivity", fail)
+    library.iterating = lambda k: None
+    assert run("plan", "square.svg", "--sensitivity") == 0
+    assert "written without its sensitivity" in capfd.readouterr().err
+    assert beside(design) == NAMES
 
 
 def test_json_has_null_for_what_is_no_number(

@@ -62,8 +62,8 @@ def test_powers_are_on_the_machine_s_levels_and_speeds_within_its_limit(solution
 def test_all_iterations_are_reported_in_order():
     seen = []
     solution = solved(Process(), seen.append)
-    assert [s.stage for s in seen] == ["shape"] * 30 + ["refine"] * 45 + ["execute"] * 26
-    rounds = (*range(1, 10), *range(1, 10), *range(1, 5), *range(1, 5))
+    assert [s.stage for s in seen] == ["shape"] * 30 + ["refine"] * 45 + ["execute"] * 26 + ["place"] * 2
+    rounds = (*range(1, 10), *range(1, 10), *range(1, 5), *range(1, 5), 0, 1)
     assert [s.iteration for s in seen] == [*range(1, 31), *range(1, 46), *rounds]
     np.testing.assert_array_equal([s.loss for s in seen[:75]], solution.loss)
     assert solution.result == "all 100 iterations done"

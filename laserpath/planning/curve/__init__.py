@@ -26,6 +26,7 @@ from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.tour import quicker
+from laserpath.planning.dots import shortest_stroke, stroke_of_dot
 from laserpath.resin import power_for
 from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
 
@@ -131,9 +132,12 @@ def initial_curve(design: Design, process: Process, settings: Settings) -> Toolp
 
 
 def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolpath:
-    """The toolpath of strokes (K, 2) mm in the given order, cut into moves of at most `segment_fwhm`."""
-    fwhm = optics.fwhm(process.spot)
-    pieces = [subdivide(stroke, settings.segment_fwhm * fwhm) for stroke in tour]
+    """The toolpath of strokes (K, 2) mm in the given order, cut into moves of at most `segment_fwhm`.
+
+    A stroke that is nearly a point, such as a ring that just fits into a dot, becomes a line.
+    """
+    fwhm, least = optics.fwhm(process.spot), shortest_stroke(process.spot)
+    pieces = [subdivide(stroke_of_dot(stroke, least), settings.segment_fwhm * fwhm) for stroke in tour]
     # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
     return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)

@@ -16,9 +16,15 @@ from laserpath.base.arrays import Indices as Ints
 
 Floats = NDArray[Any]
 
-_ROUNDING2 = 1e-4  # square of the edge error, in FWHM, below which it counts less
-_STEPS = 2  # levels up and down that are tried at once: more leave fewer local minima
-_GAIN = 1e-9  # least gain of a change
+_ROUNDING2 = 1e-4
+"""δ², the square of the edge error, in FWHM, below which it counts less: a larger one weighs small errors
+less."""
+
+_STEPS = 2
+"""Levels up and down that are tried at once: more leave fewer local minima, and take longer."""
+
+_GAIN = 1e-9
+"""Least gain of a change: a larger one ends the descent earlier."""
 
 njit = numba.njit(cache=True, error_model="numpy")
 

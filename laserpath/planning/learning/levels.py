@@ -91,35 +91,31 @@ _SWEEPS = 20
 """Most passes over all moves; they end when nothing changes any more."""
 
 
-def best_levels(program: MachineProgram, task: Task, rounds: int = 2) -> MachineProgram:
+def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     """The program with the powers that place its edges best; its positions and feeds stay.
 
-    rounds: descents, each from a new execution and with new control points: a further one finds the hot spots
-    that the one before it made. On Marlin the ramps, and on a serial line the first moves, depend on powers.
+    This is one descent, from one execution. A further one finds the hot spots that the one before it made. On
+    Marlin the ramps, and on a serial line the first moves, depend on powers.
     Programs of machines with a lag are returned as they are: their commands come early, between the moves.
     """
     (part,) = program.parts
     machine, process = task.machine, task.process
     if convert.lag(machine, task.scene.fwhm):
         return program
-    for _ in range(rounds):
-        moves = rested(convert.to_moves(part.path, machine))
-        response = gcode.motion.Response.of(
-            moves, convert.controller(machine), convert.board(process), characters=sent(part),
-            longest=longest_piece(process),
-        )  # fmt: skip
-        digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
-        field = _Watch.of(response, digits, task)
-        changes = kernel.descend(
-            digits, field.groups, response.rules, field.dose, field.points, field.effect, PENALTY, _SWEEPS,
-        )  # fmt: skip
-        if not changes:
-            break
-        power = np.minimum(digits[RESTS:] * response.rules.digit, 1.0) * machine.power_max
-        moves = convert.to_moves(replace(part.path, power=power), machine)
-        program = MachineProgram.of_moves(moves, process)
-        (part,) = program.parts
-    return program
+    moves = rested(convert.to_moves(part.path, machine))
+    response = gcode.motion.Response.of(
+        moves, convert.controller(machine), convert.board(process), characters=sent(part),
+        longest=longest_piece(process),
+    )  # fmt: skip
+    digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
+    field = _Watch.of(response, digits, task)
+    changes = kernel.descend(
+        digits, field.groups, response.rules, field.dose, field.points, field.effect, PENALTY, _SWEEPS,
+    )  # fmt: skip
+    if not changes:
+        return program
+    power = np.minimum(digits[RESTS:] * response.rules.digit, 1.0) * machine.power_max
+    return MachineProgram.of_moves(convert.to_moves(replace(part.path, power=power), machine), process)
 
 
 def sent(part: ProgramPart) -> Indices:

@@ -20,6 +20,7 @@ from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure.exposure import Exposure
+from laserpath.planning.dots import drawn_out, energies, is_short, power_and_speed, run_out, shortest_stroke
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 from laserpath.planning.learning.shape import ExecutedShape
@@ -39,16 +40,6 @@ _MOVING, _STILL = (0.35, 0.35), (0.15, 0.15)
 """Shares of the iterations for each round with moving and with fixed vertices; each begins with an
 execution."""
 
-_DOT_FWHM = 0.2
-"""Least extent of a stroke, which exposes a dot: a longer one makes dots oval, and in a shorter one GRBL's M4
-is dark, since the head gains no speed."""
-
-_RUN_OUT_FWHM = 0.5
-"""Length of the dark move after a last stroke that is short: a longer one takes more time."""
-
-_BRIEF = 3.0
-"""Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""
-
 ROUNDS = {"draft": 1, "standard": 2, "fine": 3}
 """Most rounds of motor steps and powers by quality: a further one gains less than the one before."""
 
@@ -65,6 +56,14 @@ class Learned:
     stopped: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LearnedProgram:
+    """program: to write.  stopped: by the user, before all rounds were done."""
+
+    program: MachineProgram
+    stopped: bool = False
+
+
 def refined(
     path: Toolpath,
     task: Task,
@@ -77,84 +76,39 @@ def refined(
 
     time_weight: of the write time.  iterations: in all.
     """
-    model, bounds = DoseModel(task.scene.grid, task.scene.spot), _bounds(task)
-    path, stopped = _run_out(prepared(drawn_out(path, task), task.process), task), False
-    losses: list[Floats] = [np.zeros(0)]
-    order, blur, spot = task.process.resin.order, task.settings.blur, task.scene.spot
-    first = on_steps(path, task.machine, order)
+    model, bounds, process = DoseModel(task.scene.grid, task.scene.spot), _bounds(task), task.process
+    path, stopped = run_out(prepared(drawn_out(path, process), process), task), False
+    losses: list[Floats] = []
+    blur, spot = task.settings.blur, task.scene.spot
+    first = _feasible(path, task)
     defocus = DefocusTerm.of(blur, objective, spot) if blur > 1 else None
     for still, shares in ((False, _MOVING), (True, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
-            path = fed(on_steps(path, task.machine, order), spot, task.machine)
+            path = _feasible(path, task) if losses else first
         for share in shares:
             if stopped or round(share * iterations) == 0:
                 break
             time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
-            terms = Terms(objective, time, defocus, ExecutedShape.of(path, task.process))
+            terms = Terms(objective, time, defocus, ExecutedShape.of(path, process))
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
             )
-            done = optimise(path, model, terms, task.process, schedule, progress, bounds)
+            done = optimise(path, model, terms, process, schedule, progress, bounds)
             path, stopped = done.toolpath, done.stopped
             losses.append(done.loss)
+    if not losses:
+        return Learned(first, np.zeros(0))
     best = min((path, first), key=lambda one: _executed_loss(one, model, objective, task))
     return Learned(best, np.concatenate(losses), stopped)
 
 
-def drawn_out(path: Toolpath, task: Task) -> Toolpath:
-    """The path with strokes that are shorter than a dot may be drawn out to lines, at their energies."""
-    order, least, speed = task.process.resin.order, _DOT_FWHM * task.scene.fwhm, path.speed.copy()
-    xy, energy = path.xy.copy(), path.power**order * path.length / path.speed
-    kept = np.ones(len(xy), np.bool_)
-    for first, last in runs(path.on):
-        stroke = path.xy[first : last + 1]
-        extent = np.ptp(stroke, axis=0)
-        if np.hypot(*extent) >= least:
-            continue
-        half = least / 2 * (np.arange(2) == np.argmax(extent))
-        middle = (stroke.min(axis=0) + stroke.max(axis=0)) / 2
-        xy[first], xy[last] = middle - half, middle + half
-        kept[first + 1 : last] = False
-        energy[last - 1], speed[last - 1] = energy[first:last].sum(), min(task.machine.speed_max)
-    if (xy == path.xy).all():
-        return path
-    moves = kept[1:]
-    return _at_energies(xy[kept], energy[moves], speed[moves], task.machine, order)
-
-
-def _at_energies(xy: Floats, energy: Floats, speed: Floats, machine: Machine, order: int) -> Toolpath:
-    """A path whose moves have these energies ∫ P^order dt (N,), slower where full power is too little."""
-    power = (energy * speed / np.hypot(*np.diff(xy, axis=0).T)) ** (1 / order)
-    speed = speed * np.minimum(machine.power_max / np.maximum(power, 1e-300), 1.0) ** order
-    return Toolpath(xy, np.minimum(power, machine.power_max), speed)
-
-
-def _run_out(path: Toolpath, task: Task) -> Toolpath:
-    """The path with a dark move after its last stroke, if GRBL would leave that stroke dark.
-
-    M4's power is that of the speed at the end of each segment, and a program ends with speed 0: a dot in
-    which the head only brakes is one dark segment.
-    """
-    machine = task.machine
-    controller, strokes = convert.controller(machine), runs(path.on)
-    if not (isinstance(controller, gcode.motion.Grbl) and convert.power_follows(machine) and strokes):
-        return path
-    first, last = strokes[-1]
-    brief, way = _BRIEF * controller.tick, path.xy[last] - path.xy[last - 1]
-    # A head that only brakes comes no further than this in a time so brief.
-    furthest = np.hypot(*machine.acceleration) * brief**2 / 2
-    if last < len(path) or path.length[first:last].sum() > furthest or not way.any():
-        return path
-    moves = convert.to_moves(path, machine)
-    if gcode.motion.execute(moves, controller).durations(len(moves))[first:last].sum() > brief:
-        return path
-    way *= _RUN_OUT_FWHM * task.scene.fwhm / np.hypot(*way)
-    end = np.clip(path.xy[last] + way, *_bounds(task))
-    return Toolpath(
-        np.vstack([path.xy, end]), np.append(path.power, 0.0), np.append(path.speed, min(machine.rapid_speed))
-    )
+def _feasible(path: Toolpath, task: Task) -> Toolpath:
+    """The path as the controller would round it, without dots too short to shine, within the link's rate."""
+    order, spot, machine = task.process.resin.order, task.scene.spot, task.machine
+    drawn = drawn_out(path, task.process)
+    return fed(on_steps(drawn, machine, order, shortest_stroke(spot)), spot, machine)
 
 
 def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task: Task) -> float:
@@ -163,22 +117,52 @@ def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task:
     return float(objective(model.line_dose(*shape(path.xy, path_energy(path, model.spot))))[0])
 
 
-def learned(path: Toolpath, task: Task, objective: Objective, time_weight: float) -> MachineProgram:
+def learned(
+    refined: Learned,
+    task: Task,
+    objective: Objective,
+    time_weight: float,
+    progress: Listener | None = None,
+) -> LearnedProgram:
     """The program of a refined path, with the powers and the motor steps that place its edges best.
 
     objective: the loss of its executed dose.  time_weight: of the write time.
+    After a stop by the user the powers are chosen once, and the steps stay. So they do on a machine with a
+    lag, whose commands come early, between the moves.
     """
     machine, process = task.machine, task.process
     # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
-    moves = with_energies(convert.to_moves(path, machine, task.settings.passes, process.resin.order), process)
-    moved = best = best_levels(MachineProgram.of_moves(early(moves, process), process), task, 1)
-    least = _loss(best, objective, task, time_weight)
-    for _ in range(ROUNDS[task.settings.quality]):
-        moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task, 1)
+    moves = convert.to_moves(refined.path, machine, task.settings.passes, process.resin.order)
+    program = MachineProgram.of_moves(early(with_energies(moves, process), process), process)
+    if convert.lag(machine, task.scene.fwhm):
+        return LearnedProgram(program, refined.stopped)
+    program = best_levels(program, task)
+    if refined.stopped:
+        return LearnedProgram(program, stopped=True)
+    return _placed(program, task, objective, time_weight, progress)
+
+
+def _placed(
+    program: MachineProgram,
+    task: Task,
+    objective: Objective,
+    time_weight: float,
+    progress: Listener | None,
+) -> LearnedProgram:
+    """The best program of all rounds of motor steps and powers, or of those before a stop by the user."""
+    moved = best = program
+    least, rounds = _loss(best, objective, task, time_weight), ROUNDS[task.settings.quality]
+    for k in range(rounds):
+        try:
+            if progress:
+                progress(Progress("place", k, rounds, least))
+        except KeyboardInterrupt:
+            return LearnedProgram(best, stopped=True)
+        moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
         loss = _loss(moved, objective, task, time_weight)
         if loss < least and _missing(moved, task) <= _missing(best, task):
             best, least = moved, loss
-    return best
+    return LearnedProgram(best)
 
 
 def _loss(program: MachineProgram, objective: Objective, task: Task, time_weight: float) -> float:
@@ -194,34 +178,41 @@ def _missing(program: MachineProgram, task: Task) -> int:
     return Exposure(program, task.scene, program.path).executed.figures.missing_edges
 
 
-def on_steps(path: Toolpath, machine: Machine, order: int = 1) -> Toolpath:
+def on_steps(path: Toolpath, machine: Machine, order: int = 1, least: float = 0.0) -> Toolpath:
     """The path with its vertices on the nearest motor steps, with its energies. order: of the absorption.
 
-    Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot. A stroke that is
-    shorter than a step becomes one of one step, so that a dot is not lost. Where full power is too little for
-    the energy, the move is slower.
+    Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot. A stroke whose
+    extent is then below `least`, mm, or below one step becomes a line of as many steps, so that a dot is not
+    lost. Where full power is too little for the energy, the move is slower.
     """
     rounds = gcode.dialect(machine.dialect).controller in ("grbl", "marlin")
     if machine.steps is None or not rounds or not path.on.any():
         return path
-    steps, energy = np.asarray(machine.steps), path.power**order * path.length / path.speed
+    steps, energy = np.asarray(machine.steps), energies(path, order)
     at: Floats = np.rint(path.xy * steps)
     for first, last in runs(path.on):
-        if (at[first : last + 1] == at[first]).all():
-            at[first:last], at[last] = _one_step(path.xy[first] * steps, path.xy[last] * steps)
+        stroke = at[first : last + 1]
+        if (stroke == stroke[0]).all() or is_short(stroke / steps, least):
+            start, end = path.xy[first] * steps, path.xy[last] * steps
+            at[first:last], at[last] = _line_of_steps(start, end, least * steps)
             energy[last - 1] = energy[first:last].sum()
     length = np.hypot(*np.diff(at / steps, axis=0).T)
     kept = np.append(True, length > 0)
     moves = kept[1:]
-    return _at_energies((at / steps)[kept], energy[moves], path.speed[moves], machine, order)
+    power, speed = power_and_speed(energy[moves], length[moves], path.speed[moves], machine, order)
+    return Toolpath((at / steps)[kept], power, speed)
 
 
-def _one_step(start: Floats, end: Floats) -> tuple[Floats, Floats]:
-    """Both ends (2,), in whole steps, of the line of one step through the middle of another, in steps."""
-    way = end - start
+def _line_of_steps(start: Floats, end: Floats, least: Floats) -> tuple[Floats, Floats]:
+    """Both ends (2,), in whole steps, of the line along an axis through the middle of another, in steps.
+
+    least: (2,) steps, its length along each axis; at least one step.
+    """
+    way, middle = end - start, (start + end) / 2
     along = np.arange(2) == np.argmax(np.abs(way))
-    low = np.where(along, np.floor((start + end) / 2), np.rint((start + end) / 2))
-    return (low, low + along) if way[along][0] >= 0 else (low + along, low)
+    count = np.maximum(np.ceil(np.round(least, 6)), 1) * along
+    low = np.where(along, np.floor(middle - (count - 1) / 2), np.rint(middle))
+    return (low, low + count) if way[along][0] >= 0 else (low + count, low)
 
 
 def _bounds(task: Task) -> tuple[Floats, Floats]:

@@ -11,7 +11,8 @@ import small
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning import learned, on_steps, refined
+from laserpath.planning.learning import Learned, learned, on_steps, refined, walk
+from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.stages import final_loss
 from laserpath.types import Toolpath
 from laserpath.types.results import PrintFigures
@@ -22,7 +23,7 @@ DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
 def taught(dialect: str, iterations: int = 20) -> MachineProgram:
     task = small.task(dialect)
     loss = final_loss(task.scene)
-    return learned(refined(small.path(dialect), task, loss, 0.0015, iterations).path, task, loss, 0.0015)
+    return learned(refined(small.path(dialect), task, loss, 0.0015, iterations), task, loss, 0.0015).program
 
 
 def figures(program: MachineProgram, dialect: str) -> PrintFigures:
@@ -86,3 +87,41 @@ def test_without_iterations_only_the_levels_are_chosen(dialect: str) -> None:
     path = refined(small.path(dialect), task, final_loss(task.scene), 0.0015, 0)
     assert not path.stopped
     np.testing.assert_allclose(path.path.xy[-1], small.path(dialect).xy[-1], atol=1 / 80)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The choices that `learned` makes, in order: 'levels' and 'places'."""
+    made: list[str] = []
+    for name in ("levels", "places"):
+        own = getattr(walk, f"best_{name}")
+        monkeypatch.setattr(
+            walk, f"best_{name}", lambda *given, own=own, name=name: (made.append(name), own(*given))[1]
+        )
+    return made
+
+
+def test_after_a_stop_the_powers_are_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, task = counted(monkeypatch), small.task("grbl")
+    done = Learned(on_steps(small.path("grbl"), task.machine), np.zeros(0), stopped=True)
+    assert learned(done, task, final_loss(task.scene), 0.0015).stopped
+    assert made == ["levels"]
+
+
+def test_a_stop_between_the_rounds_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, task = counted(monkeypatch), small.task("grbl")
+
+    def stop(now: Progress) -> None:
+        if now.iteration == 1:
+            raise KeyboardInterrupt
+
+    done = Learned(on_steps(small.path("grbl"), task.machine), np.zeros(0))
+    assert learned(done, task, final_loss(task.scene), 0.0015, stop).stopped
+    assert made == ["levels", "places", "levels"]
+
+
+def test_a_machine_with_a_lag_has_no_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, task = counted(monkeypatch), small.task("grbl")
+    lagging = replace(task, process=replace(task.process, machine=replace(task.machine, lag=0.001)))
+    done = Learned(on_steps(small.path("grbl"), task.machine), np.zeros(0))
+    assert not learned(done, lagging, final_loss(task.scene), 0.0015).stopped
+    assert made == []

@@ -1,0 +1,111 @@
+"""Dots: strokes that are nearly points, made so that the controller exposes them.
+
+A stroke far shorter than the spot exposes the same round dot as a point, but no controller exposes a point:
+GRBL's M4 is dark where the head has no speed, and a stroke shorter than a motor step is not a move at all. So
+a stroke whose extent is below `DOT_FWHM` becomes a straight line of that length, with the same energy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import gcode
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.machine import convert
+from laserpath.planning.optimise.loop import vertex_bounds
+from laserpath.planning.optimise.variables import runs
+from laserpath.planning.task import Task
+from laserpath.types import Machine, Process, Spot, Toolpath
+
+DOT_FWHM = 0.2
+"""Least extent of a stroke, which exposes a dot: a longer one makes dots oval, and in a shorter one GRBL's M4
+is dark, since the head gains no speed."""
+
+_ROUNDING = 1e-9
+"""Relative error of lengths: without it, a stroke of just the least extent may be too short."""
+
+_RUN_OUT_FWHM = 0.5
+"""Length of the dark move after a last stroke that is short: a longer one takes more time."""
+
+_BRIEF = 3.0
+"""Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""
+
+
+def shortest_stroke(spot: Spot) -> float:
+    """mm, the least extent of a stroke, along the diagonal of its bounding box."""
+    return DOT_FWHM * optics.fwhm(spot)
+
+
+def is_short(stroke: Floats, least: float) -> bool:
+    """Whether the extent of a stroke (K, 2) is below `least`, both in mm."""
+    return bool(np.hypot(*np.ptp(stroke, axis=0)) < (1 - _ROUNDING) * least)
+
+
+def stroke_of_dot(stroke: Floats, least: float) -> Floats:
+    """A stroke (K, 2), or a line (2, 2) of the length `least` in its place if it is shorter; mm."""
+    if not is_short(stroke, least):
+        return stroke
+    extent = np.ptp(stroke, axis=0)
+    half = least / 2 * (np.arange(2) == np.argmax(extent))
+    middle = (stroke.min(axis=0) + stroke.max(axis=0)) / 2
+    return np.stack([middle - half, middle + half])
+
+
+def drawn_out(path: Toolpath, process: Process) -> Toolpath:
+    """The path with strokes that are shorter than a dot may be drawn out to lines, at their energies."""
+    order, least, machine = process.resin.order, shortest_stroke(process.spot), process.machine
+    xy, power, speed = path.xy.copy(), path.power.copy(), path.speed.copy()
+    energy, kept = energies(path, order), np.ones(len(xy), np.bool_)
+    for first, last in runs(path.on):
+        stroke, total = path.xy[first : last + 1], energy[first:last].sum()
+        line = stroke_of_dot(stroke, least)
+        if line is not stroke and total > 0:
+            xy[first], xy[last] = line
+            kept[first + 1 : last] = False
+            fastest = min(machine.speed_max)
+            power[last - 1], speed[last - 1] = power_and_speed(total, least, fastest, machine, order)
+    if (xy == path.xy).all():
+        return path
+    return Toolpath(xy[kept], power[kept[1:]], speed[kept[1:]])
+
+
+def energies(path: Toolpath, order: int) -> Floats:
+    """(N,) ∫ P^order dt of each move, mW^order s."""
+    return np.asarray(path.power**order * path.length / path.speed)
+
+
+def power_and_speed(
+    energy: Floats | float, length: Floats | float, speed: Floats | float, machine: Machine, order: int
+) -> tuple[Floats, Floats]:
+    """The power, mW, for ∫ P^order dt at a speed, and the speed, lower if full power is too little."""
+    power = np.asarray(energy * speed / length) ** (1 / order)
+    slower = np.minimum(machine.power_max / np.maximum(power, 1e-300), 1.0) ** order
+    return np.minimum(power, machine.power_max), speed * slower
+
+
+def run_out(path: Toolpath, task: Task) -> Toolpath:
+    """The path with a dark move after its last stroke, if GRBL would leave that stroke dark.
+
+    M4's power is that of the speed at the end of each segment, and a program ends with speed 0: a dot in
+    which the head only brakes is one dark segment.
+    """
+    machine = task.machine
+    controller, strokes = convert.controller(machine), runs(path.on)
+    if not (isinstance(controller, gcode.motion.Grbl) and convert.power_follows(machine) and strokes):
+        return path
+    first, last = strokes[-1]
+    brief, way = _BRIEF * controller.tick, path.xy[last] - path.xy[last - 1]
+    # A head that only brakes comes no further than this in a time so brief.
+    furthest = np.hypot(*machine.acceleration) * brief**2 / 2
+    if last < len(path) or path.length[first:last].sum() > furthest or not way.any():
+        return path
+    moves = convert.to_moves(path, machine)
+    if gcode.motion.execute(moves, controller).durations(len(moves))[first:last].sum() > brief:
+        return path
+    way *= _RUN_OUT_FWHM * task.scene.fwhm / np.hypot(*way)
+    bounds = vertex_bounds(task.scene.grid, machine, task.settings.origin == "centre")
+    end = np.clip(path.xy[last] + way, *bounds)
+    return Toolpath(
+        np.vstack([path.xy, end]), np.append(path.power, 0.0), np.append(path.speed, min(machine.rapid_speed))
+    )

@@ -1,0 +1,85 @@
+"""Strokes that are nearly points print as dots on every controller, at the start as after planning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from builders import design
+
+import laserpath
+from laserpath import optics
+from laserpath.machine.program import MachineProgram
+from laserpath.planning.dots import DOT_FWHM, drawn_out, run_out, stroke_of_dot
+from laserpath.planning.optimise.variables import runs
+from laserpath.planning.task import Task
+from laserpath.types import Machine, Process, Resin, Settings, Spot, Toolpath
+
+MACHINES = {
+    "grbl": Machine(),
+    "klipper": Machine(dialect="klipper", steps=(80.0, 80.0), baud=None),
+    "marlin": Machine(dialect="marlin", steps=(80.0, 80.0)),
+}
+GRID = np.array([[x, y] for x in (1.0, 1.3, 1.6) for y in (1.0, 1.3, 1.6)])
+SPOT_100 = Spot(0.1)
+
+
+def dots(diameter: float) -> laserpath.Design:
+    return design(*(shapely.Point(at).buffer(diameter / 2) for at in GRID), name="dots")
+
+
+def extents(path: Toolpath) -> list[float]:
+    """mm, of each stroke."""
+    return [float(np.hypot(*np.ptp(path.xy[a : b + 1], axis=0))) for a, b in runs(path.on)]
+
+
+def test_a_short_stroke_becomes_a_line_where_it_was() -> None:
+    ring = np.array([[1.0, 0.999], [1.001, 1.0], [1.0, 1.001], [0.999, 1.0], [1.0, 0.999]])
+    line = stroke_of_dot(ring, 0.02)
+    assert line.shape == (2, 2)
+    assert np.hypot(*(line[1] - line[0])) == pytest.approx(0.02)
+    np.testing.assert_allclose(line.mean(axis=0), [1, 1])
+    assert stroke_of_dot(line, 0.02) is line, "a line of just that length is long enough"
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_drawn_out_strokes_keep_their_energy_and_others_are_left_alone(order: int) -> None:
+    process = Process(SPOT_100, Resin(order=order), Machine())
+    xy = [[1, 1], [1.001, 1.002], [1.002, 1], [2, 2], [2.5, 2], [2.5, 2.5]]
+    path = Toolpath(xy, [3.0, 4.0, 0.0, 5.0, 6.0], [10.0, 20.0, 100.0, 30.0, 30.0])
+    drawn = drawn_out(path, process)
+    np.testing.assert_array_equal(drawn.on, [True, False, True, True])
+    assert min(extents(drawn)) == pytest.approx(DOT_FWHM * optics.fwhm(process.spot))
+    before, after = (one.power**order * one.length / one.speed for one in (path, drawn))
+    assert after[0] == pytest.approx(before[:2].sum())
+    np.testing.assert_array_equal(drawn.power[-2:], path.power[-2:])
+    assert drawn_out(drawn, process) is drawn
+
+
+def test_a_dot_at_the_end_of_a_grbl_program_shines() -> None:
+    """The last move ends at rest, where M4 is dark; with a run-out it is no longer the last."""
+    process = Process(SPOT_100, Resin(), Machine())
+    task = Task.of(dots(0.1), process, Settings())
+    path = Toolpath([[1, 1], [1.02, 1], [1.6, 1.6], [1.62, 1.6]], [8.0, 0.0, 8.0], [40.0, 100.0, 40.0])
+
+    def energy(path: Toolpath) -> float:
+        run = MachineProgram.written(path, process).run
+        return float(np.bincount(run.row, run.light * run.duration, 5)[3])
+
+    assert energy(path) < 0.2 * energy(run_out(path, task))
+    long = replace(path, xy=np.array([[1, 1], [1.02, 1], [1.0, 1.6], [1.6, 1.6]]))
+    assert run_out(long, task) is long
+
+
+@pytest.mark.parametrize("dialect", MACHINES)
+def test_dots_of_the_starting_curve_are_all_there_as_executed(dialect: str) -> None:
+    """A ring that just fits into a dot of one spot is nearly a point."""
+    process = Process(SPOT_100, Resin(), MACHINES[dialect])
+    plan = laserpath.plan(dots(0.1), process, Settings(initial="contour", iterations=8))
+    least = DOT_FWHM * 0.1 * (1 - 1e-6)
+    assert min(extents(plan.start)) >= least
+    assert min(extents(plan.solution.toolpath)) >= least
+    assert plan.report.start.figures.missing_edges == 0
+    assert plan.report.executed.figures.missing_edges == 0
