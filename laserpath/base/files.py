@@ -46,28 +46,29 @@ _state = SimpleNamespace(calls=0)
 def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
     """Write each text (UTF-8, line ends unchanged) to its path; return the paths. On error, write none."""
     # A link stays a link; its target is replaced.
-    real = {Path(os.path.realpath(place)): (place, text) for place, text in files.items()}
+    real = {Path(os.path.realpath(place)): text for place, text in files.items()}
+    folders = {place.parent for place in real}
     undo, done = contextlib.ExitStack(), contextlib.ExitStack()
-    current = Path()
+    at = SimpleNamespace(place=Path())
     with Held() as signals, done:
         try:
-            staged = {}
-            for place, (current, text) in real.items():
+            staged = []
+            for at.place, text in real.items():
                 signals.check()
-                staged[place] = _stage(place, text, undo)
+                staged.append((_stage(at.place, text, undo), at.place))
             signals.check()
-            done.enter_context(_locked({place.parent for place in staged}))
-            for place, (current, _) in real.items():
-                _keep(place, undo, done)
-            for place, (current, _) in real.items():
-                staged[place].replace(place)
+            done.enter_context(_locked(folders))
+            for _, at.place in staged:
+                _keep(at.place, undo, done)
+            for temporary, at.place in staged:
+                temporary.replace(at.place)
             _state.calls += 1
         except BaseException as error:
             undo.close()
             if isinstance(error, OSError):
-                raise InputError(_sentence(current, error)) from error
+                raise InputError(_sentence(at.place, error)) from error
             raise
-        _settle({place.parent for place in staged})
+        _settle(folders)
     return tuple(files)
 
 

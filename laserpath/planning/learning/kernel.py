@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from gcode.compiled import cached
 from gcode.motion.response_kernel import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Indices as Ints
 
@@ -20,7 +20,7 @@ _ROUNDING2 = 1e-4  # square of the edge error, in FWHM, below which it counts le
 _STEPS = 2  # levels up and down that are tried at once: more leave fewer local minima
 _GAIN = 1e-9  # least gain of a change
 
-njit = numba.njit(cache=True, error_model="numpy")
+njit = cached(error_model="numpy")
 
 
 class SpotTable(NamedTuple):
