@@ -103,10 +103,10 @@ $(VENV)-bench/bench.stamp: pyproject.toml | python
 compare: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python tests/compare $(DESIGNS)
 
-# Half of the time for kills of whole plans, half for kills while files are written. SECONDS is also a variable of
-# the shell, hence the check of its origin.
+# Half of the time for kills of whole plans, half for kills while files are written.
+SECONDS ?= 600
 torture: $(VENV)/dev.stamp
-	$(BIN)/python tests/torture $(if $(filter command,$(firstword $(origin SECONDS))),$(SECONDS),600) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python tests/torture $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 # From Debian's packages. Who has them already, from wherever, needs no root.
 tools:
