@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, TracebackType
@@ -38,8 +39,17 @@ def terminated() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Stopped
 
-    with _handled(dict.fromkeys(_STOPPING, stop)):
-        yield
+    def tell(lost: sys.UnraisableHookArgs) -> None:
+        # In a destructor Python cannot raise, and prints a traceback: `Interrupts.check` stops a little later.
+        if not issubclass(lost.exc_type, Stopped):
+            before(lost)
+
+    before, sys.unraisablehook = sys.unraisablehook, tell
+    try:
+        with _handled(dict.fromkeys(_STOPPING, stop)):
+            yield
+    finally:
+        sys.unraisablehook = before
 
 
 def ignore_stops() -> None:

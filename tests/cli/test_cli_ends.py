@@ -100,3 +100,21 @@ def test_a_reader_that_has_gone_changes_no_exit_code(chart: Path) -> None:
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
     os.close(theirs)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_signal_in_a_destructor_prints_no_traceback(
+    chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Fragile:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    real = Chart.write
+
+    def write(*given: object, **named: object) -> object:
+        Fragile()
+        return real(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Chart, "write", write)
+    assert run("calibrate", "-q") == 0
+    assert "Traceback" not in capsys.readouterr().err
