@@ -29,7 +29,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare torture lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -44,6 +44,7 @@ help:
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
+	@echo 'make torture     signals, limits and rivals at random moments of plans;  SECONDS=600  SEED=…'
 	@echo 'make lint        ruff, lint and format;  make format  repairs what it can'
 	@echo 'make types       mypy'
 	@echo 'make wheel       build the wheel and try it in an environment of its own'
@@ -101,6 +102,11 @@ $(VENV)-bench/bench.stamp: pyproject.toml | python
 # Every design of tests/data/designs, planned and printed in ten ways: some minutes.
 compare: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python tests/compare $(DESIGNS)
+
+# Half of the time for kills of whole plans, half for kills while files are written.
+SECONDS ?= 600
+torture: $(VENV)/dev.stamp
+	$(BIN)/python tests/torture $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 # From Debian's packages. Who has them already, from wherever, needs no root.
 tools:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from gcode.compiled import njit
 from gcode.compression import join_short
 from gcode.errors import GcodeError
 from gcode.move import Floats, Ints, Kind, Moves
@@ -106,7 +106,7 @@ def _replaced(moves: Moves, drawn: list[tuple[int, int, Floats]], order: int) ->
     )  # fmt: skip
 
 
-@numba.njit(cache=True)
+@njit
 def _shortest_path(xy: Floats, way: Floats, row: Ints, start: Ints, shortest: float, before: Ints) -> None:
     """Set before[j] to the point from which the cheapest chain of chords reaches point j, −1 if none does.
 
@@ -131,7 +131,7 @@ def _shortest_path(xy: Floats, way: Floats, row: Ints, start: Ints, shortest: fl
             i -= 1
 
 
-@numba.njit(cache=True)
+@njit
 def _deviation(xy: Floats, way: Floats, i: int, j: int) -> float:
     """∫ d² ds of the points between two from their chord, mm³."""
     ux, uy = xy[j, 0] - xy[i, 0], xy[j, 1] - xy[i, 1]

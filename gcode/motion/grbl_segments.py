@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from gcode.compiled import cached
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +26,10 @@ _WHOLE = 1e-6
 """Steps, of rounding: a larger one takes a place before a step for the step."""
 
 
-@numba.njit(cache=True, error_model="numpy")
+njit = cached(error_model="numpy")
+
+
+@njit
 def to_whole_steps(row: Ints, duration: Floats, end: Floats, events: Floats) -> None:
     """Ends the pieces (P,) of an execution at whole steps, in place.
 

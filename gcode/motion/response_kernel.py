@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from gcode.compiled import cached
 from gcode.levels import shine, staircase
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 _TINY = 1e-9
 
-njit = numba.njit(cache=True, error_model="numpy")
+njit = cached(error_model="numpy")
 _shine, _staircase = njit(shine), njit(staircase)
 
 

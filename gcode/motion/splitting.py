@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numba
 import numpy as np
 
+from gcode.compiled import njit
 from gcode.errors import GcodeError
 from gcode.motion import marlin
 from gcode.motion.executed import Executed
@@ -166,7 +166,7 @@ def _cut(moves: Moves, controller: Controller, shortest: float, least: float) ->
     return _inserted(moves, done.row[at], fraction)
 
 
-@numba.njit(cache=True)
+@njit
 def _mark(
     row: Ints, step: Ints, lit: Bools, length: Floats, duration: Floats, whole: Floats,
     shortest: float, least: float, cuts: Bools,

@@ -1,8 +1,17 @@
 """Files that are written wholly or not at all.
 
-All texts go to temporary files beside their places, are flushed to the disk, and are then renamed.
-After any error, Ctrl-C included, every place is left as it was: no new file, no temporary one, no new
-folder, and the files to be replaced have their old content.
+1. All texts go to temporary files beside their places and are flushed to the disk.
+2. Second names are given to the files that will be replaced, so that they can be brought back.
+3. All temporary files are renamed in one burst, tens of µs a file, in which the folders are locked against
+   other processes of laserpath.
+
+After any error, and after a signal that ends the process, every place is left as it was: no new file, no
+temporary one, no new folder, and the files to be replaced have their old content. Signals wait (`Held`) and
+act between two files of step 1, or after the burst.
+
+No filesystem renames several files at once. If the process is killed (SIGKILL) or the power fails in the
+burst, each file is whole, but some are old and some are new. What such an end leaves under temporary names
+is removed by the next call that writes to the folder, once it is `_OLD`.
 """
 
 from __future__ import annotations
@@ -10,33 +19,62 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 from laserpath.base.errors import InputError
+from laserpath.base.signals import Held
+
+if os.name == "posix":
+    import fcntl
+
+_OLD = 3600.0
+"""s, age from which a temporary file is nobody's: its name tells when it was made. A writer that was
+suspended for longer fails, with a sentence and without a loss; a larger age leaves strays for longer."""
+_PATIENCE = 5.0
+"""s to wait for another process's burst; then the files are renamed all the same."""
+_SPARE = re.compile(r"\.laserpath-([0-9a-f]{8,12})-[0-9a-f]{12}\.tmp")
+
+_state = SimpleNamespace(calls=0)
 
 
 def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
     """Write each text (UTF-8, line ends unchanged) to its path; return the paths. On error, write none."""
-    undo = contextlib.ExitStack()
-    done = contextlib.ExitStack()
-    place = Path()
-    with done:
+    # A link stays a link; its target is replaced.
+    real = {Path(os.path.realpath(place)): text for place, text in files.items()}
+    folders = {place.parent for place in real}
+    undo, done = contextlib.ExitStack(), contextlib.ExitStack()
+    at = SimpleNamespace(place=Path())
+    with Held() as signals, done:
         try:
             staged = []
-            for place, text in files.items():
-                # A link stays a link; its target is replaced.
-                staged.append((_stage(Path(os.path.realpath(place)), text, undo), place))
-            for temporary, place in staged:
-                _replace(temporary, Path(os.path.realpath(place)), undo, done)
+            for at.place, text in real.items():
+                signals.check()
+                staged.append((_stage(at.place, text, undo), at.place))
+            signals.check()
+            done.enter_context(_locked(folders))
+            for _, at.place in staged:
+                _keep(at.place, undo, done)
+            for temporary, at.place in staged:
+                temporary.replace(at.place)
+            _state.calls += 1
         except BaseException as error:
             undo.close()
             if isinstance(error, OSError):
-                raise InputError(_sentence(place, error)) from error
+                raise InputError(_sentence(at.place, error)) from error
             raise
+        _settle(folders)
     return tuple(files)
+
+
+def calls() -> int:
+    """How many times this process has written files: tells whether a command that was stopped wrote any."""
+    return int(_state.calls)
 
 
 def check_folder(folder: Path) -> None:
@@ -71,20 +109,24 @@ def _make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
         return
     if folder.parent != folder:
         _make_folder(folder.parent, undo)
-    undo.callback(_remove_if_empty, folder)
-    folder.mkdir()
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        undo.callback(_remove_if_empty, folder)
 
 
-def _replace(temporary: Path, place: Path, undo: contextlib.ExitStack, done: contextlib.ExitStack) -> None:
-    """Rename, so that `undo` brings the old file back and `done` forgets it."""
+def _keep(place: Path, undo: contextlib.ExitStack, done: contextlib.ExitStack) -> None:
+    """Give the file at `place` a second name, from which `undo` brings it back and which `done` removes."""
     if place.exists():
         old = _spare_name(place)
-        done.callback(old.unlink, missing_ok=True)
+        done.callback(_forget, old)
         undo.callback(_bring_back, old, place)
         _copy(place, old)
     else:
         undo.callback(place.unlink, missing_ok=True)
-    temporary.replace(place)
 
 
 def _copy(place: Path, copy: Path) -> None:
@@ -99,15 +141,73 @@ def _bring_back(old: Path, place: Path) -> None:
         old.replace(place)
 
 
+def _forget(old: Path) -> None:
+    # The files are written; that a second name stays for a while is no reason to say otherwise.
+    with contextlib.suppress(OSError):
+        old.unlink(missing_ok=True)
+
+
 def _remove_if_empty(folder: Path) -> None:
-    # Another process may have put a file there meanwhile, or the folder was never made.
+    # Another process may have put a file there meanwhile.
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
+@contextlib.contextmanager
+def _locked(folders: Iterable[Path]) -> Iterator[None]:
+    """Hold the folders, so that the files of two plans that end at once are all of one or all of the other.
+
+    The lock is on the folder itself and leaves nothing behind. Not every filesystem has it, nor Windows.
+    """
+    held: list[int] = []
+    try:
+        if os.name == "posix":
+            limit = time.monotonic() + _PATIENCE
+            for folder in sorted(folders):
+                with contextlib.suppress(OSError):
+                    held.append(os.open(folder, os.O_RDONLY))
+                    _lock(held[-1], limit)
+        yield
+    finally:
+        for number in held:
+            os.close(number)
+
+
+def _lock(folder: int, limit: float) -> None:
+    """Lock an open folder, or give up at `limit`, s of the monotonic clock."""
+    while True:
+        try:
+            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > limit:
+                return None
+            time.sleep(0.002)
+
+
+def _settle(folders: Iterable[Path]) -> None:
+    """Bring the new names to the disk, and remove what killed processes have left."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            for stray in folder.iterdir():
+                if _is_old(stray.name):
+                    stray.unlink(missing_ok=True)
+            if os.name == "posix":
+                number = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(number)
+                finally:
+                    os.close(number)
+
+
+def _is_old(name: str) -> bool:
+    """Whether it is the name of a temporary file that no running process can still need."""
+    made = _SPARE.fullmatch(name)
+    return made is not None and time.time() - int(made[1], 16) > _OLD
+
+
 def _spare_name(place: Path) -> Path:
     # Of fixed length: a longer variant of the name might exceed the limit of the file system.
-    return place.with_name(f".laserpath-{secrets.token_hex(6)}.tmp")
+    return place.with_name(f".laserpath-{int(time.time()):08x}-{secrets.token_hex(6)}.tmp")
 
 
 def _sentence(place: Path, error: OSError) -> str:

@@ -5,16 +5,20 @@ The modules here import no NumPy, Shapely or Taichi at the top, so that `--help`
 
 from __future__ import annotations
 
+import atexit
+import logging
 import sys
 from collections.abc import Sequence
 
 import click
 
 import laserpath
+from laserpath.base import files
 from laserpath.base.errors import InputError
+from laserpath.cli import streams
 from laserpath.cli.codes import BAD_INPUT, STOPPED
 from laserpath.cli.grouped import LazyGroup
-from laserpath.cli.interrupt import Stopped
+from laserpath.cli.interrupt import Stopped, ignore_stops, terminated
 
 COMMANDS = {
     "plan": ("laserpath.cli.plan:plan", "Plan a toolpath that exposes a design"),
@@ -43,8 +47,8 @@ laserpath profiles list              # the machines, resins and spots available"
 
 _EPILOG = """\b
 Exit codes: 0 success; 1 the checked file has errors, or a test of doctor failed; 2 bad input,
-nothing written; 3 files written, but the edge tolerance (--max-epe) is not met; 130 interrupted,
-nothing written."""
+nothing written; 3 files written, but the edge tolerance (--max-epe) is not met; 130 interrupted or
+terminated, nothing written."""
 
 
 @click.group(
@@ -65,26 +69,46 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Bad input is one sentence, never a traceback."""
+    # It tells of folders that it cannot write to, and takes others.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    written = files.calls()
+    with streams.forgiving() as out:
+        try:
+            with terminated():
+                code = _run(arguments, written)
+        except (Stopped, KeyboardInterrupt):  # one more, while the first was reported
+            code = STOPPED
+        if out is not None:
+            out.flush()
+        if out is not None and out.lost is not None:
+            left = "; the files are written" if files.calls() > written else ""
+            _print_error(f"standard output cannot be written: {out.lost.strerror}{left}")
+            code = BAD_INPUT
+    # What is left is to remove the temporary folders of libraries, which nothing should cut short.
+    atexit.unregister(ignore_stops)
+    atexit.register(ignore_stops)
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None, written: int) -> int:
+    """Run the command line; return its exit code. written: `files.calls` before."""
     try:
-        sys.exit(cli.main(args=arguments, prog_name="laserpath", standalone_mode=False))
+        return cli.main(args=arguments, prog_name="laserpath", standalone_mode=False) or 0
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "laserpath"
         _print_error(f"{error.format_message()}\nSee '{command} --help'.")
-        sys.exit(BAD_INPUT)
     except click.ClickException as error:
         _print_error(error.format_message())
-        sys.exit(BAD_INPUT)
     except (click.Abort, KeyboardInterrupt, Stopped):
-        _print_error("stopped, nothing is written")
-        sys.exit(STOPPED)
+        _print_error(f"stopped, {'the files are' if files.calls() > written else 'nothing is'} written")
+        return STOPPED
     except MemoryError:
         _print_error("not enough memory; take a smaller design or a wider spot")
-        sys.exit(BAD_INPUT)
     except ValueError as error:
         if not _is_bad_input(error):
             raise
         _print_error(" ".join(str(error).split()))
-        sys.exit(BAD_INPUT)
+    return BAD_INPUT
 
 
 def _is_bad_input(error: ValueError) -> bool:

@@ -10,14 +10,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import brentq
@@ -27,7 +25,7 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
-from laserpath.dose import DoseModel
+from laserpath.dose import DoseModel, cache
 from laserpath.dose.runtime import cpu_count, device, ti
 from laserpath.machine import convert
 from laserpath.types import Grid, Machine, Spot, Toolpath
@@ -92,7 +90,7 @@ def _version(package: str) -> str:
 
 def _cache() -> str:
     """Folder and size of Taichi's cache of compiled kernels."""
-    folder = Path(os.environ.get("TI_OFFLINE_CACHE_FILE_PATH") or ti.cfg.offline_cache_file_path)
+    folder = cache.folder(ti.cfg)
     if not ti.cfg.offline_cache:
         return "off: every start compiles anew"
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.dose import cache
 from laserpath.dose.library import check_library
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
@@ -112,7 +113,7 @@ def _adopt() -> str | None:
 
 def _init(device: str) -> str:
     compiler = ThreadPoolExecutor(1, thread_name_prefix="taichi")
-    options = {"enable_fallback": False, "offline_cache": True}
+    options = {"enable_fallback": False, **cache.options(impl.default_cfg())}
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             compiler.submit(

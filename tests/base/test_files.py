@@ -5,10 +5,12 @@ from __future__ import annotations
 import builtins
 import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from laserpath.base import files
 from laserpath.base.errors import InputError
 from laserpath.base.files import check_folder, write_all
 
@@ -138,3 +140,22 @@ def test_a_name_too_long(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too long"):
         write_all({tmp_path / ("x" * 300): ""})
     assert everything(tmp_path) == {}
+
+
+def test_what_a_killed_run_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    now = int(time.time())
+    old, young = (tmp_path / f".laserpath-{now - age:08x}-0123456789ab.tmp" for age in (4000, 60))
+    foreign = tmp_path / ".laserpath-notes.tmp"
+    for path in (old, young, foreign):
+        path.write_text("x")
+    write_all({tmp_path / "a": ""})
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a", young, foreign])
+
+
+def test_a_folder_that_somebody_holds_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PATIENCE", 0.05)
+    with files._locked([tmp_path]):
+        write_all({tmp_path / "a": "x"})
+    assert everything(tmp_path) == {"a": "x"}

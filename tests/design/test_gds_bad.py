@@ -241,3 +241,13 @@ def test_mutated_files_are_a_design_or_a_sentence(oasis: bool) -> None:
             many_lines += "\n" in str(error)
     assert many_lines == 0
     assert good > 80
+
+
+def test_a_full_temporary_folder_is_not_the_files_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    full = tmp_path / "full.py"
+    full.write_text("import errno, os\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n")
+    monkeypatch.setattr(isolate, "_EXTRACT", full)
+    with pytest.raises(InputError, match=r"no temporary folder can be used.*No space left"):
+        isolate.table(b"", 1.0)

@@ -5,6 +5,7 @@ The file's bytes are written to a temporary folder, which is removed; no name in
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def _run(arguments: list[str]) -> None:
         raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
     if done.returncode and any(word in done.stderr for word in _NO_MEMORY):
         raise InputError("reading the file takes more memory than this process may have")
+    if done.returncode and f"[Errno {errno.ENOSPC}]".encode() in done.stderr:
+        raise InputError(f"no temporary folder can be used to read the file: {os.strerror(errno.ENOSPC)}")
     if done.returncode < 0:
         raise InputError(f"the file is damaged: gdstk stopped at it with signal {-done.returncode}")
     if done.returncode:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from gcode.compiled import cached
 from gcode.motion.response_kernel import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Indices as Ints
 
@@ -26,7 +26,7 @@ _STEPS = 2
 _GAIN = 1e-9
 """Least gain of a change: a larger one ends the descent earlier."""
 
-njit = numba.njit(cache=True, error_model="numpy")
+njit = cached(error_model="numpy")
 
 
 class SpotTable(NamedTuple):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from gcode.compiled import cached
 from laserpath.base.arrays import Indices as Ints
 from laserpath.planning.learning.kernel import SpotTable, WatchedPoints, cost, mean_density
 
@@ -23,7 +23,7 @@ _SLOWER, _FASTER = 0.94, 1.3  # square of a corner's speed after a shift ÷ befo
 _HELD = 1.05  # square of a corner's speed limit ÷ speed up to which the limit holds the head back
 
 
-njit = numba.njit(cache=True, error_model="numpy")
+njit = cached(error_model="numpy")
 
 
 class MovedPieces(NamedTuple):

@@ -1,0 +1,38 @@
+"""Numba's `njit` with a cache on the disk, or without one where nothing can be written.
+
+A cache saves the seconds of compiling. With a read-only home and a read-only installation, Numba refuses to
+import a function that is to be cached; with a full disk, the first call of one fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numba
+
+
+def cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator like `numba.njit(cache=True, **options)`."""
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        made = numba.njit(**options)(function)
+        with suppress(RuntimeError):  # no folder for a cache can be written
+            made.enable_caching()
+            made._cache.save_overload = _tried(made._cache.save_overload)
+        return made
+
+    return compiled
+
+
+def _tried(save: Callable[..., None]) -> Callable[..., None]:
+    def saved(*arguments: Any) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    return saved
+
+
+njit = cached()
+"""The decorator for most functions."""

@@ -1,0 +1,120 @@
+"""How a command ends when a signal, a full disk or a reader that has gone comes between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from laserpath.calibration.charts import Chart
+from laserpath.cli import main
+
+FULL = Path("/dev/full")
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+@pytest.fixture
+def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, for the files of `laserpath calibrate`."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def signalled(write: Callable[..., object], number: int, *, late: bool) -> Callable[..., object]:
+    """`Chart.write` with a signal before or after it."""
+
+    def call(*given: object, **named: object) -> object:
+        if not late:
+            signal.raise_signal(number)
+        done = write(*given, **named)
+        if late:
+            signal.raise_signal(number)
+        return done
+
+    return call
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_command_that_is_stopped_says_what_is_written(
+    number: int, late: bool, chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handlers = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
+    monkeypatch.setattr(Chart, "write", signalled(Chart.write, number, late=late))
+    assert run("calibrate", "-q") == 130
+    said = "the files are" if late else "nothing is"
+    assert capsys.readouterr().err.endswith(f"laserpath: stopped, {said} written\n")
+    assert len(list(chart.iterdir())) == (3 if late else 0)
+    assert handlers == (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP))
+
+
+def test_nohup_is_respected(chart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Chart, "write", signalled(Chart.write, signal.SIGHUP, late=False))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run("calibrate", "-q") == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", [("profiles", "list"), ("--help",), ("calibrate", "--json")])
+def test_a_full_disk_for_stdout_is_one_sentence(
+    arguments: tuple[str, ...],
+    chart: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with FULL.open("w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", full)
+        assert run(*arguments) == 2
+    written = "; the files are written" if arguments[0] == "calibrate" else ""
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"laserpath: standard output cannot be written: No space left on device{written}"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
+def test_messages_that_cannot_be_written_stop_nothing(chart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FULL.open("w") as full, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", full)
+        assert run("calibrate") == 0
+    assert len(list(chart.iterdir())) == 3
+
+
+def test_a_reader_that_has_gone_changes_no_exit_code(chart: Path) -> None:
+    """As `laserpath check FILE | head -1`, which exits with 1 if the file has errors."""
+    Path("bad.gcode").write_text("M4 S100\nG0 X1\n" * 5000)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "laserpath", "check", "bad.gcode"]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_signal_in_a_destructor_prints_no_traceback(
+    chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Fragile:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    real = Chart.write
+
+    def write(*given: object, **named: object) -> object:
+        Fragile()
+        return real(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Chart, "write", write)
+    assert run("calibrate", "-q") == 0
+    assert "Traceback" not in capsys.readouterr().err
