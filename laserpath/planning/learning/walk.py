@@ -91,7 +91,8 @@ def refined(
             if stopped or round(share * iterations) == 0:
                 break
             time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
-            terms = Terms(objective, time, defocus, ExecutedShape.of(path, task.process))
+            shape = ExecutedShape.of(path, task.process, moving=not still)
+            terms = Terms(objective, time, defocus, shape)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
