@@ -15,9 +15,6 @@ from laserpath.types import Process
 DOSE = 0.02
 """Largest difference of the doses, as a share of the peak."""
 
-COARSE = {"pcb-grbl-80": 0.03, "text-grbl-80": 0.03, "holes-grbl-80": 0.04}
-"""The same at 80 steps/mm on GRBL, whose model moves the head evenly from vertex to vertex."""
-
 EPE = 0.1e-3
 """mm, of the mean edge errors."""
 
@@ -35,7 +32,7 @@ ALL = [
 @pytest.mark.parametrize("recording", ALL)
 def test_a_plan_is_exposed_as_the_firmware_exposed_it(recording: Recording) -> None:
     found = agreement(recording)
-    assert found.dose < COARSE.get(str(recording), DOSE)
+    assert found.dose < DOSE
     one, other = found.epe
     assert abs(one - other) < EPE
     for (model, real), share in ((found.run_time, TIME), (found.exposure, EXPOSURE)):

@@ -43,9 +43,15 @@ class ExecutedShape:
     share: Floats
 
     @classmethod
-    def of(cls, path: Toolpath, process: Process) -> ExecutedShape:
-        """The execution of a path whose moves need no further splitting, from rest."""
+    def of(cls, path: Toolpath, process: Process, *, moving: bool = False) -> ExecutedShape:
+        """The execution of a path whose moves need no further splitting, from rest.
+
+        moving: whether its vertices will move. Then GRBL's axes go evenly: the single steps of a line change
+        with every shift of its ends, so they cannot be held.
+        """
         machine, controller = process.machine, convert.controller(process.machine)
+        if moving and isinstance(controller, gcode.motion.Grbl):
+            controller = gcode.motion.stepless(controller)
         moves = rested(convert.to_moves(path, machine))
         board, longest = convert.board(process), longest_piece(process)
         response = gcode.motion.Response.of(moves, controller, board, longest=longest)

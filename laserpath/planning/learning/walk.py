@@ -90,7 +90,8 @@ def refined(
             if stopped or round(share * iterations) == 0:
                 break
             time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
-            terms = Terms(objective, time, defocus, ExecutedShape.of(path, process))
+            shape = ExecutedShape.of(path, process, moving=not still)
+            terms = Terms(objective, time, defocus, shape)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
