@@ -102,15 +102,17 @@ class Meter:
         if progress.stage == "measure":
             self.finishing()
             return
+        trying, solving, finishing = self._parts
+        at_end = trying + solving + finishing * progress.iteration / (progress.of + 1)
         if progress.stage == "sensitivity":
             self.name = f"sensitivity, {progress.iteration} of {progress.of}"
-            trying, solving, finishing = self._parts
-            self._advance(trying + solving + finishing * progress.iteration / (progress.of + 1))
+            self._advance(at_end)
             return
         self.loss = f"{progress.loss:.4g}"
         self._count(progress)
-        trying, solving, _ = self._parts
-        if progress.stage == "try":
+        if progress.stage == "place" and self._attempts == 1:
+            done = at_end
+        elif progress.stage == "try":
             tries = max(_TRIES, self._tried)
             done = trying * (self._tried - 1 + progress.iteration / max(progress.of, 1)) / tries
         else:
@@ -169,7 +171,7 @@ class Meter:
                 self._tried += 1
             elif self._stage != "try":
                 self._before += self._last
-            if progress.stage in ("shape", "find") and self._stage == "refine":
+            if progress.stage in ("shape", "find") and self._stage in ("refine", "execute", "place"):
                 # Another attempt; the iterations that the last one did not need are done.
                 self._before = self._iterations * -(-self._before // self._iterations)
         self._stage, self._last = progress.stage, progress.iteration
