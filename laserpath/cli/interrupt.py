@@ -40,7 +40,7 @@ def terminated() -> Iterator[None]:
         raise Stopped
 
     def tell(lost: sys.UnraisableHookArgs) -> None:
-        # In a destructor Python cannot raise, and prints a traceback: `Interrupts.check` stops a little later.
+        # Python cannot raise in a destructor and prints a traceback; `Interrupts.check` stops soon after.
         if not issubclass(lost.exc_type, Stopped):
             before(lost)
 
