@@ -88,6 +88,7 @@ class End:
 
 def started(arguments: Sequence[str], setup: Callable[[], None], said: Path) -> int:
     """Fork a child that runs the command line; return its number."""
+    said.write_text("")  # a child that is killed at once says nothing
     child = os.fork()
     if child:
         return child
@@ -100,6 +101,8 @@ def started(arguments: Sequence[str], setup: Callable[[], None], said: Path) -> 
             main(arguments)
     except SystemExit as end:
         code = int(end.code or 0)
+    except KeyboardInterrupt:  # before `main`, where Python's own handler is in force
+        code = 130
     finally:
         os._exit(code)
 
