@@ -53,7 +53,7 @@ REPEATED = 100_000
 DEPTH = 50
 """Collections in each other."""
 
-CROSSINGS = 1_000_000
+CROSSINGS = 500_000
 """Crossings of edges that set operations may meet while a file is read: about 20 µs each."""
 SECONDS = 300.0
 """Seconds that reading a file may take."""
