@@ -46,10 +46,16 @@ POLYGONS = 3_000_000
 """Polygons of a layout or of a board, with all copies."""
 VERTICES = 40_000_000
 """Vertices of polygons, with all copies; each takes about 100 bytes."""
+PIECES = 8_000_000
+"""Straight pieces that curves are flattened to, with those of the steps to them; each takes 300 bytes."""
 PIXELS = 1 << 26
 """Pixels of an image."""
 REPEATED = 100_000
 """Elements of an SVG file that `use`, clips and masks draw again."""
+MATCHES = 3_000_000
+"""Comparisons of elements with selectors of a style sheet; each takes about 1 µs."""
+NESTED = 2_000
+"""Clips and masks of elements that are in a clip or mask themselves; each is a set operation or several."""
 DEPTH = 50
 """Collections in each other."""
 
@@ -73,8 +79,8 @@ class Budget:
         self.crossings += crossings
         if self.crossings > CROSSINGS:
             raise InputError(
-                f"its outlines cross about {self.crossings:.2g} times, but {CROSSINGS:.2g} crossings are "
-                "the limit: split the design, or draw it without so many overlaps"
+                f"its outlines cross or touch about {self.crossings:.2g} times, but {CROSSINGS:.2g} times "
+                "are the limit: split the design, or draw it without so many overlaps"
             )
         if time.monotonic() - self.begun > SECONDS:
             raise InputError(f"reading takes more than {SECONDS:g} s, which is the limit; split the design")

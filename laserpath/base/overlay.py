@@ -126,9 +126,11 @@ def groups(pieces: Geometries) -> NDArray[np.intp]:
         a, b = tree.query(some)
         size = int(np.clip(_PAIRS / max(len(a) / len(some), 1), 64, 1e6))
         a += start
-        apart = label[a] != label[b]  # pairs known to be in one group need no check
+        apart = (label[a] != label[b]) & ((a < b) | (b < start))  # the others are known, or come twice
         a, b = a[apart], b[apart]
+        shapely.prepare(some)
         meet = shapely.intersects(pieces[a], pieces[b])
+        shapely.destroy_prepared(some)
         label = _merged(label, a[meet], b[meet])
         start += len(some)
     return label

@@ -115,10 +115,10 @@ def gerber_flashes(count: int = 200_000) -> Bomb:
     return _gerber("".join(out))
 
 
-def _made(draw: Callable[..., None]) -> Bomb:
+def _made(draw: Callable[..., None], units: int = 4) -> Bomb:
     import ezdxf
 
-    drawing = ezdxf.new()
+    drawing = ezdxf.new(units=units)
     draw(drawing, drawing.modelspace())
     out = io.StringIO()
     drawing.write(out)
@@ -141,6 +141,16 @@ def dxf_spline(count: int = 20_000) -> Bomb:
     """A closed spline through random control points."""
     xy = np.random.default_rng(6).uniform(0, 1, (count, 2))
     return _made(lambda drawing, model: model.add_open_spline(xy))
+
+
+def dxf_metres() -> Bomb:
+    """A thousand circles of 30 m, which are 20 000 straight pieces each."""
+
+    def draw(_: object, model: object) -> None:
+        for x in range(1000):
+            model.add_circle((x / 100, 0), 30)  # type: ignore[attr-defined]
+
+    return _made(draw, units=6)
 
 
 def dxf_inserts() -> Bomb:
