@@ -27,7 +27,7 @@ from laserpath.base.errors import InputError
 
 DESIGN_BYTES = 512 << 20
 """Bytes of a design file, packed or not."""
-TEXT_BYTES = 300 << 20
+TEXT_BYTES = 300_000_000
 """Bytes of GeoJSON or WKT; reading them takes about 30 times as much memory."""
 PROGRAM_BYTES = 512 << 20
 """Bytes of a program."""
@@ -43,7 +43,9 @@ CURVES = 1_000_000
 CUBICS = 6_000_000
 """Pieces of curves of a DXF file, with all copies; a circle has 16."""
 POLYGONS = 3_000_000
-"""Polygons of a layout or of a board, with all copies."""
+"""Polygons of a Gerber file, with all copies."""
+PLACED = 2_000_000
+"""Polygons or cells of GDSII and OASIS, with all copies."""
 VERTICES = 40_000_000
 """Vertices of polygons, with all copies; each takes about 100 bytes."""
 PIECES = 8_000_000
@@ -51,7 +53,7 @@ PIECES = 8_000_000
 PIXELS = 1 << 26
 """Pixels of an image."""
 REPEATED = 100_000
-"""Elements of an SVG file that `use`, clips and masks draw again."""
+"""Elements of an SVG file that `use` draws again."""
 MATCHES = 3_000_000
 """Comparisons of elements with selectors of a style sheet; each takes about 1 µs."""
 NESTED = 2_000

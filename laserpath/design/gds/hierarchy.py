@@ -15,12 +15,13 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from numpy.typing import NDArray
 
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.gds.isolate import Table
 
-MOST = 2_000_000  # polygons, or placed cells, with all copies
-MOST_POINTS = 40_000_000  # vertices, with all copies
+MOST = limits.PLACED  # polygons, or placed cells, with all copies
+MOST_POINTS = limits.VERTICES  # vertices, with all copies
 DIGITS = 9  # decimals of coordinates in mm, far below any database unit
 
 CONTEXT = "$$$CONTEXT_INFO$$$"
@@ -247,7 +248,7 @@ def below(cells: Cells, top: int) -> Hierarchy:
 def counted(number: int) -> str:
     """A count for a sentence; eight copies of eight copies of … have thousands of digits."""
     digits = number.bit_length() * math.log10(2)
-    return str(number) if digits < 12 else f"about 10^{digits:.0f}"
+    return str(number) if digits < 40 else f"about 10^{digits:.0f}"
 
 
 def _product(outer: Floats, inner: Floats) -> Floats:
