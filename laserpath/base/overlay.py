@@ -17,6 +17,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
+from laserpath.base.crossings import estimate as crossings_of
+
 EMPTY = shapely.MultiPolygon()
 
 NODING = 1e-10
@@ -25,6 +28,9 @@ NODING = 1e-10
 
 GRID = 1e-7
 """mm, pitch of the grid to which results are cleaned; larger closes wider slits and whiskers."""
+
+_VERTEX = 0.02
+"""Work of a vertex in a set operation, relative to that of a crossing."""
 
 _PAIRS = 2e6
 """Pairs of boxes per batch; more need more memory."""
@@ -92,6 +98,7 @@ def outside(lines: Any, area: BaseGeometry) -> Any:
 
 def noded(lines: Geometries) -> Geometries:
     """The lines, snapped to GRID and cut where they meet; no piece occurs twice."""
+    _count(lines)
     pieces: Geometries = shapely.get_parts(shapely.union_all(lines, grid_size=GRID))
     return pieces
 
@@ -119,9 +126,11 @@ def groups(pieces: Geometries) -> NDArray[np.intp]:
         a, b = tree.query(some)
         size = int(np.clip(_PAIRS / max(len(a) / len(some), 1), 64, 1e6))
         a += start
-        apart = label[a] != label[b]  # pairs known to be in one group need no check
+        apart = (label[a] != label[b]) & ((a < b) | (b < start))  # the others are known, or come twice
         a, b = a[apart], b[apart]
+        shapely.prepare(some)
         meet = shapely.intersects(pieces[a], pieces[b])
+        shapely.destroy_prepared(some)
         label = _merged(label, a[meet], b[meet])
         start += len(some)
     return label
@@ -139,6 +148,7 @@ def _merged(label: NDArray[np.intp], a: NDArray[np.intp], b: NDArray[np.intp]) -
 
 def _united(pieces: Geometries) -> BaseGeometry:
     """The union of pieces that meet."""
+    _count(pieces, united=True)
     try:
         return areas(shapely.union_all(pieces, grid_size=NODING))
     except shapely.GEOSException:  # rounding has made a piece invalid
@@ -147,10 +157,18 @@ def _united(pieces: Geometries) -> BaseGeometry:
 
 def _overlaid(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     """The overlay of a and b, which rounding may have made invalid."""
+    _count(np.array([a, b], dtype=object))
     try:
         return overlay(a, b, grid_size=NODING)
     except shapely.GEOSException:
         return overlay(*_valid(np.array([a, b], dtype=object)), grid_size=GRID)
+
+
+def _count(pieces: Geometries, united: bool = False) -> None:
+    """Refuse work that would take too long, if a file is being read."""
+    if limits.counting():
+        vertices = int(shapely.get_num_coordinates(pieces).sum())
+        limits.spend(_VERTEX * vertices + crossings_of(pieces, united))
 
 
 def _valid(pieces: Geometries) -> Geometries:

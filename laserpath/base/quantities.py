@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import urllib.parse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -33,6 +34,8 @@ DENSITY: Units = {"1/mm": Fraction(1)}
 TIME: Units = {"s": Fraction(1), "ms": Fraction(1, 1000), "us": Fraction(1, 1_000_000)}
 ANGLE: Units = {"deg": Fraction(1)}
 NUMBER: Units = {"": Fraction(1)}
+
+_URL = "file:"
 
 _WRITTEN = re.compile(
     r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?|[-+]?nan|[-+]?inf(?:inity)?)\s*(.*?)\s*", re.I | re.A
@@ -102,4 +105,24 @@ def place(xy: Iterable[float], fwhm: float) -> str:
 def quoted(text: str) -> str:
     """A string of TOML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return '"' + "".join(c if c.isprintable() else _escape(ord(c)) for c in escaped) + '"'
+
+
+def quoted_path(path: str) -> str:
+    """The same for the name of a file, which `path_of` reads.
+
+    TOML has no bytes that are not UTF-8, so a name with such bytes is written as `file:` with %FF for each.
+    """
+    odd = path.startswith(_URL) or path.encode("utf-8", "replace").decode() != path
+    return quoted(_URL + urllib.parse.quote(path, errors="surrogateescape") if odd else path)
+
+
+def path_of(written: str) -> str:
+    """The name of a file that `quoted_path` has written."""
+    if not written.startswith(_URL):
+        return written
+    return urllib.parse.unquote(written.removeprefix(_URL), errors="surrogateescape")
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

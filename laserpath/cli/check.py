@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
+from laserpath.base import limits
 from laserpath.cli.codes import HAS_ERRORS
 from laserpath.config import profiles
 
@@ -75,11 +74,8 @@ def check(
 
 def _read(file: Path) -> str:
     """The text of a file, or of stdin for `-`; bytes that are not UTF-8 are kept for the check to report."""
-    try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return data.decode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise InputError(f"program {str(file)!r} cannot be read: {error.strerror}") from error
+    data = limits.stdin() if str(file) == "-" else limits.content(file, limits.PROGRAM_BYTES, "program")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _print(text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from laserpath.base import limits
 from laserpath.cli.grouped import Options
 from laserpath.cli.options import DESIGN, PLAN
 from laserpath.config import project, request
@@ -134,7 +134,7 @@ def _only_with_a_design(given: Mapping[str, Any]) -> None:
 def program(file: str) -> tuple[Path | bytes, str]:
     """(path, or the bytes of stdin; name)."""
     if file == STDIN:
-        return sys.stdin.buffer.read(), "stdin"
+        return limits.stdin(), "stdin"
     return Path(file), Path(file).name
 
 

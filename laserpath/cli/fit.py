@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from laserpath.base.errors import InputError
+from laserpath.base import limits
 from laserpath.cli import amounts, show
 from laserpath.cli.calibrate import plain_name
 from laserpath.cli.grouped import GroupedCommand, Options, options
@@ -167,12 +167,7 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
 
 
 def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"measurements {str(file)!r} are missing") from None
-    except OSError as error:
-        raise InputError(f"measurements {str(file)!r} cannot be read: {error.strerror}") from error
+    return limits.content(file, limits.TABLE_BYTES, "measurements")
 
 
 def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
+from laserpath.base import limits
 from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grouped import GroupedCommand, Options, options
@@ -160,10 +160,7 @@ def _as_json(file: Path, done: Relaid) -> str:
 
 
 def _read(file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise InputError(f"sliced file {str(file)!r} cannot be read: {error.strerror}") from error
+    return limits.content(file, limits.PROGRAM_BYTES, "sliced file").decode("utf-8", "replace")
 
 
 def _name(file: Path) -> str:

@@ -12,22 +12,22 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gcode.errors import GcodeError
+from gcode.files import read_toml
 from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
-from laserpath.base.quantities import quoted
+from laserpath.base.quantities import path_of, quoted, quoted_path
 from laserpath.config import options, values
 
 if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
 
 NAME = "laserpath.toml"
-_LARGEST = 1 << 20
 _TABLES = ("machine", "resin", "spot")
 
 
@@ -43,7 +43,7 @@ class Project:
 def beside(design: str | Path | None) -> Project | None:
     """The project beside a design (None: in the current folder), if there is one."""
     path = (Path() if design is None else Path(design).parent) / NAME
-    return load(path) if path.is_file() else None
+    return load(path) if os.path.exists(path) and not os.path.isdir(path) else None
 
 
 def load(path: str | Path) -> Project:
@@ -66,7 +66,7 @@ def load(path: str | Path) -> Project:
             given[option.name] = _beside(path, parsed) if option.parse is values.profile else parsed
         except InputError as error:
             raise InputError(f"{owner}: {key}: {error}") from None
-    return Project(path, path.parent / design if design else None, given)
+    return Project(path, path.parent / path_of(design) if design else None, given)
 
 
 def _table(path: Path, owner: str) -> dict[str, Any]:
@@ -74,18 +74,13 @@ def _table(path: Path, owner: str) -> dict[str, Any]:
     from decimal import Decimal
 
     try:
-        data = path.read_bytes()
-        if len(data) > _LARGEST:
-            raise InputError(f"{owner} has {len(data)} bytes, above the {_LARGEST} of any project")
-        return tomllib.loads(data.decode("utf-8"), parse_float=Decimal)
+        return read_toml(path, Decimal)
     except FileNotFoundError:
         raise InputError(f"{owner} is missing") from None
     except OSError as error:
         raise InputError(f"{owner} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise InputError(f"{owner} is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{owner} is not valid TOML: {error}") from error
+    except GcodeError as error:
+        raise InputError(f"{owner} {error}") from None
 
 
 def _beside(path: Path, profile: Any) -> Any:
@@ -113,7 +108,7 @@ def text(design: Design, process: Process, settings: Settings, folder: str | Pat
     lines = list(_lines(design, process, settings))
     if folder is not None and design.file is not None:
         path = Path(os.path.relpath(design.file, folder)).as_posix()
-        lines[0] = f"design = {quoted(path)}"
+        lines[0] = f"design = {quoted_path(path)}"
     return "".join(f"{line}\n" for line in lines)
 
 

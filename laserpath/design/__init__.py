@@ -13,9 +13,11 @@ from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 
-from laserpath.base import entry_points
-from laserpath.base.errors import InputError
-from laserpath.base.quantities import quoted
+from gcode.errors import GcodeError
+from gcode.files import plain
+from laserpath.base import entry_points, limits
+from laserpath.base.errors import InputError, short
+from laserpath.base.quantities import quoted_path
 from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.opening import unpacked
@@ -61,7 +63,13 @@ def load(
     tolerance: of flattened curves, mm, after arranging; it replaces that of `reading`.
     """
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
-    raw, which = content(path), ""
+    raw = content(path)
+    with limits.work():
+        return _loaded(path, raw, reading, arrangement)
+
+
+def _loaded(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None) -> Design:
+    which = ""
     try:
         data, format_, reader = _opened(raw, path.suffix)
         which = _which(path, format_)
@@ -72,8 +80,9 @@ def load(
         design = _read(lambda reading: reader(data, name, reading), reading, format_, arrangement)
         design = replace(
             design,
+            warnings=tuple(map(short, design.warnings)),
             source=(f"from {path.name}{which}", *design.source),
-            recipe=(f"design = {quoted(path.name)}", *reading.recipe()),
+            recipe=(f"design = {quoted_path(path.name)}", *reading.recipe()),
             file=str(path.resolve()),
         )
         return arrange(design, arrangement) if arrangement else design
@@ -162,13 +171,13 @@ def _which(path: Path, format_: str) -> str:
 def content(path: Path) -> bytes:
     """The content of a plain file."""
     try:
-        if not path.exists():
-            raise InputError(f"{path} does not exist")
         if path.is_dir():
             raise InputError(f"{path} is a folder, but a design is a file")
-        if not path.is_file():
-            raise InputError(f"{path} is not a plain file")
-        return path.read_bytes()
+        return plain(path, limits.DESIGN_BYTES)
+    except GcodeError as error:
+        raise InputError(f"{path} {error}") from None
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
 
 ARC_STEP = np.pi / 8  # largest angle of one cubic of an arc, radians
 ROUNDS = 24  # most halvings: 2²⁴ pieces per curve
@@ -101,12 +103,18 @@ def _pieces(cubics: Floats, tolerance: Floats, turn: Floats) -> tuple[Floats, Fl
     """(m,) where each flat piece begins, counted in cubics (cubic k spans k to k+1); (m, 2) its end point."""
     key = np.arange(len(cubics), dtype=np.float64)
     width = 1.0
-    keys, ends = [], []
+    keys, ends, done = [], [], 0
     for _ in range(ROUNDS):
         flat = _is_flat(cubics, tolerance) & _is_straight(cubics, turn, tolerance)
         keys.append(key[flat])
         ends.append(cubics[flat, 3])
         bent = ~flat
+        done += len(cubics)
+        if done > limits.PIECES:
+            raise InputError(
+                f"its curves take more than {limits.PIECES:.2g} straight pieces, which is the limit: "
+                "split the design, check its unit, or take a wider spot"
+            )
         if not bent.any():
             break
         width /= 2

@@ -16,11 +16,13 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.overlay import EMPTY, GRID, groups, mosaic, noded
 
 NONZERO, EVENODD = "nonzero", "evenodd"
 FEW = 20  # rings below which grouping is not worth its time
+_VERTEX = 0.4  # work of a vertex whose face is found, relative to that of a crossing
 RAYS = 2000  # rays cast at once; more take more memory
 
 
@@ -65,6 +67,7 @@ def _filled(rings: Sequence[Floats], rule: str) -> BaseGeometry:
 
 def _faces(rings: Sequence[Floats]) -> NDArray[np.object_]:
     """The bounded faces into which the rings cut the plane."""
+    limits.spend(_VERTEX * sum(map(len, rings)))
     closed = np.array([shapely.linestrings(np.vstack([r, r[:1]])) for r in rings], dtype=object)
     if not shapely.is_simple(shapely.multilinestrings(closed)):
         closed = noded(closed)

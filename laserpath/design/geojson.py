@@ -124,6 +124,8 @@ def _add_rings(rings: list[Any], where: str, shapes: Shapes) -> None:
         try:
             for position in ring:
                 x, y, *_ = position
+                if x.__class__ is bool or y.__class__ is bool:  # true + 0.0 is a number
+                    raise TypeError
                 numbers += (x + 0.0, y + 0.0)
         except (TypeError, ValueError, OverflowError):
             del numbers[before:]

@@ -39,11 +39,17 @@ def check_reach(what: str, coordinates: Floats) -> None:
 
 def joined(pieces: Iterable[BaseGeometry] | Polygons) -> BaseGeometry:
     """The union of polygons and multipolygons, valid."""
-    polygons = _valid(_array(pieces))
+    polygons = _valid(distinct(_array(pieces)))
     if len(polygons) == 0:
         return EMPTY
     whole = shapely.multipolygons(polygons)
     return whole if shapely.is_valid(whole) else union(polygons)
+
+
+def distinct(polygons: Polygons) -> Polygons:
+    """The polygons without exact copies, in their order."""
+    _, first = np.unique(shapely.to_wkb(polygons), return_index=True)
+    return polygons[np.sort(first)]
 
 
 def _array(pieces: Iterable[BaseGeometry] | Polygons) -> Polygons:

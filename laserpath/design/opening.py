@@ -10,10 +10,11 @@ import codecs
 import re
 import zlib
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 
 HEAD = 1 << 16  # bytes from which the format is detected
-MOST = 512 << 20  # bytes of an unpacked file; larger ones are refused before they fill the memory
+MOST = limits.DESIGN_BYTES  # bytes of an unpacked file; larger ones are refused before they fill the memory
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))

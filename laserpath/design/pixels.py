@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, TiffTags, UnidentifiedImageError
 
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 
-PIXELS_MAX = 1 << 26
+PIXELS_MAX = limits.PIXELS
 SQUARE = 1e-3  # relative difference of a pixel's width and height that is taken for rounding
 
 _BROKEN = (

@@ -21,8 +21,10 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, differing, tidy, union, valid
 from laserpath.design.fill import EVENODD, NONZERO, fill
+from laserpath.design.joined import distinct
 
-MOST_PAIRS = 2e7  # overlapping boxes; more would take minutes
+MOST_PAIRS = 2e7  # overlapping boxes of shapes with few vertices; more would take minutes
+VERTICES = 20  # of a shape, from which on comparing two takes twice as long as comparing two squares
 SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated: a few first, then more
 
 Geometry = BaseGeometry
@@ -69,6 +71,7 @@ def parts(*geometries: BaseGeometry) -> Geometries:
 
 def covered(pieces: Geometries) -> BaseGeometry:
     """The union of valid polygons."""
+    pieces = distinct(pieces)
     first, second = _meeting(pieces)
     if len(first):
         pieces = pieces[~_redundant(pieces, first, second)]
@@ -121,10 +124,12 @@ def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
     for size in SAMPLES:
         sample = pieces[order[:size]]
         pairs = tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
-        if pairs > MOST_PAIRS:
+        vertices = float(shapely.get_num_coordinates(sample).mean()) if len(sample) else 0.0
+        most = MOST_PAIRS / (1 + vertices / VERTICES)
+        if pairs > most:
             raise InputError(
                 f"about {pairs:.1g} pairs of the {len(pieces)} shapes overlap, "
-                f"above the {MOST_PAIRS:g} that can be united"
+                f"above the {most:.1g} that can be united if they have {vertices:.0f} vertices each"
             )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH
 from laserpath.design import geojson
@@ -26,7 +27,7 @@ from laserpath.design.shapes import DEEPEST, Shapes, as_width, needs_width
 from laserpath.types import Design
 
 TOLERANCE = 1e-3  # mm, default for round ends and joins
-LARGEST_FILE = 300e6  # bytes; reading takes about 30 times as much memory
+LARGEST_FILE = limits.TEXT_BYTES  # bytes; reading takes about 30 times as much memory
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:

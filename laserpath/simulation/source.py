@@ -15,12 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import gcode
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.machine import convert
 from laserpath.types import Machine
-
-BYTES_MAX = 1 << 29
-"""Size in bytes above which a file is refused."""
 
 FINDINGS_MAX = 12
 """Findings of a check that are reported at most, errors before warnings."""
@@ -119,16 +117,11 @@ def _text(program: Program) -> tuple[str, str]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise InputError(f"{str(path)!r} is not a plain file; say - to read stdin")
-        if path.is_file() and (size := path.stat().st_size) > BYTES_MAX:
-            raise InputError(f"{str(path)!r} has {size / 2**20:.0f} MiB, above {BYTES_MAX / 2**20:.0f} MiB")
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"program {str(path)!r} cannot be read: {reason}") from None
+        return limits.content(path, limits.PROGRAM_BYTES, "program")
+    except InputError as error:
+        if path.is_fifo() or path.is_char_device():
+            raise InputError(f"{error}; say - to read stdin") from None
+        raise
 
 
 # Reading

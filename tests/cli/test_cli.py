@@ -565,7 +565,7 @@ def test_ctrl_c_at_a_real_terminal(tmp_path: Path, presses: int, code: int) -> N
 
 
 def test_help_answers_without_the_numerics() -> None:
-    heavy = "numpy", "scipy", "shapely", "taichi", "matplotlib", "gcode"
+    heavy = "numpy", "scipy", "shapely", "taichi", "matplotlib", "gcode.move"
     script = (
         "import sys\nfrom laserpath.cli import main\n"
         "try: main(['plan', '--help'])\n"

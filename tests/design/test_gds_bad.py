@@ -12,6 +12,7 @@ import gdstk
 import pytest
 from same_shape_cad import as_gds, written
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.gds import hierarchy, isolate, read
@@ -175,7 +176,7 @@ def test_limits_are_checked_before_anything_is_made(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolate, "SECONDS", 0.001)
+    monkeypatch.setattr(limits, "SECONDS", 0.001)
     with pytest.raises(InputError, match=r"within 0\.001 s"):
         read(GDS, "slow", Reading(0.001))
 

@@ -463,7 +463,7 @@ BAD = {
     "primitive without numbers": (f"{HEAD}%AMA*1,1*%\n%ADD10A*%\n{END}".encode(), "lacks numbers"),
     "division by zero": (f"{HEAD}%AMA*1,1,1/0,0,0*%\n%ADD10A*%\n{END}".encode(), "divides by zero"),
     "deep brackets": (
-        f"{HEAD}%AMA*1,1,{'(' * 9999}1,0,0*%\n%ADD10A*%\n{END}".encode(),
+        f"{HEAD}%AMA*1,1,{'(' * 999}1,0,0*%\n%ADD10A*%\n{END}".encode(),
         "cannot be worked out",
     ),
     "huge macro": (

@@ -72,7 +72,9 @@ def test_a_frame_round_many_squares_has_them_as_holes(size: float, each: float, 
 
 
 def test_too_many_overlaps_are_refused_at_once() -> None:
-    same = scattered.polygons(*scattered.flat(grid(1, 1.0) * 20_000))
+    same = scattered.polygons(
+        *scattered.flat([ring + k * 1e-6 for k in range(20_000) for ring in grid(1, 1.0)])
+    )
 
     def refused() -> None:
         with pytest.raises(InputError, match="pairs of the 20000 shapes overlap, above"):

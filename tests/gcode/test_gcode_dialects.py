@@ -213,7 +213,7 @@ def test_a_base_is_found_beside_its_file(toml: Write) -> None:
         ("base = 'mine.toml'", "mine.toml has itself as its base"),
         ("base = 'none.toml'", "none.toml: No such file"),
         ("name = 3", "dialect 3: name is 3, but must be text"),
-        ("a b", "is not TOML"),
+        ("a b", "is not valid TOML"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_reported(toml: Write, text: str, sentence: str) -> None:
@@ -224,7 +224,7 @@ def test_what_is_wrong_in_a_file_is_reported(toml: Write, text: str, sentence: s
 
 def test_files_that_are_no_files(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b'name = "\xb5"')
-    for path, sentence in ((tmp_path / "latin.toml", "is not TOML"), (tmp_path, "Is a directory")):
+    for path, sentence in ((tmp_path / "latin.toml", "is not UTF-8 text"), (tmp_path, "Is a directory")):
         with pytest.raises(gcode.GcodeError, match=sentence):
             load(path)
     with pytest.raises(gcode.GcodeError, match=r"missing.toml: No such file"):

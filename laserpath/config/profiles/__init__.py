@@ -13,7 +13,7 @@ one number for both. An unknown key is an error.
 
 from __future__ import annotations
 
-import tomllib
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -22,6 +22,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gcode.errors import GcodeError
+from gcode.files import TOML_BYTES, plain, toml
 from laserpath.base import entry_points
 from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
@@ -38,8 +40,6 @@ DEFAULTS = {"machine": "grbl-diode-405", "resin": "generic-405", "spot": "diode-
 
 def user_folder() -> Path:
     """Folder of the user's own profiles, with a folder for each kind; LASERPATH_PROFILES overrides it."""
-    import os
-
     from platformdirs import user_config_path
 
     return Path(os.environ.get("LASERPATH_PROFILES") or user_config_path("laserpath", appauthor=False))
@@ -98,11 +98,15 @@ def text(kind: str, name_or_path: str | Path) -> str:
     """The TOML text of a profile, to copy and edit."""
     path = _path(kind, name_or_path)
     try:
-        return path.read_text(encoding="utf-8")
+        # The profiles that come with laserpath may be in an archive.
+        data = plain(path, TOML_BYTES) if isinstance(path, Path) else path.read_bytes()
+        return data.decode("utf-8")
+    except GcodeError as error:
+        raise InputError(f"{kind} profile {str(name_or_path)!r} {error}") from None
     except FileNotFoundError:
         raise InputError(f"{kind} profile {str(name_or_path)!r} is missing") from None
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    except (OSError, ValueError) as error:
+        cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else _reason(error)
         raise InputError(f"{kind} profile {str(name_or_path)!r} cannot be read: {cause}") from error
 
 
@@ -115,7 +119,7 @@ def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
         return user_folder() / FOLDERS[kind] / f"{name}.toml"
     if name in shipped(kind):
         return resources.files(__name__) / FOLDERS[kind] / f"{name}.toml"
-    if Path(name).is_file():
+    if os.path.isfile(name):
         raise InputError(f"{kind} profile {name!r} is a file, but a profile file ends in .toml")
     known = entry_points.names(entry_points.SPOTS, names(kind)) if kind == "spot" else names(kind)
     near = did_you_mean(name, known)
@@ -164,6 +168,10 @@ def _load(kind: str, profile: Profile) -> tuple[Mapping[str, Any], str, Path]:
     folder = path.parent if isinstance(path, Path) else Path()
     try:
         # Decimal keeps numbers exactly as written.
-        return tomllib.loads(text(kind, profile), parse_float=Decimal), owner, folder
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{owner} is not valid TOML: {error}") from error
+        return toml(text(kind, profile), Decimal), owner, folder
+    except GcodeError as error:
+        raise InputError(f"{owner} {error}") from None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -17,6 +17,7 @@ the Gaussian and i0e(x) = exp(−x) I₀(x),
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,13 +27,15 @@ from PIL import Image, UnidentifiedImageError
 from scipy import fft, ndimage
 from scipy.special import i0e
 
+from gcode.errors import GcodeError
+from gcode.files import plain
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
+from laserpath.base.limits import PIXELS, TABLE_BYTES
 from laserpath.base.quantities import LENGTH, convert
 from laserpath.optics import measured_fwhm, profile
 from laserpath.types import BeamImage, BeamTable, Spot
 
-PIXELS_MAX = 1 << 26
 _SMOOTH_FWHM = 1 / 3
 _SIGMAS = 6.0
 _PIXELS_PER_FWHM = 32
@@ -74,6 +77,8 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
         raise InputError(
             f"{name} cannot be read: {error.strerror or 'it is not a whole PNG file'}"
         ) from error
+    except GcodeError as error:
+        raise InputError(f"{name} {error}") from None
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
 
@@ -84,13 +89,11 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed."""
     try:
-        with Image.open(path, formats=["PNG"]) as picture:
-            if picture.width * picture.height > PIXELS_MAX:
-                raise InputError(
-                    f"it has {picture.width * picture.height} pixels, above {PIXELS_MAX}; crop it"
-                )
-            plain = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
-            raw = np.asarray(plain)
+        with Image.open(io.BytesIO(plain(path, TABLE_BYTES)), formats=["PNG"]) as picture:
+            if picture.width * picture.height > PIXELS:
+                raise InputError(f"it has {picture.width * picture.height} pixels, above {PIXELS}; crop it")
+            same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
+            raw = np.asarray(same)
     except (UnidentifiedImageError, SyntaxError, Image.DecompressionBombError) as error:
         raise InputError("it is not a PNG file that can be read") from error
     highest = 255 if raw.dtype == np.uint8 else 65535
@@ -213,7 +216,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
     sigma = wide / np.sqrt(8 * np.log(2))
     step = min(sigma, fwhm / _PIXELS_PER_FWHM) / 2
     end = float(table.radius[-1])
-    if end * (end + _SIGMAS * sigma) / step**2 > PIXELS_MAX:
+    if end * (end + _SIGMAS * sigma) / step**2 > PIXELS:
         raise InputError(f"it goes out to {end / fwhm:.4g} FWHM, too far to smooth; cut it")
     rings = step * (np.arange(int(np.ceil(end / step))) + 0.5)
     radius = step * np.arange(int(np.ceil((end + _SIGMAS * sigma) / step)) + 1)
@@ -225,7 +228,8 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
 
 def _table(path: Path) -> BeamTable:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        text = plain(path, TABLE_BYTES).decode("utf-8-sig")
+        with io.StringIO(text, newline="") as file:
             lines = [row for row in csv.reader(file) if row and not row[0].lstrip().startswith("#")]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError("it is not a text file of values with commas between them") from error

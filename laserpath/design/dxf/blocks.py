@@ -16,6 +16,7 @@ import numpy as np
 from ezdxf.xclip import XClip
 from numpy.typing import NDArray
 
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.dxf import fills, shapes
@@ -25,8 +26,8 @@ from laserpath.design.dxf.repair import DAMAGE, reason
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
 DEPTH = 100  # nested blocks
-MOST = 1_000_000  # curves, with all copies
-MOST_CUBICS = 6_000_000  # pieces of curves, with all copies: a circle has 16
+MOST = limits.CURVES  # curves, with all copies
+MOST_CUBICS = limits.CUBICS  # pieces of curves, with all copies: a circle has 16
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
 """Entities that draw nothing and need no warning."""

@@ -16,13 +16,14 @@ from typing import Any
 
 from ezdxf.filemanagement import readfile
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH
 from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
 
-MOST = 500_000  # entities; ezdxf takes about 0.1 ms and 4 kB for each
-LARGEST_FILE = 512 << 20  # bytes
+MOST = limits.ENTITIES  # entities; ezdxf takes about 0.1 ms and 4 kB for each
+LARGEST_FILE = limits.DESIGN_BYTES
 LISTED = 12  # names in a sentence
 FROZEN = "frozen"
 

@@ -1,8 +1,8 @@
 """A GDSII or OASIS file → a table of its cells, read by gdstk in a subprocess.
 
 gdstk is C++ and trusts the file: a few changed bytes crash the process that reads it. So this file is run
-by itself, not imported: `python extract.py FILE OUT TOLERANCE`. It needs only gdstk and NumPy, and writes
-OUT, an npz file. Lengths are in mm.
+by itself, not imported: `python extract.py FILE OUT TOLERANCE MEMORY`. It needs only gdstk and NumPy, and
+writes OUT, an npz file. Lengths are in mm.
 
 names, dbu (mm), notes · points (P, 2), ring (R+1,) where each begins, layer (R, 2), ring_cell (R,)
 ref_cell (K,), ref_name (K,), matrix (K, 2, 3), offsets (O, 2), shift (K+1,) where those of each begin
@@ -12,6 +12,7 @@ labels, hairlines (C,): numbers of labels and of paths without width, which have
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 import warnings
 from typing import Any
@@ -20,7 +21,7 @@ import gdstk
 import numpy as np
 
 MM = 1e-3  # m
-MEMORY = 8 << 30  # bytes that the subprocess may take
+NO_MEMORY = "reading the file takes more memory than this process may have"
 MOST = 4_000_000  # polygons of all cells, each cell once
 
 
@@ -28,9 +29,9 @@ class TooMuchError(ValueError):
     """A sound file that is too large to be read."""
 
 
-def main(file: str, out: str, tolerance: str) -> None:
+def main(file: str, out: str, tolerance: str, memory: str) -> None:
     """Read the file and write the table, or only `error`, a sentence."""
-    _limit_memory()
+    limit_memory(int(memory))
     try:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
@@ -41,13 +42,17 @@ def main(file: str, out: str, tolerance: str) -> None:
     except TooMuchError as error:
         table = {"error": np.array(str(error))}
     except MemoryError:
-        table = {"error": np.array("reading the file takes more memory than there may be")}
+        table = {"error": np.array(NO_MEMORY)}
     except (OSError, RuntimeError, ValueError, TypeError, OverflowError) as error:
-        table = {"error": np.array(f"the file is damaged: {str(error) or type(error).__name__}")}
+        short = "memory" in str(error).lower() or getattr(error, "errno", 0) == errno.ENOMEM
+        why = NO_MEMORY if short else f"the file is damaged: {str(error) or type(error).__name__}"
+        if "zlib" in str(error):  # which says no more than that
+            why = f"a compressed block is damaged, or takes more than {int(memory) >> 20} MiB of memory"
+        table = {"error": np.array(why)}
     np.savez(out, **table)
 
 
-def _limit_memory() -> None:
+def limit_memory(most: int) -> None:
     """Limit the memory, since a short file can request any amount: failing is better than swapping."""
     try:
         import resource
@@ -57,7 +62,7 @@ def _limit_memory() -> None:
     allowed = [most for most in resource.getrlimit(resource.RLIMIT_AS) if most != resource.RLIM_INFINITY]
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(
-            resource.RLIMIT_AS, (min([MEMORY, *allowed]), resource.getrlimit(resource.RLIMIT_AS)[1])
+            resource.RLIMIT_AS, (min([most, *allowed]), resource.getrlimit(resource.RLIMIT_AS)[1])
         )
 
 
@@ -98,11 +103,12 @@ def _table(library: Any) -> dict[str, Any]:
 def _shapes(cell: Any) -> Any:
     """Each polygon of a cell and of its paths, with 1 for that of a path without width, else 0."""
     for polygon in cell.polygons:
-        yield polygon, 0
+        if len(polygon.points) >= 3:
+            yield polygon, 0
     for path in cell.paths:
         made = path.to_polygons()
         for polygon in made:
-            hair = int(abs(polygon.area()) == 0)
+            hair = int(len(polygon.points) < 3 or abs(polygon.area()) == 0)
             polygon.repetition = path.repetition
             yield polygon, hair
 

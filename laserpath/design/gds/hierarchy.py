@@ -6,6 +6,7 @@ polygons is checked before any is made.  places: (K, 2, 3), x' = A x + t, mm.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +15,13 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from numpy.typing import NDArray
 
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.gds.isolate import Table
 
-MOST = 2_000_000  # polygons, or placed cells, with all copies
-MOST_POINTS = 40_000_000  # vertices, with all copies
+MOST = limits.PLACED  # polygons, or placed cells, with all copies
+MOST_POINTS = limits.VERTICES  # vertices, with all copies
 DIGITS = 9  # decimals of coordinates in mm, far below any database unit
 
 CONTEXT = "$$$CONTEXT_INFO$$$"
@@ -187,12 +189,13 @@ class Hierarchy:
         points = np.bincount(table["ring_cell"], weights=weights, minlength=cells).tolist()
         shapes = max(sum(times.values()) - 1, sum(n * rings[cell] for cell, n in times.items()))
         if shapes > MOST:
-            raise InputError(f"cell {self.name!r} holds {shapes} shapes, above the {MOST} that can be read")
+            raise self._too_much(f"holds {counted(shapes)} shapes", MOST)
         vertices = sum(n * int(points[cell]) for cell, n in times.items())
         if vertices > MOST_POINTS:
-            raise InputError(
-                f"cell {self.name!r} has {vertices} vertices, above the {MOST_POINTS} that can be read"
-            )
+            raise self._too_much(f"has {counted(vertices)} vertices", MOST_POINTS)
+
+    def _too_much(self, what: str, most: int) -> InputError:
+        return InputError(f"cell {self.name!r} {what}, above the {most} that can be read")
 
     def polygons(self, chosen: Bools) -> Rings:
         """The chosen rings (R,) of the table in all places of their cells in the top cell."""
@@ -240,6 +243,12 @@ def below(cells: Cells, top: int) -> Hierarchy:
         chain = " in ".join(repr(cells.names[cell]) for cell in error.args[1])
         raise InputError(f"cells contain each other in a circle: {chain}") from None
     return Hierarchy(cells, order)
+
+
+def counted(number: int) -> str:
+    """A count for a sentence; eight copies of eight copies of … have thousands of digits."""
+    digits = number.bit_length() * math.log10(2)
+    return str(number) if digits < 40 else f"about 10^{digits:.0f}"
 
 
 def _product(outer: Floats, inner: Floats) -> Floats:

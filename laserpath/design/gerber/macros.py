@@ -28,6 +28,7 @@ from laserpath.design.joined import check_reach, joined
 _TOKEN = re.compile(r"\$\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[-+xX/()]")
 _COMMENT = re.compile(r"0(?![\d.])")
 _DEEPEST = 50  # nested brackets of an expression
+_LONGEST = 2000  # characters of an expression; the time grows with the square of their number
 _MOST_RINGS = 1000  # rings of a moiré
 
 Numbers = dict[int, float]
@@ -198,6 +199,10 @@ def _whole(value: float, least: int, most: int) -> int:
 
 def _value(text: str, values: Numbers, macro: Macro) -> float:
     """The value of an expression."""
+    if len(text) > _LONGEST:
+        raise InputError(
+            f"macro {macro.name[:40]}: an expression has {len(text)} characters, above {_LONGEST}"
+        )
     tokens = _TOKEN.findall(text)
     try:
         if sum(map(len, tokens)) != len(text):

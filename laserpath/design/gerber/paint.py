@@ -17,6 +17,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
@@ -26,7 +27,8 @@ from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import PaintLayer, compose
 
-MOST = 3_000_000  # polygons of a file, with all copies
+MOST = limits.POLYGONS  # of a file, with all copies
+_COPY = 10  # weight of a polygon of a block in that count: blocks of blocks are united level by level
 
 Path = list[Point]
 
@@ -53,8 +55,10 @@ class Painting:
     def flash(self, aperture: Aperture, point: Point, solid: bool) -> None:
         """Add a flash of an aperture or of a block."""
         if not aperture.layers:
-            self._coat(solid).flashes[aperture].append(point)
+            parts = int(shapely.get_num_geometries(aperture.area))
+            self._coat(solid, parts if parts < 2 else _COPY * parts).flashes[aperture].append(point)
             return
+        self._coat(solid, _COPY * sum(_count(layer.pieces) for layer in aperture.layers))
         for layer in aperture.layers:
             self.add(layer.solid == solid, _moved(np.array(layer.pieces, dtype=object), np.array([point])))
 
@@ -94,6 +98,8 @@ def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None
     """Add copies of a block to a painting, each over the previous ones. shifts: (n, 2) mm."""
     if not layers:
         return
+    if len(layers) == 1:
+        shifts = np.unique(shifts, axis=0)  # copies in the same place
     parts = [shapely.get_parts(np.array(layer.pieces, dtype=object)) for layer in layers]
     if sum(map(len, parts)) * len(shifts) > MOST:
         raise InputError(
@@ -114,6 +120,10 @@ def _apart(layers: Sequence[PaintLayer], shifts: Floats) -> bool:
     low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
     boxes = shapely.box(*(low + shifts).T, *(high + shifts).T)
     return shapely.STRtree(boxes).query(boxes, predicate="intersects").shape[1] == len(boxes)
+
+
+def _count(pieces: Sequence[BaseGeometry]) -> int:
+    return int(shapely.get_num_geometries(np.array(pieces, dtype=object)).sum())
 
 
 def _moved(pieces: Polygons, shifts: Floats) -> Polygons:

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, union, within
@@ -46,6 +47,7 @@ class Clips:
         self._elements = elements
         self._cache: dict[tuple[Element, bytes], BaseGeometry] = {}
         self._open: list[Element] = []
+        self._nested = 0
 
     def of(self, element: Element, own: Values, state: State, user: State) -> BaseGeometry | None:
         """The area in which the element is visible: its groups' clip intersected with its own.
@@ -63,6 +65,11 @@ class Clips:
                 continue
             if target in self._open:
                 raise InputError(f"{self._elements.document.name(target)} clips itself")
+            self._nested += bool(self._open)
+            if self._nested > limits.NESTED:
+                raise InputError(
+                    f"clips and masks are used in each other more than {limits.NESTED} times, the limit"
+                )
             self._open.append(target)
             cut = area(element, target, replace(state, clip=None), replace(user, clip=None))
             self._open.pop()

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.design.svg.markup import parsed
 
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 MAX_DEPTH = 150  # nested elements
-MAX_SHAPES = 300_000  # elements and subpaths; more would take minutes
+MAX_SHAPES = limits.SHAPES  # elements and subpaths; more would take minutes
 NAMED = 3  # elements that a warning names
 
 

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.curves import polylines
@@ -35,7 +36,7 @@ OUR_PATH = "laserpath-toolpath"
 """Id of the layer that the Inkscape extension adds; it is not part of the drawing."""
 
 MAX_DEPTH = 200  # nested elements, with those that `use` draws
-MAX_REPEATED = 100_000  # elements that `use` draws
+MAX_REPEATED = limits.REPEATED  # elements that `use` draws
 ACTIVE = {"script", "animate", "animateTransform", "animateMotion", "animateColor", "set", "discard"}
 TEXT = {"text", "flowRoot"}
 TEXT_SENTENCE = (

@@ -17,7 +17,7 @@ import numpy as np
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.base.quantities import quoted
+from laserpath.base.quantities import quoted_path
 from laserpath.design import check_heeded, content, is_image, opened
 from laserpath.design.pixels import decode
 from laserpath.design.reading import Black, Reading
@@ -95,7 +95,7 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
     if not shade.any():
         raise InputError("the image is blank: nothing in it is darker than paper")
     grid = Grid((pixel / 2, pixel / 2), pixel, (int(shade.shape[0]), int(shade.shape[1])))
-    recipe = (f"design = {quoted(file or name)}", *replace(reading, pixel=pixel).recipe())
+    recipe = (f"design = {quoted_path(file or name)}", *replace(reading, pixel=pixel).recipe())
     size = f"{shade.shape[1]} × {shade.shape[0]} pixels of {pixel:g} mm"
     source = (f"from {file or name}", size, *pixels.warnings)
     if black.height is None:

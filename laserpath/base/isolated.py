@@ -1,0 +1,72 @@
+"""A Python script in a process of its own, with limits of time and memory, for libraries that trust a file.
+
+Such a library is C or C++: a few changed bytes of a file crash it, or make it ask for any amount of memory.
+The script gets the limit of memory, in bytes, as its last argument, and sets it after its imports.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from laserpath.base import limits
+from laserpath.base.errors import InputError
+
+_NO_MEMORY = (
+    b"MemoryError",
+    b"bad_alloc",
+    b"annot allocate memory",
+    b"failed to map segment",
+    b"out of memory",
+)
+"""Messages of Python, C++ and the loader when memory runs out."""
+
+_START, _PER_BYTE = 640 << 20, 300
+"""Bytes of memory for the libraries themselves, and for each byte of the file."""
+
+
+def run(script: Path, arguments: list[str], library: str, size: int) -> None:
+    """Run the script; raises InputError, in which the library is named, unless it ends well.
+
+    size: bytes of the file, since a small one needs little memory.
+    """
+    # The same packages as in this process, wherever they are; one thread is enough.
+    path = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-P", str(script), *arguments, str(memory(size))]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=limits.SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{library} did not finish reading the file within {limits.SECONDS:g} s") from None
+    except OSError as error:
+        raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
+    killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
+    if done.returncode and (killed or any(word in done.stderr for word in _NO_MEMORY)):
+        raise InputError("reading the file takes more memory than this process may have")
+    if done.returncode and b"No space left on device" in done.stderr:
+        raise InputError("no space is left in the temporary folder, which the file is read in")
+    if done.returncode < 0:
+        raise InputError(f"the file is damaged: {library} stopped at it with signal {-done.returncode}")
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InputError(f"the file is damaged: {library} stopped at it ({plain(last)})")
+
+
+def memory(size: int) -> int:
+    """Bytes of memory for reading a file of that size."""
+    return min(limits.MEMORY, _START + _PER_BYTE * size)
+
+
+def plain(text: str) -> str:
+    """A message in one line, without its full stop."""
+    return " ".join(text.split()).rstrip(".")[:200]
