@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import signal
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
@@ -38,6 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
         max_examples=sets.ALL_EXAMPLES if _is_thorough(config) else sets.QUICK_EXAMPLES,
     )
     settings.load_profile("laserpath")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts what runs in the background like that, and then no command would heed Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _is_thorough(config: pytest.Config) -> bool:

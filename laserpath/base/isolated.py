@@ -6,6 +6,7 @@ The script gets the limit of memory, in bytes, as its last argument, and sets it
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -53,8 +54,8 @@ def run(script: Path, arguments: list[str], library: str, size: int) -> None:
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
     if done.returncode and (killed or any(word in done.stderr for word in _NO_MEMORY)):
         raise InputError("reading the file takes more memory than this process may have")
-    if done.returncode and b"No space left on device" in done.stderr:
-        raise InputError("no space is left in the temporary folder, which the file is read in")
+    if done.returncode and f"[Errno {errno.ENOSPC}]".encode() in done.stderr:
+        raise InputError(f"no temporary folder can be used to read the file: {os.strerror(errno.ENOSPC)}")
     if done.returncode < 0:
         raise InputError(f"the file is damaged: {library} stopped at it with signal {-done.returncode}")
     if done.returncode:

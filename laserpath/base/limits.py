@@ -129,8 +129,6 @@ def content(path: Path, most: int, noun: str) -> bytes:
         return plain(path, most)
     except GcodeError as error:
         raise InputError(f"{noun} {str(path)!r} {error}") from None
-    except FileNotFoundError:
-        raise InputError(f"{noun} {str(path)!r} is missing") from None
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{noun} {str(path)!r} cannot be read: {reason}") from None

@@ -105,8 +105,9 @@ def fed(path: Toolpath, spot: Spot, machine: Machine) -> Toolpath:
     Learning moves vertices, so that a run within the link's rate may no longer be. In each crowded stretch
     the least important vertex goes, then the next, up to `_DROPPED_FWHM`. The others and all energies stay.
     """
+    rate = crowding(path, machine)
     for _ in range(_DROPS):
-        crowded = path.on & (crowding(path, machine) > FULL)
+        crowded = path.on & (rate > FULL)
         inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
         if not inner.any():
             break
@@ -118,7 +119,8 @@ def fed(path: Toolpath, spot: Spot, machine: Machine) -> Toolpath:
         if keep.all():
             break
         path = merged(path, keep, spot)
-    if crowding(path, machine)[path.on].max(initial=0.0) <= FULL:
+        rate = crowding(path, machine)
+    if rate[path.on].max(initial=0.0) <= FULL:
         return path
     limit = np.where(path.on, share_of_speed(path, machine) * min(machine.speed_max), np.inf)
     slower = np.minimum(path.speed, limit)

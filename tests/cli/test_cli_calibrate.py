@@ -151,7 +151,7 @@ def test_a_sheet_that_tells_nothing_leaves_nothing(
 
 def test_a_missing_sheet_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "no.csv") == 2
-    assert "'no.csv' are missing" in capsys.readouterr().err
+    assert "'no.csv' cannot be read: No such file" in capsys.readouterr().err
 
 
 def test_layers_need_depths(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,7 +123,7 @@ def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["missing.gcode"], "is missing"),
+        (["missing.gcode"], "cannot be read: No such file"),
         (["."], "cannot be read: Is a directory"),
         ([], "Missing argument"),
         (["sound.gcode", "--dialect", "grlb"], "did you mean grbl?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -128,8 +129,7 @@ def test_stdin_and_another_dialect(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marlin = b"G21\nG90\nM3 I S0\nG0 X1 Y1\nG1 X3 F1200 S128\nM5 I\n"
-    stream = type("Stdin", (), {"buffer": type("Buffer", (), {"read": staticmethod(lambda: marlin)})})
-    monkeypatch.setattr("sys.stdin", stream)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(marlin)))
     assert run("simulate", "-", "--dialect", "marlin") == 0
     printed = capsys.readouterr()
     assert "with 5.02 mW at 20.0 mm/s. Read as marlin writes it, with 10 mW at S255" in printed.out

@@ -97,6 +97,8 @@ def _near(pieces: kernel.MovedPieces, scene: Scene) -> Bools:
 
 def _uncrowded(moved: Toolpath, before: Toolpath, machine: Machine) -> Toolpath:
     """The moved path, with vertices back where they were wherever the link could feed it no longer."""
+    if not (moved.on & (crowding(moved, machine) > FULL)).any():
+        return moved
     xy, allowed = moved.xy.copy(), np.maximum(crowding(before, machine), FULL)
     while (crowded := moved.on & (crowding(moved, machine) > allowed)).any():
         here = np.append(crowded, False) | np.append(False, crowded)

@@ -10,7 +10,7 @@ and `places` and `levels` in turn the steps and the powers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,15 @@ from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.dots import drawn_out, energies, is_short, power_and_speed, run_out, shortest_stroke
+from laserpath.planning.dots import (
+    drawn_out,
+    energies,
+    is_short,
+    power_and_speed,
+    run_out,
+    shortest_stroke,
+    slower_dots,
+)
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 from laserpath.planning.learning.shape import ExecutedShape
@@ -39,6 +47,12 @@ Listener = Callable[[Progress], None]
 _MOVING, _STILL = (0.35, 0.35), (0.15, 0.15)
 """Shares of the iterations for each round with moving and with fixed vertices; each begins with an
 execution."""
+
+_LOST_DOT_FWHM = 0.5
+"""Extent of a stroke up to which it is slowed down if edges are missing: a longer one is no dot."""
+
+_SLOWER = (0.95, 0.9, 0.8)
+"""Shares of their speed that are tried for lost dots: smaller ones bring fainter dots back, but widen all."""
 
 ROUNDS = {"draft": 1, "standard": 2, "fine": 3}
 """Most rounds of motor steps and powers by quality: a further one gains less than the one before."""
@@ -138,9 +152,31 @@ def learned(
     if convert.lag(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
     program = best_levels(program, task)
-    if refined.stopped:
-        return LearnedProgram(program, stopped=True)
-    return _placed(program, task, objective, time_weight, progress)
+    done = LearnedProgram(program, stopped=True)
+    if not refined.stopped:
+        done = _placed(program, task, objective, time_weight, progress)
+    return replace(done, program=_without_lost_dots(done.program, task))
+
+
+def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
+    """The program with its dots slower, and so brighter, if fewer edges are missing then.
+
+    Nothing is left of a dot below the critical dose, which is far worse than its edge error tells; and where
+    the power is a few levels, the next one is too bright.
+    """
+    (part,) = program.parts
+    least = _LOST_DOT_FWHM * task.scene.fwhm
+    if not any(is_short(part.path.xy[first : last + 1], least) for first, last in runs(part.path.on)):
+        return program
+    best, fewest = program, _missing(program, task)
+    for share in _SLOWER:
+        if not fewest:
+            break
+        moves = convert.to_moves(slower_dots(part.path, least, share), task.machine)
+        other = MachineProgram.of_moves(moves, task.process)
+        if (missing := _missing(other, task)) < fewest:
+            best, fewest = other, missing
+    return best
 
 
 def _placed(
