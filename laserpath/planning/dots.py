@@ -7,8 +7,6 @@ a stroke whose extent is below `DOT_FWHM` becomes a straight line of that length
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 import gcode
@@ -44,13 +42,9 @@ def is_short(stroke: Floats, least: float) -> bool:
     return bool(np.hypot(*np.ptp(stroke, axis=0)) < (1 - _ROUNDING) * least)
 
 
-def slower_dots(path: Toolpath, least: float, share: float) -> Toolpath:
-    """The path with strokes that are shorter than `least`, mm, at this share of their speed."""
-    speed = path.speed.copy()
-    for first, last in runs(path.on):
-        if is_short(path.xy[first : last + 1], least):
-            speed[first:last] *= share
-    return replace(path, speed=speed)
+def dots_of(path: Toolpath, least: float) -> list[tuple[int, int]]:
+    """First move and end of each stroke that is shorter than `least`, mm."""
+    return [(first, last) for first, last in runs(path.on) if is_short(path.xy[first : last + 1], least)]
 
 
 def stroke_of_dot(stroke: Floats, least: float) -> Floats:

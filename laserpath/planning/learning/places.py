@@ -49,6 +49,9 @@ _NEAR_FWHM = 1.0
 """Distance from the outline within which a line's vertices are moved: a larger one is slower, and gains
 little, since the edges hardly depend on lines further inside."""
 
+_BRIGHT = 0.97
+"""Dose, relative to the largest allowed, from which lines around a place are moved, too."""
+
 _SWEEPS = 6
 """Most passes over all vertices; they end when nothing changes any more."""
 
@@ -76,19 +79,23 @@ def best_places(
     pieces = kernel.MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
     room = np.array(vertex_bounds(scene.grid, machine, task.settings.origin == "centre"))
+    bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
     xy = moves.xy.copy()
     kernel.descend(
-        xy, _near(pieces, scene), room, price, _shift(machine, scene.fwhm), pieces, _corners(moves, machine),
-        spot, dose, points, PENALTY, _SWEEPS, _FURTHEST,
+        xy, _near(pieces, scene, bright), room, price, _shift(machine, scene.fwhm), pieces,
+        _corners(moves, machine), spot, dose, points, PENALTY, _SWEEPS, _FURTHEST,
     )  # fmt: skip
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
 
 
-def _near(pieces: kernel.MovedPieces, scene: Scene) -> Bools:
-    """(rows + 1,) whether a line that begins or ends at a vertex has a lit piece near the outline."""
-    outline = cKDTree(scene.samples.xy)
-    distance, _ = outline.query(pieces.ends, distance_upper_bound=_NEAR_FWHM * scene.fwhm)
+def _near(pieces: kernel.MovedPieces, scene: Scene, bright: Floats) -> Bools:
+    """(rows + 1,) whether a line that begins or ends at a vertex has a lit piece near what counts.
+
+    That is the outline, and places that are nearly too bright, bright: (K, 2) mm.
+    """
+    places = cKDTree(np.vstack([scene.samples.xy, bright]))
+    distance, _ = places.query(pieces.ends, distance_upper_bound=_NEAR_FWHM * scene.fwhm)
     close = np.isfinite(distance)
     lit = (close[:-1] | close[1:]) & (pieces.energy > 0)
     rows = np.diff(np.append(0, np.cumsum(lit))[pieces.first]) > 0

@@ -21,13 +21,13 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.dots import (
+    dots_of,
     drawn_out,
     energies,
     is_short,
     power_and_speed,
     run_out,
     shortest_stroke,
-    slower_dots,
 )
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
@@ -41,6 +41,7 @@ from laserpath.planning.rate import fed
 from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Machine, Toolpath
+from laserpath.types.results import PrintFigures
 
 Listener = Callable[[Progress], None]
 
@@ -49,10 +50,13 @@ _MOVING, _STILL = (0.35, 0.35), (0.15, 0.15)
 execution."""
 
 _LOST_DOT_FWHM = 0.5
-"""Extent of a stroke up to which it is slowed down if edges are missing: a longer one is no dot."""
+"""Extent of a stroke up to which it is slowed down if it is lost: a longer one is no dot."""
+
+_BRIGHTEST = 1.015
+"""Largest dose, relative to the resin's, of a round that is taken though a brighter one has more edges."""
 
 _SLOWER = (0.95, 0.9, 0.8)
-"""Shares of their speed that are tried for lost dots: smaller ones bring fainter dots back, but widen all."""
+"""Shares of their speed that are tried for lost dots: smaller ones bring fainter dots back, but wide."""
 
 ROUNDS = {"draft": 1, "standard": 2, "fine": 3}
 """Most rounds of motor steps and powers by quality: a further one gains less than the one before."""
@@ -159,24 +163,39 @@ def learned(
 
 
 def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
-    """The program with its dots slower, and so brighter, if fewer edges are missing then.
+    """The program with lost dots slower, and so brighter, if fewer edges are missing then.
 
     Nothing is left of a dot below the critical dose, which is far worse than its edge error tells; and where
     the power is a few levels, the next one is too bright.
     """
     (part,) = program.parts
-    least = _LOST_DOT_FWHM * task.scene.fwhm
-    if not any(is_short(part.path.xy[first : last + 1], least) for first, last in runs(part.path.on)):
+    lost = _lost_dots(program, task)
+    if not lost:
         return program
-    best, fewest = program, _missing(program, task)
+    best, fewest = program, _figures(program, task).missing_edges
     for share in _SLOWER:
-        if not fewest:
-            break
-        moves = convert.to_moves(slower_dots(part.path, least, share), task.machine)
+        speed = part.path.speed.copy()
+        for first, last in lost:
+            speed[first:last] *= share
+        moves = convert.to_moves(replace(part.path, speed=speed), task.machine)
         other = MachineProgram.of_moves(moves, task.process)
-        if (missing := _missing(other, task)) < fewest:
+        if (missing := _figures(other, task).missing_edges) < fewest:
             best, fewest = other, missing
     return best
+
+
+def _lost_dots(program: MachineProgram, task: Task) -> list[tuple[int, int]]:
+    """First move and end of each dot whose middle stays below the critical dose, as executed."""
+    (part,) = program.parts
+    scene, path = task.scene, part.path
+    dots = dots_of(path, _LOST_DOT_FWHM * scene.fwhm)
+    if not dots:
+        return []
+    dose = accurate_model(scene.grid, scene.spot).dose(program.executed)
+    middle = np.array([path.xy[first : last + 1].mean(axis=0) for first, last in dots])
+    column, row = np.rint(scene.grid.to_pixels(middle)).astype(np.int64).T
+    dark = dose[row, column] < scene.critical_dose
+    return [dot for dot, is_dark in zip(dots, dark, strict=True) if is_dark]
 
 
 def _placed(
@@ -197,7 +216,7 @@ def _placed(
             return LearnedProgram(best, stopped=True)
         moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
         loss = _loss(moved, objective, task, time_weight)
-        if loss < least and _missing(moved, task) <= _missing(best, task):
+        if loss < least and _prints_as_much(_figures(moved, task), _figures(best, task), task):
             best, least = moved, loss
     return LearnedProgram(best)
 
@@ -210,9 +229,15 @@ def _loss(program: MachineProgram, objective: Objective, task: Task, time_weight
     return error + time_weight / objective.edge_weight * program.motion.write_time / unit
 
 
-def _missing(program: MachineProgram, task: Task) -> int:
-    """Points of the outline without a printed edge near."""
-    return Exposure(program, task.scene, program.path).executed.figures.missing_edges
+def _figures(program: MachineProgram, task: Task) -> PrintFigures:
+    """The figures of a program as executed."""
+    return Exposure(program, task.scene, program.path).executed.figures
+
+
+def _prints_as_much(new: PrintFigures, old: PrintFigures, task: Task) -> bool:
+    """Whether no more edges are missing, or only because the old print was too bright to be shipped."""
+    most = _BRIGHTEST * task.scene.resin.over_dose
+    return new.missing_edges <= old.missing_edges or new.dose_max <= most < old.dose_max
 
 
 def on_steps(path: Toolpath, machine: Machine, order: int = 1, least: float = 0.0) -> Toolpath:
