@@ -13,7 +13,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.machine import convert
-from laserpath.planning.optimise.loop import vertex_bounds
+from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Process, Spot, Toolpath
@@ -109,8 +109,7 @@ def run_out(path: Toolpath, task: Task) -> Toolpath:
     if gcode.motion.execute(moves, controller).durations(len(moves))[first:last].sum() > brief:
         return path
     way *= _RUN_OUT_FWHM * task.scene.fwhm / np.hypot(*way)
-    bounds = vertex_bounds(task.scene.grid, machine, task.settings.origin == "centre")
-    end = np.clip(path.xy[last] + way, *bounds)
+    end = np.clip(path.xy[last] + way, *bounds_of(task))
     return Toolpath(
         np.vstack([path.xy, end]), np.append(path.power, 0.0), np.append(path.speed, min(machine.rapid_speed))
     )

@@ -31,10 +31,10 @@ from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
     Terms,
+    bounds_of,
     dose_to_size,
     optimise,
     outcome,
-    vertex_bounds,
 )
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
@@ -267,6 +267,6 @@ def _run(
         defocus = DefocusTerm.of(settings.blur, objective, spot) if settings.blur > 1 else None
         terms = Terms(objective, WriteTimeTerm.of(start, task.design, task.machine, time_weight), defocus)
     # A coarse grid's margin may be a little wider than the fine one's, where all paths are measured.
-    bounds = vertex_bounds(task.scene.grid, task.machine, settings.origin == "centre")
+    bounds = bounds_of(task)
     solution = optimise(start, model, terms, process, stage.schedule, progress, bounds)
     return replace(solution, toolpath=same_energy(solution.toolpath, spot, task.scene.spot))

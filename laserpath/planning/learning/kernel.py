@@ -87,6 +87,16 @@ def groups_of(first: Ints, share: Floats, duration: Floats) -> LightGroups:
 
 
 @njit
+def cells_near(a: Floats, b: Floats, spot: SpotTable, points: WatchedPoints) -> tuple[int, int, int, int]:
+    """First and last column, and first and last row, of the cells that the spot reaches from a to b."""
+    low = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
+    high = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
+    rows = (len(points.start) - 1) // points.columns
+    left, right = max(int(low[0]), 0), min(int(high[0]), points.columns - 1)
+    return left, right, max(int(low[1]), 0), min(int(high[1]), rows - 1)
+
+
+@njit
 def influence(
     ends: Floats, lit: Any, duration: Floats, groups: LightGroups, spot: SpotTable, points: WatchedPoints,
     room: int, out: Influence,
@@ -95,7 +105,7 @@ def influence(
 
     ends: (P+1, 2) mm, lit, duration: (P,), s, of the pieces.
     """
-    count, rows = 0, (len(points.start) - 1) // points.columns
+    count = 0
     total, touched = np.zeros(len(points.xy)), np.zeros(len(points.xy), np.int64)
     for g in range(len(groups.share)):
         out.first[g], n = count, 0
@@ -104,10 +114,9 @@ def influence(
                 continue
             a, b, part = ends[p], ends[p + 1], duration[p] / groups.duration[g]
             parts = max(2, int(np.ceil(np.hypot(b[0] - a[0], b[1] - a[1]) / (spot.reach / 8))))
-            low = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
-            high = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
-            for row in range(max(int(low[1]), 0), min(int(high[1]), rows - 1) + 1):
-                for column in range(max(int(low[0]), 0), min(int(high[0]), points.columns - 1) + 1):
+            left, right, lower, upper = cells_near(a, b, spot, points)
+            for row in range(lower, upper + 1):
+                for column in range(left, right + 1):
                     cell = row * points.columns + column
                     for m in points.member[points.start[cell] : points.start[cell + 1]]:
                         dose = mean_density(a, b, parts, spot, points.xy[m])

@@ -102,11 +102,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     machine, process = task.machine, task.process
     if convert.lag(machine, task.scene.fwhm):
         return program
-    moves = rested(convert.to_moves(part.path, machine))
-    response = gcode.motion.Response.of(
-        moves, convert.controller(machine), convert.board(process), characters=sent(part),
-        longest=longest_piece(process),
-    )  # fmt: skip
+    moves, response = response_of(part, process)
     digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
     field = _Watch.of(response, digits, task)
     changes = kernel.descend(
@@ -116,6 +112,16 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
         return program
     power = np.minimum(digits[RESTS:] * response.rules.digit, 1.0) * machine.power_max
     return MachineProgram.of_moves(convert.to_moves(replace(part.path, power=power), machine), process)
+
+
+def response_of(part: ProgramPart, process: Process) -> tuple[gcode.Moves, gcode.motion.Response]:
+    """The moves of a part with the dwells before them, and the light of their execution as sent."""
+    machine = process.machine
+    moves = rested(convert.to_moves(part.path, machine))
+    return moves, gcode.motion.Response.of(
+        moves, convert.controller(machine), convert.board(process), characters=sent(part),
+        longest=longest_piece(process),
+    )  # fmt: skip
 
 
 def sent(part: ProgramPart) -> Indices:

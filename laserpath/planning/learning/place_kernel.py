@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Indices as Ints
-from laserpath.planning.learning.kernel import SpotTable, WatchedPoints, cost, mean_density
+from laserpath.planning.learning.kernel import SpotTable, WatchedPoints, cells_near, cost, mean_density
 
 Floats = NDArray[Any]
 
@@ -172,7 +172,7 @@ def _changes(
     pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
 ) -> int:  # fmt: skip
     """Fill `change` for the four shifts of vertex j by one step; return how many points are `touched`."""
-    n, rows = 0, (len(points.start) - 1) // points.columns
+    n = 0
     last = pieces.first[min(j + 1, len(pieces.first) - 1)]
     for p in range(pieces.first[j - 1], last):
         if pieces.energy[p] <= 0:
@@ -181,10 +181,9 @@ def _changes(
         fa, fb = _shares(p, j, pieces)
         length = np.hypot(b[0] - a[0], b[1] - a[1])
         parts = max(2, int(np.ceil(length / (spot.reach / 6))))
-        low = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
-        high = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
-        for row in range(max(int(low[1]), 0), min(int(high[1]), rows - 1) + 1):
-            for column in range(max(int(low[0]), 0), min(int(high[0]), points.columns - 1) + 1):
+        left, right, lower, upper = cells_near(a, b, spot, points)
+        for row in range(lower, upper + 1):
+            for column in range(left, right + 1):
                 cell = row * points.columns + column
                 for m in points.member[points.start[cell] : points.start[cell + 1]]:
                     old = mean_density(a, b, parts, spot, points.xy[m])

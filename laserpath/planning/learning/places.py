@@ -24,12 +24,12 @@ import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram, longest_piece
-from laserpath.machine.rest import RESTS, rested
+from laserpath.machine.program import MachineProgram
+from laserpath.machine.rest import RESTS
 from laserpath.planning.learning import place_kernel as kernel
-from laserpath.planning.learning.levels import PENALTY, sent, watched
+from laserpath.planning.learning.levels import PENALTY, response_of, watched
 from laserpath.planning.learning.shape import parts_behind
-from laserpath.planning.optimise.loop import vertex_bounds
+from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.rate import FULL, crowding
 from laserpath.planning.task import Task
@@ -68,17 +68,13 @@ def best_places(
     machine, process, scene = task.machine, task.process, task.scene
     if convert.lag(machine, scene.fwhm):
         return program
-    moves = rested(convert.to_moves(part.path, machine))
-    response = gcode.motion.Response.of(
-        moves, convert.controller(machine), convert.board(process), characters=sent(part),
-        longest=longest_piece(process),
-    )  # fmt: skip
+    moves, response = response_of(part, process)
     light, run = response.light(moves.power), response.run
     points, spot, dose = watched(run, light, task, _REACH_FWHM)
     energy = light**process.resin.order * run.duration
     pieces = kernel.MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
-    room = np.array(vertex_bounds(scene.grid, machine, task.settings.origin == "centre"))
+    room = np.array(bounds_of(task))
     bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
     xy = moves.xy.copy()
     kernel.descend(

@@ -33,7 +33,7 @@ from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.defocus import DefocusTerm
-from laserpath.planning.optimise.loop import Progress, Schedule, Terms, optimise, vertex_bounds
+from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import WriteTimeTerm
@@ -94,7 +94,7 @@ def refined(
 
     time_weight: of the write time.  iterations: in all.
     """
-    model, bounds, process = DoseModel(task.scene.grid, task.scene.spot), _bounds(task), task.process
+    model, bounds, process = DoseModel(task.scene.grid, task.scene.spot), bounds_of(task), task.process
     path, stopped = run_out(prepared(drawn_out(path, process), process), task), False
     losses: list[Floats] = []
     blur, spot = task.settings.blur, task.scene.spot
@@ -207,6 +207,7 @@ def _placed(
 ) -> LearnedProgram:
     """The best program of all rounds of motor steps and powers, or of those before a stop by the user."""
     moved = best = program
+    printed = _figures(best, task)
     least, rounds = _loss(best, objective, task, time_weight), ROUNDS[task.settings.quality]
     for k in range(rounds):
         try:
@@ -216,8 +217,8 @@ def _placed(
             return LearnedProgram(best, stopped=True)
         moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
         loss = _loss(moved, objective, task, time_weight)
-        if loss < least and _prints_as_much(_figures(moved, task), _figures(best, task), task):
-            best, least = moved, loss
+        if loss < least and _prints_as_much(figures := _figures(moved, task), printed, task):
+            best, least, printed = moved, loss, figures
     return LearnedProgram(best)
 
 
@@ -275,7 +276,3 @@ def _line_of_steps(start: Floats, end: Floats, least: Floats) -> tuple[Floats, F
     count = np.maximum(np.ceil(np.round(least, 6)), 1) * along
     low = np.where(along, np.floor(middle - (count - 1) / 2), np.rint(middle))
     return (low, low + count) if way[along][0] >= 0 else (low + count, low)
-
-
-def _bounds(task: Task) -> tuple[Floats, Floats]:
-    return vertex_bounds(task.scene.grid, task.machine, task.settings.origin == "centre")

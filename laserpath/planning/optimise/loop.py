@@ -22,6 +22,7 @@ from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import Variables
 from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.task import Task
 from laserpath.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.types import Grid, Machine, Process, Spot, Toolpath
 from laserpath.types.results import Solution
@@ -273,6 +274,11 @@ def vertex_bounds(grid: Grid, machine: Machine, centred: bool = False) -> tuple[
     low = np.maximum(corner, (x0 + grid.pitch, y0 + grid.pitch))
     high = np.minimum(corner + machine.size, (x1 - grid.pitch, y1 - grid.pitch))
     return low, high
+
+
+def bounds_of(task: Task) -> tuple[Floats, Floats]:
+    """`vertex_bounds` of a task's grid, machine and origin."""
+    return vertex_bounds(task.scene.grid, task.machine, task.settings.origin == "centre")
 
 
 def _highest_energy(started: Floats, machine: Machine, spot: Spot) -> float:
