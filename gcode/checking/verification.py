@@ -15,12 +15,13 @@ another tool's file may have on purpose. Nothing that a dialect says can pass it
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
 import numpy as np
 
 from gcode.checking.asked import compare
-from gcode.dialects.fixed import check_fixed
+from gcode.dialects.fixed import PYTHON, check_fixed, may_be_linuxcnc
 from gcode.dialects.record import Dialect
 from gcode.errors import GcodeError
 from gcode.move import Moves
@@ -53,7 +54,7 @@ def verify(
     program = read(text, dialect, s_max, rapid_speed=rapid_speed)
     problems = [
         *_lit(program, dwells=asked is not None and bool((asked.still & asked.on).any())),
-        *_end(program, dialect), *_powers(program, least), *_words(program, text, dialect),
+        *_end(program, dialect), *_powers(program, least), *_words(program), *_python(text, dialect),
     ]  # fmt: skip
     if problems:
         line, sentence = min(problems)
@@ -98,22 +99,26 @@ def _powers(program: Program, least: float) -> Iterator[Problem]:
         yield int(program.line[k]), f"power {moves.power[k]:.6g} of full is below the lowest, {least:.6g}"
 
 
-def _words(program: Program, text: str, dialect: Dialect) -> Iterator[Problem]:
+def _words(program: Program) -> Iterator[Problem]:
     """Words that the reader passed over, outside the lines that the dialect itself has."""
-    if not program.notes:
-        return
-    own = {line.strip() for group in dialect.fixed_lines for line in group}
     for note in program.notes:
-        if _line(text, note.line) not in own:
+        if not note.own:
             yield note.line, note.message
 
 
-def _line(text: str, number: int) -> str:
-    lines = text.splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+def _python(text: str, dialect: Dialect) -> Iterator[Problem]:
+    """A comment that is a program of its own."""
+    if may_be_linuxcnc(dialect) and (found := PYTHON.search(text)):
+        yield len(_lines(text[: found.end()])), "LinuxCNC runs this comment as Python"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as the reader splits them: at LF, CR LF and CR only."""
+    return io.StringIO(text, newline=None).readlines()
 
 
 def _shown(text: str, number: int) -> str:
     """A line in quotes, cut short; a program is refused once, so that splitting it costs nothing."""
-    line = _line(text, number)
+    lines = _lines(text)
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     return repr(line[:40]) if line else "the end"

@@ -2,9 +2,10 @@
 
 A header or footer may have only words whose effect is known: modes, places, dark rapids, waits, coolant, M5,
 and printers' commands that neither move nor light. Power words must be 0. A line of `laser_off` may be one
-that this package does not know, such as M42 P4 S0, but must not name a power above 0. A line of `laser_on` or
-`laser_on_dynamic` arms the laser, which is its purpose; that it stays dark then is found where the program is
-read back (`gcode.checking.verification`).
+that this package does not know, such as a macro, but must not name a power above 0; an output that it sets
+must be set to 0. A line of `laser_on` or `laser_on_dynamic` arms the laser, which is its purpose; that it
+stays dark then is found where the program is read back (`gcode.checking.verification`). A dwell is G4 and
+nothing else, and a template of a power moves nothing: the reader takes both for what they should be.
 """
 
 from __future__ import annotations
@@ -21,19 +22,38 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _WORD = re.compile(rf"\s*([A-Z])\s*({_NUMBER})?(?![A-Z_=])")
 _NAMED = re.compile(r"[A-Z_]{2}\w*(?=\s|$)")
 _POWER = re.compile(rf"(?:VALUE\s*=|[SQ])\s*({_NUMBER})")
-_OUTPUTS = frozenset([42.0, 62.0, 63.0, 64.0, 65.0, 67.0, 68.0, 106.0, 280.0, 355.0])
+_OUTPUTS = frozenset([42.0, 62.0, 63.0, 64.0, 65.0, 67.0, 68.0, 106.0, 150.0, 240.0, 280.0, 355.0])
 """M numbers that can set the pin to which a laser is wired, whatever it was made for."""
+_NAMED_OUTPUTS = frozenset(["SET_PIN", "SET_FAN_SPEED", "SET_LED"])
+"""The same for Klipper's named commands."""
+_NEED_ZERO = frozenset([42.0, 67.0, 68.0, 106.0, 280.0, 355.0])
+"""M numbers that turn an output off only by a 0: `M106` alone is full power."""
 _ON = frozenset([3.0, 4.0, 62.0, 64.0])
 _DRAWING = frozenset([1.0, 2.0, 3.0])
+_MOVING = frozenset("XYZABCUVWIJR")
+_USER_PROGRAMS = range(100, 200)
+"""M numbers that are programs of the user's own on LinuxCNC, whatever they are on a printer."""
 _MACHINE = re.compile(r"\$(?:H[XYZ]*|X)")
+_DWELL = re.compile(r"\s*G0*4\s*[PS]\s*1\s*")
+PYTHON = re.compile(r"[;(]\s*py,", re.IGNORECASE)
+"""A comment that LinuxCNC runs as Python (its manual, Remap Extending G-code)."""
 
 _FALSE_OF = {
     "klipper": ("dark_rapids", "rapid_resets", "always_dynamic", "laser_on_dynamic"),
-    "marlin": ("always_dynamic", "laser_on_dynamic"), "grbl": ("always_dynamic",),
+    "marlin": ("always_dynamic", "laser_on_dynamic"), "grbl": ("always_dynamic", "rapid_resets"),
 }  # fmt: skip
 """What these controllers do not do (`known`); a dialect that says otherwise would leave the laser on."""
+_LASER_WORDS = {
+    "klipper": ("SET_PIN",), "marlin": ("M3", "M4", "M5", "M106", "M107"), "grbl": ("M3", "M4", "M5"),
+}  # fmt: skip
+"""What these controllers do know; a dialect that has one of them among `unknown` would hide light."""
 
 Words = list[tuple[str, float | None]]
+
+
+def may_be_linuxcnc(dialect: Dialect) -> bool:
+    """Whether the controller is LinuxCNC, or one of which as little is known."""
+    return dialect.controller == "trapezoid" and "M67" not in dialect.unknown
 
 
 @cache
@@ -42,21 +62,35 @@ def check_fixed(dialect: Dialect) -> None:
 
     Also for a claim that its controller, where that is known, does not keep.
     """
+    _check_claims(dialect)
+    for key, lines, problem in (
+        ("header", dialect.header, _may_light), ("footer", dialect.footer, _may_light),
+        ("laser_off", dialect.laser_off, _lights), ("laser_on", dialect.laser_on, _no_problem),
+        ("laser_on_dynamic", dialect.laser_on_dynamic, _no_problem),
+        ("power", (dialect.power,), _moves), ("power_still", (dialect.power_still,), _moves),
+        ("dwell", (re.sub(r"{m?s}", "1", dialect.dwell),), _no_wait),
+    ):  # fmt: skip
+        for line in lines:
+            text = _COMMENT.sub("", line).strip().upper()
+            why = "LinuxCNC runs that comment as Python" if PYTHON.search(line) else ""
+            if why := why or (problem(text, dialect) if text else ""):
+                raise GcodeError(f"dialect {dialect.name!r}: {key} has {line!r}, but {why}")
+
+
+def _check_claims(dialect: Dialect) -> None:
+    """Raise GcodeError for a claim about a known controller that is not true of it."""
     for name in _FALSE_OF.get(dialect.controller, ()):
         if said := getattr(dialect, name):
             raise GcodeError(
                 f"dialect {dialect.name!r}: {name} is {said!r}, but must be empty or false: a controller "
                 f"{dialect.controller!r} does not do that"
             )
-    for key, lines, problem in (
-        ("header", dialect.header, _may_light), ("footer", dialect.footer, _may_light),
-        ("laser_off", dialect.laser_off, _lights),
-        ("dwell", (re.sub(r"{m?s}", "1", dialect.dwell),), _no_wait),
-    ):  # fmt: skip
-        for line in lines:
-            text = _COMMENT.sub("", line).strip().upper()
-            if text and (why := problem(text, dialect)):
-                raise GcodeError(f"dialect {dialect.name!r}: {key} has {line!r}, but {why}")
+    for word in _LASER_WORDS.get(dialect.controller, ()):
+        if word in map(str.upper, dialect.unknown):
+            raise GcodeError(
+                f"dialect {dialect.name!r}: unknown has {word!r}, but a controller {dialect.controller!r} "
+                "may turn the laser on by it"
+            )
 
 
 def _may_light(text: str, dialect: Dialect) -> str:
@@ -64,21 +98,23 @@ def _may_light(text: str, dialect: Dialect) -> str:
     if text == "%" or text in _zeros(dialect) or _MACHINE.fullmatch(text):
         return ""
     if named := _NAMED.match(text):
-        known = named[0] in commands.KLIPPER_HARMLESS and named[0] != "SET_PIN"
-        return "" if known and dialect.controller == "klipper" else _unknown(named[0])
+        if named[0] in _NAMED_OUTPUTS:
+            return f"{named[0]} sets an output that may be the laser's"
+        known = named[0] in commands.KLIPPER_HARMLESS and dialect.controller == "klipper"
+        return "" if known else _unknown(named[0])
     words = _words(text)
-    if words is None:
-        return _unknown(text)
+    if words is None or (dialect.controller in ("klipper", "marlin") and words[0][0] not in "GMT"):
+        return _unknown(text)  # `L1` is a macro of Klipper
     codes = [(letter, value) for letter, value in words if letter in "GM"]
     for letter, value in codes:
-        if why := _code(letter, value):
+        if why := _code(letter, value, dialect):
             return why
     amounts = any(letter == "M" or value == 4 for letter, value in codes)
     bright = [value for letter, value in words if letter == "S" and value]
     return "" if amounts or not bright else f"S{bright[0]:g} is a power; it must be 0 there"
 
 
-def _code(letter: str, value: float | None) -> str:
+def _code(letter: str, value: float | None, dialect: Dialect) -> str:
     """Why a header may not have a G or M word; empty if it may."""
     word = letter if value is None else f"{letter}{value:g}"
     if value is None:
@@ -91,27 +127,43 @@ def _code(letter: str, value: float | None) -> str:
         return f"{word} arms the laser; that is for laser_on and laser_on_dynamic"
     if value in _OUTPUTS:
         return f"{word} sets an output that may be the laser's"
-    return "" if value in commands.M_GROUPS or commands.harmless(letter, value) else _unknown(word)
+    known = value in commands.M_GROUPS or (
+        commands.harmless(letter, value) and not (int(value) in _USER_PROGRAMS and may_be_linuxcnc(dialect))
+    )
+    return "" if known else _unknown(word)
 
 
 def _lights(text: str, dialect: Dialect) -> str:
     """Why a line of `laser_off` is refused; empty if it is not."""
     if text in _zeros(dialect):
         return ""
+    powers = [float(found) for found in _POWER.findall(text)]
+    named = _NAMED.match(text)
+    needs = named[0] in _NAMED_OUTPUTS if named else False
     for letter, value in _words(text) or []:
         if (letter == "M" and value in _ON) or (letter == "G" and value in _DRAWING):
             return f"{letter}{value:g} does not turn a laser off"
-    bright = [found for found in _POWER.findall(text) if float(found) != 0]
-    if bright:
-        return f"{bright[0]} is a power; it must be 0 there"
+        needs = needs or (letter == "M" and value in _NEED_ZERO)
+    if any(powers):
+        return f"{next(filter(None, powers)):g} is a power; it must be 0 there"
+    return "it does not set its output to 0" if needs and not powers else ""
+
+
+def _moves(text: str, _: Dialect) -> str:
+    """Why the template of a power is refused; empty if it is not."""
+    for letter, value in _words(text.replace("{POWER}", "0")) or []:
+        if letter in _MOVING and value is not None:
+            return f"{letter}{value:g} moves"
     return ""
 
 
 def _no_wait(text: str, _: Dialect) -> str:
     """Why a dwell is refused; empty if it is not."""
-    for letter, value in _words(text) or []:
-        if (letter == "M" and value in _ON | _OUTPUTS) or (letter == "G" and value in _DRAWING):
-            return f"{letter}{value:g} is no wait"
+    return "" if _DWELL.fullmatch(text) else "a wait must be G4 with P or S, and nothing else"
+
+
+def _no_problem(text: str, _: Dialect) -> str:
+    """Arming lines may have any words: what they do is found where the program is read back."""
     return ""
 
 

@@ -191,7 +191,7 @@ def test_a_base_is_found_beside_its_file(toml: Write) -> None:
         ("power = 'S{power} {s}'", "but may have {power} once, and no other braces"),
         ("power_still = 'G1 S1'", "power_still is 'G1 S1', but must contain {power}"),
         ("dwell = 'G4 P{ms:d}'", r"dwell is 'G4 P{ms:d}', but may have {s} and {ms}"),
-        ("dwell = 'M106 P{ms}'", "dwell has 'M106 P1', but M106 is no wait"),
+        ("dwell = 'M106 P{ms}'", "dwell has 'M106 P1', but a wait must be G4 with P or S, and nothing else"),
         ("footer = ['M2 {power}']", "footer is 'M2 {power}', but may have no field in braces"),
         ("footer = ['M3 S1000']", "mine.toml: dialect 'mine': footer has 'M3 S1000', but M3 arms the laser"),
         ("footer = ['S500', 'M2']", "footer has 'S500', but S500 is a power; it must be 0 there"),

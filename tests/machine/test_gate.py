@@ -234,6 +234,30 @@ FALSE_DIALECTS: dict[str, tuple[str, dict[str, object]]] = {
     "its pin is said to be dark in travels": ("klipper", {"dark_rapids": True}),
     "its power is said to follow the speed": ("marlin", {"always_dynamic": True}),
     "a dwell lights": ("marlin", {"dwell": "M106 P{ms}"}),
+    "a dwell sets the pin": ("klipper", {"dwell": "SET_PIN PIN=laser VALUE={s}"}),
+    "a dwell is a macro": ("klipper", {"dwell": "LASER_ON T={s}"}),
+    "a dwell has a power": ("grbl", {"dwell": "G4 P{s} S500"}),
+    "a dwell is a power": ("grbl", {"dwell": "S{s}"}),
+    "a dwell moves": ("grbl", {"dwell": "G0 X100 G4 P{s}"}),
+    "a dwell makes places relative": ("grbl", {"dwell": "G91 G4 P{s}"}),
+    "a power moves": ("linuxcnc", {"power": "M67 E0 Q{power} X9"}),
+    "a power moves up": ("grbl", {"power": "S{power} Z9"}),
+    "another output is turned off": ("linuxcnc", {"power": "M67 E1 Q{power}"}),
+    "another pin is lit at rest": ("klipper", {"power_still": "SET_PIN PIN=b VALUE={power}"}),
+    "its power is said to be 0 after a travel": ("grbl", {"rapid_resets": True}),
+    "its fan is said to be unknown": ("marlin", {"laser_off": ("M5 I", "M106"), "unknown": ("M106",)}),
+    "a fan turns it off": ("marlin", {"laser_off": ("M5 I", "M106 P1")}),
+    "an LED turns it off": (
+        "klipper", {"laser_off": ("SET_PIN PIN=laser VALUE=0", "SET_LED LED=a RED=1")},
+    ),
+    "a pin's power is in quotes": (
+        "klipper", {"laser_off": ("SET_PIN PIN=laser VALUE=0", "SET_PIN PIN=b VALUE='1'")},
+    ),
+    "a power hides beside an unknown word": ("grbl", {"laser_on_dynamic": ("S0", "M4 S500 M42")}),
+    "header calls a short macro": ("klipper", {"header": ("G21", "G90", "L1")}),
+    "header sets a fan's output": ("klipper", {"header": ("G21", "G90", "SET_FAN_SPEED FAN=a SPEED=1")}),
+    "header calls a user's program": ("linuxcnc", {"header": ("G21", "G90", "M104 S200")}),
+    "header has Python": ("linuxcnc", {"header": ("G21", "G90", ";py,self.execute('M68 E0 Q1')")}),
 }  # fmt: skip
 
 
@@ -247,6 +271,30 @@ def test_nothing_that_a_dialect_says_lights(what: str, monkeypatch: pytest.Monke
     with pytest.raises((InputError, gcode.GcodeError)) as error:
         gate.verified(program.moves, program.machine)
     assert "\n" not in str(error.value)
+
+
+def test_a_word_of_the_dialects_own_lines_is_no_excuse_elsewhere() -> None:
+    """Notes are kept once each; the first may be on a line that the dialect itself has."""
+    off = "SET_PIN PIN=fan VALUE=0"
+    dialect = spoken("klipper", laser_off=("SET_PIN PIN=laser VALUE=0", off))
+    program = own("klipper")
+    text = gcode.write(program.moves, dialect, program.machine.s_max)
+    gcode.verify(text, dialect, program.machine.s_max, asked=program.moves)
+    lit = text.replace("G4 ", "SET_PIN PIN=fan VALUE=1\nG4 ", 1)
+    with pytest.raises(gcode.GcodeError, match="SET_PIN FAN neither moves nor lights"):
+        gcode.verify(lit, dialect, program.machine.s_max, asked=program.moves)
+
+
+@pytest.mark.parametrize("comment", [";py,self.execute('M68 E0 Q1')", "( PY,x)"])
+def test_a_comment_that_linuxcnc_runs_is_refused_and_never_written(comment: str) -> None:
+    program, dialect = own("linuxcnc"), gcode.dialect("linuxcnc")
+    with pytest.raises(gcode.GcodeError, match=r"^line 1: LinuxCNC runs this comment as Python"):
+        program.verify(f"{comment}\n{program.text}")
+    for mark in (";", "("):
+        marked = replace(dialect, comment=mark)
+        text = gcode.write(program.moves, marked, program.machine.s_max, [comment[1:]])
+        assert "py," not in text.lower()
+        gcode.verify(text, marked, program.machine.s_max, asked=program.moves)
 
 
 @pytest.mark.parametrize(
