@@ -46,27 +46,27 @@ _state = SimpleNamespace(calls=0)
 def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
     """Write each text (UTF-8, line ends unchanged) to its path; return the paths. On error, write none."""
     # A link stays a link; its target is replaced.
-    real = {Path(os.path.realpath(place)): text for place, text in files.items()}
-    folders = {place.parent for place in real}
+    real = {Path(os.path.realpath(path)): text for path, text in files.items()}
+    folders = {path.parent for path in real}
     undo, done = contextlib.ExitStack(), contextlib.ExitStack()
-    at = SimpleNamespace(place=Path())
+    place = Path()  # that of the step which failed, if one does
     with Held() as signals, done:
         try:
             staged = []
-            for at.place, text in real.items():
+            for place, text in real.items():
                 signals.check()
-                staged.append((_stage(at.place, text, undo), at.place))
+                staged.append((_stage(place, text, undo), place))
             signals.check()
             done.enter_context(_locked(folders))
-            for _, at.place in staged:
-                _keep(at.place, undo, done)
-            for temporary, at.place in staged:
-                temporary.replace(at.place)
+            for _, place in staged:
+                _keep(place, undo, done)
+            for temporary, place in staged:
+                temporary.replace(place)
             _state.calls += 1
         except BaseException as error:
             undo.close()
             if isinstance(error, OSError):
-                raise InputError(_sentence(at.place, error)) from error
+                raise InputError(_sentence(place, error)) from error
             raise
         _settle(folders)
     return tuple(files)

@@ -26,21 +26,25 @@ def folder(config: Any) -> Path:
 def options(config: Any) -> dict[str, Any]:
     """The options of `ti.init` with which it caches where it can, and else does without."""
     place = folder(config)
-    if _is_usable(place):
+    if _can_hold_files(place):
+        _remove_stale_locks(place)
         return {"offline_cache": True}
     existing = next(one for one in place.absolute().parents if one.is_dir())
     return {"offline_cache": False, "offline_cache_file_path": str(existing)}
 
 
-def _is_usable(place: Path) -> bool:
-    """Whether files can be made in the folder, which is made if it is missing; removes a stale lock."""
+def _can_hold_files(place: Path) -> bool:
+    """Whether files can be made in the folder, which is made if it is missing."""
     try:
         place.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=place).close()
     except OSError:
         return False
+    return True
+
+
+def _remove_stale_locks(place: Path) -> None:
     for lock in place.rglob("*.lock"):
         with contextlib.suppress(OSError):
             if time.time() - lock.stat().st_mtime > _STALE:
                 lock.unlink()
-    return True
