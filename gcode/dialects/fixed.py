@@ -21,6 +21,7 @@ _COMMENT = re.compile(r";.*|\([^)]*\)")
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _WORD = re.compile(rf"\s*([A-Z])\s*({_NUMBER})?(?![A-Z_=])")
 _NAMED = re.compile(r"[A-Z_]{2}\w*(?=\s|$)")
+_ALONE = re.compile(rf"(?<=[\s=])({_NUMBER})(?!\w)")
 _POWER = re.compile(rf"(?:VALUE\s*=|[SQ])\s*({_NUMBER})")
 _OUTPUTS = frozenset([42.0, 62.0, 63.0, 64.0, 65.0, 67.0, 68.0, 106.0, 150.0, 240.0, 280.0, 355.0])
 """M numbers that can set the pin to which a laser is wired, whatever it was made for."""
@@ -31,6 +32,8 @@ _NEED_ZERO = frozenset([42.0, 67.0, 68.0, 106.0, 280.0, 355.0])
 _ON = frozenset([3.0, 4.0, 62.0, 64.0])
 _DRAWING = frozenset([1.0, 2.0, 3.0])
 _MOVING = frozenset("XYZABCUVWIJR")
+_SCALES = frozenset([("M", 220.0), ("M", 221.0)])
+"""Commands that scale all speeds, or Smoothieware's power, by S percent."""
 _USER_PROGRAMS = range(100, 200)
 """M numbers that are programs of the user's own on LinuxCNC, whatever they are on a printer."""
 _MACHINE = re.compile(r"\$(?:H[XYZ]*|X)")
@@ -111,6 +114,8 @@ def _may_light(text: str, dialect: Dialect) -> str:
             return why
     amounts = any(letter == "M" or value == 4 for letter, value in codes)
     bright = [value for letter, value in words if letter == "S" and value]
+    if bright not in ([], [100.0]) and not _SCALES.isdisjoint(codes):
+        return f"S{bright[0]:g} changes every speed or power; it must be 100 there"
     return "" if amounts or not bright else f"S{bright[0]:g} is a power; it must be 0 there"
 
 
@@ -139,7 +144,9 @@ def _lights(text: str, dialect: Dialect) -> str:
         return ""
     powers = [float(found) for found in _POWER.findall(text)]
     named = _NAMED.match(text)
-    needs = named[0] in _NAMED_OUTPUTS if named else False
+    needs = named is not None and named[0] in _NAMED_OUTPUTS
+    if named is not None and not needs:
+        powers += [float(found) for found in _ALONE.findall(text)]  # `fire 50`
     for letter, value in _words(text) or []:
         if (letter == "M" and value in _ON) or (letter == "G" and value in _DRAWING):
             return f"{letter}{value:g} does not turn a laser off"

@@ -257,6 +257,9 @@ FALSE_DIALECTS: dict[str, tuple[str, dict[str, object]]] = {
     "header calls a short macro": ("klipper", {"header": ("G21", "G90", "L1")}),
     "header sets a fan's output": ("klipper", {"header": ("G21", "G90", "SET_FAN_SPEED FAN=a SPEED=1")}),
     "header calls a user's program": ("linuxcnc", {"header": ("G21", "G90", "M104 S200")}),
+    "header scales the power": ("smoothieware", {"header": ("G21", "G90", "M221 S500")}),
+    "header scales the speed": ("generic", {"header": ("G21", "G90", "M220 S50")}),
+    "a command with a power turns it off": ("smoothieware", {"laser_off": ("M5", "fire 50")}),
     "header has Python": ("linuxcnc", {"header": ("G21", "G90", ";py,self.execute('M68 E0 Q1')")}),
 }  # fmt: skip
 
