@@ -44,11 +44,11 @@ def run(script: Path, arguments: list[str], library: str, size: int) -> None:
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=limits.SECONDS,
+            timeout=max(limits.left(), 0.0),
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"{library} did not finish reading the file within {limits.SECONDS:g} s") from None
+        raise limits.late() from None
     except OSError as error:
         raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
@@ -65,7 +65,8 @@ def run(script: Path, arguments: list[str], library: str, size: int) -> None:
 
 def memory(size: int) -> int:
     """Bytes of memory for reading a file of that size."""
-    return min(limits.MEMORY, _START + _PER_BYTE * size)
+    most = limits.now().memory
+    return most if most != limits.ReadingLimits().memory else min(most, _START + _PER_BYTE * size)
 
 
 def plain(text: str) -> str:

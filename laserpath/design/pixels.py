@@ -22,7 +22,6 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 
-PIXELS_MAX = limits.PIXELS
 SQUARE = 1e-3  # relative difference of a pixel's width and height that is taken for rounding
 
 _BROKEN = (
@@ -67,7 +66,7 @@ def decode(data: bytes) -> Pixels:
         except UnidentifiedImageError:
             raise InputError(_unknown(data)) from None
         except Image.DecompressionBombError:
-            raise InputError(f"the image has more than {PIXELS_MAX:.2g} pixels, which is the limit") from None
+            raise limits.exceeded("the image has more pixels", "pixels") from None
         except _BROKEN as error:
             what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
             raise InputError(f"the image is broken or cut off ({what})") from None
@@ -90,9 +89,12 @@ def _unknown(data: bytes) -> str:
 def _bounded(image: Image.Image) -> None:
     """Raise for too many pixels, before they are unpacked."""
     columns, rows = image.size
-    if columns * rows > PIXELS_MAX:
-        raise InputError(
-            f"the image has {columns} × {rows} pixels, above {PIXELS_MAX:.2g}: scale it down or split it"
+    if columns * rows > limits.now().pixels:
+        raise limits.exceeded(
+            f"the image has {columns} × {rows} = {limits.counted(columns * rows)} pixels",
+            "pixels",
+            columns * rows,
+            "scale it down, split it",
         )
 
 

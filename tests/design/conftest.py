@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from laserpath.base.errors import InputError
-from laserpath.base.limits import MEMORY
+from laserpath.base.limits import ReadingLimits
 from laserpath.design.gds import extract, isolate
 
 
@@ -22,7 +22,7 @@ def forked(arguments: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         done = 1
         try:
-            extract.main(*arguments, str(MEMORY))
+            extract.main(*arguments, str(ReadingLimits().memory))
             done = 0
         finally:
             os._exit(done)

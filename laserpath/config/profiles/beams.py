@@ -28,10 +28,9 @@ from scipy import fft, ndimage
 from scipy.special import i0e
 
 from gcode.errors import GcodeError
-from gcode.files import plain
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.base.limits import PIXELS, TABLE_BYTES
 from laserpath.base.quantities import LENGTH, convert
 from laserpath.optics import measured_fwhm, profile
 from laserpath.types import BeamImage, BeamTable, Spot
@@ -89,9 +88,10 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed."""
     try:
-        with Image.open(io.BytesIO(plain(path, TABLE_BYTES)), formats=["PNG"]) as picture:
-            if picture.width * picture.height > PIXELS:
-                raise InputError(f"it has {picture.width * picture.height} pixels, above {PIXELS}; crop it")
+        with Image.open(io.BytesIO(limits.plain(path, "table_bytes")), formats=["PNG"]) as picture:
+            count = picture.width * picture.height
+            if count > limits.now().pixels:
+                raise limits.exceeded(f"it has {limits.counted(count)} pixels", "pixels", count, "crop it")
             same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
             raw = np.asarray(same)
     except (UnidentifiedImageError, SyntaxError, Image.DecompressionBombError) as error:
@@ -216,7 +216,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
     sigma = wide / np.sqrt(8 * np.log(2))
     step = min(sigma, fwhm / _PIXELS_PER_FWHM) / 2
     end = float(table.radius[-1])
-    if end * (end + _SIGMAS * sigma) / step**2 > PIXELS:
+    if end * (end + _SIGMAS * sigma) / step**2 > limits.now().pixels:
         raise InputError(f"it goes out to {end / fwhm:.4g} FWHM, too far to smooth; cut it")
     rings = step * (np.arange(int(np.ceil(end / step))) + 0.5)
     radius = step * np.arange(int(np.ceil((end + _SIGMAS * sigma) / step)) + 1)
@@ -228,7 +228,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
 
 def _table(path: Path) -> BeamTable:
     try:
-        text = plain(path, TABLE_BYTES).decode("utf-8-sig")
+        text = limits.plain(path, "table_bytes").decode("utf-8-sig")
         with io.StringIO(text, newline="") as file:
             lines = [row for row in csv.reader(file) if row and not row[0].lstrip().startswith("#")]
     except (UnicodeDecodeError, csv.Error) as error:
