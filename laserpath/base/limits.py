@@ -14,9 +14,11 @@ Whoever trusts a file raises a limit by `--limit shapes=400000`, in Python `lase
 No file can: a project that came with a design must not raise them. Without a reading around it, `spend` does
 nothing: what laserpath computes itself needs no limit.
 
-The time is checked between the steps of a reading, not inside them: a signal would wait for a call of GEOS,
-too. The work of each step is counted before, so that it takes a minute or so at most. gdstk, which is native
-and trusts its input, runs in a process of its own besides, within `seconds` and `memory`: `base.isolated`.
+The time is checked between the steps of a reading; the work of each step is counted before, so that it takes
+a minute or so at most. A signal does not end a call of GEOS: an alarm after 0.5 s acted after 11 s, when
+the call ended. A thread does run meanwhile, and ends the process on the command line (`watched`); a library
+must not. gdstk and Pillow, which are native and trust their input, run in a process of their own, within
+`seconds` and `memory`: `base.isolated`.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from threading import Timer
 
 from gcode.errors import GcodeError
 from gcode.files import OversizeError, limited
@@ -39,8 +42,10 @@ from laserpath.base.hints import did_you_mean
 
 _LARGEST = 1e15
 """Largest value of a limit; a C integer of 64 bits holds a thousand times as much."""
-_DEEPEST = 200
-"""Largest `depth`: Python may call functions 1000 deep, and each level takes a few of them."""
+_LARGEST_OF = {"depth": 200, "seconds": 1e6}
+"""The same for some: Python may call functions 1000 deep, and each level takes a few; timers have 32 bits."""
+_GRACE = 1.0
+"""Seconds in which a reading whose time is up may notice it itself."""
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -95,7 +100,7 @@ class ReadingLimits:
 
     def __post_init__(self) -> None:
         for name in NAMES:
-            value, most = getattr(self, name), _DEEPEST if name == "depth" else _LARGEST
+            value, most = getattr(self, name), _LARGEST_OF.get(name, _LARGEST)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
                 raise InputError(f"limit {name} is {value}, but must be a number above 0, {most:g} at most")
             if name != "seconds" and value != int(value):
@@ -153,9 +158,9 @@ def _number(text: str) -> float | None:
     unit = next((unit for unit in _UNITS if text.endswith(unit)), "")
     try:
         number = float(text.removesuffix(unit)) * _UNITS.get(unit, 1)
-    except ValueError:
+        return math.ceil(number) if unit or number.is_integer() else number
+    except (ValueError, OverflowError):
         return None
-    return int(number) if number.is_integer() else number
 
 
 def exceeded(what: str, name: str, needed: float | None = None, instead: str = "") -> InputError:
@@ -177,7 +182,11 @@ def raising(name: str, needed: float | None = None) -> str:
     """
     most = float(getattr(now(), name))
     enough = 2 * most if needed is None else max(needed, most)
-    return f"--limit {name}={_written(name, enough)} raises it" if enough <= _LARGEST else ""
+    return (
+        f"--limit {name}={_written(name, enough)} raises it"
+        if enough <= _LARGEST_OF.get(name, _LARGEST)
+        else ""
+    )
 
 
 def counted(number: float) -> str:
@@ -237,15 +246,34 @@ def late() -> InputError:
 _BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
+_OVERDUE: ContextVar[Callable[[InputError], None] | None] = ContextVar("overdue", default=None)
+
+
+@contextmanager
+def watched(overdue: Callable[[InputError], None]) -> Iterator[None]:
+    """Inside, `overdue` is called in another thread if a reading does not notice that its time is up."""
+    token = _OVERDUE.set(overdue)
+    try:
+        yield
+    finally:
+        _OVERDUE.reset(token)
+
+
 @contextmanager
 def work() -> Iterator[Budget]:
     """The reading of one file, whose work is counted."""
-    budget = Budget()
+    budget, overdue = Budget(), _OVERDUE.get()
+    watch = Timer(now().seconds + _GRACE, overdue, [late()]) if overdue else None
     token = _BUDGET.set(budget)
     try:
+        if watch:
+            watch.daemon = True
+            watch.start()
         yield budget
     finally:
         _BUDGET.reset(token)
+        if watch:
+            watch.cancel()
 
 
 def counting() -> bool:

@@ -75,6 +75,7 @@ def _geometries(
 
 def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: int = 0) -> None:
     """Gather one geometry object."""
+    limits.spend()
     if geometry is None:
         return  # a feature without a location: RFC 7946, section 3.2
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):

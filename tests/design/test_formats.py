@@ -21,7 +21,7 @@ from laserpath.cli.plan import plan
 from laserpath.design import Reading, formats, load
 
 pytestmark = [
-    pytest.mark.usefixtures("forking"),
+    pytest.mark.usefixtures("forking", "decoding"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 from scipy import fft, ndimage
 from scipy.special import i0e
 
@@ -31,6 +30,7 @@ from gcode.errors import GcodeError
 from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
+from laserpath.base.picture import picture
 from laserpath.base.quantities import LENGTH, convert
 from laserpath.optics import measured_fwhm, profile
 from laserpath.types import BeamImage, BeamTable, Spot
@@ -73,9 +73,7 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
     except FileNotFoundError:
         raise InputError(f"{name} is missing") from None
     except OSError as error:
-        raise InputError(
-            f"{name} cannot be read: {error.strerror or 'it is not a whole PNG file'}"
-        ) from error
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
     except GcodeError as error:
         raise InputError(f"{name} {error}") from None
     except InputError as error:
@@ -87,15 +85,10 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 
 def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed."""
-    try:
-        with Image.open(io.BytesIO(limits.plain(path, "table_bytes")), formats=["PNG"]) as picture:
-            count = picture.width * picture.height
-            if count > limits.now().pixels:
-                raise limits.exceeded(f"it has {limits.counted(count)} pixels", "pixels", count, "crop it")
-            same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
-            raw = np.asarray(same)
-    except (UnidentifiedImageError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InputError("it is not a PNG file that can be read") from error
+    shown = picture(limits.plain(path, "table_bytes"), ("PNG",))
+    if shown is None:
+        raise InputError("it is not a PNG file that can be read")
+    raw = shown.numbers[..., :3] if shown.numbers.ndim == 3 else shown.numbers
     highest = 255 if raw.dtype == np.uint8 else 65535
     colours = np.atleast_3d(raw)
     values = colours.sum(axis=2, dtype=np.float64)

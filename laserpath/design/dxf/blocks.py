@@ -122,6 +122,7 @@ class EntityReader:
         return builder.curves()
 
     def _draw(self, entity: Any, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
+        limits.spend()
         if entity.dxf.get("invisible", 0):
             return
         kind, layer = entity.dxftype(), self._layers.number(entity.dxf.get("layer", "0"))

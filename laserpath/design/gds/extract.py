@@ -2,7 +2,7 @@
 
 gdstk is C++ and trusts the file: a few changed bytes crash the process that reads it. So this file is run
 by itself, not imported: `python extract.py FILE OUT TOLERANCE POLYGONS MEMORY`. It needs only gdstk
-and NumPy, and writes OUT, an npz file. Lengths are in mm.
+and NumPy, which start fast, and writes OUT, an npz file. Lengths are in mm.
 
 names, dbu (mm), notes · points (P, 2), ring (R+1,) where each begins, layer (R, 2), ring_cell (R,)
 ref_cell (K,), ref_name (K,), matrix (K, 2, 3), offsets (O, 2), shift (K+1,) where those of each begin
@@ -11,7 +11,6 @@ labels, hairlines (C,): numbers of labels and of paths without width, which have
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import sys
 import warnings
@@ -20,8 +19,10 @@ from typing import Any
 import gdstk
 import numpy as np
 
+from laserpath.base import memory
+
 MM = 1e-3  # m
-NO_MEMORY = "reading the file takes more memory than this process may have"
+_READING = "reading the file takes"
 
 
 class TooMuchError(ValueError):
@@ -32,9 +33,11 @@ class TooMuchError(ValueError):
         self.count = count
 
 
-def main(file: str, out: str, tolerance: str, polygons: str, memory: str) -> None:
-    """Read the file and write the table, or only `error`, a sentence, or `count` of too many polygons."""
-    limit_memory(int(memory))
+def main(file: str, out: str, tolerance: str, polygons: str, most: str) -> None:
+    """Read the file and write the table, or only `error`, a sentence; `memory`, what takes too much of it;
+    or the `count` of too many polygons.
+    """
+    memory.limit(int(most))
     try:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
@@ -45,28 +48,13 @@ def main(file: str, out: str, tolerance: str, polygons: str, memory: str) -> Non
     except TooMuchError as error:
         table = {"count": np.array(error.count)}
     except MemoryError:
-        table = {"error": np.array(NO_MEMORY)}
+        table = {"memory": np.array(_READING)}
     except (OSError, RuntimeError, ValueError, TypeError, OverflowError) as error:
         short = "memory" in str(error).lower() or getattr(error, "errno", 0) == errno.ENOMEM
-        why = NO_MEMORY if short else f"the file is damaged: {str(error) or type(error).__name__}"
-        if "zlib" in str(error):  # which says no more than that
-            why = f"a compressed block is damaged, or takes more than {int(memory) >> 20} MiB of memory"
-        table = {"error": np.array(why)}
+        table = {"error": np.array(f"the file is damaged: {str(error) or type(error).__name__}")}
+        if short or "zlib" in str(error):  # which says no more than that
+            table = {"memory": np.array(_READING if short else "a compressed block is damaged, or takes")}
     np.savez(out, **table)
-
-
-def limit_memory(most: int) -> None:
-    """Limit the memory, since a short file can request any amount: failing is better than swapping."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    # The limit may be lower already, and cannot be raised.
-    allowed = [most for most in resource.getrlimit(resource.RLIMIT_AS) if most != resource.RLIM_INFINITY]
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(
-            resource.RLIMIT_AS, (min([most, *allowed]), resource.getrlimit(resource.RLIMIT_AS)[1])
-        )
 
 
 def _library(file: str, tolerance: float) -> Any:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from laserpath.base import isolated, limits
 from laserpath.base.errors import InputError
 
+_PER_BYTE = 300
+"""Bytes of memory for each byte of the file."""
 _EXTRACT = Path(__file__).with_name("extract.py")
 
 Table = Mapping[str, NDArray[Any]]
@@ -39,10 +41,12 @@ def table(data: bytes, tolerance: float) -> Table:
     if "count" in cells:
         count = int(cells["count"])
         raise limits.exceeded(f"its cells hold {limits.counted(count)} polygons or more", "placed", count)
+    if "memory" in cells:
+        raise isolated.no_memory(_PER_BYTE * len(data), str(cells["memory"]))
     if "error" in cells:
         raise InputError(isolated.plain(str(cells["error"])))
     return cells
 
 
 def _run(arguments: list[str]) -> None:
-    isolated.run(_EXTRACT, arguments, "gdstk", Path(arguments[0]).stat().st_size)
+    isolated.run(_EXTRACT, arguments, "gdstk", _PER_BYTE * Path(arguments[0]).stat().st_size)
