@@ -93,7 +93,7 @@ class ReadingLimits:
     """Crossings of edges that set operations may meet while a file is read, each of which takes about 20 µs.
     Boards of 100 000 strokes have a million."""
     seconds: float = 300.0
-    """Seconds that reading a file may take."""
+    """Seconds that reading a design, or decoding an image, may take."""
     memory: int = 8 << 30
     """Bytes of memory of the process that gdstk or Pillow reads a file in; less for a small file, unless this
     is given."""

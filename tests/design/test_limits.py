@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, Callable[[], bytes], int]] = {
     "pairs": ("a.gds", overlapping, 9),
     "depth": ("a.json", nested, 1),
     "crossings": ("a.svg", lambda: crossing(30), 1),
-    "memory": ("a.png", lambda: png(1500), 40 << 20),
+    "memory": ("a.png", lambda: png(1500), 20 << 20),
 }
 """Limit → (file, its content, a value of the limit that refuses it)."""
 ELSEWHERE = {"program_bytes", "table_bytes", "seconds"}
