@@ -45,6 +45,14 @@ _WORD = re.compile(rf"\w{{{LONGEST},}}", re.ASCII)
 _EXPONENT = re.compile(r"[eE][+-]?(\d+)")
 
 
+class OversizeError(GcodeError):
+    """A file above its limit. size: its bytes, if they are known."""
+
+    def __init__(self, sentence: str, size: int | None = None) -> None:
+        super().__init__(sentence)
+        self.size = size
+
+
 def plain(path: str | os.PathLike[str], most: int) -> bytes:
     """The content of a plain file of at most `most` bytes. Raises OSError, or GcodeError with a reason.
 
@@ -57,7 +65,7 @@ def plain(path: str | os.PathLike[str], most: int) -> bytes:
         info = os.fstat(file.fileno())
         _check(info)
         if info.st_size > most:
-            raise GcodeError(f"has {_size(info.st_size)}, but {_size(most)} is the limit")
+            raise OversizeError(f"has {_size(info.st_size)}, but {_size(most)} is the limit", info.st_size)
         return limited(file, most)
 
 
@@ -72,7 +80,7 @@ def limited(stream: BinaryIO, most: int) -> bytes:
     """All bytes of a stream, which may never end; raises GcodeError if there are more than `most`."""
     data = stream.read(most + 1)
     if len(data) > most:
-        raise GcodeError(f"has more than {_size(most)}, which is the limit")
+        raise OversizeError(f"has more than {_size(most)}, which is the limit")
     return data
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from laserpath.base.errors import InputError
+    from laserpath.base.limits import ReadingLimits, limits
     from laserpath.config import profiles, request
     from laserpath.design import load
     from laserpath.machine.framing import frame
@@ -50,6 +51,7 @@ __all__ = [
     "Process",
     "ProcessWindow",
     "Progress",
+    "ReadingLimits",
     "Report",
     "Resin",
     "Sensitivity",
@@ -62,6 +64,7 @@ __all__ = [
     "Variation",
     "compare",
     "frame",
+    "limits",
     "load",
     "plan",
     "profiles",
@@ -72,6 +75,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "InputError": "base.errors",
+    **dict.fromkeys(("ReadingLimits", "limits"), "base.limits"),
     **dict.fromkeys(("Plan", "Progress", "plan", "sensitivity"), "planning"),
     **dict.fromkeys(
         ("Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution"),

@@ -1,7 +1,8 @@
 """A Python script in a process of its own, with limits of time and memory, for libraries that trust a file.
 
 Such a library is C or C++: a few changed bytes of a file crash it, or make it ask for any amount of memory.
-The script gets the limit of memory, in bytes, as its last argument, and sets it after its imports.
+The script gets the limit of memory, in bytes, as its last argument, and sets it after its imports
+(`memory.limit`).
 """
 
 from __future__ import annotations
@@ -25,35 +26,35 @@ _NO_MEMORY = (
 )
 """Messages of Python, C++ and the loader when memory runs out."""
 
-_START, _PER_BYTE = 640 << 20, 300
-"""Bytes of memory for the libraries themselves, and for each byte of the file."""
+_START = 640 << 20
+"""Bytes of memory for the libraries themselves."""
 
 
-def run(script: Path, arguments: list[str], library: str, size: int) -> None:
+def run(script: Path, arguments: list[str], library: str, need: int) -> None:
     """Run the script; raises InputError, in which the library is named, unless it ends well.
 
-    size: bytes of the file, since a small one needs little memory.
+    need: bytes of memory that reading the file should take, without the library.
     """
     # The same packages as in this process, wherever they are; one thread is enough.
-    path = os.pathsep.join(p for p in sys.path if p)
+    path = os.pathsep.join([*(p for p in sys.path if p), str(Path(__file__).parents[2])])
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-P", str(script), *arguments, str(memory(size))]
+    command = [sys.executable, "-P", str(script), *arguments, str(memory(need))]
     try:
         done = subprocess.run(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=limits.SECONDS,
+            timeout=max(limits.left(), 0.0),
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"{library} did not finish reading the file within {limits.SECONDS:g} s") from None
+        raise limits.late() from None
     except OSError as error:
         raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
     if done.returncode and (killed or any(word in done.stderr for word in _NO_MEMORY)):
-        raise InputError("reading the file takes more memory than this process may have")
+        raise no_memory(need)
     if done.returncode and f"[Errno {errno.ENOSPC}]".encode() in done.stderr:
         raise InputError(f"no temporary folder can be used to read the file: {os.strerror(errno.ENOSPC)}")
     if done.returncode < 0:
@@ -63,9 +64,19 @@ def run(script: Path, arguments: list[str], library: str, size: int) -> None:
         raise InputError(f"the file is damaged: {library} stopped at it ({plain(last)})")
 
 
-def memory(size: int) -> int:
-    """Bytes of memory for reading a file of that size."""
-    return min(limits.MEMORY, _START + _PER_BYTE * size)
+def memory(need: int) -> int:
+    """Bytes of memory that the process may have: what it needs, or the limit if it is given."""
+    most = limits.now().memory
+    return most if most != limits.ReadingLimits().memory else min(most, _START + need)
+
+
+def no_memory(need: int, what: str = "reading the file takes") -> InputError:
+    """The refusal of a file that takes more memory. what: subject and verb."""
+    most = memory(need)
+    return InputError(
+        f"{what} more than {most >> 20} MiB of memory, which is the limit: "
+        f"--limit memory={most >> 19}MiB raises it"
+    )
 
 
 def plain(text: str) -> str:

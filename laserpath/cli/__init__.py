@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 import laserpath
-from laserpath.base import files
+from laserpath.base import files, limits
 from laserpath.base.errors import InputError
 from laserpath.cli import streams
 from laserpath.cli.codes import BAD_INPUT, STOPPED
@@ -93,7 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None, written: int) -> int:
     """Run the command line; return its exit code. written: `files.calls` before."""
     try:
-        return cli.main(args=arguments, prog_name="laserpath", standalone_mode=False) or 0
+        with limits.watched(_end_late):
+            return cli.main(args=arguments, prog_name="laserpath", standalone_mode=False) or 0
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "laserpath"
         _print_error(f"{error.format_message()}\nSee '{command} --help'.")
@@ -109,6 +111,13 @@ def _run(arguments: Sequence[str] | None, written: int) -> int:
             raise
         _print_error(" ".join(str(error).split()))
     return BAD_INPUT
+
+
+def _end_late(error: InputError) -> None:
+    """End the process while a library computes, if a file takes too long to read; nothing is written yet."""
+    shown = "\x1b[?25h\n" if sys.stderr.isatty() else ""  # a progress bar has hidden the cursor
+    os.write(2, f"{shown}laserpath: {error}\n".encode())
+    os._exit(BAD_INPUT)
 
 
 def _is_bad_input(error: ValueError) -> bool:

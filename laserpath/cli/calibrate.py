@@ -11,7 +11,7 @@ import click
 from laserpath.base.errors import InputError
 from laserpath.cli import amounts, show
 from laserpath.cli.grouped import GroupedCommand, Options, options
-from laserpath.cli.options import OUTPUT, PROCESS
+from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
 from laserpath.config import request
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ wear goggles rated for its wavelength; never leave the machine unattended."""
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
-@options(OUTPUT, _CHART, PROCESS)
+@options(OUTPUT, _CHART, PROCESS, LIMITS)
 def calibrate(**given: Any) -> None:
     """Write a test chart that measures spot, critical dose, penetration depth and reciprocity.
 

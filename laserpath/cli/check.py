@@ -10,6 +10,7 @@ import click
 
 from laserpath.base import limits
 from laserpath.cli.codes import HAS_ERRORS
+from laserpath.cli.options import LIMIT
 from laserpath.config import profiles
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ This checks the machine's side only. For what the file will cure, use `laserpath
 @click.option("--dialect", metavar="NAME|FILE", help="G-code dialect: name or TOML file  [the machine's]")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors")
 @click.option("--json", "as_json", is_flag=True, help="Print only JSON on stdout: findings and figures")
+@click.option("--limit", **LIMIT)
 @click.option("-q", "--quiet", is_flag=True, help="Print only the findings")
 @click.pass_context
 def check(
@@ -74,7 +76,7 @@ def check(
 
 def _read(file: Path) -> str:
     """The text of a file, or of stdin for `-`; bytes that are not UTF-8 are kept for the check to report."""
-    data = limits.stdin() if str(file) == "-" else limits.content(file, limits.PROGRAM_BYTES, "program")
+    data = limits.stdin() if str(file) == "-" else limits.content(file, "program_bytes", "program")
     return data.decode("utf-8", "surrogateescape")
 
 

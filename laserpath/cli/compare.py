@@ -11,7 +11,7 @@ import click
 from laserpath.cli import exposures, show
 from laserpath.cli.exposures import PROGRAM, PROJECT, TARGET
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
+from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PROCESS
 
 if TYPE_CHECKING:
     from laserpath.simulation.comparison import Comparison, FigureRow
@@ -30,7 +30,7 @@ Exit codes: 0 success; 2 bad input, nothing written."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("programs", metavar="FILE FILE …", type=click.Path(), nargs=-1, required=True)
-@options(OUTPUT, PROJECT, PROGRAM, _DESIGN_FILE, DESIGN, PROCESS)
+@options(OUTPUT, PROJECT, PROGRAM, _DESIGN_FILE, DESIGN, PROCESS, LIMITS)
 def compare(programs: tuple[str, ...], **given: Any) -> None:
     """Compare what two or more G-code programs cure on the same machine and resin.
 

@@ -14,7 +14,7 @@ from laserpath.base import limits
 from laserpath.cli import amounts, show
 from laserpath.cli.calibrate import plain_name
 from laserpath.cli.grouped import GroupedCommand, Options, options
-from laserpath.cli.options import OUTPUT
+from laserpath.cli.options import LIMITS, OUTPUT
 from laserpath.cli.printed import fit_printed
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ power_mW, speed_mm_per_s and width_um."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
-@options(OUTPUT, _FIT, _PRINTED)
+@options(OUTPUT, _FIT, _PRINTED, LIMITS)
 def fit(file: Path | None, **given: Any) -> None:
     """Fit spot and resin to FILE, the measurements of a chart; or blur and contrast to a photograph.
 
@@ -167,7 +167,7 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
 
 
 def _bytes(file: Path) -> bytes:
-    return limits.content(file, limits.TABLE_BYTES, "measurements")
+    return limits.content(file, "table_bytes", "measurements")
 
 
 def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from laserpath.base import limits
+from laserpath.base.errors import InputError
 from laserpath.cli.grouped import Options, Parsed
 from laserpath.config import options, values
 from laserpath.config.options import Option
@@ -50,6 +52,29 @@ OUTPUT: Options = {
         "-v --verbose": {"is_flag": True, "help": "Also print each step and how long it takes"},
     },
 }
+
+
+def _raise_limits(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> None:
+    """Have these limits until the command ends."""
+    if context.resilient_parsing:
+        return  # for completions only
+    try:
+        context.with_resource(limits.limits(**limits.parsed(texts)))
+    except InputError as error:
+        raise click.BadParameter(str(error), context, option) from None
+
+
+LIMIT: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "NAME=VALUE",
+    "expose_value": False,
+    "callback": _raise_limits,
+    "help": "Raise a limit of what is read, for a file that you trust; an error message names it: "
+    "shapes=400000, memory=16GiB",
+}
+"""The option `--limit`. Not in `config.options`: a project that came with a design must not raise limits."""
+
+LIMITS: Options = {"Limits": {"--limit": LIMIT}}
 
 PROCESS = group("Machine, resin, spot")
 DESIGN = group("Design")

@@ -16,7 +16,7 @@ from laserpath.cli.grey import plan_grey
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.interrupt import Interrupts, Stopped
 from laserpath.cli.job import Job, Made
-from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
+from laserpath.cli.options import DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ wear goggles rated for its wavelength; never leave the machine unattended."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(OUTPUT, FILES, PROCESS, DESIGN, PLAN)
+@options(OUTPUT, FILES, PROCESS, DESIGN, PLAN, LIMITS)
 @click.pass_context
 def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.

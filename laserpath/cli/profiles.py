@@ -10,6 +10,7 @@ import click
 
 from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
+from laserpath.cli.options import LIMIT
 from laserpath.config import profiles as library
 
 _KINDS = tuple(library.FOLDERS)
@@ -84,6 +85,7 @@ def new(kind: str, name: str, source: str | None, output: str | None) -> None:
 @profiles.command()
 @click.argument("file")
 @click.option("--kind", type=click.Choice(_KINDS), help="Kind of the profile  [judged by its keys]")
+@click.option("--limit", **LIMIT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
 def check(file: str, kind: str | None, as_json: bool) -> None:
     """Check the keys and values of the profile FILE, and print how they are read."""

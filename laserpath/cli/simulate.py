@@ -12,7 +12,7 @@ from laserpath.cli import exposures, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.exposures import PROGRAM, PROJECT, TARGET
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import DESIGN, OUTPUT, PROCESS
+from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PROCESS
 
 if TYPE_CHECKING:
     from laserpath.simulation import Simulation
@@ -33,7 +33,7 @@ This computes the exposure only. For errors on the machine, use `laserpath check
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path())
-@options(OUTPUT, PROJECT, PROGRAM, TARGET, DESIGN, PROCESS)
+@options(OUTPUT, PROJECT, PROGRAM, TARGET, DESIGN, PROCESS, LIMITS)
 @click.pass_context
 def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """Compute what FILE, a G-code program from any tool, cures on a machine and resin.

@@ -17,7 +17,7 @@ from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.interrupt import Interrupts
-from laserpath.cli.options import DESIGN, PLAN, PROCESS
+from laserpath.cli.options import DESIGN, LIMITS, PLAN, PROCESS
 from laserpath.config import project, request
 from laserpath.config.options import setting
 
@@ -77,7 +77,7 @@ the beam."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@options(PROCESS, PLAN, _PLACE, _LAYERS)
+@options(PROCESS, PLAN, _PLACE, _LAYERS, LIMITS)
 @click.pass_context
 def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     """Replace FILE, a slicer's G-code, with a program for the laser.
@@ -160,7 +160,7 @@ def _as_json(file: Path, done: Relaid) -> str:
 
 
 def _read(file: Path) -> str:
-    return limits.content(file, limits.PROGRAM_BYTES, "sliced file").decode("utf-8", "replace")
+    return limits.content(file, "program_bytes", "sliced file").decode("utf-8", "replace")
 
 
 def _name(file: Path) -> str:

@@ -14,7 +14,6 @@ from importlib import import_module
 from pathlib import Path
 
 from gcode.errors import GcodeError
-from gcode.files import plain
 from laserpath.base import entry_points, limits
 from laserpath.base.errors import InputError, short
 from laserpath.base.quantities import quoted_path
@@ -173,7 +172,7 @@ def content(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder, but a design is a file")
-        return plain(path, limits.DESIGN_BYTES)
+        return limits.plain(path, "design_bytes")
     except GcodeError as error:
         raise InputError(f"{path} {error}") from None
     except FileNotFoundError:

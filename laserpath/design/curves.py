@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 
 from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError
 
 ARC_STEP = np.pi / 8  # largest angle of one cubic of an arc, radians
 ROUNDS = 24  # most halvings: 2²⁴ pieces per curve
@@ -110,10 +109,12 @@ def _pieces(cubics: Floats, tolerance: Floats, turn: Floats) -> tuple[Floats, Fl
         ends.append(cubics[flat, 3])
         bent = ~flat
         done += len(cubics)
-        if done > limits.PIECES:
-            raise InputError(
-                f"its curves take more than {limits.PIECES:.2g} straight pieces, which is the limit: "
-                "split the design, check its unit, or take a wider spot"
+        if done > limits.now().pieces:
+            raise limits.exceeded(
+                "its curves take more straight pieces",
+                "pieces",
+                None,
+                "split the design, check its unit, take a wider spot",
             )
         if not bent.any():
             break

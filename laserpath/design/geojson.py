@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.design.names import unknown
-from laserpath.design.shapes import DEEPEST, Shapes, as_width, json_kind
+from laserpath.design.shapes import Shapes, as_width, json_kind
 
 _LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
 
@@ -74,6 +75,7 @@ def _geometries(
 
 def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: int = 0) -> None:
     """Gather one geometry object."""
+    limits.spend()
     if geometry is None:
         return  # a feature without a location: RFC 7946, section 3.2
     if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
@@ -83,8 +85,8 @@ def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: 
         parts = geometry.get("geometries")
         if not isinstance(parts, list):
             raise InputError(f"{where} is a GeometryCollection whose geometries are {json_kind(parts)}")
-        if depth > DEEPEST:
-            raise InputError(f"{where} nests collections more than {DEEPEST} deep")
+        if depth > limits.now().depth:
+            raise limits.exceeded(f"{where} nests collections deeper", "depth")
         for part in parts:
             _add(part, where, width, shapes, depth + 1)
     elif kind in ("Polygon", "MultiPolygon"):

@@ -14,7 +14,6 @@ from laserpath.base import limits
 from laserpath.base.errors import InputError
 
 HEAD = 1 << 16  # bytes from which the format is detected
-MOST = limits.DESIGN_BYTES  # bytes of an unpacked file; larger ones are refused before they fill the memory
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -25,14 +24,16 @@ def unpacked(data: bytes) -> bytes:
     """The content of a gzip file (.svgz, .gds.gz); any other file unchanged."""
     if not data.startswith(_GZIP):
         return data
+    most = limits.now().design_bytes
     stream = zlib.decompressobj(wbits=31)
     try:
-        out = stream.decompress(data, MOST)
+        out = stream.decompress(data, most)  # more is refused before it fills the memory
     except zlib.error:
         raise InputError("the file is compressed (gzip) and damaged; unpack it, or save it again") from None
     if not stream.eof:
-        why = f"holds more than {MOST >> 20} MiB" if len(out) >= MOST else "is cut off"
-        raise InputError(f"the file is compressed (gzip) and {why}")
+        if len(out) >= most:
+            raise limits.exceeded("the file is compressed (gzip) and holds more", "design_bytes")
+        raise InputError("the file is compressed (gzip) and is cut off")
     return out
 
 

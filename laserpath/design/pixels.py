@@ -9,27 +9,15 @@ and half a pixel of pure yellow or red is half ink too. Floating-point greys go 
 
 from __future__ import annotations
 
-import io
-import struct
-import warnings
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, TiffTags, UnidentifiedImageError
 
-from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.base.picture import Decoded, picture
 
-PIXELS_MAX = limits.PIXELS
 SQUARE = 1e-3  # relative difference of a pixel's width and height that is taken for rounding
-
-_BROKEN = (
-    OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, KeyError, IndexError, TypeError,
-    OverflowError, AttributeError, MemoryError, ZeroDivisionError, NotImplementedError, RuntimeError,
-)  # fmt: skip
-"""Exceptions that Pillow raises on broken files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +42,13 @@ def decode(data: bytes) -> Pixels:
     """The first image of a PNG or TIFF file."""
     if not data:
         raise InputError("the file is empty")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow raises where it cannot decode; its warnings do not matter
-        try:
-            with Image.open(io.BytesIO(data), formats=("PNG", "TIFF")) as image:
-                _bounded(image)
-                pages = getattr(image, "n_frames", 1)
-                image.load()
-                ink, pixel, notes = _ink(image), _pixel(image), _scaled(image)
-        except InputError:
-            raise
-        except UnidentifiedImageError:
-            raise InputError(_unknown(data)) from None
-        except Image.DecompressionBombError:
-            raise InputError(f"the image has more than {PIXELS_MAX:.2g} pixels, which is the limit") from None
-        except _BROKEN as error:
-            what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
-            raise InputError(f"the image is broken or cut off ({what})") from None
-    if pages > 1:
-        notes = (f"only the first of the file's {pages} pictures is read", *notes)
-    return Pixels(ink[::-1], pixel, notes)
+    image = picture(data, ("PNG", "TIFF"))
+    if image is None:
+        raise InputError(_unknown(data))
+    ink, notes = _ink(image), _scaled(image)
+    if image.pages > 1:
+        notes = (f"only the first of the file's {image.pages} pictures is read", *notes)
+    return Pixels(ink[::-1], _pixel(image), notes)
 
 
 def _unknown(data: bytes) -> str:
@@ -87,65 +62,47 @@ def _unknown(data: bytes) -> str:
     return "the file is neither PNG nor TIFF"
 
 
-def _bounded(image: Image.Image) -> None:
-    """Raise for too many pixels, before they are unpacked."""
-    columns, rows = image.size
-    if columns * rows > PIXELS_MAX:
-        raise InputError(
-            f"the image has {columns} × {rows} pixels, above {PIXELS_MAX:.2g}: scale it down or split it"
-        )
-
-
-def _ink(image: Image.Image) -> Floats:
+def _ink(image: Decoded) -> Floats:
     """(rows, columns) ink, row 0 the uppermost."""
-    mode = image.mode
-    if mode.startswith("I;16") or _is_16_bit_png(image):
-        return _from_white(np.asarray(image, dtype=np.float64) / 65535, image)
-    if mode == "F":
-        return _from_white(_unit(np.asarray(image, dtype=np.float64)), image)
-    if mode == "I":
-        low, high = _range(image)
-        return _from_white((np.asarray(image, dtype=np.float64) - low) / (high - low), image)
-    if mode in ("1", "L") and "transparency" not in image.info:
-        return 1 - np.asarray(image.convert("L"), dtype=np.float64) / 255
-    channels = np.asarray(image.convert("RGBA"))
-    opaque = channels[..., 3] / 255
-    return opaque * (1 - channels[..., :3].min(axis=2) / 255)
+    numbers = image.numbers
+    if numbers.ndim == 3:
+        ink = 1 - numbers[..., :3].min(axis=2) / 255
+        return ink if numbers.shape[2] == 3 else numbers[..., 3] / 255 * ink
+    if numbers.dtype == np.uint8:
+        return 1 - numbers / 255
+    if numbers.dtype == np.uint16 or _is_16_bit_png(image):
+        return _from_white(numbers / 65535, image)
+    if numbers.dtype == np.float32:
+        return _from_white(_unit(numbers.astype(np.float64)), image)
+    low, high = _range(image)
+    return _from_white((numbers.astype(np.float64) - low) / (high - low), image)
 
 
-def _is_16_bit_png(image: Image.Image) -> bool:
+def _is_16_bit_png(image: Decoded) -> bool:
     """Whether it is a 16-bit PNG as Pillow before version 11 decodes it."""
-    return image.mode == "I" and image.format == "PNG"
+    return image.numbers.dtype == np.int32 and image.format == "PNG"
 
 
-def _range(image: Image.Image) -> tuple[int, int]:
+def _range(image: Decoded) -> tuple[int, int]:
     """The least and the largest value of an integer image; raises if they are the same."""
-    numbers = np.asarray(image)
-    low, high = int(numbers.min()), int(numbers.max())
+    low, high = int(image.numbers.min()), int(image.numbers.max())
     if low == high:
         raise InputError(f"the image is {low} everywhere, which says neither black nor white")
     return low, high
 
 
-def _scaled(image: Image.Image) -> tuple[str, ...]:
+def _scaled(image: Decoded) -> tuple[str, ...]:
     """The warning about integers of 32 bits or with a sign, which do not define black and white."""
-    if image.mode != "I" or _is_16_bit_png(image):
+    if image.numbers.dtype != np.int32 or _is_16_bit_png(image):
         return ()
     low, high = _range(image)
-    ends = "white to black" if _white_is_zero(image) else "black to white"
+    ends = "white to black" if image.inverted else "black to white"
     return (f"the image has whole numbers from {low} to {high}, which are taken as {ends}",)
 
 
-def _from_white(white: Floats, image: Image.Image) -> Floats:
+def _from_white(white: Floats, image: Decoded) -> Floats:
     """The ink of greys that Pillow leaves as they are in the file."""
-    return white if _white_is_zero(image) else 1 - white
-
-
-def _white_is_zero(image: Image.Image) -> bool:
-    return bool(getattr(image, "tag_v2", {}).get(_TAG["PhotometricInterpretation"]) == 0)
-
-
-_TAG = {tag.name: number for number, tag in TiffTags.TAGS_V2.items()}
+    return white if image.inverted else 1 - white
 
 
 def _unit(white: Floats) -> Floats:
@@ -158,14 +115,11 @@ def _unit(white: Floats) -> Floats:
     return white
 
 
-def _pixel(image: Image.Image) -> float | None:
+def _pixel(image: Decoded) -> float | None:
     """Width of a pixel in mm; None: the file has no resolution in a unit of length."""
-    resolution = image.info.get("dpi")
-    if image.format == "TIFF" and _TAG["XResolution"] not in image.tag_v2:  # type: ignore[attr-defined]
+    if image.dpi is None:
         return None
-    if resolution is None:
-        return None
-    x, y = (float(value) for value in resolution)
+    x, y = image.dpi
     if not (np.isfinite([x, y]).all() and min(x, y) > 0):
         return None
     if abs(x - y) > SQUARE * max(x, y):

@@ -17,13 +17,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, differing, tidy, union, valid
 from laserpath.design.fill import EVENODD, NONZERO, fill
 from laserpath.design.joined import distinct
 
-MOST_PAIRS = 2e7  # overlapping boxes of shapes with few vertices; more would take minutes
 VERTICES = 20  # of a shape, from which on comparing two takes twice as long as comparing two squares
 SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated: a few first, then more
 
@@ -125,11 +124,13 @@ def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
         sample = pieces[order[:size]]
         pairs = tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
         vertices = float(shapely.get_num_coordinates(sample).mean()) if len(sample) else 0.0
-        most = MOST_PAIRS / (1 + vertices / VERTICES)
-        if pairs > most:
-            raise InputError(
-                f"about {pairs:.1g} pairs of the {len(pieces)} shapes overlap, "
-                f"above the {most:.1g} that can be united if they have {vertices:.0f} vertices each"
+        squares = pairs * (1 + vertices / VERTICES)
+        if squares > limits.now().pairs:
+            raise limits.exceeded(
+                f"about {pairs:.1g} pairs of the {len(pieces)} shapes overlap, which take as long as "
+                f"{squares:.1g} pairs of squares",
+                "pairs",
+                squares,
             )
 
 

@@ -13,14 +13,11 @@ import shapely
 from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.joined import Polygons, check_reach
 from laserpath.design.reading import Reading
 from laserpath.design.stroke import Pen, stroke
-
-DEEPEST = limits.DEPTH  # nested collections
 
 
 @dataclass(slots=True)

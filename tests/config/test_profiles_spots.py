@@ -235,7 +235,7 @@ def test_a_photograph_needs_its_pixels_and_must_be_one(tmp_path: Path) -> None:
     data = (tmp_path / "beam.png").read_bytes()
     for broken in (b"", b"hello", data[: len(data) // 2]):
         (tmp_path / "beam.png").write_bytes(broken)
-        with pytest.raises(InputError, match=r"beam.png'.* PNG file"):
+        with pytest.raises(InputError, match=r"beam.png'.* (PNG file|cut off)"):
             spot(tmp_path, "measured = 'beam.png'\npixel_um = 1")
 
 

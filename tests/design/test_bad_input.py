@@ -35,7 +35,7 @@ from laserpath.design import load, suffixes
 from laserpath.types import Design
 
 pytestmark = [
-    pytest.mark.usefixtures("forking"),
+    pytest.mark.usefixtures("forking", "decoding"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 

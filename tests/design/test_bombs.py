@@ -15,8 +15,8 @@ from laserpath.config import profiles, project
 from laserpath.design import load
 
 SAID = {
-    "svg_masks": "more than 2000 times",
-    "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 3e\+06 times are the limit",
+    "svg_masks": "more often, but 2000 is the limit: --limit nested=4000 raises it",
+    "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 3 000 000 is the limit: .*--limit crossing",
     "svg_css": "20000 selectors",
     "gerber_macro": "399999 characters, above 2000",
     "dxf_hatches": "pairs of the 3000 shapes overlap",
@@ -95,13 +95,14 @@ def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is not a plain file"):
         load(tmp_path / "pipe.svg", tolerance=0.01)
     with pytest.raises(InputError, match=r"program .* is not a plain file"):
-        limits.content(tmp_path / "pipe.gcode", 100, "program")
+        limits.content(tmp_path / "pipe.gcode", "program_bytes", "program")
 
 
 def test_a_file_above_the_limit_is_refused_with_both_sizes(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(bytes(101))
-    with pytest.raises(InputError, match=r"table .*long' has 101 bytes, but 100 bytes is the limit"):
-        limits.content(tmp_path / "long", 100, "table")
+    some = r"table .*long' has 101 bytes, but 100 bytes is the limit: --limit table_bytes=1MiB raises it"
+    with limits.limits(table_bytes=100), pytest.raises(InputError, match=some):
+        limits.content(tmp_path / "long", "table_bytes", "table")
 
 
 @pytest.mark.parametrize(

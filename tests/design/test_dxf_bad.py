@@ -14,8 +14,9 @@ from ezdxf import xref
 from same_shape_cad import as_dxf, dxf, text
 
 from laserpath.base.errors import InputError
+from laserpath.base.limits import limits
 from laserpath.design import load
-from laserpath.design.dxf import blocks, drawing, read
+from laserpath.design.dxf import read
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
@@ -73,7 +74,7 @@ FILES = {
     ),
     "circular blocks": (dxf(circular), "block 'a' contains itself"),
     "deep": (nested(150), "nested more than 100 deep"),
-    "many": (nested(9, 10), "there would be 16000000 pieces of curves, above 6000000"),
+    "many": (nested(9, 10), "there would be 16 000 000 pieces of curves, but 6 000 000 is the limit"),
     "huge array": (
         dxf(
             lambda d, m: (
@@ -85,7 +86,7 @@ FILES = {
                 ),
             )
         ),
-        "900000000 times, above 1000000",
+        "900 000 000 times, but 1 000 000 is the limit",
     ),
     "NaN": (circle(r="nan"), "damaged|not finite|reaches"),
     "infinity": (circle(x="inf"), "damaged|not finite|reaches"),
@@ -125,14 +126,15 @@ def test_a_self_crossing_outline_is_filled_by_turns() -> None:
 
 
 def test_more_entities_than_can_be_read_are_refused_before_they_are() -> None:
-    data = text("\n".join(["0\nPOINT\n8\n0"] * (drawing.MOST + 1)))
-    with pytest.raises(InputError, match=f"above the {drawing.MOST} that can be read"):
+    data = text("\n".join(["0\nPOINT\n8\n0"] * 500_001))
+    some = "has 500 006 entities, but 500 000 is the limit: --limit entities=510000 raises it"
+    with pytest.raises(InputError, match=some):
         read(data, "many", Reading(0.01))
 
 
-def test_a_million_shapes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "MOST", 999)
-    with pytest.raises(InputError, match="there would be 1000 curves, above 999"):
+def test_a_million_shapes_are_bounded() -> None:
+    some = "there would be 1000 curves, but 999 is the limit: --limit curves=1000 raises it"
+    with limits(curves=999), pytest.raises(InputError, match=some):
         read(nested(3, 10), "many", Reading(0.01))
 
 

@@ -15,12 +15,13 @@ from same_shape import as_geojson, as_gerber, as_png, as_svg, as_wkt
 from same_shape_cad import as_dxf, as_gds
 
 from laserpath.base.errors import InputError
+from laserpath.base.limits import limits
 from laserpath.cli import main
 from laserpath.cli.plan import plan
 from laserpath.design import Reading, formats, load
 
 pytestmark = [
-    pytest.mark.usefixtures("forking"),
+    pytest.mark.usefixtures("forking", "decoding"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 
@@ -156,9 +157,9 @@ def test_a_packed_file_that_is_cut_off_is_refused_as_such(tmp_path: Path):
         read(tmp_path, "a.svgz", gzip.compress(good("SVG"))[:-20])
 
 
-def test_a_packed_file_that_grows_without_end_is_stopped(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("laserpath.design.opening.MOST", 1 << 20)
-    with pytest.raises(InputError, match="holds more than 1 MiB"):
+def test_a_packed_file_that_grows_without_end_is_stopped(tmp_path: Path):
+    some = "holds more, but 1 MiB is the limit: --limit design_bytes=2MiB raises it"
+    with limits(design_bytes=1 << 20), pytest.raises(InputError, match=some):
         read(tmp_path, "a.svgz", gzip.compress(bytes(1 << 22)))
 
 

@@ -19,6 +19,7 @@ from same_shape import as_geojson, as_wkt
 from shapes import NODING, differing_area
 
 from laserpath.base.errors import InputError
+from laserpath.base.limits import limits
 from laserpath.design import load
 from laserpath.design.reading import Reading
 from laserpath.design.vector import from_geometry, read
@@ -196,12 +197,12 @@ BAD = {
     "deep JSON": (b"[" * 100_000, "nested too deep"),
     "deep collections": (
         b'{"type":"GeometryCollection","geometries":[' * 300 + b"]}" * 300,
-        "more than 50 deep",
+        "deeper, but 50 is the limit",
     ),
     "NaN in WKT": (b"POLYGON((0 0,nan 1,1 1,0 0))", "not finite"),
     "infinity in WKT": (b"POLYGON((0 0,inf 1,1 1,0 0))", "not finite"),
     "gigantic WKT": (b"POLYGON((0 0,1e300 1,1 1,0 0))", "from the origin"),
-    "deep WKT": (b"GEOMETRYCOLLECTION(" * 100_000, "more than 50 deep"),
+    "deep WKT": (b"GEOMETRYCOLLECTION(" * 100_000, "deeper, but 50 is the limit"),
     "curves": (b"CURVEPOLYGON(CIRCULARSTRING(0 0,4 0,4 4,0 4,0 0))", ""),
     "not closed": (b"POLYGON((0 0,1 0,1 1))", "the WKT is broken"),
     "two words": (b"POLYGON((0 0,1 0,1 1,0 0)) and more", "the WKT is broken"),
@@ -256,9 +257,11 @@ def test_forty_thousand_polygons_take_a_second() -> None:
     assert design.area.area == pytest.approx(10_000)
 
 
-def test_a_file_that_would_fill_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("laserpath.design.vector.LARGEST_FILE", 1e5)
-    with pytest.raises(InputError, match="MB is the limit"):
+def test_a_file_that_would_fill_the_memory_is_refused() -> None:
+    with (
+        limits(text_bytes=100_000),
+        pytest.raises(InputError, match="is the limit: split it, or --limit"),
+    ):
         read(many(100), "a", READING)
 
 

@@ -23,15 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 from scipy import fft, ndimage
 from scipy.special import i0e
 
 from gcode.errors import GcodeError
-from gcode.files import plain
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.base.limits import PIXELS, TABLE_BYTES
+from laserpath.base.picture import picture
 from laserpath.base.quantities import LENGTH, convert
 from laserpath.optics import measured_fwhm, profile
 from laserpath.types import BeamImage, BeamTable, Spot
@@ -74,9 +73,7 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
     except FileNotFoundError:
         raise InputError(f"{name} is missing") from None
     except OSError as error:
-        raise InputError(
-            f"{name} cannot be read: {error.strerror or 'it is not a whole PNG file'}"
-        ) from error
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
     except GcodeError as error:
         raise InputError(f"{name} {error}") from None
     except InputError as error:
@@ -88,14 +85,10 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 
 def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed."""
-    try:
-        with Image.open(io.BytesIO(plain(path, TABLE_BYTES)), formats=["PNG"]) as picture:
-            if picture.width * picture.height > PIXELS:
-                raise InputError(f"it has {picture.width * picture.height} pixels, above {PIXELS}; crop it")
-            same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
-            raw = np.asarray(same)
-    except (UnidentifiedImageError, SyntaxError, Image.DecompressionBombError) as error:
-        raise InputError("it is not a PNG file that can be read") from error
+    shown = picture(limits.plain(path, "table_bytes"), ("PNG",))
+    if shown is None:
+        raise InputError("it is not a PNG file that can be read")
+    raw = shown.numbers[..., :3] if shown.numbers.ndim == 3 else shown.numbers
     highest = 255 if raw.dtype == np.uint8 else 65535
     colours = np.atleast_3d(raw)
     values = colours.sum(axis=2, dtype=np.float64)
@@ -216,7 +209,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
     sigma = wide / np.sqrt(8 * np.log(2))
     step = min(sigma, fwhm / _PIXELS_PER_FWHM) / 2
     end = float(table.radius[-1])
-    if end * (end + _SIGMAS * sigma) / step**2 > PIXELS:
+    if end * (end + _SIGMAS * sigma) / step**2 > limits.now().pixels:
         raise InputError(f"it goes out to {end / fwhm:.4g} FWHM, too far to smooth; cut it")
     rings = step * (np.arange(int(np.ceil(end / step))) + 0.5)
     radius = step * np.arange(int(np.ceil((end + _SIGMAS * sigma) / step)) + 1)
@@ -228,7 +221,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
 
 def _table(path: Path) -> BeamTable:
     try:
-        text = plain(path, TABLE_BYTES).decode("utf-8-sig")
+        text = limits.plain(path, "table_bytes").decode("utf-8-sig")
         with io.StringIO(text, newline="") as file:
             lines = [row for row in csv.reader(file) if row and not row[0].lstrip().startswith("#")]
     except (UnicodeDecodeError, csv.Error) as error:

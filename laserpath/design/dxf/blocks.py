@@ -26,8 +26,6 @@ from laserpath.design.dxf.repair import DAMAGE, reason
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
 DEPTH = 100  # nested blocks
-MOST = limits.CURVES  # curves, with all copies
-MOST_CUBICS = limits.CUBICS  # pieces of curves, with all copies: a circle has 16
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
 """Entities that draw nothing and need no warning."""
@@ -124,6 +122,7 @@ class EntityReader:
         return builder.curves()
 
     def _draw(self, entity: Any, scale: int, within: tuple[str, ...], builder: _Builder) -> None:
+        limits.spend()
         if entity.dxf.get("invisible", 0):
             return
         kind, layer = entity.dxftype(), self._layers.number(entity.dxf.get("layer", "0"))
@@ -214,8 +213,12 @@ def _places(insert: Any) -> Floats:
     x, y, t = (np.array(v.xyz[:2]) for v in (*(m.transform_direction(a) for a in _AXES), m.origin))
     columns, rows = (max(int(dxf.column_count), 1), max(int(dxf.row_count), 1))
     columns, rows = columns if dxf.column_spacing else 1, rows if dxf.row_spacing else 1
-    if columns * rows > MOST:
-        raise InputError(f"{_name(insert)} repeats a block {columns * rows} times, above {MOST}")
+    if columns * rows > limits.now().curves:
+        raise limits.exceeded(
+            f"{_name(insert)} repeats a block {limits.counted(columns * rows)} times",
+            "curves",
+            columns * rows,
+        )
     turn = np.radians(dxf.rotation)
     along = shapes.plane(insert).axes @ np.array(
         [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
@@ -241,10 +244,12 @@ def _octave(place: Floats) -> int:
 def _placed(curves: Curves, places: Floats, layer: int) -> Curves:
     """Copies of a block's curves."""
     k = len(places)
-    for one, most, what in ((curves.size, MOST, "curves"), (curves.cubics, MOST_CUBICS, "pieces of curves")):
-        if k * len(one) > most:
-            raise InputError(
-                f"blocks are repeated too often: there would be {k * len(one)} {what}, above {most}"
+    sizes = {"curves": (curves.size, "curves"), "cubics": (curves.cubics, "pieces of curves")}
+    for name, (one, what) in sizes.items():
+        if k * len(one) > getattr(limits.now(), name):
+            count = limits.counted(k * len(one))
+            raise limits.exceeded(
+                f"blocks are repeated too often: there would be {count} {what}", name, k * len(one)
             )
     cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], curves.cubics) + places[:, None, None, :, 2]
     groups = int(curves.group.max(initial=-1)) + 1

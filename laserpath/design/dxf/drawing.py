@@ -22,8 +22,6 @@ from laserpath.base.quantities import LENGTH
 from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
 
-MOST = limits.ENTITIES  # entities; ezdxf takes about 0.1 ms and 4 kB for each
-LARGEST_FILE = limits.DESIGN_BYTES
 LISTED = 12  # names in a sentence
 FROZEN = "frozen"
 
@@ -216,15 +214,11 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _sniff(data: bytes) -> None:
-    """Refuse files of another format, files that are cut off, and files that are too large."""
+    """Refuse files of another format, files that are cut off, and files of too many entities."""
     if not data.strip():
         raise InputError("the file is empty")
     if re.match(rb"AC10\d\d", data) or data.startswith(b"AC1."):
         raise InputError("the file is DWG, which only its maker documents: save it as DXF in the CAD program")
-    if len(data) > LARGEST_FILE:
-        raise InputError(
-            f"the DXF has {len(data) >> 20} MiB, above the {LARGEST_FILE >> 20} that can be read"
-        )
     if data.startswith(_BINARY):
         if not data.rstrip(b"\0\r\n").endswith(b"EOF"):
             raise InputError("the DXF is cut off: it does not finish with EOF")
@@ -235,5 +229,5 @@ def _sniff(data: bytes) -> None:
     if not _END.search(data) and not _SECTION_ENDS.search(data[-4096:]):
         raise InputError("the DXF is cut off: it does not finish with EOF")
     entities = sum(1 for _ in _ENTITY.finditer(data))
-    if entities > MOST:
-        raise InputError(f"the DXF has {entities} entities, above the {MOST} that can be read")
+    if entities > limits.now().entities:
+        raise limits.exceeded(f"the DXF has {limits.counted(entities)} entities", "entities", entities)

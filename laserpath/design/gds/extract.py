@@ -1,8 +1,8 @@
 """A GDSII or OASIS file → a table of its cells, read by gdstk in a subprocess.
 
 gdstk is C++ and trusts the file: a few changed bytes crash the process that reads it. So this file is run
-by itself, not imported: `python extract.py FILE OUT TOLERANCE MEMORY`. It needs only gdstk and NumPy, and
-writes OUT, an npz file. Lengths are in mm.
+by itself, not imported: `python extract.py FILE OUT TOLERANCE POLYGONS MEMORY`. It needs only gdstk
+and NumPy, which start fast, and writes OUT, an npz file. Lengths are in mm.
 
 names, dbu (mm), notes · points (P, 2), ring (R+1,) where each begins, layer (R, 2), ring_cell (R,)
 ref_cell (K,), ref_name (K,), matrix (K, 2, 3), offsets (O, 2), shift (K+1,) where those of each begin
@@ -11,7 +11,6 @@ labels, hairlines (C,): numbers of labels and of paths without width, which have
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import sys
 import warnings
@@ -20,50 +19,42 @@ from typing import Any
 import gdstk
 import numpy as np
 
+from laserpath.base import memory
+
 MM = 1e-3  # m
-NO_MEMORY = "reading the file takes more memory than this process may have"
-MOST = 4_000_000  # polygons of all cells, each cell once
+_READING = "reading the file takes"
 
 
 class TooMuchError(ValueError):
-    """A sound file that is too large to be read."""
+    """A sound file of too many polygons. count: of them, as far as they were counted."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
 
 
-def main(file: str, out: str, tolerance: str, memory: str) -> None:
-    """Read the file and write the table, or only `error`, a sentence."""
-    limit_memory(int(memory))
+def main(file: str, out: str, tolerance: str, polygons: str, most: str) -> None:
+    """Read the file and write the table, or only `error`, a sentence; `memory`, what takes too much of it;
+    or the `count` of too many polygons.
+    """
+    memory.limit(int(most))
     try:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             library = _library(file, float(tolerance))
-            table = _table(library)
+            table = _table(library, int(polygons))
         table["notes"] = np.array([str(one.message).rstrip(".") for one in notes], dtype=np.str_)
         table["dbu"] = np.array(library.precision / MM)
     except TooMuchError as error:
-        table = {"error": np.array(str(error))}
+        table = {"count": np.array(error.count)}
     except MemoryError:
-        table = {"error": np.array(NO_MEMORY)}
+        table = {"memory": np.array(_READING)}
     except (OSError, RuntimeError, ValueError, TypeError, OverflowError) as error:
         short = "memory" in str(error).lower() or getattr(error, "errno", 0) == errno.ENOMEM
-        why = NO_MEMORY if short else f"the file is damaged: {str(error) or type(error).__name__}"
-        if "zlib" in str(error):  # which says no more than that
-            why = f"a compressed block is damaged, or takes more than {int(memory) >> 20} MiB of memory"
-        table = {"error": np.array(why)}
+        table = {"error": np.array(f"the file is damaged: {str(error) or type(error).__name__}")}
+        if short or "zlib" in str(error):  # which says no more than that
+            table = {"memory": np.array(_READING if short else "a compressed block is damaged, or takes")}
     np.savez(out, **table)
-
-
-def limit_memory(most: int) -> None:
-    """Limit the memory, since a short file can request any amount: failing is better than swapping."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    # The limit may be lower already, and cannot be raised.
-    allowed = [most for most in resource.getrlimit(resource.RLIMIT_AS) if most != resource.RLIM_INFINITY]
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(
-            resource.RLIMIT_AS, (min([most, *allowed]), resource.getrlimit(resource.RLIMIT_AS)[1])
-        )
 
 
 def _library(file: str, tolerance: float) -> Any:
@@ -73,8 +64,8 @@ def _library(file: str, tolerance: float) -> Any:
     return read(file, unit=MM, tolerance=tolerance)
 
 
-def _table(library: Any) -> dict[str, Any]:
-    """The cells as plain arrays."""
+def _table(library: Any, most: int) -> dict[str, Any]:
+    """The cells as plain arrays. most: polygons of all cells, each cell once."""
     cells = [cell for cell in library.cells if isinstance(cell, gdstk.Cell)]
     number = {cell.name: k for k, cell in enumerate(cells)}
     rings, layers, owner = [], [], []
@@ -82,12 +73,12 @@ def _table(library: Any) -> dict[str, Any]:
     for k, cell in enumerate(cells):
         for shape, hair in _shapes(cell):
             hairlines[k] += hair
-            for ring in _copies(shape):
+            for ring in _copies(shape, most):
                 rings.append(ring)
                 layers.append((shape.layer, shape.datatype))
                 owner.append(k)
-            if len(rings) > MOST:
-                raise TooMuchError(f"there are more than the {MOST} polygons that can be read")
+            if len(rings) > most:
+                raise TooMuchError(len(rings))
     return {
         "names": np.array([cell.name for cell in cells], dtype=np.str_),
         "points": np.concatenate(rings) if rings else np.zeros((0, 2)),
@@ -96,7 +87,7 @@ def _table(library: Any) -> dict[str, Any]:
         "ring_cell": np.array(owner, dtype=np.int64),
         "labels": np.array([len(cell.labels) for cell in cells], dtype=np.int64),
         "hairlines": hairlines,
-        **_references([(k, r) for k, cell in enumerate(cells) for r in cell.references], number),
+        **_references([(k, r) for k, cell in enumerate(cells) for r in cell.references], number, most),
     }
 
 
@@ -113,32 +104,32 @@ def _shapes(cell: Any) -> Any:
             yield polygon, hair
 
 
-def _copies(shape: Any) -> Any:
+def _copies(shape: Any, most: int) -> Any:
     """The rings of a polygon and of its repetitions."""
     points = shape.points
-    if _size(shape.repetition) == 0:
+    if _size(shape.repetition, most) == 0:
         return [points]
     offsets = shape.repetition.get_offsets()
     return list(points + offsets[:, None])
 
 
-def _size(repetition: Any) -> int:
+def _size(repetition: Any, most: int) -> int:
     """The number of copies, 0 for a single shape; checked before the copies are made."""
     columns, rows = repetition.columns, repetition.rows
     size = int(repetition.size) if columns is None or rows is None else int(columns) * int(rows)
-    if size > MOST:
-        raise TooMuchError(f"a shape is repeated {size} times, above the {MOST} that can be read")
+    if size > most:
+        raise TooMuchError(size)
     return size
 
 
-def _references(references: list[tuple[int, Any]], number: dict[str, int]) -> dict[str, Any]:
+def _references(references: list[tuple[int, Any]], number: dict[str, int], most: int) -> dict[str, Any]:
     """The placements of cells in others: x' = matrix · (x, 1) + offset."""
     matrix, offsets, names = [], [], []
     for _, one in references:
         c, s = (round(float(f(one.rotation)), 15) for f in (np.cos, np.sin))  # right angles exactly
         m, flip = one.magnification, -1 if one.x_reflection else 1
         matrix.append([[m * c, -m * s * flip, one.origin[0]], [m * s, m * c * flip, one.origin[1]]])
-        single = _size(one.repetition) == 0
+        single = _size(one.repetition, most) == 0
         offsets.append(np.zeros((1, 2)) if single else one.repetition.get_offsets())
         names.append(one.cell_name)
     return {

@@ -6,7 +6,6 @@ polygons is checked before any is made.  places: (K, 2, 3), x' = A x + t, mm.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,6 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.gds.isolate import Table
 
-MOST = limits.PLACED  # polygons, or placed cells, with all copies
-MOST_POINTS = limits.VERTICES  # vertices, with all copies
 DIGITS = 9  # decimals of coordinates in mm, far below any database unit
 
 CONTEXT = "$$$CONTEXT_INFO$$$"
@@ -188,14 +185,15 @@ class Hierarchy:
         weights = np.diff(table["ring"])
         points = np.bincount(table["ring_cell"], weights=weights, minlength=cells).tolist()
         shapes = max(sum(times.values()) - 1, sum(n * rings[cell] for cell, n in times.items()))
-        if shapes > MOST:
-            raise self._too_much(f"holds {counted(shapes)} shapes", MOST)
+        if shapes > limits.now().placed:
+            raise limits.exceeded(
+                f"cell {self.name!r} holds {limits.counted(shapes)} shapes", "placed", shapes
+            )
         vertices = sum(n * int(points[cell]) for cell, n in times.items())
-        if vertices > MOST_POINTS:
-            raise self._too_much(f"has {counted(vertices)} vertices", MOST_POINTS)
-
-    def _too_much(self, what: str, most: int) -> InputError:
-        return InputError(f"cell {self.name!r} {what}, above the {most} that can be read")
+        if vertices > limits.now().vertices:
+            raise limits.exceeded(
+                f"cell {self.name!r} has {limits.counted(vertices)} vertices", "vertices", vertices
+            )
 
     def polygons(self, chosen: Bools) -> Rings:
         """The chosen rings (R,) of the table in all places of their cells in the top cell."""
@@ -243,12 +241,6 @@ def below(cells: Cells, top: int) -> Hierarchy:
         chain = " in ".join(repr(cells.names[cell]) for cell in error.args[1])
         raise InputError(f"cells contain each other in a circle: {chain}") from None
     return Hierarchy(cells, order)
-
-
-def counted(number: int) -> str:
-    """A count for a sentence; eight copies of eight copies of … have thousands of digits."""
-    digits = number.bit_length() * math.log10(2)
-    return str(number) if digits < 40 else f"about 10^{digits:.0f}"
 
 
 def _product(outer: Floats, inner: Floats) -> Floats:

@@ -19,7 +19,6 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.gerber.apertures import Aperture
 from laserpath.design.gerber.shapes import Point, stadiums
@@ -27,7 +26,6 @@ from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import PaintLayer, compose
 
-MOST = limits.POLYGONS  # of a file, with all copies
 _COPY = 10  # weight of a polygon of a block in that count: blocks of blocks are united level by level
 
 Path = list[Point]
@@ -82,8 +80,9 @@ class Painting:
     def _coat(self, solid: bool, objects: int = 1) -> _Coat:
         """The coat that takes the next objects."""
         self.objects += objects
-        if self.objects > MOST:
-            raise InputError(f"the file draws more than {MOST} polygons, which is the limit; split it")
+        limits.spend()
+        if self.objects > limits.now().polygons:
+            raise limits.exceeded("the file draws more polygons", "polygons", None, "split it")
         if not self.coats or self.coats[-1].solid != solid:
             self.coats.append(_Coat(solid))
         return self.coats[-1]
@@ -101,9 +100,10 @@ def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None
     if len(layers) == 1:
         shifts = np.unique(shifts, axis=0)  # copies in the same place
     parts = [shapely.get_parts(np.array(layer.pieces, dtype=object)) for layer in layers]
-    if sum(map(len, parts)) * len(shifts) > MOST:
-        raise InputError(
-            f"step and repeat makes more than {MOST} polygons, which is the limit; split the file"
+    count = sum(map(len, parts)) * len(shifts)
+    if count > limits.now().polygons:
+        raise limits.exceeded(
+            f"step and repeat makes {limits.counted(count)} polygons", "polygons", count, "split the file"
         )
     if len(layers) == 1 or _apart(layers, shifts):
         for layer, pieces in zip(layers, parts, strict=True):

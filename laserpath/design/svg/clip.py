@@ -66,10 +66,8 @@ class Clips:
             if target in self._open:
                 raise InputError(f"{self._elements.document.name(target)} clips itself")
             self._nested += bool(self._open)
-            if self._nested > limits.NESTED:
-                raise InputError(
-                    f"clips and masks are used in each other more than {limits.NESTED} times, the limit"
-                )
+            if self._nested > limits.now().nested:
+                raise limits.exceeded("clips and masks are used in each other more often", "nested")
             self._open.append(target)
             cut = area(element, target, replace(state, clip=None), replace(user, clip=None))
             self._open.pop()

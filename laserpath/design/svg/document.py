@@ -17,7 +17,6 @@ from laserpath.design.svg.markup import parsed
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 MAX_DEPTH = 150  # nested elements
-MAX_SHAPES = limits.SHAPES  # elements and subpaths; more would take minutes
 NAMED = 3  # elements that a warning names
 
 
@@ -122,8 +121,10 @@ def _check_number(root: Element) -> None:
     for element in root.iter():
         d = element.get("d", "") if tag(element) == "path" else ""
         shapes += max(1, d.count("M") + d.count("m"))
-    if shapes > MAX_SHAPES:
-        raise InputError(f"the file has {shapes} elements and subpaths, but at most {MAX_SHAPES} can be read")
+    if shapes > limits.now().shapes:
+        raise limits.exceeded(
+            f"the file has {limits.counted(shapes)} elements and subpaths", "shapes", shapes
+        )
 
 
 def _sniff(data: str | bytes) -> None:

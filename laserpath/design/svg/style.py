@@ -15,7 +15,6 @@ import cssselect2
 import tinycss2
 
 from laserpath.base import limits
-from laserpath.base.errors import InputError
 from laserpath.design.svg.document import Document, tag
 from laserpath.design.svg.valid import GEOMETRY, normal, plain_length
 from laserpath.design.svg.values import NotUnderstood, length
@@ -76,10 +75,12 @@ class Styles:
         tried = len(self._matcher.other_selectors) + sum(
             max(map(len, t.values()), default=0) for t in by_name
         )
-        if tried * elements > limits.MATCHES:
-            raise InputError(
-                f"{elements} elements are to be compared with {tried} selectors of the style sheet each, but "
-                f"{limits.MATCHES} comparisons are the limit"
+        if tried * elements > limits.now().matches:
+            raise limits.exceeded(
+                f"{elements} elements are to be compared with {tried} selectors of the style sheet each, "
+                f"{limits.counted(tried * elements)} times in all",
+                "matches",
+                tried * elements,
             )
 
     def own(self, element: Element) -> Values:

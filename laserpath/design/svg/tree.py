@@ -36,7 +36,6 @@ OUR_PATH = "laserpath-toolpath"
 """Id of the layer that the Inkscape extension adds; it is not part of the drawing."""
 
 MAX_DEPTH = 200  # nested elements, with those that `use` draws
-MAX_REPEATED = limits.REPEATED  # elements that `use` draws
 ACTIVE = {"script", "animate", "animateTransform", "animateMotion", "animateColor", "set", "discard"}
 TEXT = {"text", "flowRoot"}
 TEXT_SENTENCE = (
@@ -132,8 +131,9 @@ class Traversal:
     def _limit(self, element: Element, state: State) -> None:
         """Refuse elements that are nested or repeated without end."""
         self._repeated += bool(state.chain)
-        if self._repeated > MAX_REPEATED:
-            raise InputError(f"`use` repeats elements until there are more than {MAX_REPEATED}")
+        limits.spend()
+        if self._repeated > limits.now().repeated:
+            raise limits.exceeded("`use` repeats elements until there are more", "repeated")
         if state.depth > MAX_DEPTH:
             raise InputError(f"{self.document.name(element)} is nested more than {MAX_DEPTH} deep")
 

@@ -1,0 +1,256 @@
+"""Each limit: what it refuses names the option, and that option lets the file through."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import ezdxf
+import gdstk
+import numpy as np
+import pytest
+from PIL import Image
+from same_shape import as_geojson, as_gerber, as_svg
+from same_shape_cad import as_dxf, as_gds, dxf, written
+
+import laserpath
+from laserpath.base import limits, picture
+from laserpath.base.errors import InputError
+from laserpath.cli import main
+from laserpath.config import project
+from laserpath.design import load
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9mm" height="9mm" viewBox="0 0 9 9">{}</svg>'
+RECT = '<rect x="1" y="1" width="4" height="5"/>'
+
+
+USE = '<use href="#g"/>'
+
+
+def svg(body: str) -> bytes:
+    return SVG.format(body).encode()
+
+
+def png(side: int = 9) -> bytes:
+    ink = np.full((side, side), 255, np.uint8)
+    ink[2:5, 2:6] = 0
+    out = io.BytesIO()
+    Image.fromarray(ink).save(out, "PNG", dpi=(254, 254))
+    return out.getvalue()
+
+
+def masked() -> bytes:
+    masks = '<mask id="a">{0}</mask><mask id="b"><g mask="url(#a)">{0}</g></mask>'.format(
+        '<rect x="1" y="1" width="4" height="5" fill="#fff"/>'
+    )
+    return svg(f'{masks}<g mask="url(#b)">{RECT}</g><g mask="url(#b)">{RECT}</g>')
+
+
+def styled() -> bytes:
+    rules = "".join(f"*:not(.c{k}) {{fill: #000}}" for k in range(9))
+    return svg(f"<style>{rules}</style>{RECT * 9}")
+
+
+def blocks() -> bytes:
+    def draw(drawing: ezdxf.document.Drawing, model: ezdxf.layouts.Modelspace) -> None:
+        block = drawing.blocks.new("B")
+        for k in range(3):
+            block.add_circle((3 * k, 0), 1)
+        for k in range(3):
+            model.add_blockref("B", (0, 3 * k))
+
+    return dxf(draw)
+
+
+def nested() -> bytes:
+    text = '{"type": "Polygon", "coordinates": [[[0, 0], [4, 0], [4, 4], [0, 0]]]}'
+    for _ in range(3):
+        text = f'{{"type": "GeometryCollection", "geometries": [{text}]}}'
+    return text.encode()
+
+
+def overlapping() -> bytes:
+    library = gdstk.Library(unit=1e-3, precision=1e-6)
+    library.new_cell("TOP").add(*(gdstk.rectangle((0, 0), (1, 1 + k)) for k in range(9)))
+    return written(library)
+
+
+def crossing(count: int) -> bytes:
+    rng = np.random.default_rng(0)
+    lines = (f'<line x1="{a}" y1="{b}" x2="{c}" y2="{d}"/>' for a, b, c, d in 9 * rng.random((count, 4)))
+    return svg(f'<g stroke="#000" stroke-width="0.01">{"".join(lines)}</g>')
+
+
+CASES: dict[str, tuple[str, Callable[[], bytes], int]] = {
+    "design_bytes": ("a.svg", as_svg, 99),
+    "text_bytes": ("a.json", as_geojson, 99),
+    "shapes": ("a.svg", as_svg, 1),
+    "repeated": ("a.svg", lambda: svg(f'<defs><g id="g">{RECT}</g></defs>{USE * 9}'), 3),
+    "matches": ("a.svg", styled, 9),
+    "nested": ("a.svg", masked, 1),
+    "entities": ("a.dxf", as_dxf, 1),
+    "curves": ("a.dxf", blocks, 2),
+    "cubics": ("a.dxf", blocks, 20),
+    "polygons": ("a.gbr", as_gerber, 1),
+    "placed": ("a.gds", as_gds, 1),
+    "vertices": ("a.gds", as_gds, 5),
+    "pieces": ("a.svg", lambda: svg('<circle cx="4" cy="4" r="3"/>'), 9),
+    "pixels": ("a.png", png, 9),
+    "pairs": ("a.gds", overlapping, 9),
+    "depth": ("a.json", nested, 1),
+    "crossings": ("a.svg", lambda: crossing(30), 1),
+    "memory": ("a.png", lambda: png(1500), 20 << 20),
+}
+"""Limit → (file, its content, a value of the limit that refuses it)."""
+ELSEWHERE = {"program_bytes", "table_bytes", "seconds"}
+
+
+def test_every_limit_is_tested() -> None:
+    assert {one.name for one in fields(limits.ReadingLimits)} == {*CASES, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_refusal_says_lets_the_file_through(name: str, tmp_path: Path) -> None:
+    """A limit of which only "more" is known is doubled each time."""
+    file, make, low = CASES[name]
+    path, option, refused = tmp_path / file, f"{name}={low}", 0
+    path.write_bytes(make())
+    while (refusal := _refusal(path, option)) is not None:
+        said = re.search(rf"is the limit.*--limit ({name}=\S+) raises it$", refusal)
+        assert said is not None, refusal
+        option, refused = said[1], refused + 1
+    assert 0 < refused < 20
+
+
+def _refusal(path: Path, option: str) -> str | None:
+    """Why a file is refused with that limit; None: it is read."""
+    try:
+        with laserpath.limits(**limits.parsed([option])):
+            assert load(path, tolerance=0.002).area.area > 0
+    except InputError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("shape=5", r"limit 'shape' is unknown; known: design_bytes, .*, memory; did you mean shapes\?"),
+        ("shapes", "limit shapes is '', but must be a number: shapes=300000 is usual"),
+        ("shapes=many", "limit shapes is 'many', but must be a number"),
+        ("memory=2GB", "limit memory is '2GB', but must be a number: memory=8192MiB is usual"),
+        ("shapes=2.5", "limit shapes is 2.5, but must be a whole number"),
+        ("shapes=0", "limit shapes is 0, but must be a number above 0"),
+        ("shapes=-1", "limit shapes is -1, but must be"),
+        ("seconds=nan", "limit seconds is nan, but must be"),
+        ("seconds=inf", "limit seconds is inf, but must be"),
+        ("memory=infGiB", "limit memory is 'infGiB', but must be a number"),
+        ("depth=201", "limit depth is 201, but must be a number above 0, 200 at most"),
+    ],
+)
+def test_a_wrong_limit_is_one_sentence(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as refused, laserpath.limits(**limits.parsed([text])):
+        pass
+    assert "\n" not in str(refused.value)
+
+
+def test_the_page_has_every_limit_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page[page.index("## Limits of what") :], re.M))
+    for one in fields(limits.ReadingLimits):
+        shown = rows[one.name].replace(" ", "")
+        assert limits.parsed([f"{one.name}={shown}"])[one.name] == pytest.approx(one.default, rel=1e-3)
+
+
+def test_limits_hold_inside_the_block_and_add_up() -> None:
+    usual = limits.now()
+    assert limits.parsed(["memory=16GiB", "design-bytes = 1.5KiB", "shapes=4e5", "seconds=0.5"]) == {
+        "memory": 1 << 34, "design_bytes": 1536, "shapes": 400_000, "seconds": 0.5,
+    }  # fmt: skip
+    with laserpath.limits(shapes=400_000), laserpath.limits(seconds=900):
+        assert (limits.now().shapes, limits.now().seconds) == (400_000, 900)
+    assert limits.now() is usual
+
+
+def test_the_option_holds_for_its_command_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "a.gcode"  # it has errors: 1
+    program.write_text("G21\nG90\nM5\nG0 X1 Y1\n", encoding="ascii")
+    for options, code in ((["--limit", "program_bytes=5"], 2), ([], 1), (["--limit", "program_bytes=20"], 1)):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", str(program), *options])
+        assert ended.value.code == code
+    said = "has 20 bytes, but 5 bytes is the limit: --limit program_bytes=1MiB raises it"
+    assert said in capsys.readouterr().err
+
+
+def test_a_project_cannot_raise_a_limit(tmp_path: Path) -> None:
+    """It may have come with the design."""
+    (tmp_path / "laserpath.toml").write_text("limit = ['shapes=400000']\n", encoding="ascii")
+    with pytest.raises(InputError, match="key 'limit' is unknown"):
+        project.load(tmp_path / "laserpath.toml")
+
+
+def test_time_is_checked_between_the_elements(tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    path.write_bytes(svg(RECT * 9))
+    some = "more than 1e-06 s, which is the limit: split the design, or --limit seconds=1 raises it"
+    with laserpath.limits(seconds=1e-6), pytest.raises(InputError, match=some):
+        load(path, tolerance=0.002)
+
+
+def test_a_reading_that_does_not_look_at_the_clock_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[InputError] = []
+    monkeypatch.setattr(limits, "_GRACE", 0.0)
+    with limits.watched(ended.append), laserpath.limits(seconds=0.05):
+        with limits.work():
+            time.sleep(0.5)
+        with limits.work():
+            pass
+    time.sleep(0.2)
+    (error,) = ended
+    assert "more than 0.05 s" in str(error)
+
+
+@pytest.mark.slow
+def test_the_command_line_ends_inside_a_set_operation(tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    path.write_bytes(crossing(4000))
+    options = ["--limit", "seconds=3", "--limit", "crossings=1e9", "-o", str(tmp_path / "out")]
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "laserpath", "plan", str(path), *options], capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().count("--limit seconds=6 raises it") == 1
+    assert time.monotonic() - begun < 30
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_decoder_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "crash.py"
+    script.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", encoding="ascii")
+    monkeypatch.setattr(picture, "_DECODE", script)
+    with pytest.raises(InputError, match="the file is damaged: Pillow stopped at it with signal 11"):
+        picture.picture(png(), ("PNG",))
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I", "I;16", "F"])
+def test_a_decoded_image_has_the_numbers_of_the_file(mode: str) -> None:
+    """In the real subprocess: CMYK, palettes and the like become RGBA."""
+    ramp = np.arange(6 * 5, dtype=np.uint8).reshape(5, 6) * 8
+    kept = {"I": np.int32, "I;16": np.uint16, "F": np.float32}
+    made = Image.fromarray(ramp.astype(kept[mode])) if mode in kept else Image.fromarray(ramp).convert(mode)
+    out = io.BytesIO()
+    made.save(out, "TIFF", dpi=(100, 200))
+    shown = picture.picture(out.getvalue(), ("PNG", "TIFF"))
+    assert shown is not None
+    expected = made.convert("L") if mode == "1" else made
+    expected = made.convert("RGBA") if mode in ("LA", "P", "CMYK") else expected
+    np.testing.assert_array_equal(shown.numbers, np.asarray(expected))
+    assert (shown.format, shown.pages, shown.dpi) == ("TIFF", 1, (100, 200))
