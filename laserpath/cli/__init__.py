@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import logging
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -69,6 +70,7 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Bad input is one sentence, never a traceback."""
+    _keep_warnings_from_failing()
     # It tells of folders that it cannot write to, and takes others.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     written = files.calls()
@@ -109,6 +111,15 @@ def _run(arguments: Sequence[str] | None, written: int) -> int:
             raise
         _print_error(" ".join(str(error).split()))
     return BAD_INPUT
+
+
+def _keep_warnings_from_failing() -> None:
+    """Take PYTHONWARNINGS=error back: what a library deprecates is nothing that a user can mend.
+
+    Other settings of it, and filters that a test or a program has set, stay as they are.
+    """
+    if any(option.partition(":")[0].strip() == "error" for option in sys.warnoptions):
+        warnings.simplefilter("ignore")
 
 
 def _is_bad_input(error: ValueError) -> bool:
