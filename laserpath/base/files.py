@@ -93,6 +93,8 @@ def _stage(place: Path, text: str, undo: contextlib.ExitStack) -> Path:
     _make_folder(place.parent, undo)
     if place.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder")
+    if place.exists() and not place.is_file():  # root could replace /dev/null
+        raise OSError(errno.ENODEV, "it is a device or a pipe, not a plain file")
     temporary = _spare_name(place)
     undo.callback(temporary.unlink, missing_ok=True)
     # Unlike tempfile's, these files get the permissions that the user's umask gives.

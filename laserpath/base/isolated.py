@@ -26,6 +26,9 @@ _NO_MEMORY = (
 )
 """Messages of Python, C++ and the loader when memory runs out."""
 
+_NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
+"""Errors of the temporary folder, not of the file that is read."""
+
 _START = 640 << 20
 """Bytes of memory for the libraries themselves."""
 
@@ -55,8 +58,9 @@ def run(script: Path, arguments: list[str], library: str, need: int) -> None:
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
     if done.returncode and (killed or any(word in done.stderr for word in _NO_MEMORY)):
         raise no_memory(need)
-    if done.returncode and f"[Errno {errno.ENOSPC}]".encode() in done.stderr:
-        raise InputError(f"no temporary folder can be used to read the file: {os.strerror(errno.ENOSPC)}")
+    for number in _NO_DISK:
+        if done.returncode and f"[Errno {number}]".encode() in done.stderr:
+            raise InputError(f"no temporary folder can be used to read the file: {os.strerror(number)}")
     if done.returncode < 0:
         raise InputError(f"the file is damaged: {library} stopped at it with signal {-done.returncode}")
     if done.returncode:

@@ -9,6 +9,7 @@ import atexit
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import click
@@ -70,6 +71,7 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Bad input is one sentence, never a traceback."""
+    _keep_warnings_from_failing()
     # It tells of folders that it cannot write to, and takes others.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     written = files.calls()
@@ -118,6 +120,15 @@ def _end_late(error: InputError) -> None:
     shown = "\x1b[?25h\n" if sys.stderr.isatty() else ""  # a progress bar has hidden the cursor
     os.write(2, f"{shown}laserpath: {error}\n".encode())
     os._exit(BAD_INPUT)
+
+
+def _keep_warnings_from_failing() -> None:
+    """Take PYTHONWARNINGS=error back: what a library deprecates is nothing that a user can mend.
+
+    Other settings of it, and filters that a test or a program has set, stay as they are.
+    """
+    if any(option.partition(":")[0].strip() == "error" for option in sys.warnoptions):
+        warnings.simplefilter("ignore")
 
 
 def _is_bad_input(error: ValueError) -> bool:

@@ -30,7 +30,7 @@ from laserpath.dose.library import check_library
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
-os.environ.setdefault("TI_LOG_LEVEL", "error")
+os.environ.setdefault("TI_LOG_LEVEL", "critical")  # its errors are exceptions besides
 
 if sys.platform == "linux":
     check_library()
@@ -120,6 +120,8 @@ def _init(device: str) -> str:
                 ti.init, arch=getattr(ti, device), cpu_max_num_threads=cpu_count(), **options
             ).result()
     except RuntimeError as error:
+        if "emory" in str(error):  # it reserves 1 GiB at once
+            raise MemoryError from error
         raise InputError(f"device {device!r} cannot be used on this machine") from error
     _state.compiler = compiler
     return device

@@ -159,3 +159,13 @@ def test_a_folder_that_somebody_holds_is_written_all_the_same(
     with files._locked([tmp_path]):
         write_all({tmp_path / "a": "x"})
     assert everything(tmp_path) == {"a": "x"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes with names")
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """As root, also /dev/null could be replaced."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "plan.gcode").symlink_to(tmp_path / "pipe")
+    with pytest.raises(InputError, match="cannot be written: it is a device or a pipe, not a plain file"):
+        write_all({tmp_path / "plan.gcode": "text"})
+    assert (tmp_path / "pipe").is_fifo()

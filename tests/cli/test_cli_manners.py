@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -85,3 +86,14 @@ def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
     result = subprocess.run(doctor, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "\x1b" not in result.stdout + result.stderr
     assert "good" in result.stdout
+
+
+def test_warnings_of_libraries_are_no_errors(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with PYTHONWARNINGS=error, under which Taichi and others cannot even be imported."""
+    monkeypatch.setattr(sys, "warnoptions", ["error"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run("--version") == 0
+        warnings.warn("a library's", DeprecationWarning, stacklevel=1)

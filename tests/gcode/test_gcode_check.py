@@ -26,7 +26,7 @@ SOUND = {
     "G1 X11 Y1 F1200\nSET_PIN PIN=laser VALUE=0\nG0 X1 Y2 F6000\nSET_PIN PIN=laser VALUE=500\n"
     "G1 X11 Y2 F1200\nSET_PIN PIN=laser VALUE=0\n",
     "smoothieware": "G21\nG90\nG17\nM5\nM3 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S0.5\nG0 X1 Y2\n"
-    "G1 X11 Y2 F1200 S0.5\nM5\n",
+    "G1 X11 Y2 F1200 S0.5\nM5\nS0\n",
     "linuxcnc": "G21 G90 G17 G94\nM67 E0 Q0\nM3 S1\nG0 X1 Y1\nM67 E0 Q0.5\nG1 X11 Y1 F1200\nM67 E0 Q0\n"
     "G0 X1 Y2\nM67 E0 Q0.5\nG1 X11 Y2 F1200\nM68 E0 Q0\nM5\nM2\n",
     "generic": "G21\nG90\nG17\nM5\nM3 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nM5\nM2\n",
@@ -320,3 +320,42 @@ def test_a_hundred_thousand_lines_are_checked_in_a_moment() -> None:
 def test_an_envelope_that_is_none_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(gcode.GcodeError, match=message):
         envelope("grbl", **change)
+
+
+LONG = (
+    ("", "("), ("", "7"), ("", "M"), ("", ";"), ("", "G1 "), ("", "G0 "), ("", "M3 "), ("", "N1 "),
+    ("", "g1 "), ("", "S9999 "), ("M117 g1 ", "g1 "), ("X1E5 X", "7"), ("F", "0"), ("S", "7"),
+    ("SET_PIN ", "A"),
+)  # fmt: skip
+"""How lines begin, and what they repeat."""
+
+
+@pytest.mark.parametrize("name", ["grbl", "marlin", "klipper", "linuxcnc"])
+def test_a_line_of_any_length_takes_time_in_proportion(name: str) -> None:
+    """A rule that searched the rest of the line from each word would take minutes."""
+    dialect = gcode.dialect(name)
+    texts = [
+        f"G21\nG90\nM5\nG0 X0 Y0\n{begin}{repeated * (60_000 // len(repeated))}x\nM5\n"
+        for begin, repeated in LONG
+    ]
+    found = within(20, lambda: [gcode.check(text, dialect, envelope(name)) for text in texts])
+    assert all(found)
+    assert max(len(finding.message) for some in found for finding in some) < 400
+
+
+def test_messages_of_marlin_about_the_rest_of_a_line() -> None:
+    head = "G21\nG90\nM5\nG0 X0 Y0\n"
+    marlin = gcode.dialect("marlin")
+
+    def messages(line: str) -> str:
+        return "\n".join(
+            str(one)
+            for one in gcode.check(head + line + "\nM5\n", marlin, envelope("marlin"))
+            if one.line == 5
+        )
+
+    assert "M4 I ignores S" in messages("M4 I S5")
+    assert "M3 S5 lights the laser" in messages("M3 S5")
+    assert "lights the laser" not in messages("M3 I S5") + messages("M3 S0.0") + messages("M3 ; S5")
+    assert "asks to send it again" in messages("N5 G1 X1 F100")
+    assert "asks to send it again" not in messages("N5 G1 X1 F100*86")

@@ -191,6 +191,24 @@ def test_light_where_the_head_rests_is_found_without_knowing_the_moves(name: str
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_check_of_files_reports_what_the_gate_refuses(name: str) -> None:
+    """Of programs whose moves are not known; of ours, it reports at most speeds that are not reached."""
+    program = own(name)
+    dialect = convert.dialect_of(program.machine)
+    envelope = convert.envelope(program.machine, dialect)
+
+    def found(text: str) -> list[str]:
+        messages = [finding.message for finding in gcode.check(text, dialect, envelope)]
+        return [message for message in messages if "commanded" not in message]
+
+    made = {what: text for what, text in unsafe(name).items() if refused(program, text, asked=False)}
+    silent = [what for what, text in made.items() if not found(text)]
+    assert not silent, "; ".join(silent)
+    assert len(made) >= FEWEST
+    assert found(program.text) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_sentence_names_the_line(name: str) -> None:
     program = own(name)
     lines = program.lines

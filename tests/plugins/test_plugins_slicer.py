@@ -25,6 +25,7 @@ from solids import FRAME, box, circle, section, stl
 
 import gcode
 import laserpath.plugins.slicer
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.cli.interrupt import Stopped
@@ -246,13 +247,23 @@ def test_orcaslicer_s_words() -> None:
         ([";WIDTH:nan", "G1 X1 Y1", "G1 X2 Y1 E1"], "has no comment ';WIDTH:'"),
         (["G20"], r"it is in inches \(G20\)"),
         ([";WIDTH:.4", "G2 X1 Y1 R4 E1"], r"an arc near \(0, 0\) mm is given by R"),
+        ([";WIDTH:.4", f"G2 X1 Y0 I{'9' * 301} E1"], r"I9+ is beyond 1e\+06 mm"),
+        ([";WIDTH:.4", "G3 X1 Y0 J-1000000000000 E1"], r"J-1000000000000 is beyond 1e\+06 mm"),
+        ([";WIDTH:.4", *["G2 X0 Y0 I1000000 E1"] * 200], "its arcs have more than 1000 chords"),
+        ([";WIDTH:.4", "G2 X1 Y0 E1"], r"an arc near \(0, 0\) mm starts 0 mm and ends 1 mm from its centre"),
+        ([";WIDTH:1e300"], r";WIDTH:1e300 is beyond 1e\+06 mm"),
+        ([f"G1 X{'9' * 400} E1"], r"X9+ is beyond 1e\+06 mm"),
+        (["G91", *["G0 X900000"] * 2], r"X after G0 is beyond 1e\+06 mm"),
         ([";WIDTH:.4", "G1 X1 Y1", "G1 X5 Y1 Z.3 E1"], r"climbs from z 0\.2 to 0\.3 mm; a spiral vase"),
         ([";TYPE:Overhang perimeter", *square(5)], "is all in the air, and nothing says"),
         ([";TYPE:Perimeter", *square(5)], "the sliced file has no outer wall"),
         ([], "the sliced file has no outer wall"),
     ],
 )  # fmt: skip
-def test_unusable_files_are_refused_with_a_sentence(lines: list[str], sentence: str) -> None:
+def test_unusable_files_are_refused_with_a_sentence(
+    lines: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "PIECES", 1000)
     with pytest.raises(InputError, match=sentence):
         layers(read(sliced(lines)))
 

@@ -1,4 +1,4 @@
-"""Signals, full disks and rivals at random moments of planning and writing: nothing is lost or half written.
+"""Signals, full or read-only disks and rivals, at random moments: nothing is lost or half written.
 
 A process that has imported everything forks one child a trial. Two kinds of children run the command line:
 
@@ -21,11 +21,12 @@ import random
 import re
 import resource
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -224,6 +225,53 @@ class Torture:
         self.tally.trials["limited"] += 1
         self.judge(f"{room} bytes of room", end, before, name)
 
+    def filled(self) -> None:
+        """A disk of its own with room for the version that is there and for a random part of another."""
+        there, most = (sum(map(len, self.versions[name].values())) for name in "AB")
+        room = there + 64 * 1024 + self.rng.randrange(most)
+        name = self.rng.choice("AB")
+        with self._mounted(room) as possible:
+            if possible:
+                self.restore()
+                end = self._wait("write", name, None, 0.0)
+                self.judge(f"a disk of {room} bytes", end, "A", name)
+        self.restore()
+        self.tally.trials["filled" if possible else "filled: skipped, no mount"] += 1
+
+    def read_only(self) -> None:
+        """A folder, or a disk of its own for root, that cannot be written."""
+        name = self.rng.choice("AB")
+        with self._mounted(1 << 24) as possible:
+            self.restore()
+            self._locked(True, possible)
+            end = self._wait("write", name, None, 0.0)
+            self._locked(False, possible)
+            if possible or os.geteuid():
+                if end.code != 2:
+                    self.fail(f"read-only: exit code {end.code}: {end.said}")
+                self.judge("read-only", end, "A", name)
+        self.restore()
+        self.tally.trials["read-only" if possible or os.geteuid() else "read-only: skipped, no mount"] += 1
+
+    @contextmanager
+    def _mounted(self, room: int) -> Iterator[bool]:
+        """A disk of that many bytes in place of the folder; False without the right to mount one."""
+        done = not os.geteuid() and quiet(
+            "mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", str(self.out)
+        )
+        try:
+            yield done
+        finally:
+            if done and not quiet("umount", str(self.out)):
+                quiet("umount", "-l", str(self.out))
+
+    def _locked(self, locked: bool, disk: bool) -> None:
+        """Forbid writing to the folder, or allow it again."""
+        if disk:
+            quiet("mount", "-o", f"remount,{'ro' if locked else 'rw'}", str(self.out))
+        else:
+            self.out.chmod(0o555 if locked else 0o755)
+
     def rivals(self) -> None:
         """Two plans at once into one folder; one may be killed."""
         before = self.stands()
@@ -307,8 +355,16 @@ class Torture:
                 if chance < 0.8:
                     self.signalled("write")
                 else:
-                    self.limited() if chance < 0.9 else self.rivals()
+                    self.rng.choice((self.limited, self.rivals, self.filled, self.read_only))()
         return self.tally
+
+
+def quiet(*command: str) -> bool:
+    """Run a program without its output; whether it went well."""
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def written(job: Job, texts: Mapping[Path, str]) -> Made:

@@ -23,6 +23,7 @@ from itertools import groupby
 import numpy as np
 
 from gcode import arcs
+from laserpath.base import limits
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError
 
@@ -33,10 +34,18 @@ _CHORD = 0.002
 """mm, largest distance of a chord from its arc; as fine as the finest resolution of slicers."""
 _FLAT = 1e-4
 """mm, largest change of Z along a wall."""
+_FARTHEST = 1e6
+"""mm, largest coordinate, radius and width: far beyond any printer; an arc has at most some 10⁵ chords."""
+_SPIRAL = 2.0
+"""Largest ratio of an arc's radii at its two ends; slicers round them, and fit arcs to points near them."""
 
 _COMMENT = re.compile(r"\s*;\s*(TYPE|FEATURE|WIDTH|LINE_WIDTH)\s*:\s*(.*?)\s*")
 _COMMAND = re.compile(r"\s*(?:N\d+\s*)?([GM])0*(\d+)(?![\d.])", re.I)
 _WORD = re.compile(r"([XYZEIJR])\s*([-+]?(?:\d+\.?\d*|\.\d+))", re.I)
+
+
+_Place = tuple[float, float, float]
+"""X, Y, Z, mm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +78,7 @@ def read(text: str) -> list[Wall]:
 class _Way:
     """The extrusions since the last travel. points: one more than kinds and widths."""
 
-    points: list[tuple[float, float, float]]
+    points: list[_Place]
     kinds: list[str] = field(default_factory=list)
     widths: list[float] = field(default_factory=list)
 
@@ -107,6 +116,7 @@ class _Nozzle:
         self._absolute = {"X": True, "Y": True, "Z": True, "E": True}
         self._kind, self._width = "", 0.0
         self._way = _Way([(0.0, 0.0, 0.0)])
+        self._chords = 0
 
     def execute(self, line: str) -> Iterator[Wall]:
         """Execute a line; yield the walls that end with it."""
@@ -119,7 +129,10 @@ class _Nozzle:
         if match is None:
             return
         command = match[1].upper() + match[2]
-        words = {letter.upper(): float(number) for letter, number in _WORD.findall(code[match.end() :])}
+        words = {
+            letter.upper(): float(number) if letter in "eE" else _number(letter + number, number)
+            for letter, number in _WORD.findall(code[match.end() :])
+        }
         if command in ("G0", "G1", "G2", "G3"):
             yield from self._move(command, words)
         elif command == "G92":
@@ -145,7 +158,9 @@ class _Nozzle:
             self._kind = match[2].lower()
             return
         try:
-            self._width = float(match[2])
+            self._width = _number(line.strip(), match[2])
+        except InputError:
+            raise
         except ValueError:
             raise InputError(f"comment {line.strip()!r} gives no width") from None
 
@@ -153,6 +168,8 @@ class _Nozzle:
         start = dict(self._position)
         for name in self._position.keys() & words.keys():
             self._position[name] = words[name] + (0.0 if self._absolute[name] else start[name])
+            if name != "E":  # which only has to rise
+                _number(f"{name} after {command}", self._position[name])
         place = (self._position["X"], self._position["Y"], self._position["Z"])
         before = (start["X"], start["Y"], start["Z"])
         turns = command in ("G2", "G3")
@@ -162,10 +179,9 @@ class _Nozzle:
             yield from self._way.walls()
             self._way = _Way([place])
             return
-        chords = _arc(before, place, command == "G2", words) if turns else [place]
-        self._extrude(chords)
+        self._extrude(self._arc(before, place, command == "G2", words) if turns else [place])
 
-    def _extrude(self, places: list[tuple[float, float, float]]) -> None:
+    def _extrude(self, places: list[_Place]) -> None:
         if self._kind in OUTER and not 0 < self._width < np.inf:
             x, y, z = places[0]
             raise InputError(
@@ -175,23 +191,33 @@ class _Nozzle:
         self._way.kinds += [self._kind] * len(places)
         self._way.widths += [self._width] * len(places)
 
+    def _arc(self, start: _Place, end: _Place, clockwise: bool, words: dict[str, float]) -> list[_Place]:
+        """The ends of an arc's chords."""
+        near = f"an arc near ({start[0]:g}, {start[1]:g}) mm"
+        if "R" in words:
+            raise InputError(f"{near} is given by R, but must be by I and J")
+        first, last = np.array([start[:2]]), np.array([end[:2]])
+        centre = first + (words.get("I", 0.0), words.get("J", 0.0))
+        radius = np.hypot(*(first - centre).T)
+        before, after = float(radius[0]), float(np.hypot(*(last - centre)[0]))
+        if not 0 < max(before, after) <= _SPIRAL * min(before, after):
+            raise InputError(f"{near} starts {before:g} mm and ends {after:g} mm from its centre")
+        sweep = arcs.sweep(first, last, centre, np.array([clockwise]))
+        count = int(arcs.pieces(radius, sweep, _CHORD)[0])
+        self._chords += count
+        if self._chords > limits.PIECES:
+            raise InputError(f"its arcs have more than {limits.PIECES} chords, which is the limit")
+        part = np.arange(1, count) / count
+        first, last, centre, sweep = (
+            np.repeat(column, count - 1, axis=0) for column in (first, last, centre, sweep)
+        )
+        middle = arcs.at(first, last, centre, sweep, part)
+        return [(float(x), float(y), end[2]) for x, y in middle] + [end]
 
-def _arc(
-    start: tuple[float, float, float],
-    end: tuple[float, float, float],
-    clockwise: bool,
-    words: dict[str, float],
-) -> list[tuple[float, float, float]]:
-    """The ends of an arc's chords."""
-    if "R" in words:
-        raise InputError(f"an arc near ({start[0]:g}, {start[1]:g}) mm is given by R, but must be by I and J")
-    first, last = np.array([start[:2]]), np.array([end[:2]])
-    centre = first + (words.get("I", 0.0), words.get("J", 0.0))
-    sweep = arcs.sweep(first, last, centre, np.array([clockwise]))
-    count = int(arcs.pieces(np.hypot(*(first - centre).T), sweep, _CHORD)[0])
-    part = np.arange(1, count) / count
-    first, last, centre, sweep = (
-        np.repeat(column, count - 1, axis=0) for column in (first, last, centre, sweep)
-    )
-    middle = arcs.at(first, last, centre, sweep, part)
-    return [(float(x), float(y), end[2]) for x, y in middle] + [end]
+
+def _number(what: str, number: str | float) -> float:
+    """A number of the file; raises InputError beyond `_FARTHEST`. what: it, in a sentence."""
+    value = float(number)
+    if abs(value) > _FARTHEST:
+        raise InputError(f"{what[:40]} is beyond {_FARTHEST:g} mm")
+    return value
