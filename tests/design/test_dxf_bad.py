@@ -73,7 +73,7 @@ FILES = {
     ),
     "circular blocks": (dxf(circular), "block 'a' contains itself"),
     "deep": (nested(150), "nested more than 100 deep"),
-    "many": (nested(9, 10), "there would be 16000000 pieces of curves, above 6000000"),
+    "many": (nested(9, 10), "there would be 1000000000 curves, above 1000000"),
     "huge array": (
         dxf(
             lambda d, m: (

@@ -28,6 +28,7 @@ from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import PaintLayer, compose
 
 MOST = limits.POLYGONS  # of a file, with all copies
+MOST_COPIES = 10 * MOST  # objects of a file, with all copies of blocks, which are united level by level
 _COPY = 10  # weight of a polygon of a block in that count: blocks of blocks are united level by level
 
 Path = list[Point]
@@ -46,14 +47,22 @@ class _Coat:
 
 @dataclass(slots=True)
 class Painting:
-    """The coats of an image, the lowest first. tolerance: mm."""
+    """The coats of an image, the lowest first. tolerance: mm.
+
+    dry: objects are counted, but leave nothing.  copies: objects, with all copies of blocks.
+    """
 
     tolerance: float
+    dry: bool = False
     objects: int = 0
+    copies: int = 0
     coats: list[_Coat] = field(default_factory=list)
 
     def flash(self, aperture: Aperture, point: Point, solid: bool) -> None:
         """Add a flash of an aperture or of a block."""
+        self.copies += aperture.objects
+        if self.dry:
+            return
         if not aperture.layers:
             parts = int(shapely.get_num_geometries(aperture.area))
             self._coat(solid, parts if parts < 2 else _COPY * parts).flashes[aperture].append(point)
@@ -64,15 +73,27 @@ class Painting:
 
     def draw(self, aperture: Aperture, path: Path, solid: bool) -> None:
         """Add a stroke through at least two points."""
-        self._coat(solid).paths[aperture].append(path)
+        self.copies += 1
+        if not self.dry:
+            self._coat(solid).paths[aperture].append(path)
 
     def fill(self, contour: Path, solid: bool) -> None:
         """Add a contour of a region."""
-        self._coat(solid).contours.append(contour)
+        self.copies += 1
+        if not self.dry:
+            self._coat(solid).contours.append(contour)
 
     def add(self, solid: bool, pieces: Polygons) -> None:
-        """Add polygons."""
+        """Add polygons of blocks, which are counted already."""
         self._coat(solid, len(pieces)).pieces.append(pieces)
+
+    def check_copies(self) -> None:
+        """Raise if there are too many objects, with all copies of blocks."""
+        if self.copies > MOST_COPIES:
+            raise InputError(
+                f"blocks are repeated too often: there would be {self.copies} flashes, lines and regions, "
+                f"but {MOST_COPIES} is the limit"
+            )
 
     def layers(self) -> list[PaintLayer]:
         """The layers of the image, the lowest first."""
