@@ -22,6 +22,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.curves import Polyline
 from laserpath.design.gerber.apertures import Aperture
+from laserpath.design.gerber.lattice import blocks
 from laserpath.design.gerber.shapes import Point, stadiums
 from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
@@ -169,10 +170,8 @@ def _owners(offsets: NDArray[np.integer], n: int) -> NDArray[np.intp]:
 def _pieces(coat: _Coat, tolerance: float) -> Polygons:
     """All polygons of a coat, valid or not."""
     out = list(coat.pieces)
-    for aperture, points in coat.flashes.items():
-        shifts = np.array(points)
-        check_reach("a flash", shifts)
-        out.append(_moved(np.array([aperture.area], dtype=object), shifts))
+    for area, points in _uncovered(coat.flashes):
+        out += [_moved(np.array([block], dtype=object), shifts) for block, shifts in blocks(area, points)]
     for aperture, paths in coat.paths.items():
         out.append(_strokes(aperture, paths, tolerance))
     if coat.contours:
@@ -181,6 +180,23 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
         sizes = [len(contour) for contour in coat.contours]
         out.append(shapely.polygons(shapely.linearrings(xy, indices=np.repeat(np.arange(len(sizes)), sizes))))
     return np.concatenate(out) if out else np.empty(0, dtype=object)
+
+
+def _uncovered(flashes: dict[Aperture, list[Point]]) -> list[tuple[BaseGeometry, Floats]]:
+    """Areas and the points (n, 2) where they are flashed, without flashes that the largest there covers."""
+    if not flashes:
+        return []
+    areas = np.array([aperture.area for aperture in flashes], dtype=object)
+    points = np.concatenate([np.array(points) for points in flashes.values()])
+    check_reach("a flash", points)
+    which = np.repeat(np.arange(len(areas)), [len(points) for points in flashes.values()])
+    order = np.lexsort((which, -shapely.area(areas)[which], points[:, 1], points[:, 0]))
+    points, which = points[order], which[order]
+    begins = np.append(True, (points[1:] != points[:-1]).any(axis=1))
+    largest = which[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
+    pairs, pair = np.unique(np.stack([largest, which]), axis=1, return_inverse=True)
+    covered = shapely.covers(*areas[pairs])[pair.ravel()] & ~begins
+    return [(area, points[(which == k) & ~covered]) for k, area in enumerate(areas)]
 
 
 def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygons:
