@@ -33,9 +33,7 @@ def check(count: Count) -> None:
     limit = ((limits.CURVES, "curves"), (limits.CUBICS, "pieces of curves"))
     for number, (most, what) in zip(count, limit, strict=True):
         if number > most:
-            raise InputError(
-                f"blocks are repeated too often: there would be {number} {what}, above {most}"
-            )
+            raise InputError(f"blocks are repeated too often: there would be {number} {what}, above {most}")
 
 
 def grid(dxf: Any) -> tuple[int, int]:
@@ -76,7 +74,7 @@ class _Counter:
         return columns * rows * curves, columns * rows * cubics
 
     def _block(self, name: str, within: tuple[str, ...]) -> Count:
-        """The curves of a block; none if it is missing, elsewhere, in itself or too deep, as the reader says."""
+        """The curves of a block; none if it is missing, external, in itself or too deep: the reader warns."""
         block, key = self._blocks.get(name), name.lower()
         if block is None or key in within or len(within) >= DEPTH:
             return 0, 0

@@ -1,6 +1,6 @@
 """Flashes on a regular lattice that overlap their neighbours: blocks of 8 × 8 places are united once each.
 
-Uniting 50 000 overlapping discs one by one takes seconds. In an array nearly all blocks look the same, so that
+Uniting 50 000 overlapping discs one by one takes seconds. In an array nearly all blocks look the same, so
 each different block is united once, and its area is then placed wherever the block occurs.
 """
 
