@@ -8,8 +8,12 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import gdstk
 
 Bomb = tuple[str, bytes]
 
@@ -233,19 +237,61 @@ def gds_levels(depth: int = 5000) -> Bomb:
     return ".gds", b"".join(out) + _records((0x0400, b""))
 
 
+def _tens(suffix: str) -> Bomb:
+    """Cells that place the next ten times, twelve levels deep."""
+    import gdstk
+
+    library = gdstk.Library()
+    below = library.new_cell("C12")
+    below.add(gdstk.rectangle((0, 0), (1, 1)))
+    for k in range(11, -1, -1):
+        cell = library.new_cell(f"C{k}")
+        cell.add(*(gdstk.Reference(below, (i, k)) for i in range(10)))
+        below = cell
+    return suffix, _written(library, suffix)
+
+
+def _written(library: gdstk.Library, suffix: str) -> bytes:
+    """The bytes of a file."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"a{suffix}")
+        (library.write_gds if suffix == ".gds" else library.write_oas)(path)
+        return path.read_bytes()
+
+
+def gds_tens() -> Bomb:
+    """Cells that place the next ten times, twelve levels deep."""
+    return _tens(".gds")
+
+
+def oasis_tens() -> Bomb:
+    """Cells that place the next ten times, twelve levels deep."""
+    return _tens(".oas")
+
+
+def oasis_repetition(side: int = 65_000) -> Bomb:
+    """A square that is repeated side × side times."""
+    import gdstk
+
+    library = gdstk.Library()
+    square = gdstk.rectangle((0, 0), (1, 1))
+    square.repetition = gdstk.Repetition(columns=side, rows=side, spacing=(0.5, 0.5))
+    library.new_cell("TOP").add(square)
+    return ".oas", _written(library, ".oas")
+
+
 def oasis_block() -> Bomb:
     """A compressed block of 1 GB of zeros in 1 MB."""
-    import tempfile
     import zlib
-    from pathlib import Path
 
     import gdstk
 
     library = gdstk.Library()
     library.new_cell("TOP").add(gdstk.rectangle((0, 0), (1, 1)))
-    with tempfile.TemporaryDirectory() as folder:
-        library.write_oas(Path(folder, "a.oas"))
-        data = Path(folder, "a.oas").read_bytes()
+    data = _written(library, ".oas")
     squeeze = zlib.compressobj(9, wbits=-15)
     packed = b"".join(squeeze.compress(bytes(1 << 20)) for _ in range(1000)) + squeeze.flush()
     block = b"\x22\x00" + _unsigned(1000 << 20) + _unsigned(len(packed)) + packed  # CBLOCK, DEFLATE

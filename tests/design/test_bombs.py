@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,19 +20,23 @@ SAID = {
     "svg_masks": "more often, but 2000 is the limit: --limit nested=4000 raises it",
     "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 3 000 000 is the limit: .*--limit crossing",
     "svg_css": "20000 selectors",
+    "gerber_blocks": "copies count as 100 000 000 000 polygons, but 3 000 000 is the limit",
     "gerber_macro": "399999 characters, above 2000",
     "dxf_hatches": "pairs of the 3000 shapes overlap",
     "dxf_metres": "straight pieces",
     "dxf_spline": "pairs of the",
-    "dxf_inserts": "repeated too often",
+    "dxf_inserts": "there would be 1 000 000 000 000 curves, but 1 000 000 is the limit",
     "dxf_array": "repeated too often",
     "gds_point": "there is no polygon",
     "gds_levels": "about 10\\^4516 shapes",
+    "gds_tens": "holds 1111111111110 shapes, above",
+    "oasis_tens": "holds 1111111111110 shapes, above",
+    "oasis_repetition": "a shape is repeated 4225000000 times, above",
     "oasis_block": "takes more than 931 MiB of memory",
 }
 """Bomb → the refusal; those that are not here are read."""
-FAST = {"gerber_macro", "gds_point"}
-UNSOLVED = {"gerber_flashes", "gerber_blocks", "png_noise", "svg_beziers", "svg_lines"}
+FAST = {"gerber_macro", "gerber_blocks", "gds_point", "gds_tens", "oasis_tens", "oasis_repetition"}
+UNSOLVED = {"png_noise", "svg_beziers", "svg_lines"}
 """Read, but it takes a minute: real boards of many strokes cross as often, so that they cannot be refused."""
 
 
@@ -49,6 +55,35 @@ def test_a_bomb_is_refused_or_read_soon(name: str, tmp_path: Path) -> None:
     else:
         load(file, tolerance=0.002)
     assert time.process_time() - begun < 20
+
+
+CHILD = """
+import sys, time
+from laserpath.base.errors import InputError
+from laserpath.design import load
+try:
+    load(sys.argv[1], tolerance=0.002)
+except InputError:
+    pass
+import resource
+kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+used = [resource.getrusage(kind) for kind in kinds]
+print(sum(one.ru_utime + one.ru_stime for one in used), max(one.ru_maxrss for one in used) / 2**20)
+"""
+CAD = [name for name in BOMBS if name.partition("_")[0] in ("gerber", "dxf", "gds", "oasis")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.parametrize("name", CAD)
+def test_a_drawing_takes_at_most_ten_seconds_and_two_gibibytes(name: str, tmp_path: Path) -> None:
+    suffix, data = BOMBS[name]()
+    file = tmp_path / f"bomb{suffix}"
+    file.write_bytes(data)
+    command = [sys.executable, "-c", CHILD, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, gibibytes = map(float, done.stdout.split())
+    assert seconds < 10 and gibibytes < 2
 
 
 TOML = {

@@ -74,7 +74,7 @@ FILES = {
     ),
     "circular blocks": (dxf(circular), "block 'a' contains itself"),
     "deep": (nested(150), "nested more than 100 deep"),
-    "many": (nested(9, 10), "there would be 16 000 000 pieces of curves, but 6 000 000 is the limit"),
+    "many": (nested(9, 10), "there would be 1 000 000 000 curves, but 1 000 000 is the limit"),
     "huge array": (
         dxf(
             lambda d, m: (

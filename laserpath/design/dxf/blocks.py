@@ -20,12 +20,12 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.dxf import fills, shapes
+from laserpath.design.dxf.copies import DEPTH, check, grid
 from laserpath.design.dxf.drawing import DrawingFile
 from laserpath.design.dxf.repair import DAMAGE, reason
 
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
-DEPTH = 100  # nested blocks
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
 """Entities that draw nothing and need no warning."""
@@ -63,12 +63,18 @@ class Curves:
 
 @dataclass(slots=True)
 class _Builder:
-    """Curves being gathered."""
+    """Curves being gathered. copies: how many of them and of their cubics are from blocks."""
 
     cubics: list[Floats] = field(default_factory=lambda: [np.zeros((0, 4, 2))])
     columns: list[Ints] = field(default_factory=lambda: [np.zeros((4, 0), dtype=np.int64)])
     other: Counter[Other] = field(default_factory=Counter)
     groups: int = 0
+    copies: tuple[int, int] = (0, 0)
+
+    def reserve(self, curves: int, cubics: int) -> None:
+        """Count what a block will add; raises if all copies together are too many."""
+        self.copies = self.copies[0] + curves, self.copies[1] + cubics
+        check(self.copies)
 
     def add(self, cubics: Floats, role: int, layer: int) -> None:
         """Add one curve to the current group."""
@@ -185,7 +191,9 @@ class EntityReader:
         deeper = scale + _octave(places[0])
         if (key, deeper) not in self._drawn:
             self._drawn[key, deeper] = self._read(block, deeper, (*within, key))
-        builder.extend(_placed(self._drawn[key, deeper], places, layer))
+        curves = self._drawn[key, deeper]
+        builder.reserve(len(places) * len(curves.size), len(places) * len(curves.cubics))
+        builder.extend(_placed(curves, places, layer))
 
     def _own(self, entity: Any, host: int) -> int:
         return self._layers.number(entity.dxf.get("layer", "0")) or host
@@ -211,8 +219,7 @@ def _places(insert: Any) -> Floats:
     """(K, 2, 3) maps, one for each row and column of an INSERT."""
     m, dxf = insert.matrix44(), insert.dxf
     x, y, t = (np.array(v.xyz[:2]) for v in (*(m.transform_direction(a) for a in _AXES), m.origin))
-    columns, rows = (max(int(dxf.column_count), 1), max(int(dxf.row_count), 1))
-    columns, rows = columns if dxf.column_spacing else 1, rows if dxf.row_spacing else 1
+    columns, rows = grid(dxf)
     if columns * rows > limits.now().curves:
         raise limits.exceeded(
             f"{_name(insert)} repeats a block {limits.counted(columns * rows)} times",
@@ -244,13 +251,6 @@ def _octave(place: Floats) -> int:
 def _placed(curves: Curves, places: Floats, layer: int) -> Curves:
     """Copies of a block's curves."""
     k = len(places)
-    sizes = {"curves": (curves.size, "curves"), "cubics": (curves.cubics, "pieces of curves")}
-    for name, (one, what) in sizes.items():
-        if k * len(one) > getattr(limits.now(), name):
-            count = limits.counted(k * len(one))
-            raise limits.exceeded(
-                f"blocks are repeated too often: there would be {count} {what}", name, k * len(one)
-            )
     cubics = np.einsum("kij,nvj->knvi", places[:, :, :2], curves.cubics) + places[:, None, None, :, 2]
     groups = int(curves.group.max(initial=-1)) + 1
     own = np.where(curves.layer == 0, layer, curves.layer)

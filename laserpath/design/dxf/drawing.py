@@ -201,6 +201,10 @@ class Layers:
         """Whether blocks placed on the layer are hidden, whatever the layers of their entities."""
         return self._hidden.get(layer) == FROZEN and self.names[layer].lower() not in self._chosen
 
+    def hides(self, name: str) -> bool:
+        """The same by the layer's name, which need not be known yet."""
+        return name.lower() in self._number and self.hides_blocks(self._number[name.lower()])
+
     def why_not(self, layer: int) -> str:
         """Why a layer does not count; '' if it was not chosen."""
         return "" if self._chosen else self._hidden.get(layer, "")

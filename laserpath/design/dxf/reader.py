@@ -19,6 +19,7 @@ from laserpath.design.curves import Chain, polylines
 from laserpath.design.curves import lines as straight
 from laserpath.design.dxf import messages
 from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader
+from laserpath.design.dxf.copies import check_copies
 from laserpath.design.dxf.drawing import DrawingFile, Layers
 from laserpath.design.dxf.loops import joined
 from laserpath.design.fill import EVENODD
@@ -44,6 +45,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 
 
 def _design(drawing: DrawingFile, name: str, reading: Reading) -> Design:
+    check_copies(drawing)
     curves = EntityReader(drawing, reading.tolerance).curves()
     drawing.layers.check()
     if drawing.unit >= METRE and (size := _size(curves) * drawing.unit) > LARGEST:

@@ -41,7 +41,7 @@ class Aperture:
     """area: mm, about the origin.  round: diameter of a circle, mm; None: another shape.
 
     pen: the shape that straight lines are drawn with; None: they cannot be.  holed: the area has a hole,
-    which the pen has not.  layers: of a block with both polarities.
+    which the pen has not.  layers: of a block with both polarities.  objects: of a block, with all copies.
     """
 
     area: BaseGeometry
@@ -49,6 +49,7 @@ class Aperture:
     pen: BaseGeometry | None
     holed: bool = False
     layers: tuple[PaintLayer, ...] = ()
+    objects: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Turn:
             tuple(
                 PaintLayer(layer.solid, None, [self(p) for p in layer.pieces]) for layer in aperture.layers
             ),
+            aperture.objects,
         )
 
 

@@ -21,12 +21,15 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.design.curves import Polyline
 from laserpath.design.gerber.apertures import Aperture
+from laserpath.design.gerber.lattice import blocks
 from laserpath.design.gerber.shapes import Point, stadiums
 from laserpath.design.joined import Polygons, check_reach, joined
 from laserpath.design.stroke import Pen, stroke
 from laserpath.design.svg.paint import PaintLayer, compose
 
-_COPY = 10  # weight of a polygon of a block in that count: blocks of blocks are united level by level
+_COPY = 10
+"""Copies of objects in blocks of blocks that count as one polygon, since they are united level by level; and
+polygons that one of a block with holes or several parts counts as."""
 
 Path = list[Point]
 
@@ -44,14 +47,22 @@ class _Coat:
 
 @dataclass(slots=True)
 class Painting:
-    """The coats of an image, the lowest first. tolerance: mm."""
+    """The coats of an image, the lowest first. tolerance: mm.
+
+    dry: objects are counted, but leave nothing.  copies: objects, with all copies of blocks.
+    """
 
     tolerance: float
+    dry: bool = False
     objects: int = 0
+    copies: int = 0
     coats: list[_Coat] = field(default_factory=list)
 
     def flash(self, aperture: Aperture, point: Point, solid: bool) -> None:
         """Add a flash of an aperture or of a block."""
+        self.copies += aperture.objects
+        if self.dry:
+            return
         if not aperture.layers:
             parts = int(shapely.get_num_geometries(aperture.area))
             self._coat(solid, parts if parts < 2 else _COPY * parts).flashes[aperture].append(point)
@@ -62,15 +73,29 @@ class Painting:
 
     def draw(self, aperture: Aperture, path: Path, solid: bool) -> None:
         """Add a stroke through at least two points."""
-        self._coat(solid).paths[aperture].append(path)
+        self.copies += 1
+        if not self.dry:
+            self._coat(solid).paths[aperture].append(path)
 
     def fill(self, contour: Path, solid: bool) -> None:
         """Add a contour of a region."""
-        self._coat(solid).contours.append(contour)
+        self.copies += 1
+        if not self.dry:
+            self._coat(solid).contours.append(contour)
 
     def add(self, solid: bool, pieces: Polygons) -> None:
-        """Add polygons."""
+        """Add polygons of blocks, which are counted already."""
         self._coat(solid, len(pieces)).pieces.append(pieces)
+
+    def check_copies(self) -> None:
+        """Raise if there are too many objects, with all copies of blocks."""
+        if self.copies > _COPY * limits.now().polygons:
+            weight = -(-self.copies // _COPY)
+            raise limits.exceeded(
+                f"blocks are repeated too often: their copies count as {limits.counted(weight)} polygons",
+                "polygons",
+                weight,
+            )
 
     def layers(self) -> list[PaintLayer]:
         """The layers of the image, the lowest first."""
@@ -148,10 +173,8 @@ def _owners(offsets: NDArray[np.integer], n: int) -> NDArray[np.intp]:
 def _pieces(coat: _Coat, tolerance: float) -> Polygons:
     """All polygons of a coat, valid or not."""
     out = list(coat.pieces)
-    for aperture, points in coat.flashes.items():
-        shifts = np.array(points)
-        check_reach("a flash", shifts)
-        out.append(_moved(np.array([aperture.area], dtype=object), shifts))
+    for area, points in _uncovered(coat.flashes):
+        out += [_moved(np.array([block], dtype=object), shifts) for block, shifts in blocks(area, points)]
     for aperture, paths in coat.paths.items():
         out.append(_strokes(aperture, paths, tolerance))
     if coat.contours:
@@ -160,6 +183,23 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
         sizes = [len(contour) for contour in coat.contours]
         out.append(shapely.polygons(shapely.linearrings(xy, indices=np.repeat(np.arange(len(sizes)), sizes))))
     return np.concatenate(out) if out else np.empty(0, dtype=object)
+
+
+def _uncovered(flashes: dict[Aperture, list[Point]]) -> list[tuple[BaseGeometry, Floats]]:
+    """Areas and the points (n, 2) where they are flashed, without flashes that the largest there covers."""
+    if not flashes:
+        return []
+    areas = np.array([aperture.area for aperture in flashes], dtype=object)
+    points = np.concatenate([np.array(points) for points in flashes.values()])
+    check_reach("a flash", points)
+    which = np.repeat(np.arange(len(areas)), [len(points) for points in flashes.values()])
+    order = np.lexsort((which, -shapely.area(areas)[which], points[:, 1], points[:, 0]))
+    points, which = points[order], which[order]
+    begins = np.append(True, (points[1:] != points[:-1]).any(axis=1))
+    largest = which[np.flatnonzero(begins)[np.cumsum(begins) - 1]]
+    pairs, pair = np.unique(np.stack([largest, which]), axis=1, return_inverse=True)
+    covered = shapely.covers(*areas[pairs])[pair.ravel()] & ~begins
+    return [(area, points[(which == k) & ~covered]) for k, area in enumerate(areas)]
 
 
 def _strokes(aperture: Aperture, paths: list[Path], tolerance: float) -> Polygons:

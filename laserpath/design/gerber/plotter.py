@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -46,12 +46,15 @@ class _Block:
 
 
 class Plotter:
-    """The state between commands. scale: the file's unit in mm, if it is known.  tolerance: mm."""
+    """The state between commands. scale: the file's unit in mm, if it is known.  tolerance: mm.
 
-    def __init__(self, tolerance: float, scale: float | None) -> None:
+    dry: the objects are only counted.
+    """
+
+    def __init__(self, tolerance: float, scale: float | None, dry: bool = False) -> None:
         self.tolerance = tolerance
         self._format = Format(scale)
-        self.painting = Painting(tolerance)
+        self.painting = Painting(tolerance, dry)
         self.warnings: dict[str, None] = {}
         self.ended = False
         self._stack: list[_Block] = []
@@ -219,19 +222,20 @@ class Plotter:
         if len(self._stack) >= 20:
             raise InputError("blocks are nested more than 20 deep")
         self._stack.append(block)
-        self.painting = Painting(self.tolerance)
+        self.painting = Painting(self.tolerance, block.painting.dry)
 
     def _close(self) -> None:
         self._lift()
-        block, layers = self._stack.pop(), self.painting.layers()
+        block, layers, copies = self._stack.pop(), self.painting.layers(), self.painting.copies
         self.painting = block.painting
         if block.number is None:
+            self.painting.copies += copies * len(block.shifts)
             repeat(layers, np.array(block.shifts), self.painting)
         elif len(layers) == 1 and layers[0].solid:
-            self._set(block.number, of_area(layers[0].pieces[0]))
+            self._set(block.number, replace(of_area(layers[0].pieces[0]), objects=copies))
         else:
             nothing = of_area(EMPTY)
-            self._set(block.number, Aperture(nothing.area, None, None, layers=tuple(layers)))
+            self._set(block.number, Aperture(nothing.area, None, None, layers=tuple(layers), objects=copies))
 
     # Word commands
 

@@ -25,7 +25,10 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if reading.layers:
         raise InputError(f"a Gerber file is one layer, but layer {reading.layers[0]!r} is requested")
     text = text_of(data)
-    plotter = Plotter(reading.tolerance, float(LENGTH[reading.unit]) if reading.unit else None)
+    unit = float(LENGTH[reading.unit]) if reading.unit else None
+    if re.search(r"%\s*(AB|SR)", text):  # blocks of blocks are counted before they are drawn
+        _plotted(text, Plotter(reading.tolerance, unit, dry=True)).check_copies()
+    plotter = Plotter(reading.tolerance, unit)
     painting = _plotted(text, plotter)
     layers = painting.layers()
     shown = valid(area(layers))
@@ -35,8 +38,8 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if shown.is_empty:
         raise InputError("the design is empty: " + ("all is cleared again" if layers else "nothing is drawn"))
     warnings = (*plotter.warnings, *_about(text))
-    unit = "inches" if plotter.scale == MM["IN"] else "mm"
-    source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {unit}")))
+    drawn_in = "inches" if plotter.scale == MM["IN"] else "mm"
+    source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {drawn_in}")))
     return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,))
 
 

@@ -205,8 +205,8 @@ class _Nozzle:
         sweep = arcs.sweep(first, last, centre, np.array([clockwise]))
         count = int(arcs.pieces(radius, sweep, _CHORD)[0])
         self._chords += count
-        if self._chords > limits.PIECES:
-            raise InputError(f"its arcs have more than {limits.PIECES} chords, which is the limit")
+        if self._chords > limits.now().pieces:
+            raise limits.exceeded("its arcs have more chords", "pieces")
         part = np.arange(1, count) / count
         first, last, centre, sweep = (
             np.repeat(column, count - 1, axis=0) for column in (first, last, centre, sweep)
