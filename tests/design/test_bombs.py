@@ -29,9 +29,9 @@ SAID = {
     "dxf_array": "repeated too often",
     "gds_point": "there is no polygon",
     "gds_levels": "about 10\\^4516 shapes",
-    "gds_tens": "holds 1111111111110 shapes, above",
-    "oasis_tens": "holds 1111111111110 shapes, above",
-    "oasis_repetition": "a shape is repeated 4225000000 times, above",
+    "gds_tens": "holds 1 111 111 111 110 shapes, but 2 000 000 is the limit",
+    "oasis_tens": "holds 1 111 111 111 110 shapes, but 2 000 000 is the limit",
+    "oasis_repetition": "its cells hold 4 225 000 000 polygons or more, but 2 000 000 is the limit",
     "oasis_block": "takes more than 931 MiB of memory",
 }
 """Bomb → the refusal; those that are not here are read."""

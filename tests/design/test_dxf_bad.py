@@ -86,7 +86,7 @@ FILES = {
                 ),
             )
         ),
-        "900 000 000 times, but 1 000 000 is the limit",
+        "900 000 000 curves, but 1 000 000 is the limit",
     ),
     "NaN": (circle(r="nan"), "damaged|not finite|reaches"),
     "infinity": (circle(x="inf"), "damaged|not finite|reaches"),
