@@ -13,6 +13,7 @@ trusts its input, runs in a process of its own besides, within `SECONDS` and `ME
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -64,6 +65,9 @@ DEPTH = 50
 CROSSINGS = 3_000_000
 """Crossings of edges that set operations may meet while a file is read: about 20 µs each. Boards of 100 000
 strokes have a million."""
+CROSSINGS_SMALL, CROSSINGS_PER_BYTE = 150_000, 1.0
+"""The limit of a small file, and for each byte of a larger one, up to `CROSSINGS`: what takes a minute to read
+may not be 50 kB. 900 random curves have 20 crossings per byte."""
 SECONDS = 300.0
 """Seconds that reading a file may take."""
 MEMORY = 8 << 30
@@ -72,18 +76,22 @@ MEMORY = 8 << 30
 
 @dataclass(slots=True)
 class Budget:
-    """The work of a reading so far. begun: of `time.monotonic`.  crossings: met by set operations."""
+    """The work of a reading so far. begun: of `time.monotonic`.  crossings: met by set operations.
+
+    most: crossings that are the limit.
+    """
 
     begun: float = field(default_factory=time.monotonic)
     crossings: float = 0.0
+    most: float = CROSSINGS
 
     def add(self, crossings: float) -> None:
         """Count crossings before they are worked on; raises if there are too many, or if time is up."""
         self.crossings += crossings
-        if self.crossings > CROSSINGS:
+        if self.crossings > self.most:
             raise InputError(
-                f"its outlines cross or touch about {self.crossings:.2g} times, but {CROSSINGS:.2g} times "
-                "are the limit: split the design, or draw it without so many overlaps"
+                f"its outlines cross or touch about {self.crossings:.2g} times, but {self.most:.2g} times "
+                "are the limit for a file of that size: split the design, or draw it without so many overlaps"
             )
         if time.monotonic() - self.begun > SECONDS:
             raise InputError(f"reading takes more than {SECONDS:g} s, which is the limit; split the design")
@@ -93,9 +101,9 @@ _BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def work() -> Iterator[Budget]:
-    """The reading of one file, whose work is counted."""
-    counted = Budget()
+def work(size: float = math.inf) -> Iterator[Budget]:
+    """The reading of one file, whose work is counted. size: of the file, bytes."""
+    counted = Budget(most=min(CROSSINGS, max(CROSSINGS_SMALL, CROSSINGS_PER_BYTE * size)))
     token = _BUDGET.set(counted)
     try:
         yield counted

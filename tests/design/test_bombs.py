@@ -16,7 +16,10 @@ from laserpath.design import load
 
 SAID = {
     "svg_masks": "more than 2000 times",
-    "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 3e\+06 times are the limit",
+    "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 2\.8e\+05 times are the limit",
+    "svg_circles": r"cross or touch about \d\.\de\+05 times, but 1\.5e\+05 times are the limit",
+    "svg_beziers": r"cross or touch about 5\.\de\+05 times, but 1\.5e\+05 times are the limit for a",
+    "svg_lines": r"cross or touch about \d\.\de\+06 times, but 2\.5e\+05 times are the limit",
     "svg_css": "20000 selectors",
     "gerber_macro": "399999 characters, above 2000",
     "dxf_hatches": "pairs of the 3000 shapes overlap",
@@ -30,7 +33,7 @@ SAID = {
 }
 """Bomb → the refusal; those that are not here are read."""
 FAST = {"gerber_macro", "gds_point"}
-UNSOLVED = {"gerber_flashes", "gerber_blocks", "png_noise", "svg_beziers", "svg_lines"}
+UNSOLVED = {"gerber_flashes", "gerber_blocks"}
 """Read, but it takes a minute: real boards of many strokes cross as often, so that they cannot be refused."""
 
 
