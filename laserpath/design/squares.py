@@ -3,8 +3,8 @@
 Runs of edges from corner to corner are directed such that the solid is on their left. Rings follow them, and
 turn left where four runs meet, so that squares that touch in a corner alone are separate polygons, as a valid
 area has them. A ring that passes a corner twice turns right there, which cuts it in two: such passes cannot
-interleave in the plane, so that all are cut at once. Then each part of the map has one ring around it, and one
-around each of its holes. All of it is done for all runs together.
+interleave in the plane, so that all are cut at once. Then each part of the map has one ring around it, and
+one around each of its holes. All of it is done for all runs together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EAST, NORTH, WEST, SOUTH = range(4)
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """(n,) directed runs. start, end: numbers of corners.  direction: EAST …  part: of the map, on the left."""
+    """(n,) directed runs. start, end: numbers of corners.  direction: EAST …  part: what is on the left."""
 
     start: Indices
     end: Indices
