@@ -66,8 +66,8 @@ CROSSINGS = 3_000_000
 """Crossings of edges that set operations may meet while a file is read: about 20 µs each. Boards of 100 000
 strokes have a million."""
 CROSSINGS_SMALL, CROSSINGS_PER_BYTE = 150_000, 1.0
-"""The limit of a small file, and for each byte of a larger one, up to `CROSSINGS`: 50 kB may not take a minute
-to read. 900 random stroked curves have 13 crossings per byte."""
+"""The limit of a small file, and for each byte of a larger one, up to `CROSSINGS`: 50 kB may not take a
+minute to read. 900 random stroked curves have 13 crossings per byte."""
 SECONDS = 300.0
 """Seconds that reading a file may take."""
 MEMORY = 8 << 30

@@ -24,7 +24,7 @@ EAST, NORTH, WEST, SOUTH = range(4)
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """(n,) directed runs. start, end: numbers of corners.  direction: EAST …  part: what is on the left."""
+    """(n,) directed runs. start, end: numbers of corners.  direction: EAST ….  part: on the left."""
 
     start: Indices
     end: Indices
