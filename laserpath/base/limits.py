@@ -46,6 +46,8 @@ _LARGEST_OF = {"depth": 200, "seconds": 1e6}
 """The same for some: Python may call functions 1000 deep, and each level takes a few; timers have 32 bits."""
 _GRACE = 1.0
 """Seconds in which a reading whose time is up may notice it itself."""
+_CROSSINGS_SMALL = 300_000
+"""Crossings of edges that a small file may have; a larger one may have one for each byte."""
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -90,8 +92,9 @@ class ReadingLimits:
     depth: int = 50
     """Collections of GeoJSON or WKT in each other."""
     crossings: int = 3_000_000
-    """Crossings of edges that set operations may meet while a file is read, each of which takes about 20 µs.
-    Boards of 100 000 strokes have a million."""
+    """Crossings of edges that set operations may meet while a file is read; each takes 20 µs or more.
+    Boards of 100 000 strokes have a million. Unless this is given, a file of less than 3 MB may have one for
+    each byte, or 300 000."""
     seconds: float = 300.0
     """Seconds that reading a design, or decoding an image, may take."""
     memory: int = 8 << 30
@@ -212,20 +215,24 @@ def _written(name: str, value: float) -> str:
 
 @dataclass(slots=True)
 class Budget:
-    """The work of a reading so far. begun: of `time.monotonic`.  crossings: met by set operations."""
+    """The work of a reading so far. size: of the file, bytes.  begun: of `time.monotonic`.
 
+    crossings: met by set operations.
+    """
+
+    size: float = math.inf
     begun: float = field(default_factory=time.monotonic)
     crossings: float = 0.0
 
     def add(self, crossings: float) -> None:
         """Count crossings before they are worked on; raises if there are too many, or if time is up."""
         self.crossings += crossings
-        if self.crossings > now().crossings:
-            raise exceeded(
-                f"its outlines cross or touch about {self.crossings:.2g} times",
-                "crossings",
-                self.crossings,
-                "split the design, draw it without so many overlaps",
+        most = _crossings(self.size)
+        if self.crossings > most:
+            raise InputError(
+                f"its outlines cross or touch about {self.crossings:.2g} times, but {counted(most)} is the "
+                "limit for a file of that size: split the design, draw it without so many overlaps, or "
+                f"--limit crossings={_written('crossings', self.crossings)} raises it"
             )
         if self.left() < 0:
             raise late()
@@ -241,6 +248,15 @@ def late() -> InputError:
         f"reading takes more than {now().seconds:g} s, which is the limit: split the design, or "
         f"{raising('seconds')}"
     )
+
+
+def _crossings(size: float) -> float:
+    """The limit of crossings in a file of so many bytes: 50 kB may not take a minute to read.
+
+    A limit that is given holds for files of any size. 900 random stroked curves have 13 crossings a byte.
+    """
+    most = now().crossings
+    return most if most != ReadingLimits().crossings else min(most, max(_CROSSINGS_SMALL, size))
 
 
 _BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -260,9 +276,9 @@ def watched(overdue: Callable[[InputError], None]) -> Iterator[None]:
 
 
 @contextmanager
-def work() -> Iterator[Budget]:
-    """The reading of one file, whose work is counted."""
-    budget, overdue = Budget(), _OVERDUE.get()
+def work(size: float = math.inf) -> Iterator[Budget]:
+    """The reading of one file, whose work is counted. size: of the file, bytes."""
+    budget, overdue = Budget(size), _OVERDUE.get()
     watch = Timer(now().seconds + _GRACE, overdue, [late()]) if overdue else None
     token = _BUDGET.set(budget)
     try:

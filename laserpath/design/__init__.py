@@ -63,7 +63,7 @@ def load(
     """
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
     raw = content(path)
-    with limits.work():
+    with limits.work(len(raw)):
         return _loaded(path, raw, reading, arrangement)
 
 

@@ -23,11 +23,14 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter, minimum_filter
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
+from laserpath.base.overlay import EMPTY, valid
 from laserpath.design.joined import Polygons, check_reach, joined, without_specks
 from laserpath.design.pixels import Pixels, decode, ink
 from laserpath.design.reading import Reading
+from laserpath.design.squares import squares
 from laserpath.types import Design
 
 __all__ = ["ink", "outline", "read"]
@@ -36,6 +39,8 @@ FULL = 0.02  # tolerance of full and of no ink, for an edge to be located by the
 GREY_SHARE = 0.05  # share of grey ink above which a warning is given
 EDGE = 0.5  # range of ink in a 3×3 neighbourhood from which an edge runs through it
 SPECK = 1e-6  # pixels²: smaller areas are rounding errors
+STEP = 0.49  # pixels: no corner of a step of one pixel is nearer to the line past it, so all are kept
+_CORNER = 0.5  # work of a corner of pixels whose steps are smoothed, relative to that of a crossing
 ROUNDING = 1e-9  # pixels
 NUDGE = 1e-3  # pixels: least distance of a vertex from the pixels' centres, so that no two vertices meet
 
@@ -61,32 +66,36 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
             f"{pixels.ink.max():.3g}"
         )
     area = shapely.transform(area, lambda xy: np.clip((xy + 0.5) * size, 0, page[2:]))
-    area = joined(shapely.simplify(shapely.get_parts(area), reading.tolerance))
+    area = _simplified(area, pixels, size, reading.tolerance)
     source = f"{columns} × {rows} pixels of {size:.6g} mm, ink from {reading.threshold:g} on"
     return Design(shapely.normalize(area), name, page, (*pixels.warnings, *_grey(pixels)), (source,))
 
 
 def outline(ink: Floats, threshold: float) -> BaseGeometry:
     """The area where ink is at or above the threshold, in pixels from the centre of the lower left one."""
-    levels = _levels(ink)
-    padded = np.pad(ink, 1)
-    polygons = _polygons(padded, threshold, levels)
-    polygons = shapely.transform(polygons, lambda xy: xy - 1)
+    if _has_two_levels(ink):
+        polygons = squares(ink >= threshold)
+        return shapely.multipolygons(polygons) if len(polygons) else EMPTY
+    polygons = shapely.transform(_polygons(np.pad(ink, 1), threshold), lambda xy: xy - 1)
     return without_specks(joined(polygons), SPECK)
 
 
-def _levels(ink: Floats) -> tuple[float, ...]:
-    """The values of an image that has one or two; () if it has more."""
-    low, high = float(ink.min()), float(ink.max())
-    two = bool(((ink == low) | (ink == high)).all())
-    return tuple(sorted({low, high})) if two else ()
+def _has_two_levels(ink: Floats) -> bool:
+    """Whether an image has two values, or one."""
+    return bool(((ink == ink.min()) | (ink == ink.max())).all())
 
 
-def _polygons(ink: Floats, threshold: float, levels: tuple[float, ...]) -> Polygons:
+def _simplified(area: BaseGeometry, pixels: Pixels, size: float, tolerance: float) -> BaseGeometry:
+    """The outline without vertices that the tolerance allows to leave out. size: of a pixel, mm."""
+    if _has_two_levels(pixels.ink):
+        if tolerance < STEP * size:
+            return area
+        limits.spend(_CORNER * shapely.get_num_coordinates(area))  # steps become slopes, which may cross
+    return valid(joined(shapely.simplify(shapely.get_parts(area), tolerance)))
+
+
+def _polygons(ink: Floats, threshold: float) -> Polygons:
     """The polygons of a padded image, in pixels; they may touch themselves in points."""
-    if levels:
-        ink = (ink >= threshold).astype(np.float64)
-        threshold = 0.5
     contours = contour_generator(z=ink, name="serial", fill_type=FillType.OuterOffset)
     filled: Any = contours.filled(threshold, 2.0)
     points, offsets = filled
@@ -95,28 +104,11 @@ def _polygons(ink: Floats, threshold: float, levels: tuple[float, ...]) -> Polyg
     sizes = np.concatenate([np.diff(o.astype(np.int64)) for o in offsets])  # vertices of each ring
     rings = np.array([len(o) - 1 for o in offsets])  # of each polygon
     xy = np.concatenate(points)
-    if levels:
-        xy, sizes = _squared(xy, sizes)
-    elif threshold == 0.5:
+    if threshold == 0.5:
         xy = _by_height(xy, ink)
     made = shapely.linearrings(xy, indices=np.repeat(np.arange(len(sizes)), sizes))
     polygons: Polygons = shapely.polygons(made, indices=np.repeat(np.arange(len(rings)), rings))
     return polygons
-
-
-def _squared(xy: Floats, sizes: Indices) -> tuple[Floats, Indices]:
-    """Rings along the pixels' edges instead of cutting their corners.
-
-    The level line of a binary image crosses the squares between four centres from the middle of one side to
-    that of another; the middle of the square is the corner of the four pixels.
-    """
-    ends = np.cumsum(sizes)
-    corner = np.floor((xy[:-1] + xy[1:]) / 2) + 0.5
-    both = np.empty((2 * len(xy) - 1, 2))
-    both[::2], both[1::2] = xy, corner
-    keep = np.ones(len(both), dtype=bool)
-    keep[2 * ends[:-1] - 1] = False  # between the end of a ring and the start of the next
-    return both[keep], 2 * sizes - 1
 
 
 def _by_height(xy: Floats, ink: Floats) -> Floats:

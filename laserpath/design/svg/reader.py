@@ -106,12 +106,19 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
 def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading: Reading) -> bool:
     """Whether the whole drawing lies outside the page, which is then ignored; with a warning."""
     w, h = ((side or 0.0) * _px(page, reading) for side in (page.width, page.height))
-    if area.is_empty or within(area, shapely.box(0.0, 0.0, w, h)).area > 0:
+    if area.is_empty or _meets(area, (0.0, 0.0, w, h)):
         return False
     document.warn(
         None, f"all that is drawn lies outside the page of {w:.4g} × {h:.4g} mm: what is drawn is the page"
     )
     return True
+
+
+def _meets(area: BaseGeometry, page: viewport.Box) -> bool:
+    """Whether a part of the area lies on the page. An area inside needs no set operation."""
+    box = shapely.box(*page)
+    inside = shapely.contains_properly(box, shapely.get_parts(area)).any()
+    return bool(inside) or within(area, box).area > 0
 
 
 def _why_empty(document: Document, drawn: list[PaintLayer]) -> str:
