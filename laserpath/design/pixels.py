@@ -10,9 +10,12 @@ and half a pixel of pure yellow or red is half ink too. Floating-point greys go 
 from __future__ import annotations
 
 import io
+import os
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,11 +28,12 @@ from laserpath.base.errors import InputError
 PIXELS_MAX = limits.PIXELS
 SQUARE = 1e-3  # relative difference of a pixel's width and height that is taken for rounding
 
-_BROKEN = (
+BROKEN = (
     OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, KeyError, IndexError, TypeError,
     OverflowError, AttributeError, MemoryError, ZeroDivisionError, NotImplementedError, RuntimeError,
 )  # fmt: skip
 """Exceptions that Pillow raises on broken files."""
+_TIFF = (b"II", b"MM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def decode(data: bytes) -> Pixels:
     """The first image of a PNG or TIFF file."""
     if not data:
         raise InputError("the file is empty")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _unheard(data):
         warnings.simplefilter("ignore")  # Pillow raises where it cannot decode; its warnings do not matter
         try:
             with Image.open(io.BytesIO(data), formats=("PNG", "TIFF")) as image:
@@ -68,12 +72,35 @@ def decode(data: bytes) -> Pixels:
             raise InputError(_unknown(data)) from None
         except Image.DecompressionBombError:
             raise InputError(f"the image has more than {PIXELS_MAX:.2g} pixels, which is the limit") from None
-        except _BROKEN as error:
+        except BROKEN as error:
             what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
             raise InputError(f"the image is broken or cut off ({what})") from None
     if pages > 1:
         notes = (f"only the first of the file's {pages} pictures is read", *notes)
     return Pixels(ink[::-1], pixel, notes)
+
+
+@contextmanager
+def _unheard(data: bytes) -> Iterator[None]:
+    """Nothing on the standard error while a TIFF is decoded.
+
+    libtiff prints there what is wrong with a file, past Python; Pillow raises it as well.
+    """
+    if not data.startswith(_TIFF):
+        yield
+        return
+    try:
+        kept = os.dup(2)
+    except OSError:  # closed
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _unknown(data: bytes) -> str:

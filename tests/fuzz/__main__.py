@@ -42,6 +42,7 @@ def main() -> int:
         parser.error(f"no such format: {', '.join(sorted(unknown))}; known: {', '.join(READERS)}")
     fast = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=fast if fast.is_dir() else None) as scratch:
+        os.environ["TMPDIR"] = scratch
         os.environ["LASERPATH_PROFILES"] = str(Path(scratch, "none"))
         return _fuzz(options, names, Path(scratch))
 
@@ -82,7 +83,7 @@ def _shorten(fuzz: fuzzing.Fuzz, scratch: Path) -> None:
         child = os.fork()
         if child == 0:
             variant = int(lines[1].split(",")[0].removeprefix("variant "))
-            with fuzzing.forking():
+            with fuzzing.quickly():
                 data = fuzzing.shortened(fuzz.reader, path, kept.read_bytes(), variant, seconds=5)
             kept.write_bytes(data)
             os._exit(0)

@@ -1,52 +1,79 @@
-"""A small server that reads GDSII and OASIS with gdstk in a child of its own for each file.
+"""A small server that reads GDSII and OASIS with gdstk in children of its own.
 
 `laserpath.design.gds.isolate` starts a new Python for each file, which takes 0.2 s. This process has gdstk and
-NumPy imported already and forks, which takes some ms; what the child runs is the same: `extract.main`. A line
-of JSON in, the arguments; a line out: exit code, s of the processor, bytes of memory, stderr.
+NumPy imported already and forks; what a child runs is the same, `extract.main`. A child reads many files, since
+a fork takes longer than most of them; if it dies, the file that it was at gets the signal, and another child
+goes on. A line of JSON in, the arguments; a line out: exit code, s of the processor, bytes of memory, stderr.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import resource
 import sys
 import tempfile
+import time
 import traceback
+from typing import Any
+
+FILES = 100
+"""Of one child; gdstk keeps some memory of every file that it cannot read."""
 
 
 def serve(script: str, seconds: int) -> None:
-    """Answer requests until stdin ends. seconds: of the processor, after which a child is killed."""
+    """Fork children until stdin ends. seconds: of the processor for one file."""
     spec = importlib.util.spec_from_file_location("extract", script)
     assert spec is not None and spec.loader is not None
     extract = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(extract)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    out = os.dup(1)
     with tempfile.TemporaryFile() as said:
-        for line in sys.stdin:
-            said.seek(0)
-            said.truncate()
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+        while True:
             child = os.fork()
             if child == 0:
-                code = 1
-                try:
-                    os.dup2(said.fileno(), 1)
-                    os.dup2(said.fileno(), 2)
-                    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-                    extract.main(*json.loads(line))
-                    code = 0
-                except BaseException:  # noqa: BLE001  as Python itself ends with any
-                    os.write(2, traceback.format_exc().encode("utf-8", "replace"))
-                finally:
-                    os._exit(code)
+                os._exit(_read(extract, out, said, seconds))
             _, status, used = os.wait4(child, 0)
-            said.seek(0)
-            text = said.read().decode("utf-8", "replace")[-4000:]
-            cpu = used.ru_utime + used.ru_stime
-            answer = [os.waitstatus_to_exitcode(status), cpu, used.ru_maxrss * 1024, text]
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
+            code = os.waitstatus_to_exitcode(status)
+            if code == 1:
+                return
+            if code:
+                _answer(out, said, code, used.ru_utime + used.ru_stime, used.ru_maxrss)
+
+
+def _read(extract: Any, out: int, said: Any, seconds: int) -> int:
+    """Answer requests; 0 after `FILES` of them, 1 when there are no more."""
+    for _ in range(FILES):
+        request = b""
+        while not request.endswith(b"\n"):
+            part = os.read(0, 1 << 16)
+            if not part:
+                return 1
+            request += part
+        said.seek(0)
+        said.truncate()
+        before, code = time.process_time(), 0
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(before) + seconds, resource.RLIM_INFINITY))
+        try:
+            extract.main(*json.loads(request))
+        except BaseException:  # noqa: BLE001  as Python itself ends with any
+            said.write(traceback.format_exc().encode("utf-8", "replace"))
+            said.flush()
+            code = 1
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        _answer(out, said, code, time.process_time() - before, memory)
+    return 0
+
+
+def _answer(out: int, said: Any, code: int, cpu: float, memory: int) -> None:
+    said.seek(0)
+    text = said.read().decode("utf-8", "replace")[-4000:]
+    os.write(out, (json.dumps([code, cpu, memory * 1024, text]) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def _sentences(design: Design) -> Sentences:
     box = np.array(design.area.bounds)
     if design.area.is_empty or not np.isfinite(box).all():
         raise AssertionError(f"a design of {len(design.area.geoms)} polygons within {box}")
-    return (design.name, *design.warnings, *design.source)
+    return (*design.warnings, *design.source)
 
 
 def _any(path: Path, variant: int) -> Sentences:
@@ -147,22 +147,23 @@ def _dialect(path: Path, variant: int) -> Sentences:
     moves = gcode.parse(_PROGRAM, gcode.dialect("grbl"))
     text = gcode.write(moves, own)
     gcode.parse(text, own)
-    return (own.name,)
+    return (f"{len(own.header)} lines",)
 
 
 def _machine(path: Path, variant: int) -> Sentences:
     machine = profiles.machine(path)
     convert.envelope(machine, gcode.dialect(machine.dialect))
-    return (profiles.summary(machine), profiles.likely_kind(path), profiles.in_short("machine", path))
+    profiles.in_short("machine", path)
+    return (profiles.likely_kind(path), f"{len(profiles.summary(machine))} characters")
 
 
 def _resin(path: Path, variant: int) -> Sentences:
-    return (profiles.summary(profiles.resin(path)), profiles.likely_kind(path))
+    return (profiles.likely_kind(path), f"{len(profiles.summary(profiles.resin(path)))} characters")
 
 
 def _spot(path: Path, variant: int) -> Sentences:
     spot = profiles.spot(path)
-    return (profiles.summary(spot), f"{optics.fwhm(spot)}")
+    return (f"{len(profiles.summary(spot))} characters", f"{optics.fwhm(spot)}")
 
 
 def _project(path: Path, variant: int) -> Sentences:

@@ -35,6 +35,8 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -129,6 +131,7 @@ class Native:
 
     def __init__(self) -> None:
         self.server: subprocess.Popen[str] | None = None
+        self.memory = 0
 
     def run(self, command: list[str], env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[bytes]:
         """Have `extract.main` called with the arguments of the command."""
@@ -145,21 +148,24 @@ class Native:
         self.server.stdin.write(json.dumps(arguments) + "\n")
         self.server.stdin.flush()
         code, cpu, memory, said = json.loads(self.server.stdout.readline())
+        self.memory = max(self.memory, memory)
         if cpu >= SECONDS - 0.5 or memory > MEMORY:
             raise Excess(f"gdstk took {cpu:.0f} s and {memory >> 20} MB")
         return subprocess.CompletedProcess(command, code, b"", said.encode())
 
 
 @contextlib.contextmanager
-def forking() -> Iterator[None]:
-    """Native readers in children of a small server, while this is open."""
+def quickly() -> Iterator[Native]:
+    """Native readers in children of a small server, and plug-ins looked up once, while this is open."""
     native, real = Native(), isolated.subprocess
     stand_in = {name: getattr(real, name) for name in ("DEVNULL", "TimeoutExpired")}
+    look_up = metadata.entry_points
     isolated.subprocess = SimpleNamespace(run=native.run, **stand_in)  # type: ignore[assignment]
+    metadata.entry_points = cache(look_up)
     try:
-        yield
+        yield native
     finally:
-        isolated.subprocess = real
+        isolated.subprocess, metadata.entry_points = real, look_up
         if native.server is not None:
             native.server.stdin.close()  # type: ignore[union-attr]
             native.server.wait()
@@ -243,7 +249,7 @@ class Fuzz:
     def warm(self) -> None:
         """Read the examples here: what is compiled or imported for them, no worker must wait for."""
         path = self.plan.scratch / f"fuzz{self.reader.suffix}"
-        with forking():
+        with quickly():
             for number, one in enumerate(self.examples):
                 path.write_bytes(one)
                 answer = ask(self.reader, path, number % self.reader.variants)
@@ -289,7 +295,7 @@ class Fuzz:
         tally.worst_seconds = max(tally.worst_seconds, shared.worst_seconds)
         tally.worst_memory = max(tally.worst_memory, shared.worst_memory)
         if status == 1:
-            raise RuntimeError(f"the worker for {self.name} failed itself")
+            raise RuntimeError(f"the worker for {self.name} failed itself: {said.read_text(errors='replace')}")
         if status < 0:
             stack = said.read_text("utf-8", "replace")
             frames = re.findall(r'File "([^"]+)", line (\d+)', stack)
@@ -318,11 +324,12 @@ class Fuzz:
         gc.freeze()
         rng = random.Random(f"{self.plan.seed} {self.name} {generation}")
         mutator, known = Mutator(self.examples, rng), set[str]()
-        with forking(), _heard(said) as heard:
+        with quickly() as native, _heard(said) as heard:
             _limit_memory()
             while time.monotonic() < until and self.tally.inputs + shared.inputs < self.plan.count:
                 data, variant = mutator.make(), rng.randrange(self.reader.variants)
                 answer = self._tried(shared, data, variant, heard)
+                shared.worst_memory = max(shared.worst_memory, native.memory)
                 if answer.failure:
                     self.keep(data, variant, answer.failure, answer.details)
                     heard.seek(0)

@@ -20,8 +20,8 @@ FAILED = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 
 
 @pytest.fixture(autouse=True)
-def _forking() -> Iterator[None]:
-    with fuzzing.forking():
+def _quickly() -> Iterator[None]:
+    with fuzzing.quickly():
         yield
 
 

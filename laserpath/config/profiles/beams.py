@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.base.limits import PIXELS, TABLE_BYTES
 from laserpath.base.quantities import LENGTH, convert
+from laserpath.design.pixels import BROKEN
 from laserpath.optics import measured_fwhm, profile
 from laserpath.types import BeamImage, BeamTable, Spot
 
@@ -88,13 +90,19 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 
 def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed."""
+    data = plain(path, TABLE_BYTES)
     try:
-        with Image.open(io.BytesIO(plain(path, TABLE_BYTES)), formats=["PNG"]) as picture:
+        with warnings.catch_warnings(), Image.open(io.BytesIO(data), formats=["PNG"]) as picture:
+            warnings.simplefilter("ignore")  # Pillow raises where it cannot decode
             if picture.width * picture.height > PIXELS:
                 raise InputError(f"it has {picture.width * picture.height} pixels, above {PIXELS}; crop it")
             same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
             raw = np.asarray(same)
-    except (UnidentifiedImageError, SyntaxError, Image.DecompressionBombError) as error:
+    except (UnidentifiedImageError, Image.DecompressionBombError) as error:
+        raise InputError("it is not a PNG file that can be read") from error
+    except (InputError, OSError):
+        raise
+    except BROKEN as error:
         raise InputError("it is not a PNG file that can be read") from error
     highest = 255 if raw.dtype == np.uint8 else 65535
     colours = np.atleast_3d(raw)
