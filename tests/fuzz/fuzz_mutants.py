@@ -104,7 +104,7 @@ class Mutator:
             for _ in range(min(rounds, 2)):
                 cut = pieces if rng.random() < 0.4 else tokens
                 data = self._parts(list(cut(data)), (rounds + 1) // 2, fine=cut is tokens)
-        return self._wrapped(data[:LONGEST])
+        return self._wrapped(data[:LONGEST])[:LONGEST]
 
     # Texts
 

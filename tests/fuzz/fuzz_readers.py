@@ -204,7 +204,7 @@ def _linework(path: Path, variant: int) -> Sentences:
     numbers = np.frombuffer(data[: len(data) // 16 * 16], dtype=np.float64).reshape(-1, 2)
     ends = np.flatnonzero(np.isnan(numbers).all(axis=1))
     runs = [run[~np.isnan(run).all(axis=1)] for run in np.split(numbers, ends)]
-    lines = [run[:, 0] + 1j * run[:, 1] for run in runs]
+    lines = [np.ascontiguousarray(run).view(np.complex128).ravel() for run in runs]
     layer = linework.PenLayer(lines, None if variant == 2 else 0.3, variant > 0)
     page = (200.0, 100.0) if variant else None
     return _sentences(linework.design([layer], page, "lines", TOLERANCE))
