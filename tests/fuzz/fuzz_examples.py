@@ -1,4 +1,4 @@
-"""Good files of each format, small ones for speed: those of tests/data and samples, and some made here."""
+"""Good files of each format, small ones for speed: tests/data, samples, examples/, and some made here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import gdstk
 import numpy as np
@@ -17,6 +18,7 @@ from PIL import Image, PngImagePlugin
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 DATA = TESTS / "data"
+OWN = Path(__file__).with_name("examples")
 for _folder in (TESTS, TESTS / "design"):  # pytest does the same
     if str(_folder) not in sys.path:
         sys.path.append(str(_folder))
@@ -34,76 +36,18 @@ def files(*patterns: str, root: Path = DATA, most: int = LARGEST) -> list[bytes]
     return [path.read_bytes() for path in paths if path.is_file() and path.stat().st_size <= most]
 
 
-def _svg(body: str, more: str = "") -> bytes:
-    head = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-    return f'{head}width="20mm" height="10mm" viewBox="0 0 20 10"{more}>{body}</svg>'.encode()
-
-
-_SVG = (
-    '<path d="M1 1h5v3l-2 .5zM7,7C8 9 9 9 10 7S12 5 13 7Q14 8 15 7T17 7A2 1 30 1 0 3 3z" fill-rule="evenodd"/>',
-    '<g transform="translate(3 2) rotate(30) scale(.5) skewX(5) matrix(1 0 0 1 2 2)">'
-    '<rect x="1" y="1" width="40%" height="5mm" rx="1"/></g><circle cx="5" cy="5" r="2"/><ellipse rx="2" ry="1"/>',
-    '<polyline points="1,1 5,5 9,1" fill="none" stroke="#000" stroke-width=".5" stroke-linejoin="miter" '
-    'stroke-dasharray="1 .5 2" stroke-linecap="round"/><line x2="9" y2="9" stroke="red"/><polygon points="0 0 3 0 3 3"/>',
-    '<defs><clipPath id="c"><circle r="4" cx="5" cy="5"/></clipPath><mask id="m"><rect width="9" height="9" '
-    'fill="white"/></mask><g id="g"><rect width="3" height="2"/></g></defs><use href="#g" x="2" clip-path="url(#c)"/>'
-    '<use xlink:href="#g" y="4" mask="url(#m)"/>',
-    '<style>rect.a{fill:none;stroke:blue;stroke-width:1px} #b > * {display:none} g rect:not(.x){opacity:.5}</style>'
-    '<rect class="a" x="1" y="1" width="5" height="5"/><g id="b"><rect width="2" height="2"/></g>',
-    '<symbol id="s" viewBox="0 0 4 4"><path d="m0 0 4 0 0 4z"/></symbol><use href="#s" width="8" height="8"/>'
-    '<svg x="5" y="1" width="5" height="5" viewBox="0 0 10 10" preserveAspectRatio="xMinYMax slice">'
-    '<rect width="9" height="9"/></svg><switch><g systemLanguage="de"/><rect width="1" height="1"/></switch>',
-    '<linearGradient id="l"><stop offset="0" stop-color="#fff"/></linearGradient><pattern id="p" width="2" '
-    'height="2"><rect width="1" height="1"/></pattern><marker id="k" markerWidth="3"><path d="M0 0h3v3z"/></marker>'
-    '<rect width="5" height="5" fill="url(#l)"/><path d="M1 1 9 9" stroke="black" marker-end="url(#k)"/>'
-    '<rect x="6" width="3" height="3" fill="url(#p)"/><text x="1" y="5">laser</text><image width="3" height="3"/>',
-)  # fmt: skip
-
-
 def svg() -> list[bytes]:
     small = files("drawings/*.svg", "designs/*.svg", most=5000)
-    small += list(files("*.svg", root=ROOT / "samples", most=4000))
-    layered = '<g inkscape:groupmode="layer" inkscape:label="cut" id="a"><rect width="5" height="5"/></g>'
-    more = ' xmlns:inkscape="http://www.inkscape.org/namespaces/inkscape"'
-    entity = b'<!DOCTYPE svg [<!ENTITY s "5">]><svg xmlns="http://www.w3.org/2000/svg"><rect width="&s;" height="5"/></svg>'
-    return [*small, same_shape.as_svg(), *map(_svg, _SVG), _svg(layered, more), entity]
-
-
-_DXF = (
-    "0 CIRCLE; 8 0; 10 1; 20 1; 40 2; 0 CIRCLE; 8 cut; 10 1; 20 1; 40 1",
-    "0 LINE; 8 0; 10 0; 20 0; 11 5; 21 0; 0 LINE; 8 0; 10 5; 20 0; 11 5; 21 4; 0 LINE; 8 0; 10 5; 20 4; 11 0; 21 0",
-    "0 ARC; 8 0; 10 0; 20 0; 40 3; 50 0; 51 180; 0 LINE; 8 0; 10 -3; 20 0; 11 3; 21 0",
-    "0 LWPOLYLINE; 8 0; 90 4; 70 1; 43 0.2; 10 0; 20 0; 42 0.5; 10 5; 20 0; 10 5; 20 5; 40 .1; 41 .3; 10 0; 20 5",
-    "0 POLYLINE; 8 0; 66 1; 70 1; 0 VERTEX; 8 0; 10 0; 20 0; 0 VERTEX; 8 0; 10 4; 20 0; 42 1; 0 VERTEX; 8 0; 10 4; "
-    "20 4; 0 SEQEND",
-    "0 ELLIPSE; 8 0; 10 1; 20 1; 11 3; 21 1; 40 0.5; 41 0; 42 6.283185",
-    "0 SPLINE; 8 0; 70 11; 71 3; 72 8; 73 4; 40 0; 40 0; 40 0; 40 0; 40 1; 40 1; 40 1; 40 1; 10 0; 20 0; 10 2; 20 4; "
-    "10 4; 20 -4; 10 0; 20 0",
-    "0 HATCH; 8 0; 10 0; 20 0; 30 0; 210 0; 220 0; 230 1; 2 SOLID; 70 1; 71 0; 91 1; 92 2; 72 0; 73 1; 93 4; 10 0; "
-    "20 0; 10 4; 20 0; 10 4; 20 4; 10 0; 20 4; 97 0; 75 0; 76 1; 98 0",
-    "0 HATCH; 8 0; 10 0; 20 0; 30 0; 2 SOLID; 70 1; 71 0; 91 1; 92 1; 93 2; 72 1; 10 0; 20 0; 72 2; 10 0; 20 0; 40 2; "
-    "50 0; 51 360; 73 1; 97 0; 75 0; 76 1; 98 0",
-    "0 SOLID; 8 0; 10 0; 20 0; 11 4; 21 0; 12 0; 22 4; 13 4; 23 4; 0 TRACE; 8 0; 10 5; 20 0; 11 9; 21 0; 12 5; 22 4",
-    "0 3DFACE; 8 0; 10 0; 20 0; 30 1; 11 4; 21 0; 12 4; 22 4; 0 POINT; 8 0; 10 1; 20 1; 0 TEXT; 8 0; 10 0; 20 0; 40 1; "
-    "1 laser; 0 MTEXT; 8 0; 10 1; 20 1; 1 a; 0 LEADER; 8 0; 76 2; 10 0; 20 0; 10 3; 20 3; 0 RAY; 8 0; 10 0; 11 1",
-)  # fmt: skip
-_BLOCKS = (
-    "0 BLOCK; 8 0; 2 B; 70 0; 10 0; 20 0; 0 CIRCLE; 8 0; 10 0; 20 0; 40 1; 0 ENDBLK; 0 BLOCK; 2 C; 10 1; 20 1; "
-    "0 INSERT; 2 B; 10 2; 20 2; 0 ENDBLK"
-)
-_INSERT = (
-    "0 INSERT; 8 0; 2 B; 10 1; 20 1; 41 2; 42 -1; 50 30; 70 3; 71 2; 44 5; 45 5; 0 INSERT; 2 C; 10 9; 20 9"
-)
+    small += files("*.svg", root=ROOT / "samples", most=4000)
+    return [*small, *files("svg/*", root=OWN), same_shape.as_svg()]
 
 
 def dxf() -> list[bytes]:
-    made = [same_shape_cad.text(one) for one in _DXF]
-    made.append(same_shape_cad.text(_INSERT, blocks=_BLOCKS))
-    made.append(same_shape_cad.text("; ".join(_DXF[:4])))
-    binary = same_shape_cad.dxf(
-        lambda drawing, model: model.add_circle((1, 1), 2), version="R12", binary=True
-    )
-    return [*made, *files("drawings/*.dxf"), binary]
+    def circle(drawing: Any, model: Any) -> None:
+        model.add_circle((1, 1), 2)
+
+    binary = same_shape_cad.dxf(circle, units=0, version="R12", binary=True)
+    return [*files("dxf/*", root=OWN), *files("drawings/*.dxf"), binary]
 
 
 def _library(oasis: bool) -> bytes:
@@ -139,44 +83,16 @@ def oasis() -> list[bytes]:
     return out
 
 
-_GERBER = (
-    "%FSLAX26Y26*%\n%MOIN*%\n%ADD10R,0.1X0.05X0.02*%\n%ADD11O,0.1X.05*%\n%ADD12P,.1X6X30*%\nD10*\nX0Y0D03*\nD11*\n"
-    "X500000Y0D03*\nD12*\nX1000000Y0D03*\nD10*\nG75*\nG01X0Y0D02*\nX100000Y100000D01*\nM02*\n",
-    "%FSLAX36Y36*%\n%MOMM*%\n%AMX*1,1,$1,0,0*20,1,.2,0,0,3,3,0*4,1,3,0,0,1,0,1,1,0,0,30*5,1,6,0,0,2,0*"
-    "7,0,0,3,2,.3,0*21,1,$1x2,1,0,0,45*%\n%ADD10X,2*%\n%ADD11C,.3*%\nD10*\nX0Y0D03*\nD11*\nG75*\nX0Y5000000D02*\n"
-    "G03X5000000Y0I0J-5000000D01*\nG36*\nX9000000Y0D02*\nG01X12000000D01*\nY3000000D01*\nX9000000Y0D01*\nG37*\nM02*\n",
-    "%FSLAX36Y36*%\n%MOMM*%\n%ADD10C,1*%\n%SRX3Y2I4J5*%\nD10*\nX0Y0D03*\n%SR*%\n%ABD12*%\n%LPD*%\nD10*\nX0Y0D03*\n%LPC*%\n"
-    "X500000Y0D03*\n%AB*%\n%LPD*%\n%LMX*%\n%LR45*%\n%LS2*%\nD12*\nX20000000Y0D03*\nG74*\nM02*\n",
-)  # fmt: skip
-
-
 def gerber() -> list[bytes]:
-    return [same_shape.as_gerber(), *(one.encode() for one in _GERBER), *files("drawings/gerber_*")]
+    return [same_shape.as_gerber(), *files("gerber/*", root=OWN), *files("drawings/gerber_*")]
 
 
 def geojson() -> list[bytes]:
-    rest = (
-        '{"type":"LineString","coordinates":[[0,0],[5,5,1],[9,0]]}',
-        '{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"MultiPolygon",'
-        '"coordinates":[[[[0,0],[9,0],[9,9],[0,0]],[[5,1],[8,1],[8,2],[5,1]]]]}]}',
-        '{"type":"FeatureCollection","crs":{"type":"name"},"bbox":[0,0,1,1],"features":[{"type":"Feature","id":1,'
-        '"properties":{"layer":"a","unit":"mm"},"geometry":null},{"type":"Feature","properties":null,"geometry":'
-        '{"type":"MultiLineString","coordinates":[[[0,0],[1,1]],[[2,2],[3,3],[4,0],[2,2]]]}}]}',
-        '{"type":"Polygon","coordinates":[[[0,0],[4,4],[4,0],[0,4],[0,0]]]}',
-    )  # fmt: skip
-    return [same_shape.as_geojson(0.02), *(one.encode() for one in rest)]
+    return [same_shape.as_geojson(0.02), *files("geojson/*", root=OWN)]
 
 
 def wkt() -> list[bytes]:
-    rest = (
-        "POLYGON Z ((0 0 1, 9 0 1, 9 9 1, 0 0 1), (5 1 1, 8 1 1, 8 2 1, 5 1 1))",
-        "SRID=4326;MULTILINESTRING ((0 0, 5 5), (1 1, 2 2, 3 0, 1 1))\nLINESTRING (0 0, 9 9)",
-        "GEOMETRYCOLLECTION (POINT (1 2), MULTIPOINT ((1 2), (3 4)), POLYGON ((0 0, 4 4, 4 0, 0 4, 0 0)))",
-        "CURVEPOLYGON (CIRCULARSTRING (0 0, 4 0, 4 4, 0 4, 0 0))",
-        "MULTIPOLYGON (((0 0, 9 0, 9 9, 0 0)), EMPTY)\nTRIANGLE ((0 0, 1 0, 0 1, 0 0))",
-        "COMPOUNDCURVE (CIRCULARSTRING (0 0, 1 1, 2 0), (2 0, 0 0))",
-    )  # fmt: skip
-    return [same_shape.as_wkt(0.02), *(one.encode() for one in rest)]
+    return [same_shape.as_wkt(0.02), *files("wkt/*", root=OWN)]
 
 
 def _pictures() -> list[Image.Image]:
@@ -258,64 +174,14 @@ def dialect() -> list[bytes]:
     return [template, bare, small, bare.replace(b'name = "my-controller"', b'base = "klipper"')]
 
 
-_PROJECT = """design = "board.gbr"
-machine = "grbl-diode-405"
-critical_dose = "35 mJ/cm2"
-spot_fwhm = "80um"
-layer = ["1/0", "cut"]
-unit = "mm"
-line_width = "0.1mm"
-rotate = 90
-mirror = "x"
-size = "20x30mm"
-repeat = "3x2@10mm"
-origin = "centre"
-offset = [5, 3]
-quality = "fine"
-initial = "contour"
-pitch = "0.5fwhm"
-angle = 45
-iterations = 100
-seed = 7
-passes = 2
-max_epe = "10um"
-"""
-_TABLES = """design = "a.png"
-tone = "positive"
-pixel = 0.05
-threshold = 0.4
-grey = "60um"
-scale = 2.5
-negative = true
-blur = "2um"
-inset_fwhm = 0.4
-[spot]
-na = 0.1
-wavelength_nm = 405
-profile = "airy"
-"""
-
-
 def project() -> list[bytes]:
+    drawing, picture = files("project/*", root=OWN)
     own = "".join(f"[{kind}]\n{_profiles(kind)[0].decode()}\n" for kind in ("machine", "resin"))
-    return [
-        _PROJECT.encode(),
-        _TABLES.encode(),
-        (_TABLES + own).encode(),
-        b'na = 0.1\nwavelength = "405nm"\n',
-    ]
+    return [drawing, picture, picture + own.encode(), b'na = 0.1\nwavelength = "405nm"\n']
 
 
 def sheet() -> list[bytes]:
-    lines = (DATA / "docs/measured.csv").read_bytes().splitlines(keepends=True)
-    head, rows = lines[:8], lines[8:]
-    half = b"".join([*head, *rows[20:36], *rows[-12:]])
-    plain = b"power_mW,speed_mm_per_s,width_um\n1,10,80\n2,10,100\n4,10,130\n4,20,100\n"
-    german = plain.replace(b",", b";").replace(b"80", b"80,5")
-    levels = b"# power_levels = 255\n# level_offset = 0.5\nid;level;power_mW;speed_mm_per_s;width_mm;note\n"
-    levels += b"a;10;0,5;20;0,08;x\nb;20;1;20;0,1;\nc;40;2;20;0,12;\nd;80;4;20;0,14;\n"
-    tabs = b"id\tkind\tpower_mW\tspeed_mm_per_min\tdiameter_um\tvisible\nq\tdot\t1\t600\t90\tja\nr\tdot\t2\t600\t99\t\n"
-    return [half, plain, german, levels, tabs]
+    return files("sheet/*", root=OWN)
 
 
 def beam_table() -> list[bytes]:
@@ -352,6 +218,6 @@ def everything() -> list[bytes]:
         b"PK\x03\x04",
         b"\x1f\x8b\x08\0",
         b"ISO-10303-21;\n",
-        b"(kicad_pcb (version 4))",
+        b"(kicad_pcb (v 4))",
     ]
     return [one for make in makers for one in make()[:4]] + foreign

@@ -1,9 +1,10 @@
 """A small server that reads GDSII and OASIS with gdstk in children of its own.
 
-`laserpath.design.gds.isolate` starts a new Python for each file, which takes 0.2 s. This process has gdstk and
-NumPy imported already and forks; what a child runs is the same, `extract.main`. A child reads many files, since
-a fork takes longer than most of them; if it dies, the file that it was at gets the signal, and another child
-goes on. A line of JSON in, the arguments; a line out: exit code, s of the processor, bytes of memory, stderr.
+`laserpath.design.gds.isolate` starts a new Python for each file, which takes 0.2 s. This process has gdstk
+and NumPy imported already and forks; what a child runs is the same, `extract.main`. A child reads many files,
+since a fork takes longer than most of them; if it dies, the file that it was at gets the signal, and another
+child goes on. A line of JSON in, the arguments; a line out: exit code, s of the processor, bytes of memory,
+stderr.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class Reader:
 _SIZED = {"arrangement": Arrangement(size=(20.0, None), mirror="x", rotate=30)}
 _NEGATIVE = {"arrangement": Arrangement(negative=True)}
 _DRAWING = (
-    {}, {"unit": "in"}, {"layers": ("0",)}, {"line_width": 0.2}, _SIZED, {**_SIZED, "line_width": 0.1}, _NEGATIVE
+    {}, {"unit": "in"}, {"layers": ("0",)}, {"line_width": 0.2}, _SIZED, {**_SIZED, "line_width": 0.1},
+    _NEGATIVE,
 )  # fmt: skip
 _SVG = ({}, {"unit": "in"}, {"layers": ("a", "cut")}, _SIZED, _NEGATIVE)
 _LAYOUT = ({}, {"layers": ("1/0", "2")}, {"cell": "TOP"}, _SIZED)

@@ -100,8 +100,7 @@ def ask(reader: Reader, path: Path, variant: int) -> Answer:
             "\n" in sentence
             or "\r" in sentence
             or len(sentence) > LETTERS
-            or (not sentence.strip()
-            and refused)
+            or (not sentence.strip() and refused)
         ):
             failure = f"not one sentence: {_template(sentence)[:60]}"
             details = sentence
@@ -175,30 +174,26 @@ def quickly() -> Iterator[Native]:
 
 
 class Shared:
-    """What a worker is at, and what it has done; readable when it is dead."""
+    """What a worker is at, and what it has done; readable when it is dead.
 
-    _FORM = struct.Struct("QQQdQddQQ")
+    busy: whether it is reading.  began: of `time.monotonic`.  variant, length: of the input that it is at.
+    """
+
+    _FIELDS = ("inputs", "refused", "worst_memory", "busy", "variant", "length", "worst_seconds", "began")
+    _FORM = struct.Struct("QQQQQQdd")
 
     def __init__(self) -> None:
-        self.memory = mmap.mmap(-1, self._FORM.size + LONGEST + 4096)
-        self.inputs = self.refused = self.variant = self.length = self.busy = 0
-        self.worst_seconds, self.worst_memory, self.began, self.spent = 0.0, 0, 0.0, 0.0
+        self.memory = mmap.mmap(-1, self._FORM.size + LONGEST)
+        self.inputs = self.refused = self.worst_memory = self.busy = self.variant = self.length = 0
+        self.worst_seconds = self.began = 0.0
         self.save()
 
-    def _values(self) -> tuple[Any, ...]:
-        return (
-            self.inputs, self.refused, self.worst_memory, self.worst_seconds, self.busy, self.began, self.spent,
-            self.variant, self.length,
-        )  # fmt: skip
-
     def save(self) -> None:
-        self._FORM.pack_into(self.memory, 0, *self._values())
+        self._FORM.pack_into(self.memory, 0, *(getattr(self, name) for name in self._FIELDS))
 
     def load(self) -> Shared:
-        (
-            self.inputs, self.refused, self.worst_memory, self.worst_seconds, self.busy, self.began, self.spent,
-            self.variant, self.length,
-        ) = self._FORM.unpack_from(self.memory)  # fmt: skip
+        for name, value in zip(self._FIELDS, self._FORM.unpack_from(self.memory), strict=True):
+            setattr(self, name, value)
         return self
 
     def begin(self, data: bytes, variant: int) -> None:
@@ -295,7 +290,9 @@ class Fuzz:
         tally.worst_seconds = max(tally.worst_seconds, shared.worst_seconds)
         tally.worst_memory = max(tally.worst_memory, shared.worst_memory)
         if status == 1:
-            raise RuntimeError(f"the worker for {self.name} failed itself: {said.read_text(errors='replace')}")
+            raise RuntimeError(
+                f"the worker for {self.name} failed itself: {said.read_text(errors='replace')}"
+            )
         if status < 0:
             stack = said.read_text("utf-8", "replace")
             frames = re.findall(r'File "([^"]+)", line (\d+)', stack)
