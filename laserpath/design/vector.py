@@ -51,6 +51,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
 
 
+@np.errstate(all="ignore")  # GEOS divides by lengths of 0, and heeds it
 def from_geometry(
     geometry: BaseGeometry, name: str = "design", width: float | None = None, tolerance: float = TOLERANCE
 ) -> Design:
