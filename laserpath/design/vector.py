@@ -153,7 +153,11 @@ def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[Base
         if not geometry.is_empty:
             yield geometry
     elif kind in ("MultiPolygon", "MultiLineString", "MultiPoint", "GeometryCollection"):
-        for part in shapely.get_parts(geometry):
+        try:
+            parts = shapely.get_parts(geometry)
+        except NotImplementedError:
+            raise InputError(f"{where} has curves, which are not read: make them polygons") from None
+        for part in parts:
             yield from _simple(part, where, depth + 1)
     else:
         raise InputError(f"{where} is a {kind}, but curves are not read: make it a polygon")
