@@ -77,7 +77,7 @@ def _shorten(fuzz: fuzzing.Fuzz, scratch: Path) -> None:
     path = scratch / f"fuzz{fuzz.reader.suffix}"
     for note in sorted(fuzz.folder.glob("*.txt")):
         lines = note.read_text("utf-8").splitlines()
-        if lines[0].startswith(("more than", "SIG", "prints")) or lines[0][:1].isdigit():
+        if lines[0].startswith(("more than", "SIG", "prints")):
             continue
         kept = note.with_suffix(fuzz.reader.suffix or ".bin")
         child = os.fork()

@@ -285,7 +285,7 @@ class Fuzz:
 
     def _count(self, shared: Shared, status: int, said: Path) -> None:
         tally = self.tally
-        tally.inputs += shared.inputs
+        tally.inputs += shared.inputs + shared.busy  # with the one that killed the worker
         tally.refused += shared.refused
         tally.worst_seconds = max(tally.worst_seconds, shared.worst_seconds)
         tally.worst_memory = max(tally.worst_memory, shared.worst_memory)
@@ -297,7 +297,7 @@ class Fuzz:
             stack = said.read_text("utf-8", "replace")
             frames = re.findall(r'File "([^"]+)", line (\d+)', stack)
             ours = [f for f in frames if "/laserpath/" in f[0] or "/gcode/" in f[0]] or frames or [("?", "0")]
-            what = "more than 10 s" if status == -signal.SIGXCPU else signal.Signals(-status).name
+            what = f"more than {SECONDS:g} s" if status == -signal.SIGXCPU else signal.Signals(-status).name
             failure = f"{what} at {Path(ours[0][0]).parent.name}/{Path(ours[0][0]).name}:{ours[0][1]}"
             self.keep(shared.data(), shared.variant, failure, stack)
         for path in self.folder.glob("*.txt"):
@@ -353,13 +353,12 @@ class Fuzz:
         said = _said(heard)
         if not answer.failure:
             wrong = (
-                f"{took:.1f} s" if took > SECONDS else "",
-                f"{memory >> 20} MB" if memory > MEMORY else "",
+                f"more than {SECONDS:g} s until it ended" if took > SECONDS else "",
+                f"more than {MEMORY >> 20} MB" if memory > MEMORY else "",
                 f"prints: {said.split()[0]}" if said.strip() else "",
             )
-            answer = Answer(
-                answer.refused, answer.template, next(filter(None, wrong), ""), said or answer.template
-            )
+            details = f"{took:.1f} s, {memory >> 20} MB\n{said}"
+            answer = Answer(answer.refused, answer.template, next(filter(None, wrong), ""), details)
         shared.inputs, shared.refused, shared.busy = shared.inputs + 1, shared.refused + answer.refused, 0
         shared.worst_seconds = max(shared.worst_seconds, took)
         shared.worst_memory = max(shared.worst_memory, memory)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +74,37 @@ def test_failures_are_noticed(text: str, failure: str, tmp_path: Path) -> None:
     answer = fuzzing.ask(Reader("", list, made_to_fail), path, 0)
     assert answer.failure.startswith(failure) and bool(answer.failure) == bool(failure)
     assert answer.refused == text.startswith("refused")
+
+
+def made_to_die(path: Path, variant: int) -> list[str]:
+    """Never ends, crashes or prints, by the variant."""
+    if variant == 0:
+        while True:
+            pass
+    if variant == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    os.write(2, b"libtiff: bad tag\n")
+    return ["one sentence"]
+
+
+@pytest.mark.slow(10)
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("variant", "failure"),
+    [(0, "more than 1 s at fuzz/test_fuzz.py"), (1, "SIGSEGV at fuzz/test_fuzz.py"), (2, "prints: libtiff:")],
+)
+def test_what_kills_a_worker_is_kept(
+    variant: int, failure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuzzing, "SECONDS", 1.0)
+    reader = Reader("", lambda: [b"some words"], lambda path, _: made_to_die(path, variant))
+    monkeypatch.setitem(READERS, "bad", reader)
+    fuzz = fuzzing.Fuzz("bad", fuzzing.Plan(1, 1, tmp_path / "kept", tmp_path))
+    tally = fuzz.run(60)
+    assert tally.inputs == 1
+    ((key, found),) = tally.failures.items()
+    assert found.startswith(failure)
+    assert (tmp_path / "kept" / "bad" / f"{key}.bin").exists()
 
 
 def test_what_fails_is_shortened(tmp_path: Path) -> None:
