@@ -29,7 +29,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare torture lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare torture fuzz lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -45,6 +45,7 @@ help:
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
 	@echo 'make torture     signals, limits and rivals at random moments of plans;  SECONDS=600  SEED=…'
+	@echo 'make fuzz        damaged files for every reader;  SECONDS=600  SEED=…  FORMATS="svg dxf"'
 	@echo 'make lint        ruff, lint and format;  make format  repairs what it can'
 	@echo 'make types       mypy'
 	@echo 'make wheel       build the wheel and try it in an environment of its own'
@@ -107,6 +108,10 @@ compare: $(VENV)/dev.stamp
 SECONDS ?= 600
 torture: $(VENV)/dev.stamp
 	$(BIN)/python tests/torture $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# What fails is in build/fuzz/. The time is shared equally by the formats.
+fuzz: $(VENV)/dev.stamp
+	$(BIN)/python tests/fuzz $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(FORMATS),--formats '$(FORMATS)')
 
 # From Debian's packages. Who has them already, from wherever, needs no root.
 tools:

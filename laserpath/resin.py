@@ -60,11 +60,11 @@ def dose_for_depth(depth: ArrayLike, e_c: float, penetration_depth: float) -> Fl
     _above_zero(e_c=e_c, penetration_depth=penetration_depth)
     depth = _not_negative(depth=depth)
     with np.errstate(over="ignore"):
-        dose = e_c * np.exp(depth / penetration_depth)
+        depths = depth / penetration_depth
+        dose = e_c * np.exp(depths)
     if not np.isfinite(dose).all():
         raise InputError(
-            f"depth {depth.max():g} is {depth.max() / penetration_depth:.3g} penetration depths, "
-            "too deep for any dose to reach"
+            f"depth {depth.max():g} is {depths.max():.3g} penetration depths, too deep for any dose to reach"
         )
     return dose
 

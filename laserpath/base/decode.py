@@ -32,7 +32,7 @@ _TAG = {tag.name: number for number, tag in TiffTags.TAGS_V2.items()}
 
 
 def write(file: str, out: str, formats: str, pixels: int) -> None:
-    """Decode the first image of a file. formats: `PNG,TIFF`.  pixels: the most that are decoded."""
+    """Decode the first image of a file."""
     Image.MAX_IMAGE_PIXELS = None  # `pixels` is the limit
     data = b""
     try:
@@ -75,6 +75,11 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if opaque and image.mode == "1" else "RGBA")
 
 
+def main(file: str, out: str, formats: str, pixels: str, most: str) -> None:
+    """Decode within `most` bytes of memory. formats: `PNG,TIFF`.  pixels: the most that are decoded."""
+    memory.limit(int(most))
+    write(file, out, formats, int(pixels))
+
+
 if __name__ == "__main__":
-    memory.limit(int(sys.argv[5]))
-    write(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(*sys.argv[1:])

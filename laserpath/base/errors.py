@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from gcode.errors import QUOTE, short
 
-QUOTE = 200
-"""Characters of a user's text that a sentence repeats; the rest of it is cut."""
-_SENTENCE = 1500
-"""Characters of a whole sentence."""
-_LONG = re.compile(rf"'[^'\n]{{{QUOTE},}}'|\"[^\"\n]{{{QUOTE},}}\"|\S{{{QUOTE},}}")
+__all__ = ["QUOTE", "InputError", "short"]
 
 
 class InputError(ValueError):
@@ -16,15 +12,3 @@ class InputError(ValueError):
 
     def __init__(self, sentence: object = "") -> None:
         super().__init__(short(str(sentence)))
-
-
-def short(sentence: str) -> str:
-    """The sentence without the middle of long quotations and words, and of itself if it is still too long.
-
-    A sentence of up to three times `QUOTE` characters stays as it is.
-    """
-    if len(sentence) <= 3 * QUOTE:
-        return sentence
-    half = QUOTE // 2
-    cut = _LONG.sub(lambda found: f"{found[0][:half]}…{found[0][-half:]}", sentence)
-    return cut if len(cut) <= _SENTENCE else f"{cut[: _SENTENCE // 2]} … {cut[-_SENTENCE // 2 :]}"

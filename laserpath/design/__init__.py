@@ -13,6 +13,8 @@ from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+
 from gcode.errors import GcodeError
 from laserpath.base import entry_points, limits
 from laserpath.base.errors import InputError, short
@@ -67,6 +69,7 @@ def load(
         return _loaded(path, raw, reading, arrangement)
 
 
+@np.errstate(all="ignore")  # overflows are refused later, by name; GEOS divides by lengths of 0, and heeds it
 def _loaded(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None) -> Design:
     which = ""
     try:

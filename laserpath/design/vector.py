@@ -53,6 +53,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
 
 
+@np.errstate(all="ignore")  # GEOS divides by lengths of 0, and heeds it
 def from_geometry(
     geometry: BaseGeometry, name: str = "design", width: float | None = None, tolerance: float = TOLERANCE
 ) -> Design:
@@ -152,7 +153,11 @@ def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[Base
         if not geometry.is_empty:
             yield geometry
     elif kind in ("MultiPolygon", "MultiLineString", "MultiPoint", "GeometryCollection"):
-        for part in shapely.get_parts(geometry):
+        try:
+            parts = shapely.get_parts(geometry)
+        except NotImplementedError:
+            raise InputError(f"{where} has curves, which are not read: make them polygons") from None
+        for part in parts:
             yield from _simple(part, where, depth + 1)
     else:
         raise InputError(f"{where} is a {kind}, but curves are not read: make it a polygon")

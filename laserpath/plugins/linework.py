@@ -44,11 +44,11 @@ class PenLayer:
 def design(layers: Sequence[PenLayer], page: Point | None, name: str, tolerance: float) -> Design:
     """The area of all layers. page: its width and height in px.  tolerance: mm, of round ends."""
     height = page[1] if page else 0.0
-    areas = [area for layer in layers for area in _areas(layer, height, tolerance)]
-    area = joined(areas)
     sheet = (0.0, 0.0, page[0] * PX, page[1] * PX) if page else None
-    if sheet:
-        area = within(area, shapely.box(*sheet))
+    with np.errstate(all="ignore"):  # GEOS divides by the lengths of tiny edges, and takes care of it
+        area = joined([area for layer in layers for area in _areas(layer, height, tolerance)])
+        if sheet:
+            area = within(area, shapely.box(*sheet))
     solid = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and part.area > 0]
     if not solid:
         on = " on the page" if page else ""

@@ -27,6 +27,10 @@ class BeamImage:
         _some_light(self.intensity)
 
 
+_NEAREST, _FARTHEST = 1e-9, 1e3
+"""mm, limits of a measured spot's radii; beyond them its slopes and areas have no finite numbers."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BeamTable:
     """A measured round spot. radius: (K,) mm, rising from 0.  intensity: (K,) ≥ 0, dark beyond the last."""
@@ -40,6 +44,10 @@ class BeamTable:
         object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", shape))
         if len(self.radius) < 2 or self.radius[0] != 0 or np.diff(self.radius).min() <= 0:
             raise InputError("beam radius must begin at 0 and rise from value to value")
+        if np.diff(self.radius).min() < _NEAREST or self.radius[-1] > _FARTHEST:
+            raise InputError(
+                f"beam radius must rise by {_NEAREST:g} mm at least, and to {_FARTHEST:g} mm at most"
+            )
         _some_light(self.intensity)
 
 

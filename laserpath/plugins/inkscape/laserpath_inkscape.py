@@ -96,7 +96,7 @@ def read(path: str | Path) -> ET.Element:
                 ET.register_namespace(prefix, address)
         ET.register_namespace("", SVG)
         return ET.parse(path, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))).getroot()
-    except (OSError, ET.ParseError) as error:
+    except (OSError, ET.ParseError, LookupError, ValueError) as error:  # the last two: of its encoding
         raise Refused(f"{path} cannot be read: {error}") from error
 
 
@@ -251,8 +251,11 @@ def layer(root: ET.Element, toolpath: ET.Element, label: str) -> ET.Element:
 def onto(root: ET.Element, page: list[float]) -> tuple[float, float, float]:
     """(scale, x, y) of the transform from millimetres of the toolpath's drawing to the viewBox."""
     width, height = page[2] - page[0], page[3] - page[1]
-    box = [float(part) for part in (root.get("viewBox") or "").replace(",", " ").split()]
-    if len(box) != 4:
+    try:
+        box = [float(part) for part in (root.get("viewBox") or "").replace(",", " ").split()]
+    except ValueError:
+        box = []
+    if len(box) != 4 or not (0 < box[2] < float("inf") and 0 < box[3] < float("inf")):
         box = [0.0, 0.0, width * 96 / 25.4, height * 96 / 25.4]
     # preserveAspectRatio: the viewBox is as large as fits into the page, in its middle.
     scale = max(box[2] / width, box[3] / height)
