@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.dose import cache
-from laserpath.dose.library import check_library
+from laserpath.compute import cache
+from laserpath.compute.library import check_library
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
