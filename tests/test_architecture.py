@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     {"gcode", "base"},
     {"types", "compute"},
-    {"optics"},
+    {"optics", "operators"},
     {"resin", "design"},
     {"dose", "config", "machine"},
     {"measure", "calibration"},
@@ -161,7 +161,7 @@ def test_gcode_knows_nothing_of_laserpath() -> None:
     assert wrong == []
 
 
-OF_KERNELS = {"compute", "dose"}
+OF_KERNELS = {"compute", "operators", "dose"}
 """Rooms that may import Taichi."""
 
 
@@ -391,7 +391,7 @@ def optional() -> set[str]:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    return {re.match(r"[\w-]+", line)[0] for name in ("torch", "vpype") for line in extras[name]}  # type: ignore[index]
+    return {re.match(r"[\w-]+", line)[0] for name in ("torch", "jax", "vpype") for line in extras[name]}  # type: ignore[index]
 
 
 def dependencies() -> dict[str, str]:

@@ -135,20 +135,38 @@ if hasattr(os, "register_at_fork"):
 
 
 class Kernel:
-    """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's."""
+    """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's.
+
+    A function that calls kernels will do as well.
+    """
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
-        self._kernel, self._compiled = kernel, False
+        self._kernel = kernel
+        self._compiled: set[tuple[object, ...]] = set()
 
     def __call__(self, *arguments: Any) -> None:
         """Run it, and wait for it."""
         with _state.lock:
             start()
-            if self._compiled or _state.compiler is None:
+            kinds = (*map(_kind, arguments),)
+            if kinds in self._compiled or _state.compiler is None:
                 self._kernel(*arguments)
             else:
                 _state.compiler.submit(self._kernel, *arguments).result()
-                self._compiled = True
+                self._compiled.add(kinds)
+
+
+def _kind(argument: Any) -> tuple[object, ...]:
+    """What Taichi compiles a kernel anew for, if the kernel's annotations leave it open."""
+    needs_gradient = argument.grad is not None if isinstance(argument, ti.Ndarray) else None
+    shape = getattr(argument, "shape", ())
+    return (
+        type(argument),
+        getattr(argument, "dtype", None),
+        len(shape),
+        0 in shape,
+        getattr(argument, "requires_grad", needs_gradient),
+    )
 
 
 def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np.int32]:
