@@ -32,9 +32,10 @@ def check(operator: Operator, example: Sequence[ArrayLike], *, adjoint: str = "i
     """
     rng = np.random.default_rng(0)
     inputs = [array.copy() for array in operator.prepared(example)]
+    before = [one.copy() for one in inputs]
     value = _outputs(operator, inputs)
     slopes = [rng.normal(size=one.shape).astype(one.dtype) for one in value]
-    before = [one.copy() for one in (*inputs, *slopes)]
+    before += [one.copy() for one in slopes]
     gradients = iter(operator.gradient(inputs, slopes))
     names = [*operator.inputs, *(f"∂L/∂{name}" for name in operator.outputs)]
     for name, one, other in zip(names, (*inputs, *slopes), before, strict=True):

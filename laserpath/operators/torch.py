@@ -54,7 +54,8 @@ def function(operator: Operator) -> Callable[..., Any]:
         _checked(name, inputs, tensors)
         return op(*tensors, which)
 
-    call.operator = operator  # type: ignore[attr-defined]  # keeps it alive
+    call.operator = operator  # type: ignore[attr-defined]  # kept alive
+    call.which = which  # type: ignore[attr-defined]  # the op's last argument, for torch.library.opcheck
     return call
 
 
