@@ -61,6 +61,12 @@ def tripled(x: A, y: A):
 
 
 @ti.kernel
+def tripled_adjoint(x: A, d_y: A, d_x: A):
+    for i, j in x:
+        d_x[i, j] = 3 * d_y[i, j]
+
+
+@ti.kernel
 def weighed(x: A, w: A, y: A):
     """y_i = Σ_k 2 x_i w_k, by a local variable that an inner loop uses: Taichi's adjoint is wrong."""
     for i in range(x.shape[0]):

@@ -33,7 +33,7 @@ def jax_function(operator: Operator) -> Callable[..., Any]:
 
     It returns an array, or a tuple of several, in the inputs' widest floating dtype: f64 where JAX has
     `jax_enable_x64`. `vmap` calls it once for each element. A second derivative is refused, and so is forward
-    mode. Inputs on the CPU are read where they are, outputs are copied by JAX once; from a GPU all travel.
+    mode. JAX copies what goes into the call and what comes out, once each; from and to a GPU if need be.
     An InputError in a call arrives as JAX's own error, with the sentence in it.
     """
     from laserpath.operators.jax import function

@@ -2,7 +2,7 @@
 
 Why not by JAX's foreign functions (`jax.ffi`): they need a library compiled against jaxlib's headers, for
 each system, and it would call Taichi's kernels through Python again. A callback is Python alone, and costs
-half a millisecond and one copy of the outputs.
+half a millisecond and one copy of each input and output.
 """
 
 from __future__ import annotations

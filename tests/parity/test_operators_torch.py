@@ -1,4 +1,4 @@
-"""Operators in PyTorch: `gradcheck`, torch's own check of an op, one graph, no copy; and the question's case."""
+"""Operators in PyTorch: `gradcheck`, torch's check of ops, one graph, no copy; and the question's case."""
 
 from __future__ import annotations
 
