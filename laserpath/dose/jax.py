@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from laserpath.dose.as_operator import dose_operator
 from laserpath.dose.engines import TOLERANCE
 from laserpath.dose.model import DoseModel
-from laserpath.dose.operator import dose_operator
 from laserpath.types import Grid, Spot
 
 if __name__ == "jax":  # a script's own folder comes first in Python's search path

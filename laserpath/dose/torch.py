@@ -17,9 +17,9 @@ the result is copied back to the input's device, in its dtype. The engine comput
 
 from __future__ import annotations
 
+from laserpath.dose.as_operator import dose_operator
 from laserpath.dose.engines import TOLERANCE
 from laserpath.dose.model import DoseModel
-from laserpath.dose.operator import dose_operator
 from laserpath.types import Grid, Spot
 
 if __name__ == "torch":  # a script's own folder comes first in Python's search path
