@@ -53,8 +53,10 @@ class Operator:
             raise InputError(f"operator name {self.name!r} must be of the form 'namespace::name'")
         names = [*self.inputs, *self.outputs]
         for one in names:
-            if not one.isidentifier() or keyword.iskeyword(one) or one == "self" or names.count(one) > 1:
+            if not one.isidentifier() or keyword.iskeyword(one) or names.count(one) > 1:
                 raise InputError(f"operator {self.name} has a name {one!r}, but needs different identifiers")
+            if one in ("self", "which"):  # "which" of the operators of a name: laserpath.operators.torch
+                raise InputError(f"operator {self.name} has a name {one!r}, which is taken")
         if not self.inputs or not self.outputs:
             raise InputError(f"operator {self.name} must have an input and an output")
         if strange := set(self.constants) - set(self.inputs):
