@@ -38,7 +38,7 @@ OLDEST = {
     "scipy": ("design/test_contour.py", "planning/test_relief.py", "calibration/test_calibration_model.py"),
     "shapely": ("base/test_overlay.py", "design/test_vector.py", "planning/curve/test_curve_contour.py"),
     "svgwrite": ("report/test_report_toolpath_svg.py", "cli/test_cli_simulate.py"),
-    "taichi": ("dose/test_dose.py", "dose/test_runtime.py"),
+    "taichi": ("dose/test_dose.py", "compute/test_runtime.py"),
     "threadpoolctl": ("planning/test_descent.py", "planning/test_plan.py"),
     "tinycss2": ("design/test_svg_structure.py", "design/test_svg_shapes.py"),
 }

@@ -16,6 +16,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 DOORS = (
     "laserpath",
     "laserpath.calibration",
+    "laserpath.operators",
     "laserpath.planning",
     "laserpath.planning.relief",
     "gcode",

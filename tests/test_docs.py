@@ -22,7 +22,9 @@ from laserpath.cli import COMMANDS, main
 from laserpath.config import profiles
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+PAGES = sorted(
+    [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "questions").glob("*.md"), ROOT / "README.md"]
+)
 TO_READ = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 """Pages without anything to run."""
 BY_NAME = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
@@ -55,8 +57,10 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     _samples(tmp_path / "samples")
     names: dict[str, object] = {}
-    for example in EXAMPLES[page]:
-        exec(example, names)
+    for number, example in enumerate(EXAMPLES[page]):
+        file = tmp_path / f"example_{number}.py"  # where Taichi reads its kernels
+        file.write_text(example, encoding="utf-8")
+        exec(compile(example, file, "exec", dont_inherit=True), names)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *TO_READ], ids=lambda page: page.stem)

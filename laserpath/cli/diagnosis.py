@@ -24,9 +24,10 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.compute import cache
+from laserpath.compute.runtime import cpu_count, device, ti
 from laserpath.config import profiles
-from laserpath.dose import DoseModel, cache
-from laserpath.dose.runtime import cpu_count, device, ti
+from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.types import Grid, Machine, Spot, Toolpath
 

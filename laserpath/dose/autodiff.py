@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 
 from laserpath.base.arrays import Floats
+from laserpath.compute.runtime import REAL, Kernel, ti
 from laserpath.dose.direct import RadialEngine
 from laserpath.dose.engines import checked_points, checked_slope
-from laserpath.dose.runtime import REAL, Kernel, ti
 
 
 @cache

@@ -18,6 +18,7 @@ from scipy.interpolate import PchipInterpolator
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.compute.runtime import device, strips_of
 from laserpath.dose.engines import (
     DTYPE,
     TOLERANCE,
@@ -28,7 +29,6 @@ from laserpath.dose.engines import (
     checked_slope,
     quadratic_form,
 )
-from laserpath.dose.runtime import device, strips_of
 from laserpath.dose.stencils import radial, separable
 from laserpath.types import BeamImage, Grid, Spot
 

@@ -31,6 +31,7 @@ from scipy import fft
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.compute.runtime import cpu_count, strips_of
 from laserpath.dose.engines import (
     DTYPE,
     TOLERANCE,
@@ -41,7 +42,6 @@ from laserpath.dose.engines import (
     checked_slope,
 )
 from laserpath.dose.kernels import splatting
-from laserpath.dose.runtime import cpu_count, strips_of
 from laserpath.dose.tail import FarTail
 from laserpath.types import Grid, Spot
 

@@ -14,10 +14,10 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.compute.runtime import start
 from laserpath.dose.direct import direct_engine
 from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
 from laserpath.dose.fft import FftEngine, band_of
-from laserpath.dose.runtime import start
 from laserpath.dose.segments import PathGradient, Points, from_points, to_points
 from laserpath.resin import line_energy_slopes, path_energy
 from laserpath.types import Grid, Spot, Toolpath

@@ -17,7 +17,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from laserpath.dose.runtime import CHUNK, POSITIONS, REAL, REALS, ROWS, Kernel, ti
+from laserpath.compute.runtime import CHUNK, POSITIONS, REAL, REALS, ROWS, Kernel, ti
 
 
 @cache

@@ -2,5 +2,12 @@
 
 from importlib.util import find_spec
 
-NEED = ("test_parity_curves.py", "test_parity_forum.py", "test_torch_example.py", "test_torch_layer.py")
+NEED = (
+    "test_operators_jax.py",
+    "test_operators_torch.py",
+    "test_parity_curves.py",
+    "test_parity_forum.py",
+    "test_torch_example.py",
+    "test_torch_layer.py",
+)
 collect_ignore = [] if find_spec("torch") and find_spec("jax") else list(NEED)

@@ -16,7 +16,7 @@ import torch
 
 from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
-from laserpath.dose.torch import DoseLayer, _array
+from laserpath.dose.torch import DoseLayer
 from laserpath.types import Grid, Spot, Toolpath
 
 pytestmark = pytest.mark.parity
@@ -199,12 +199,6 @@ def test_of_several_dtypes_the_widest_comes_back():
     assert LAYER(xy.float(), power, speed.float()).dtype == torch.float64
 
 
-def test_memory_on_the_cpu_is_shared():
-    for dtype in (torch.float32, torch.float64):
-        one = torch.ones(7, dtype=dtype, requires_grad=True)
-        assert np.shares_memory(_array(one), one.detach().numpy())
-
-
 def test_strided_tensors_are_read_right():
     xy, power, speed = tensors()
     strided = (
@@ -280,9 +274,9 @@ def test_a_copy_works_on_its_own():
         assert torch.equal(twin(*inputs), LAYER(*inputs))
 
 
-def test_torch_compile_goes_around_it():
+def test_torch_compile_takes_it_without_a_break():
     inputs = tensors()
-    compiled = torch.compile(lambda *t: loss(LAYER(*t)), backend="eager")
+    compiled = torch.compile(lambda *t: loss(LAYER(*t)), backend="aot_eager", fullgraph=True)
     same(torch.autograd.grad(compiled(*inputs), inputs), gradients(inputs))
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from laserpath.dose import cache
+from laserpath.compute import cache
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from laserpath import InputError
-from laserpath.dose.library import check_library
-from laserpath.dose.runtime import strips_of
+from laserpath.compute.library import check_library
+from laserpath.compute.runtime import strips_of
 
 SET_UP = """
 import numpy as np
@@ -87,7 +87,7 @@ def test_a_host_s_own_taichi_stands():
     assert "cpu True" in run("""
         import taichi as ti
         ti.init(arch=ti.cpu)
-        from laserpath.dose.runtime import device
+        from laserpath.compute.runtime import device
         print(device(), dose().max() > 0)
     """)
 

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.dose import cache
-from laserpath.dose.library import check_library
+from laserpath.compute import cache
+from laserpath.compute.library import check_library
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
@@ -137,20 +137,38 @@ if hasattr(os, "register_at_fork"):
 
 
 class Kernel:
-    """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's."""
+    """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's.
+
+    A function that calls kernels will do as well.
+    """
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
-        self._kernel, self._compiled = kernel, False
+        self._kernel = kernel
+        self._compiled: set[tuple[object, ...]] = set()
 
     def __call__(self, *arguments: Any) -> None:
         """Run it, and wait for it."""
         with _state.lock:
             start()
-            if self._compiled or _state.compiler is None:
+            kinds = (*map(_kind, arguments),)
+            if kinds in self._compiled or _state.compiler is None:
                 self._kernel(*arguments)
             else:
                 _state.compiler.submit(self._kernel, *arguments).result()
-                self._compiled = True
+                self._compiled.add(kinds)
+
+
+def _kind(argument: Any) -> tuple[object, ...]:
+    """What Taichi compiles a kernel anew for, if the kernel's annotations leave it open."""
+    needs_gradient = argument.grad is not None if isinstance(argument, ti.Ndarray) else None
+    shape = getattr(argument, "shape", ())
+    return (
+        type(argument),
+        getattr(argument, "dtype", None),
+        len(shape),
+        0 in shape,
+        getattr(argument, "requires_grad", needs_gradient),
+    )
 
 
 def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np.int32]:

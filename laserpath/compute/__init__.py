@@ -1,0 +1,4 @@
+"""Taichi: started once (`runtime`), its library found (`library`), its compiled kernels kept (`cache`).
+
+Every room with kernels stands on this one: `from laserpath.compute.runtime import Kernel, ti`.
+"""

@@ -1,0 +1,95 @@
+"""Adjoints that Taichi derives from a kernel, where they are right.
+
+Taichi 1.7 derives an adjoint for kernels on ndarrays, and is silently wrong if a local variable is carried
+over an inner loop at run time, or an element is read and then overwritten. So a derived adjoint is compared
+with differences before it is given out.
+
+What is to be known of `kernel.grad`, and is kept from the caller here: it takes the derivatives from the
+arrays' own `grad`, it adds to those of the inputs, and it sets those of the outputs to zero; it may read the
+outputs, so these are computed again first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from laserpath.base.errors import InputError
+from laserpath.compute.runtime import REAL, Kernel, ti
+from laserpath.operators.differences import check
+from laserpath.operators.record import Operator, Shape
+
+
+def derived(
+    name: str,
+    forward: Callable[..., None],
+    *,
+    inputs: tuple[str, ...],
+    outputs: Mapping[str, Callable[..., Shape]],
+    example: Sequence[ArrayLike],
+    constants: tuple[str, ...] = (),
+) -> Operator:
+    """An operator whose adjoint is the one that Taichi derives from its kernel `forward`.
+
+    example: small inputs, on which that adjoint is compared with central differences; see `check`. Raises
+    InputError if they differ: then write the adjoint by hand. Its cost: a run of the forward kernel; and for
+    NumPy and JAX a copy of each array. Tensors of PyTorch are not copied, except the outputs' derivatives.
+    """
+    if not getattr(forward, "_is_wrapped_kernel", False):
+        raise InputError(f"operator {name} has no kernel of Taichi to derive an adjoint from; use @ti.kernel")
+    adjoint = Kernel(DerivedAdjoint(forward, tuple(one not in constants for one in inputs)))
+    operator = Operator(name, forward, adjoint, inputs, outputs, constants)
+    check(operator, example, adjoint="the adjoint that Taichi derives")
+    return operator
+
+
+@dataclass(frozen=True)
+class DerivedAdjoint:
+    """`kernel.grad` as a function of arrays, NumPy's or PyTorch's: (*x, *∂L/∂y, *∂L/∂x) writes the last."""
+
+    kernel: Any
+    differentiated: tuple[bool, ...]
+
+    def __call__(self, *arrays: Any) -> None:
+        """Not from any thread: Taichi must have compiled all that is called here."""
+        n, written = len(self.differentiated), sum(self.differentiated)
+        inputs, slopes, found = arrays[:n], arrays[n : len(arrays) - written], arrays[len(arrays) - written :]
+        of_torch = hasattr(arrays[0], "requires_grad_")
+        with_grad = _tensor if of_torch else _ndarray
+        gradients = iter(found)
+        given = [
+            with_grad(x, next(gradients)) if has else x
+            for x, has in zip(inputs, self.differentiated, strict=True)
+        ]
+        # Fresh outputs, and copies of their derivatives, which Taichi sets to zero.
+        results = [with_grad(0 * slope, 1 * slope) for slope in slopes]
+        self.kernel(*given, *results)
+        self.kernel.grad(*given, *results)
+        if of_torch:
+            return
+        kept = [x for x, has in zip(given, self.differentiated, strict=True) if has]
+        for one, into in zip(kept, found, strict=True):
+            if into.size:
+                into[...] = one.grad.to_numpy()
+
+
+def _tensor(values: Any, gradient: Any) -> Any:
+    """A tensor of the same memory, whose `grad` is the memory of another."""
+    tensor = values.detach().requires_grad_()
+    tensor.grad = gradient
+    return tensor
+
+
+def _ndarray(values: Any, gradient: Any) -> Any:
+    """A copy for Taichi, with a place for derivatives. Taichi has no empty one: NumPy's stands for it."""
+    values = np.asarray(values)  # a scalar, where NumPy made one
+    if not values.size:
+        return values
+    array = ti.ndarray(REAL[f"f{8 * values.dtype.itemsize}"], values.shape, needs_grad=True)
+    array.from_numpy(values)
+    array.grad.from_numpy(np.asarray(gradient))
+    return array

@@ -1,0 +1,143 @@
+"""An operator: arrays → arrays by a kernel, and back by its adjoint.
+
+    y₁ … y_m = f(x₁ … x_n),   ∂L/∂x_i = Σ_j (∂y_j/∂x_i)ᵀ ∂L/∂y_j
+
+A kernel takes arrays and writes into the last of them. `forward(*x, *y)` writes the outputs, and
+`adjoint(*x, *∂L/∂y, *∂L/∂x)` the derivatives, one for each input that is no constant. What they write into
+comes as zeros, so they may add. They write nothing else: not even into their inputs. Functions for NumPy
+alone (`on_host`) return their results instead.
+
+All arrays are contiguous, and those of real numbers have one precision, f64 if an input has it and f32 else.
+Constants of whole numbers keep their type.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.compute.runtime import Kernel
+
+Shape = tuple[int, ...]
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Operator:
+    """A function of arrays with its adjoint, for NumPy, PyTorch (`torch_function`) and JAX (`jax_function`).
+
+    name: 'namespace::name', by which PyTorch knows it; operators that differ in a setting may share it.
+    forward, adjoint: kernels of Taichi, or functions of arrays like them.  inputs: their names, in order.
+    outputs: each one's name, and its shape as a function of the inputs' shapes.  constants: the inputs that
+    have no derivative.  on_host: the functions take NumPy arrays, and return one, or a tuple of several.
+    """
+
+    name: str
+    forward: Function
+    adjoint: Function
+    inputs: tuple[str, ...]
+    outputs: Mapping[str, Callable[..., Shape]]
+    constants: tuple[str, ...] = ()
+    on_host: bool = False
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", self.name):
+            raise InputError(f"operator name {self.name!r} must be of the form 'namespace::name'")
+        names = [*self.inputs, *self.outputs]
+        for one in names:
+            if not one.isidentifier() or keyword.iskeyword(one) or names.count(one) > 1:
+                raise InputError(f"operator {self.name} has a name {one!r}, but needs different identifiers")
+            if one in ("self", "which"):  # "which" of the operators of a name: laserpath.operators.torch
+                raise InputError(f"operator {self.name} has a name {one!r}, which is taken")
+        if not self.inputs or not self.outputs:
+            raise InputError(f"operator {self.name} must have an input and an output")
+        if strange := set(self.constants) - set(self.inputs):
+            raise InputError(f"operator {self.name} has a constant {min(strange)!r}, which is no input")
+        for field in ("forward", "adjoint"):
+            object.__setattr__(self, field, callable_anywhere(getattr(self, field)))
+
+    @property
+    def differentiated(self) -> tuple[bool, ...]:
+        """Of each input, whether it has a derivative."""
+        return tuple(name not in self.constants for name in self.inputs)
+
+    def shapes(self, *inputs: Shape) -> tuple[Shape, ...]:
+        """The outputs' shapes by the inputs'."""
+        self._counted(inputs)
+        return tuple(tuple(shape(*inputs)) for shape in self.outputs.values())
+
+    def __call__(self, *inputs: ArrayLike) -> Any:
+        """The output as a NumPy array, or a tuple of several."""
+        arrays = self.prepared(inputs)
+        found = self._run(self.forward, arrays, self.shapes(*(a.shape for a in arrays)), arrays)
+        return found if len(found) > 1 else found[0]
+
+    def gradient(self, inputs: Sequence[ArrayLike], slopes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
+        """∂L/∂ of each input that has one, from ∂L/∂ of each output."""
+        arrays = self.prepared(inputs)
+        real = precision(self.name, arrays)
+        above = [np.require(slope, real, "C") for slope in slopes]
+        needed = self.shapes(*(a.shape for a in arrays))
+        if tuple(slope.shape for slope in above) != needed:
+            raise InputError(
+                f"operator {self.name} has slopes of shapes {[a.shape for a in above]}, not {list(needed)}"
+            )
+        shapes = [a.shape for a, has in zip(arrays, self.differentiated, strict=True) if has]
+        return self._run(self.adjoint, [*arrays, *above], shapes, arrays)
+
+    def prepared(self, inputs: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+        """The inputs as contiguous arrays of one precision: the same memory where they are that already."""
+        self._counted(inputs)
+        arrays = [np.asarray(one) for one in inputs]
+        real = precision(self.name, arrays)
+        return [
+            np.require(a, real if has or a.dtype.kind == "f" else a.dtype, "C")
+            for a, has in zip(arrays, self.differentiated, strict=True)
+        ]
+
+    def _run(
+        self,
+        function: Function,
+        arrays: Sequence[NDArray[Any]],
+        shapes: Sequence[Shape],
+        inputs: Sequence[NDArray[Any]],
+    ) -> tuple[Floats, ...]:
+        """What the function writes or returns, in the precision of the inputs."""
+        real = precision(self.name, inputs)
+        if self.on_host:
+            return tuple(np.require(one, real, "C") for one in returned(function(*arrays)))
+        found = tuple(np.zeros(shape, real) for shape in shapes)
+        function(*arrays, *found)
+        return found
+
+    def _counted(self, inputs: Sequence[object]) -> None:
+        if len(inputs) != len(self.inputs):
+            names = ", ".join(self.inputs)
+            raise InputError(f"operator {self.name} was given {len(inputs)} inputs, but has {names}")
+
+
+def precision(name: str, arrays: Sequence[NDArray[Any]]) -> type[np.floating[Any]]:
+    """In what an operator computes: f32 if its real inputs have no more, else f64."""
+    for array in arrays:
+        if array.dtype.kind not in "biuf":
+            raise InputError(f"operator {name} has an input of type {array.dtype}, but needs real numbers")
+    sizes = {array.dtype.itemsize for array in arrays if array.dtype.kind == "f"}
+    return np.float32 if sizes and max(sizes) <= 4 else np.float64
+
+
+def returned(found: Any) -> tuple[Any, ...]:
+    """The results of a function that returns one, or a tuple of several."""
+    return found if isinstance(found, tuple) else (found,)
+
+
+def callable_anywhere(function: Function) -> Function:
+    """A kernel of Taichi as one that may be called from any thread; another function as it is."""
+    return Kernel(function) if getattr(function, "_is_wrapped_kernel", False) else function
