@@ -126,7 +126,7 @@ def _template(text: str) -> str:
 
 
 class Native:
-    """A server of `fuzz_native` for each script, in place of `subprocess.run` in `laserpath.base.isolated`."""
+    """Servers of `fuzz_native`, one a script, instead of `subprocess.run` in `laserpath.base.isolated`."""
 
     def __init__(self) -> None:
         self.servers: dict[str, subprocess.Popen[str]] = {}
