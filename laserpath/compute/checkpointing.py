@@ -28,9 +28,9 @@ MOST_STEPS = 10**9
 
 
 class Step(Protocol[State, Slope]):
-    """One step of a simulation, and its adjoint. Neither changes its arguments, and both depend on them alone.
+    """One step of a simulation, and its adjoint. Both depend on their arguments alone, and change none.
 
-    The slope is ∂L/∂state; with what else it has, such as the sum of ∂L/∂parameters, an adjoint adds to it.
+    The slope is ∂L/∂state; what else it holds, such as ∂L/∂parameters, the adjoint adds up.
     """
 
     def forward(self, state: State, k: int, /) -> State:
@@ -43,8 +43,8 @@ class Step(Protocol[State, Slope]):
 class Checkpointed(Generic[State, Slope]):
     """A simulation that has run forward, and can be differentiated any number of times.
 
-    final: the state after all steps.  memory: states that are kept at once, besides `final` and the state that
-    is worked on.  computed: steps forward so far.
+    final: the state after all steps.  memory: states that are kept at once, besides `final` and the one in
+    work.  computed: steps forward so far.
     """
 
     def __init__(self, step: Step[State, Slope], state: State, n: int, memory: int) -> None:

@@ -111,8 +111,8 @@ class SeparableEngine:
 class RadialTable:
     """h over the squared radius in the spot's own axes, in cubic Hermite pieces.
 
-    value, slope: (knots,) 1/mm², and per knot.  form: (3,) A, B, C of A x² + B x y + C y², in knots, of pixels.
-    reach: pixels beyond which h is 0.  outside: the part of the energy that is lost there.
+    value, slope: (knots,) 1/mm², and per knot.  form: (3,) A, B, C of A x² + B x y + C y² in knots, with x, y
+    in pixels.  reach: pixels beyond which h is 0.  outside: the part of the energy that is lost there.
     """
 
     value: Floats

@@ -1,9 +1,9 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
-"""Taichi kernels: the cells of tiles through one interval of time, with the light of the points that reach them.
+"""Taichi kernels: the cells of tiles through one interval of time, with the light that reaches them.
 
-Between two points of light a cell is in the dark (`reaction`); a point adds radicals at once, in proportion to
-its dose there. A cell depends on no other within an interval, so a tile's points, in the order of time, are
-all that it needs: nothing is added to by two threads. The adjoint computes a cell's states forward again
+Between two points of light a cell is in the dark (`reaction`); a point adds radicals at once, in proportion
+to its dose there. A cell depends on no other within an interval, so a tile's points, in the order of time,
+are all that it needs: no two threads add to one number. The adjoint computes a cell's states forward again
 and keeps them for the way back, one cell at a time.
 """
 
@@ -21,7 +21,7 @@ PLANE = ti.types.ndarray(ti.f64, 2)
 
 @ti.func
 def _spot(x: ti.f64, y: ti.f64, form: ti.template(), value: ti.template(), slope: ti.template()):
-    """h and its derivative by the squared radius, in knots, of a cubic Hermite table."""
+    """The spot h and its derivative by the squared radius, in knots, of a cubic Hermite table."""
     at = form[0] * x * x + form[1] * x * y + form[2] * y * y
     h, rise = ti.cast(0, ti.f64), ti.cast(0, ti.f64)
     if at < value.shape[0] - 1:
@@ -47,10 +47,10 @@ def _rates(k: ti.template()):
 def kernels() -> SimpleNamespace:
     """`forward` and `backward` through one interval, from `begin` to `end`, s.
 
-    corner: (T, 2) first row and column of each tile.  first: (T + 1,) where its entries in `lit` begin, and the
-    end.  lit: (E,) points that reach it, in the order of time.  uv: (M, 2) fractional column and row of the
-    points.  radicals: (M,) made by each per unit of h.  time: (M,) s.  state: (3·rows, columns) R, O, m, changed
-    in place.
+    corner: (T, 2) first row and column of each tile.  first: (T + 1,) where its entries in `lit` begin, and
+    the end.  lit: (E,) points that reach it, in the order of time.  uv: (M, 2) fractional column and row of
+    the points.  radicals: (M,) made by each per unit of h.  time: (M,) s.  state: (3·rows, columns) R, O, m,
+    changed in place.
     """
 
     @ti.kernel

@@ -10,7 +10,7 @@ between intervals are kept or computed again: `compute.checkpointing`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,8 @@ class Light:
         n = len(self.energy)
         if self.xy.shape != (n, 2) or self.time.shape != (n,):
             raise InputError(
-                f"light has places of shape {self.xy.shape}, energies of shape {self.energy.shape} and times of "
-                f"shape {self.time.shape}, but must have (M, 2), (M,) and (M,)"
+                f"light has places of shape {self.xy.shape}, energies of shape {self.energy.shape} and times "
+                f"of shape {self.time.shape}, but must have (M, 2), (M,) and (M,)"
             )
         if not all(np.isfinite(a).all() for a in (self.xy, self.energy, self.time)):
             raise InputError("light is not finite in a place, an energy or a time")
@@ -101,7 +101,7 @@ class _Interval:
         d_state = slope.state.copy()
         d_state[rows : 2 * rows] = self.model.spread_oxygen(d_state[rows : 2 * rows], self._length(k))
         arguments = self._arguments(state, k)
-        lit = arguments[2]
+        lit: NDArray[np.int32] = arguments[2]
         d_entry = np.zeros((len(lit), 4))
         kernels().backward(*arguments, state, np.empty((len(lit) + 1, 4)), d_state, d_entry)
         for column, values in zip(slope.points.T, d_entry.T, strict=True):
@@ -111,7 +111,7 @@ class _Interval:
     def _length(self, k: int) -> float:
         return float(self.times[k + 1] - self.times[k])
 
-    def _arguments(self, state: Floats, k: int) -> tuple[object, ...]:
+    def _arguments(self, state: Floats, k: int) -> tuple[Any, ...]:
         model, points = self.model, np.arange(self.first[k], self.last[k])
         corner, first, lit = model.tiles(self.uv[points], state)
         return (
@@ -123,8 +123,8 @@ class _Interval:
 class Conversion:
     """What an exposure has made of the resin.
 
-    conversion, oxygen, radicals: (rows, columns), 0..1, and in units of the oxygen at rest.  outside: the part
-    of the spot's energy beyond the model's reach, which is not simulated.
+    conversion: (rows, columns), 0..1.  oxygen, radicals: (rows, columns), in units of the oxygen at rest.
+    outside: the part of the spot's energy beyond the model's reach, which is not simulated.
     """
 
     def __init__(self, interval: _Interval, run: Checkpointed[Floats, _Slope]) -> None:
@@ -205,7 +205,9 @@ class KineticModel:
         waves *= np.exp(-(k.diffusion / self.grid.pitch**2 * self._modes + k.supply) * seconds)
         return np.asarray(fft.idctn(waves, norm="ortho", workers=-1))
 
-    def tiles(self, uv: Floats, state: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    def tiles(
+        self, uv: Floats, state: Floats
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Tiles that points (M, 2) reach, or that hold radicals: corner (T, 2), first (T + 1,), lit (E,)."""
         rows, columns = self.grid.shape
         down, across = -(-rows // SIDE), -(-columns // SIDE)

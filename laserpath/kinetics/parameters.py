@@ -12,15 +12,18 @@ from laserpath.base.errors import InputError
 class Kinetics:
     """Rates of radicals R, oxygen O and monomer m, in a layer that light fills evenly from top to bottom.
 
-        dR/dt = I/E_R − k_o R O − k₁ R − k₂ R²        dO/dt = D ∇²O + s (1 − O) − k_o R O        dm/dt = −k_p R m
+        dR/dt = I/E_R − k_o R O − k₁ R − k₂ R²
+        dO/dt = D ∇²O + s (1 − O) − k_o R O
+        dm/dt = −k_p R m
 
     R and O are in units of the oxygen that the resin holds at rest, m is 1 before exposure, and 1 − m is the
     conversion. Unreacted initiator is plentiful, and radicals do not move.
 
     radical_dose: E_R, mJ/mm², the dose that makes as many radicals as there is oxygen at rest.
-    inhibition: k_o, 1/s.  termination: k₁, 1/s, where one radical ends alone.  pair_termination: k₂, 1/s, where
-    two end each other.  propagation: k_p, 1/s.  diffusion: D of oxygen, mm²/s.  supply: s, 1/s, of oxygen through
-    the surface.  oxygen: at first, 1 in air and 0 under nitrogen.  gel_conversion: from which the resin stays.
+    propagation: k_p, 1/s.  inhibition: k_o, 1/s.  termination: k₁, 1/s, where a radical ends alone.
+    pair_termination: k₂, 1/s, where two end each other.  diffusion: D of oxygen, mm²/s.  supply: s, 1/s, of
+    oxygen through the surface.  oxygen: at first, 1 in air and 0 under nitrogen.  gel_conversion: from which
+    the resin stays.
 
     Sources: E. Andrzejewska, "Photopolymerization kinetics of multifunctional monomers", Prog. Polym. Sci. 26
     (2001), 605–665, for termination of both orders; C. Decker and A. D. Jenkins, "Kinetic approach of oxygen
