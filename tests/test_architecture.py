@@ -22,7 +22,7 @@ FLOORS = (
     {"optics", "operators"},
     {"resin", "design"},
     {"dose", "config", "machine"},
-    {"measure", "calibration"},
+    {"measure", "calibration", "kinetics"},
     {"report"},
     {"planning", "simulation"},
     {"plugins"},

@@ -9,7 +9,7 @@ spread thinly over the plane; a large exposed area lacks it. The FFT engine cuts
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -107,6 +107,42 @@ class SeparableEngine:
         return *self.grid.origin, 1 / self.grid.pitch
 
 
+@dataclass(frozen=True, slots=True)
+class RadialTable:
+    """h over the squared radius in the spot's own axes, in cubic Hermite pieces.
+
+    value, slope: (knots,) 1/mm², and per knot.  form: (3,) A, B, C of A x² + B x y + C y² in knots, with x, y
+    in pixels.  reach: pixels beyond which h is 0.  outside: the part of the energy that is lost there.
+    """
+
+    value: Floats
+    slope: Floats
+    form: Floats
+    reach: int
+    outside: float
+
+
+def radial_table(grid: Grid, spot: Spot, tolerance: float, farthest: float = _FARTHEST) -> RadialTable:
+    """The table of a spot, which ends where h is below half of the tolerance, at `farthest` FWHM at most."""
+    base = replace(spot, aspect=1.0)
+    radius = min(optics.reach(base, tolerance / 2), farthest * optics.fwhm(spot)) / 0.9
+    r = np.sqrt(np.linspace(0, radius**2, _KNOTS))
+    fade = np.clip((1 - (r / radius) ** 2) / (1 - 0.9**2), 0, 1)
+    window, window_slope = fade**2 * (3 - 2 * fade), -6 * fade * (1 - fade) / (1 - 0.9**2) / radius**2
+    h, slope = optics.profile(base, r), optics.profile_slope(base, r)
+    per_knot = radius**2 / (_KNOTS - 1)
+    if spot.profile in ("airy-function", "measured"):  # with kinks, where a cubic would overshoot
+        slope = PchipInterpolator(r**2, h).derivative()(r**2)
+    widest = max(spot.aspect, 1 / spot.aspect) ** 0.5
+    return RadialTable(
+        value=h * window,
+        slope=(slope * window + h * window_slope) * per_knot,
+        form=quadratic_form(spot) * grid.pitch**2 / per_knot,
+        reach=int(np.ceil(radius * widest / grid.pitch)),
+        outside=optics.energy_outside(base, 0.9 * radius),
+    )
+
+
 class RadialEngine:
     """h from a table over the squared radius in the spot's own axes. outside: the energy lost."""
 
@@ -114,21 +150,11 @@ class RadialEngine:
         if isinstance(spot.measured, BeamImage):
             raise InputError("the direct engine has no stencil for a photographed spot; use method 'fft'")
         self.grid, self.spot, self.precision = grid, spot, precision
-        base = replace(spot, aspect=1.0)
-        radius = min(optics.reach(base, tolerance / 2), _FARTHEST * optics.fwhm(spot)) / 0.9
-        self.outside = optics.energy_outside(base, 0.9 * radius)
-        r = np.sqrt(np.linspace(0, radius**2, _KNOTS))
-        fade = np.clip((1 - (r / radius) ** 2) / (1 - 0.9**2), 0, 1)
-        window, window_slope = fade**2 * (3 - 2 * fade), -6 * fade * (1 - fade) / (1 - 0.9**2) / radius**2
-        h, slope = optics.profile(base, r), optics.profile_slope(base, r)
-        per_knot = radius**2 / (_KNOTS - 1)
-        if spot.profile in ("airy-function", "measured"):  # with kinks, where a cubic would overshoot
-            slope = PchipInterpolator(r**2, h).derivative()(r**2)
-        self._table = (h * window).astype(DTYPE[precision])
-        self._slopes = ((slope * window + h * window_slope) * per_knot).astype(DTYPE[precision])
-        self._form = quadratic_form(spot) * grid.pitch**2 / per_knot
-        widest = max(spot.aspect, 1 / spot.aspect) ** 0.5
-        self._reach = int(np.ceil(radius * widest / grid.pitch))
+        table = radial_table(grid, spot, tolerance)
+        self.outside = table.outside
+        self._table = table.value.astype(DTYPE[precision])
+        self._slopes = table.slope.astype(DTYPE[precision])
+        self._form, self._reach = table.form, table.reach
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""

@@ -1,0 +1,119 @@
+"""Gradients through many steps with few states in memory: each segment is computed again when it is needed.
+
+A simulation of n steps that keeps every state for its gradient soon needs all the memory there is. One that
+keeps s states, and computes the others again from the nearest, needs at most r·n steps forward if
+
+    n ≤ C(s + r, s),
+
+and no schedule does with less. With r = 2, the default, s is about √(2n).
+
+Source: A. Griewank and A. Walther, "Algorithm 799: revolve", ACM Transactions on Mathematical Software 26
+(2000), 19–45, doi:10.1145/347837.347846.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Generic, Protocol, TypeVar
+
+from laserpath.base.errors import InputError
+
+__all__ = ["Checkpointed", "Step", "checkpointed"]
+
+State = TypeVar("State")
+Slope = TypeVar("Slope")
+
+MOST_STEPS = 10**9
+"""Steps of a simulation."""
+
+
+class Step(Protocol[State, Slope]):
+    """One step of a simulation, and its adjoint. Both depend on their arguments alone, and change none.
+
+    The slope is ∂L/∂state; what else it holds, such as ∂L/∂parameters, the adjoint adds up.
+    """
+
+    def forward(self, state: State, k: int, /) -> State:
+        """The state after step k, of the state before it; k counts from 0."""
+
+    def adjoint(self, state: State, k: int, slope: Slope, /) -> Slope:
+        """The slope before step k: of the state before the step, and of the slope after it."""
+
+
+class Checkpointed(Generic[State, Slope]):
+    """A simulation that has run forward, and can be differentiated any number of times.
+
+    final: the state after all steps.  memory: states that are kept at once, besides `final` and the one in
+    work.  computed: steps forward so far.
+    """
+
+    def __init__(self, step: Step[State, Slope], state: State, n: int, memory: int) -> None:
+        self.memory, self.computed = memory, 0
+        self._step, self._n, self._first = step, n, state
+        self._kept, self._last = [(0, state)], state
+        self.final = state
+        if n:
+            self._last = self._forward_to(n - 1)
+            self.final = self._forward(self._last, n - 1, n)
+
+    def gradient(self, slope: Slope) -> Slope:
+        """The slope of the first state, of that of `final`."""
+        for k in reversed(range(self._n)):
+            state = self._last if k == self._n - 1 else self._forward_to(k)
+            slope = self._step.adjoint(state, k, slope)
+            if self._kept[-1][0] == k and k:
+                self._kept.pop()
+        return slope
+
+    def _forward_to(self, end: int) -> State:
+        """The state before step `end`, from the last that is kept; some on the way are kept as well."""
+        first, state = self._kept[-1]
+        while first < end:
+            goal = first + _split(end + 1 - first, self.memory + 1 - len(self._kept))
+            state, first = self._forward(state, first, goal), goal
+            if first < end:
+                self._kept.append((first, state))
+        return state
+
+    def _forward(self, state: State, first: int, goal: int) -> State:
+        for k in range(first, goal):
+            state = self._step.forward(state, k)
+        self.computed += goal - first
+        return state
+
+
+def checkpointed(
+    step: Step[State, Slope], state: State, n: int, memory: int | None = None
+) -> Checkpointed[State, Slope]:
+    """Run n steps from a state, so that they can be differentiated with few states in memory.
+
+    memory: states to keep at once. By default the fewest, about √(2n), with which the gradient takes no more
+    than another n steps forward, besides the n adjoint ones. Raises InputError if n is negative or memory is
+    below 1.
+    """
+    _whole("n", n, 0, MOST_STEPS)
+    if memory is None:
+        memory = 1
+        while comb(memory + 2, 2) < n:
+            memory += 1
+    _whole("memory", memory, 1, MOST_STEPS)
+    return Checkpointed(step, state, n, memory)
+
+
+def _split(count: int, slots: int) -> int:
+    """After how many of `count` steps the next state is kept. slots: states to keep, with the first.
+
+    With r the least that will do, both parts must: C(slots + r - 1, slots) ≥ the first, which is computed
+    once more with all slots, and C(slots - 1 + r, slots - 1) ≥ the second, with one slot less.
+    """
+    if slots == 1:
+        return count - 1
+    r = 1
+    while comb(slots + r, slots) < count:
+        r += 1
+    return min(comb(slots + r - 1, slots), count - comb(slots + r - 2, slots - 1))
+
+
+def _whole(name: str, value: int, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{name} is {value!r}, but must be a whole number from {least} to {most}")

@@ -1,0 +1,12 @@
+"""Photopolymerisation through time: radicals, oxygen, conversion, and the gradient by the light.
+
+    light → `KineticModel.expose` → `Conversion`,   `Conversion.gradient`: ∂L/∂conversion → ∂L/∂light
+
+The dose model holds where a resin adds up light whenever it comes. This one knows what comes between: oxygen
+that stops radicals and diffuses back, radicals that last longer than the head takes to the next line.
+"""
+
+from laserpath.kinetics.model import Conversion, KineticModel, Light, LightGradient
+from laserpath.kinetics.parameters import Kinetics
+
+__all__ = ["Conversion", "KineticModel", "Kinetics", "Light", "LightGradient"]

@@ -1,0 +1,185 @@
+"""Kinetics against closed forms, an ODE solver, and differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from laserpath import optics
+from laserpath.base.errors import InputError
+from laserpath.kinetics import KineticModel, Kinetics, Light
+from laserpath.types import Grid, Spot
+
+GRID = Grid((0.0, 0.0), 0.01, (37, 50))
+SPOT = Spot(fwhm=0.08, profile="gaussian")
+MIDDLE = (0.25, 0.18)
+PIXEL = (18, 25)
+POINT = Grid(MIDDLE, 0.01, (1, 1))
+
+ALL_RATES = Kinetics(
+    radical_dose=0.3,
+    propagation=3.0,
+    inhibition=50.0,
+    termination=2.0,
+    pair_termination=5.0,
+    diffusion=1e-4,
+    supply=0.05,
+)
+
+
+def steady(intensity: float, seconds: float, flashes: int = 2000) -> Light:
+    """Light of an intensity (mW/mm²) at the middle, as flashes close to each other."""
+    energy = intensity * seconds / flashes / optics.profile(SPOT, np.zeros(1))[0]
+    time = (np.arange(flashes) + 0.5) * seconds / flashes
+    return Light(np.tile(MIDDLE, (flashes, 1)), np.full(flashes, energy), time)
+
+
+def used(kinetics: Kinetics, light: Light, end: float, grid: Grid = POINT) -> float:
+    """ln(1/m) at the middle, which is k_p ∫ R dt."""
+    conversion = KineticModel(grid, SPOT, kinetics).expose(light, end).conversion
+    return float(-np.log1p(-conversion[grid.shape[0] // 2, grid.shape[1] // 2]))
+
+
+def test_of_first_order_only_the_dose_counts() -> None:
+    rng = np.random.default_rng(2)
+    kinetics = Kinetics(radical_dose=0.4, propagation=0.7, termination=3.0, oxygen=0.0)
+    xy = rng.uniform(0.1, 0.4, (40, 2)) * [1, 0.7]
+    light = Light(xy, rng.uniform(0, 1e-3, 40), np.sort(rng.uniform(0, 5, 40)))
+    run = KineticModel(GRID, SPOT, kinetics).expose(light, 25.0)
+    x, y = np.meshgrid(GRID.x(), GRID.y())
+    far = np.hypot(x[..., None] - xy[:, 0], y[..., None] - xy[:, 1])
+    dose = optics.profile(SPOT, far) @ light.energy
+    expected = 1 - np.exp(-kinetics.propagation * dose / (kinetics.radical_dose * kinetics.termination))
+    np.testing.assert_allclose(run.conversion, expected, atol=2e-5 * expected.max())
+
+
+@pytest.mark.parametrize(("rates", "slope"), [({"termination": 4.0}, 1), ({"pair_termination": 40.0}, 2)])
+def test_the_slope_of_the_working_curve(rates: dict[str, float], slope: int) -> None:
+    """Depth of the gel over ln(time): D_p where one radical ends alone, 2 D_p where two end each other."""
+    kinetics = Kinetics(radical_dose=1.0, propagation=0.2, oxygen=0.0, gel_conversion=0.05, **rates)
+    depth = np.linspace(1, 9, 9)  # in D_p
+    reached = []
+    for seconds in (40.0, 80.0):
+        gone = [used(kinetics, steady(np.exp(-z), seconds), seconds) for z in depth]
+        reached.append(np.interp(-np.log(-np.log1p(-0.05)), -np.log(gone), depth))
+    assert (reached[1] - reached[0]) / np.log(2) == pytest.approx(slope, rel=0.03)
+
+
+def test_of_second_order_the_root_of_the_intensity_counts() -> None:
+    kinetics = Kinetics(radical_dose=1.0, propagation=0.3, pair_termination=100.0, oxygen=0.0)
+    slow, fast = used(kinetics, steady(1.0, 40.0), 40.0), used(kinetics, steady(4.0, 10.0), 10.0)
+    assert slow == pytest.approx(0.3 * 40 * np.sqrt(1 / 100), rel=0.01)
+    assert fast == pytest.approx(slow / 2, rel=0.01)
+
+
+def test_no_conversion_before_the_oxygen_is_gone() -> None:
+    kinetics = Kinetics(radical_dose=0.5, propagation=1.0, inhibition=1e5, termination=1.0)
+    for dose, expected in ((0.45, 0.0), (0.5, 0.0), (0.75, 0.5), (1.0, 1.0)):
+        assert used(kinetics, steady(dose / 10, 10.0), 40.0) == pytest.approx(expected, abs=0.01)
+
+
+def test_oxygen_comes_back_between_two_exposures() -> None:
+    """A second exposure at once cures more than one after the oxygen has returned."""
+    kinetics = Kinetics(
+        radical_dose=0.5, propagation=1.0, inhibition=1e4, termination=10.0, diffusion=1e-5, supply=0.0
+    )
+    once = steady(0.06, 5.0, 200)
+
+    def after_a_rest(rest: float) -> float:
+        twice = Light(
+            np.concatenate([once.xy] * 2),
+            np.concatenate([once.energy] * 2),
+            np.concatenate([once.time, once.time + 5 + rest]),
+        )
+        return used(kinetics, twice, 30 + rest, GRID)
+
+    at_once, later = after_a_rest(0.0), after_a_rest(600.0)
+    assert at_once > 2 * later
+
+
+def test_diffusion_keeps_the_oxygen_and_spreads_it() -> None:
+    model = KineticModel(GRID, SPOT, Kinetics(radical_dose=1, propagation=1, diffusion=1e-4))
+    lack = np.zeros(GRID.shape)
+    lack[PIXEL] = 1
+    later = model.spread_oxygen(lack, 2.0)
+    assert later.sum() == pytest.approx(1) and later.min() > -1e-12
+    x, y = np.meshgrid(GRID.x() - GRID.x()[PIXEL[1]], GRID.y() - GRID.y()[PIXEL[0]])
+    assert (later * (x**2 + y**2)).sum() == pytest.approx(4 * 1e-4 * 2.0, rel=1e-3)
+
+
+def test_a_cell_is_that_of_an_ode_solver() -> None:
+    light, end = steady(0.2, 6.0, 1500), 10.0
+    kinetics = Kinetics(0.3, 0.3, inhibition=20.0, termination=0.5, pair_termination=5.0)
+    run = KineticModel(GRID, SPOT, kinetics).expose(light, end)
+
+    def rates(t: float, y: np.ndarray) -> list[float]:
+        r, o, m = y
+        born = 0.2 / 0.3 if t < 6 else 0.0
+        return [born - 20 * r * o - 0.5 * r - 5 * r * r, -20 * r * o, -0.3 * r * m]
+
+    exact = solve_ivp(rates, (0, end), [0.0, 1.0, 1.0], rtol=1e-9, atol=1e-12, max_step=0.05).y[:, -1]
+    here = [run.radicals[PIXEL], run.oxygen[PIXEL], 1 - run.conversion[PIXEL]]
+    np.testing.assert_allclose(here, exact, rtol=0.01, atol=1e-4)
+
+
+def test_half_the_interval_changes_little() -> None:
+    rng = np.random.default_rng(3)
+    light = Light(np.tile(MIDDLE, (50, 1)), np.full(50, 2e-4), np.sort(rng.uniform(0, 4, 50)))
+    usual = KineticModel(GRID, SPOT, ALL_RATES)
+    finer = KineticModel(GRID, SPOT, ALL_RATES, interval=usual.interval / 2)
+    a, b = usual.expose(light, 6.0).conversion, finer.expose(light, 6.0).conversion
+    assert np.abs(a - b).max() < 0.01 * a.max()
+
+
+@pytest.mark.parametrize("memory", [None, 1, 100])
+def test_gradient_by_places_energies_and_times(memory: int | None) -> None:
+    rng = np.random.default_rng(4)
+    n = 30
+    xy = np.stack([np.linspace(0.15, 0.35, n), 0.18 + 0.02 * np.sin(np.arange(n))], axis=1)
+    light = Light(xy, rng.uniform(0.5, 1.5, n) * 2e-4, np.sort(rng.uniform(0, 3, n)))
+    model = KineticModel(GRID, SPOT, ALL_RATES, interval=0.25, memory=memory)
+    weight = rng.normal(size=GRID.shape)
+    gradient = model.expose(light, 5.0).gradient(weight)
+
+    def value(h: float, way: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
+        moved = Light(light.xy + h * way[0], light.energy + h * way[1], light.time + h * way[2])
+        return float((weight * model.expose(moved, 5.0).conversion).sum())
+
+    ways = [rng.normal(size=a.shape) for a in (light.xy, light.energy, light.time)]
+    scales = (1e-2, 1e-4, 1e-3)
+    for which in range(3):
+        way = tuple(ways[i] * scales[i] * (i == which) for i in range(3))
+        slope = sum(
+            float((g * w).sum())
+            for g, w in zip((gradient.xy, gradient.energy, gradient.time), way, strict=True)
+        )
+        h = 1e-4
+        assert (value(h, way) - value(-h, way)) / (2 * h) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("inhibition", [0.0, 1.0, 1e12])
+def test_nothing_is_nan_where_divisors_vanish(inhibition: float) -> None:
+    """As many radicals as oxygen, no rate at all, or one that no step could follow."""
+    kinetics = Kinetics(radical_dose=1.0, propagation=1.0, inhibition=inhibition)
+    peak = optics.profile(SPOT, np.zeros(1))[0]
+    light = Light(np.array([GRID.x()[25], GRID.y()[18]])[None], np.array([1 / peak]), np.zeros(1))
+    run = KineticModel(GRID, SPOT, kinetics).expose(light, 1.0)
+    gradient = run.gradient(np.ones(GRID.shape))
+    for values in (run.conversion, run.oxygen, run.radicals, gradient.xy, gradient.energy, gradient.time):
+        assert np.isfinite(values).all()
+    assert run.conversion.min() >= 0 and run.oxygen.min() >= 0 and gradient.energy[0] > 0
+
+
+def test_wrong_numbers_are_a_sentence() -> None:
+    one, model = np.zeros(1), KineticModel(GRID, SPOT, ALL_RATES)
+    with pytest.raises(InputError, match="kinetics inhibition is -1, but must be finite and at least 0"):
+        Kinetics(1.0, 1.0, inhibition=-1.0)
+    with pytest.raises(InputError, match=r"gel_conversion is 1\.5, but must be below 1"):
+        Kinetics(1.0, 1.0, gel_conversion=1.5)
+    with pytest.raises(InputError, match=r"must have \(M, 2\)"):
+        Light(np.zeros((2, 2)), one, one)
+    with pytest.raises(InputError, match="ascend"):
+        Light(np.zeros((2, 2)), np.zeros(2), np.array([1.0, 0.0]))
+    with pytest.raises(InputError, match="end is 0 s, but the last light is at 3 s"):
+        model.expose(Light(np.zeros((1, 2)), one, one + 3), 0.0)
