@@ -22,7 +22,7 @@ FLOORS = (
     {"optics"},
     {"resin", "design"},
     {"dose", "config", "machine"},
-    {"measure", "calibration"},
+    {"measure", "calibration", "volume"},
     {"report"},
     {"planning", "simulation"},
     {"plugins"},

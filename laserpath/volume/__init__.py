@@ -1,6 +1,6 @@
 """A volume that light passes through: differentiable pictures of one, and the resin that cures in depth.
 
-`marcher` renders a volume from several `camera`s, and has the gradients by both; `kernels` are its inner loops.
+`marcher` renders a volume from several `camera`s, and has the gradients by both; `kernels` are the loops.
 """
 
 from laserpath.volume.camera import CameraGradient, Cameras

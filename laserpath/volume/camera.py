@@ -37,7 +37,12 @@ class Cameras:
         n = len(self.position)
         if n == 0:
             raise InputError("cameras has 0 cameras, but must have at least 1")
-        for name, shape in (("position", (n, 3)), ("rotation", (n, 3, 3)), ("focal", (n, 2)), ("principal", (n, 2))):
+        for name, shape in (
+            ("position", (n, 3)),
+            ("rotation", (n, 3, 3)),
+            ("focal", (n, 2)),
+            ("principal", (n, 2)),
+        ):
             object.__setattr__(self, name, frozen_array(getattr(self, name), f"cameras {name}", shape))
         if not (self.focal > 0).all():
             raise InputError(f"cameras focal is {self.focal.min():g} pixels, but must be above 0")

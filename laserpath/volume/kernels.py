@@ -16,7 +16,6 @@ other, so that their voxels are in the cache.
 
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 from laserpath.dose.runtime import CHUNK, POSITIONS, REAL, Kernel, ti
 
@@ -137,7 +136,8 @@ def march(precision: str, clamped: bool) -> Kernel:
 @cache
 def adjoint(precision: str, clamped: bool, by_volume: bool, by_rays: bool) -> Kernel:
     """The adjoint kernel: adds to d_volume, one gradient volume after the other for each of the slabs, and
-    writes d_origin and d_along (R, 3)."""
+    writes d_origin and d_along (R, 3).
+    """
     use = sampling(precision)
     real, axis, voxel, vec3, vec4 = use.real, use.axis, use.voxel, use.vec3, use.vec4
     values, rows = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)

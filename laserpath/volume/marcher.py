@@ -155,7 +155,11 @@ class RayMarcher:
         return RenderGradient(found.volume, by)
 
     def march_rays(
-        self, volume: ArrayLike, origin: ArrayLike, direction: ArrayLike, order: NDArray[np.int32] | None = None
+        self,
+        volume: ArrayLike,
+        origin: ArrayLike,
+        direction: ArrayLike,
+        order: NDArray[np.int32] | None = None,
     ) -> Rendered:
         """The march along rays: origin, direction (R, 3); t counts in lengths of the direction.
 
