@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError
@@ -37,12 +37,8 @@ class Cameras:
         n = len(self.position)
         if n == 0:
             raise InputError("cameras has 0 cameras, but must have at least 1")
-        for name, shape in (
-            ("position", (n, 3)),
-            ("rotation", (n, 3, 3)),
-            ("focal", (n, 2)),
-            ("principal", (n, 2)),
-        ):
+        shapes = {"position": (n, 3), "rotation": (n, 3, 3), "focal": (n, 2), "principal": (n, 2)}
+        for name, shape in shapes.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), f"cameras {name}", shape))
         if not (self.focal > 0).all():
             raise InputError(f"cameras focal is {self.focal.min():g} pixels, but must be above 0")
@@ -77,7 +73,7 @@ class Cameras:
         return np.ascontiguousarray(origin).reshape(-1, 3), e.reshape(-1, 3)
 
     def pull(self, d_origin: Floats, d_direction: Floats) -> CameraGradient:
-        """∂L/∂(position, rotation, focal, principal) from ∂L/∂(origin, direction), (N·rows·columns, 3) each."""
+        """∂L/∂(position, rotation, focal, principal) from ∂L/∂(origin, direction); shapes as of `rays`."""
         plane, shape = self._plane(), (len(self), *self.shape, 3)
         e = np.einsum("nijk,nkc->nijc", plane, self.rotation)
         length = np.linalg.norm(e, axis=-1, keepdims=True)
@@ -93,7 +89,7 @@ class Cameras:
         )
 
     @property
-    def order(self) -> Floats:
+    def order(self) -> NDArray[np.int32]:
         """(N·rows·columns,) int32, the rays by tiles of 8 × 8 pixels, for `kernels`."""
         rows, columns = self.shape
         i, j = np.indices((rows, columns)).reshape(2, -1)

@@ -10,8 +10,8 @@ other, so that their voxels are in the cache.
 - A corner outside the volume has the weight 0, and the index of a voxel inside.
 - The adjoint marches front to back again: all that it needs of the samples behind is in the picture and in
   the two values `end` and `edge` of each ray.
-- The adjoint adds to eight voxels a sample. Atomic additions of floats are loops on the CPU, so each thread has
-  a slab: a gradient volume of its own; their sum is the gradient.
+- The adjoint adds to eight voxels a sample. Atomic additions of floats are loops on the CPU, so each thread
+  has a slab: a gradient volume of its own; their sum is the gradient.
 """
 
 from functools import cache
@@ -205,8 +205,8 @@ def adjoint(precision: str, clamped: bool, by_volume: bool, by_rays: bool) -> Ke
                                 opacity += w
                             h = vec4(w * g[0], w * g[1], w * g[2], pull * length)
                             if ti.static(by_volume):
-                                for i, j, l in ti.static(ti.ndrange(2, 2, 2)):
-                                    to, weight = base + az[i] + ay[j] + ax[l], wz[i] * wy[j] * wx[l]
+                                for i, j, n in ti.static(ti.ndrange(2, 2, 2)):
+                                    to, weight = base + az[i] + ay[j] + ax[n], wz[i] * wy[j] * wx[n]
                                     for c in ti.static(range(4)):
                                         # Not +=, which would be atomic: no other thread has this slab.
                                         d_volume[to + c] = d_volume[to + c] + weight * h[c]

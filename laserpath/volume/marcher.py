@@ -23,11 +23,11 @@ so that front to back again is enough: the sum behind k is what is in the pictur
 sample of density 0: it is the derivative to the one side to which a density can go. A volume's densities must
 be at least 0.
 
-**Places.** A volume has the shape (z, y, x, 4), red, green, blue, density last; voxel [i, j, k] has its centre
-at origin + pitch · (k, j, i). PyTorch's `grid_sample` on the cube −1..1 with `align_corners=False` is
+**Places.** A volume has the shape (z, y, x, 4), red, green, blue, density last; voxel [i, j, k] has its
+centre at origin + pitch · (k, j, i). PyTorch's `grid_sample` on the cube −1..1 with `align_corners=False` is
 the origin −1 + 1/n and the pitch 2/n; with True it is −1 and 2/(n − 1). Half a voxel outside the
-outermost centres the field has fallen to a half, and one voxel outside to 0, continuously: a field that is cut
-at the cube's faces would have no derivative by the camera.
+outermost centres the field has fallen to a half, and one voxel outside to 0, continuously: a field that is
+cut at the cube's faces would have no derivative by the camera.
 
 N. Max, Optical models for direct volume rendering, IEEE TVCG 1(2), 1995.
 """
@@ -55,6 +55,7 @@ MOST_VALUES = (1 << 31) - 1
 _SLABS = 8
 """Most gradient volumes at a time, one a thread. More need more memory, and longer to add up."""
 
+Order = NDArray[np.int32]
 Triple = tuple[float, float, float]
 
 
@@ -101,7 +102,7 @@ class Rendered:
     """
 
     picture: Floats
-    end: NDArray[np.int32]
+    end: Order
     edge: Floats
 
 
@@ -159,7 +160,7 @@ class RayMarcher:
         volume: ArrayLike,
         origin: ArrayLike,
         direction: ArrayLike,
-        order: NDArray[np.int32] | None = None,
+        order: Order | None = None,
     ) -> Rendered:
         """The march along rays: origin, direction (R, 3); t counts in lengths of the direction.
 
@@ -175,7 +176,7 @@ class RayMarcher:
 
     def pull_rays(
         self, volume: ArrayLike, origin: ArrayLike, direction: ArrayLike, rendered: Rendered,
-        d_picture: ArrayLike, order: NDArray[np.int32] | None = None, wanted: tuple[bool, bool] = (True, True),
+        d_picture: ArrayLike, order: Order | None = None, wanted: tuple[bool, bool] = (True, True),
     ) -> RayGradient:  # fmt: skip
         """∂L/∂(volume, origin, direction) from ∂L/∂picture (R, 4). wanted: by volume, by rays."""
         scene = self._scene(volume, origin, direction, order)
@@ -196,8 +197,8 @@ class RayMarcher:
         return RayGradient(total, d_origin / pitch, d_along / pitch)
 
     def _scene(
-        self, volume: ArrayLike, origin: ArrayLike, direction: ArrayLike, order: NDArray[np.int32] | None
-    ) -> tuple[Floats, int, int, int, Floats, Floats, NDArray[np.int32]]:
+        self, volume: ArrayLike, origin: ArrayLike, direction: ArrayLike, order: Order | None
+    ) -> tuple[Floats, int, int, int, Floats, Floats, Order]:
         """The kernels' first arguments: the volume, flat, its sizes, and the rays in voxels."""
         volume = self._volume(volume)
         depth, height, width, _ = volume.shape
@@ -215,7 +216,7 @@ class RayMarcher:
         return volume.reshape(-1), width, height, depth, start, along, order
 
     def _volume(self, volume: ArrayLike) -> Floats:
-        array = np.ascontiguousarray(np.asarray(volume), dtype=self._real)
+        array: Floats = np.ascontiguousarray(np.asarray(volume), dtype=self._real)
         if array.ndim != 4 or array.shape[3] != 4 or array.size == 0:
             raise InputError(f"volume has shape {array.shape}, but must have (z, y, x, 4), each at least 1")
         if array.size > MOST_VALUES:
@@ -227,7 +228,7 @@ class RayMarcher:
         return array
 
     def _checked(self, values: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-        array = np.ascontiguousarray(np.asarray(values), dtype=self._real)
+        array: Floats = np.ascontiguousarray(np.asarray(values), dtype=self._real)
         if array.shape != shape:
             raise InputError(f"{name} has shape {array.shape}, but must have {shape}")
         if not np.isfinite(array).all():

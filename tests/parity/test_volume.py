@@ -95,5 +95,4 @@ def test_picture_and_gradients_are_those_of_grid_sample(opacity, align, jitter):
         ):
             other = other.detach().numpy()
             error = float(np.abs(one - other).max() / np.abs(other).max())
-            print(f"{opacity} align={align} jitter={jitter} {precision} {name}: {error:.1e}")
             assert error <= limit, f"{name} in {precision}"

@@ -122,7 +122,10 @@ def bad_volume(values):
         (lambda: bad_volume(np.ones((2, 2, 2, 3))), r"must have \(z, y, x, 4\)"),
         (lambda: bad_volume(-np.ones((2, 2, 2, 4))), "a density of -1, but it must be at least 0"),
         (lambda: bad_volume(np.full((2, 2, 2, 4), np.nan)), "volume is not finite in 32 values"),
-        (lambda: RayMarcher(MARCH).gradient(np.ones((2, 2, 2, 4)), CAMERAS, np.ones(3)), "d_picture has shape"),
+        (
+            lambda: RayMarcher(MARCH).gradient(np.ones((2, 2, 2, 4)), CAMERAS, np.ones(3)),
+            "d_picture has shape",
+        ),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(call, sentence):

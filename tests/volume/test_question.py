@@ -86,7 +86,7 @@ def test_other_corners_shift_the_gradient():
 
 
 def test_a_field_cut_at_the_cube_has_no_derivative_by_the_camera():
-    """At the cube's faces the field is half of its value; cut there, a step's share comes and goes at once."""
+    """At the cube's faces the field is half of its value; cut there, a step's share comes and goes."""
     values = np.ones((N, N, N, 4))
     position = np.linspace(-4.03, -3.97, 241)
     marcher = RayMarcher(replace(BY_FACES, step=0.2, steps=20, near=2.5), "f64")
