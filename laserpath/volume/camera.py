@@ -54,7 +54,9 @@ class Cameras:
         forward = target - position
         right = np.cross(forward, np.asarray(up, dtype=np.float64))
         if not np.linalg.norm(right) > 1e-12 * np.linalg.norm(forward) * np.linalg.norm(up):
-            raise InputError(f"camera up is {up}, along the line of sight {forward}, but must be across it")
+            raise InputError(
+                f"camera up is {np.asarray(up)}, along the line of sight {forward}, but must be across it"
+            )
         axes = np.stack([right, np.cross(forward, right), forward])
         axes /= np.linalg.norm(axes, axis=1)[:, None]
         middle = (shape[1] - 1) / 2, (shape[0] - 1) / 2
