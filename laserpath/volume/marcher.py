@@ -50,8 +50,8 @@ OPACITIES = ("clamped", "exponential")
 """How the opacity of a ray adds up; see the module's docstring."""
 
 MOST_STEPS = 1 << 20
-MOST_VALUES = (1 << 31) - 1
-"""Numbers in a volume, which 32-bit indices reach."""
+MOST_VALUES = 1 << 27
+"""Numbers in a volume, so that 32-bit indices reach all of `_SLABS` volumes: 320³ voxels."""
 _SLABS = 8
 """Most gradient volumes at a time, one a thread. More need more memory, and longer to add up."""
 
@@ -171,7 +171,7 @@ class RayMarcher:
         out = (
             np.zeros((rays, 4), self._real), np.zeros(rays, np.int32), np.zeros((rays, 3), self._real)
         )  # fmt: skip
-        kernels.march(self.precision, self.march.opacity == "clamped")(*scene, *self.march.fixed(), *out)
+        kernels.march(self.precision, *self._kind())(*scene, *self.march.fixed(), *out)
         return Rendered(*out)
 
     def pull_rays(
@@ -185,13 +185,17 @@ class RayMarcher:
         d_volume = np.zeros(slabs * size if wanted[0] else 1, self._real)
         d_origin, d_along = np.zeros((rays, 3)), np.zeros((rays, 3))
         d_picture = self._checked(d_picture, "d_picture", (rays, 4))
-        kernels.adjoint(self.precision, self.march.opacity == "clamped", *wanted)(
+        kernels.adjoint(self.precision, *self._kind(), *wanted)(
             *scene, *self.march.fixed(), rendered.picture, rendered.end, rendered.edge, d_picture, slabs,
             d_volume, d_origin, d_along,
         )  # fmt: skip
         pitch = np.asarray(self.march.pitch)
         depth, height, width = (int(scene[n]) for n in (3, 2, 1))
-        total = d_volume.reshape(slabs, depth, height, width, 4).sum(axis=0) if wanted[0] else None
+        total = None
+        if wanted[0]:
+            inner = slice(1, -1)
+            rimmed = d_volume.reshape(slabs, depth + 2, height + 2, width + 2, 4)
+            total = rimmed[:, inner, inner, inner].sum(axis=0)
         if not wanted[1]:
             return RayGradient(total, None, None)
         return RayGradient(total, d_origin / pitch, d_along / pitch)
@@ -212,8 +216,14 @@ class RayMarcher:
             order = np.arange(len(origin), dtype=np.int32)
         pitch = np.asarray(self.march.pitch)
         along = np.ascontiguousarray(direction / pitch)
-        start = np.ascontiguousarray((origin - np.asarray(self.march.origin)) / pitch)
-        return volume.reshape(-1), width, height, depth, start, along, order
+        start = np.ascontiguousarray((origin - np.asarray(self.march.origin)) / pitch + 1)
+        rimmed = np.zeros((depth + 2, height + 2, width + 2, 4), self._real)
+        rimmed[1:-1, 1:-1, 1:-1] = volume
+        return rimmed.reshape(-1), width, height, depth, start, along, order
+
+    def _kind(self) -> tuple[bool, bool]:
+        """Of the kernels: whether the opacity is clamped, and whether steps are jittered."""
+        return self.march.opacity == "clamped", self.march.jitter > 0
 
     def _volume(self, volume: ArrayLike) -> Floats:
         array: Floats = np.ascontiguousarray(np.asarray(volume), dtype=self._real)

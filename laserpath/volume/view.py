@@ -93,7 +93,8 @@ def _sampled(cured: CuredDepth) -> tuple[Floats, Floats, Floats]:
 
 def _lit(above: Floats, pitch: tuple[float, float, float]) -> Floats:
     """The volume (z, y, x, 4): colour of the lit surface, and 0..1 for the density, from ln(D/E_c)."""
-    slope = np.stack(np.gradient(above, *pitch[::-1]), axis=-1)[..., ::-1]  # x, y, z
+    z, y, x = np.gradient(above, *pitch[::-1])
+    slope = np.stack([x, y, z], axis=-1)
     steep = np.maximum(np.linalg.norm(slope, axis=-1), 1e-12)
     light = np.maximum(-(slope @ (_LIGHT / np.linalg.norm(_LIGHT))) / steep, 0)
     values = np.empty((*above.shape, 4))
