@@ -18,6 +18,7 @@ DOORS = (
     "laserpath.calibration",
     "laserpath.planning",
     "laserpath.planning.relief",
+    "laserpath.volume",
     "gcode",
     "gcode.motion",
 )

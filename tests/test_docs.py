@@ -22,7 +22,9 @@ from laserpath.cli import COMMANDS, main
 from laserpath.config import profiles
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+PAGES = sorted(
+    [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "questions").glob("*.md"), ROOT / "README.md"]
+)
 TO_READ = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 """Pages without anything to run."""
 BY_NAME = pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])

@@ -93,9 +93,8 @@ def simulate(
     progress: called with the name of each stage. Raises InputError for a program that cannot be simulated.
     """
     process, settings, choices = process or Process(), settings or Settings(), choices or Choices()
+    _check(choices, process)
     report = progress or (lambda stage: None)
-    if choices.depth:
-        check_working_curve(process.resin)
     report("reading")
     read = source.read(program, process.machine, choices.dialect, choices.s_max, name)
     process = replace(process, machine=read.machine)
@@ -118,6 +117,12 @@ def simulate(
         sensitivity=_sensitivity(read, chosen, exposed, shipped) if choices.sensitivity else None,
         depth=_depth(shipped, exposed) if choices.depth else None,
     )  # fmt: skip
+
+
+def _check(choices: Choices, process: Process) -> None:
+    """Raise InputError for a choice that the process cannot meet, before anything is computed."""
+    if choices.depth:
+        check_working_curve(process.resin)
 
 
 def _depth(shipped: MachineProgram, exposed: ProgramExposure) -> CuredDepth:

@@ -16,7 +16,6 @@ in the order in which they are marched: neighbours one after the other, so that 
 
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 from laserpath.dose.runtime import CHUNK, POSITIONS, REAL, Kernel, ti
 
