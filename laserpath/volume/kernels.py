@@ -122,10 +122,9 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
                     else:
                         w = (1 - sum_[3]) * (1 - ti.exp(-s))
                     sum_ += w * use.vec4(v[0], v[1], v[2], 1)
-                    if ti.static(clamped):
-                        if stop < steps:
-                            sum_[3] = 1
-                            break
+                    if stop < steps:
+                        sum_[3] = 1
+                        break
             end[ray] = stop
             for c in ti.static(range(4)):
                 picture[ray, c] = sum_[c]
