@@ -19,6 +19,7 @@ DOORS = (
     "laserpath.operators",
     "laserpath.planning",
     "laserpath.planning.relief",
+    "laserpath.volume",
     "gcode",
     "gcode.motion",
 )

@@ -22,7 +22,7 @@ FLOORS = (
     {"optics", "operators"},
     {"resin", "design"},
     {"dose", "config", "machine"},
-    {"measure", "calibration", "kinetics"},
+    {"measure", "calibration", "kinetics", "volume"},
     {"report"},
     {"planning", "simulation"},
     {"plugins"},

@@ -43,6 +43,16 @@ PROGRAM: Options = {
     },
 }
 
+DEPTH: Options = {
+    "Program": {
+        "--depth": {
+            "is_flag": True,
+            "help": "Also compute how deep it cures, and show a section and the part turned over; needs the "
+            "resin's working curve",
+        },
+    },
+}
+
 TARGET: Options = {
     "Design": {
         "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
@@ -109,7 +119,8 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
     return Inputs(
         process, settings, design,
         Choices(
-            given["dialect"], given["s_max"], _height(given), given["align"], given["sensitivity"]
+            given["dialect"], given["s_max"], _height(given), given["align"], given["sensitivity"],
+            given.get("depth", False),
         ),
     )  # fmt: skip
 

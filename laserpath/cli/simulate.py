@@ -10,7 +10,7 @@ import click
 
 from laserpath.cli import exposures, show
 from laserpath.cli.codes import TOLERANCE_MISSED
-from laserpath.cli.exposures import PROGRAM, PROJECT, TARGET
+from laserpath.cli.exposures import DEPTH, PROGRAM, PROJECT, TARGET
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PROCESS
 
@@ -22,6 +22,7 @@ Examples:
   laserpath simulate job.nc
   laserpath simulate job.nc --design board.svg --spot-fwhm 80um --critical-dose 35
   laserpath simulate lightburn.gc --design board.svg --align --max-epe 20um
+  laserpath simulate job.nc --resin working-curve --depth
   laserpath simulate printer.gcode --dialect marlin --s-max 255 --json
 
 \b
@@ -33,7 +34,7 @@ This computes the exposure only. For errors on the machine, use `laserpath check
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path())
-@options(OUTPUT, PROJECT, PROGRAM, TARGET, DESIGN, PROCESS, LIMITS)
+@options(OUTPUT, PROJECT, PROGRAM, DEPTH, TARGET, DESIGN, PROCESS, LIMITS)
 @click.pass_context
 def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """Compute what FILE, a G-code program from any tool, cures on a machine and resin.
@@ -95,6 +96,11 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
     console.print(table)
     for name, why in means_explained([("As executed", content["executed"])]):
         console.print(f"{name}: {why}", soft_wrap=True)
+    if simulation.depth:
+        from laserpath.report.depth import said
+
+        done = "cure" if simulation.process.resin.tone == "negative" else "clear"
+        console.print("{}? {}".format(*said(simulation.depth, done)), soft_wrap=True)
     if simulation.best:
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
     if simulation.sensitivity:

@@ -7,13 +7,14 @@ way than the optimised path, the starting curve is shipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 import gcode
 from laserpath import report
+from laserpath.base.errors import InputError
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.design.scene import Scene
@@ -38,11 +39,12 @@ from laserpath.planning.start import start_curve
 from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import unconstrained_optimum
-from laserpath.report import PageData, PageText
+from laserpath.report import PageData, PageText, Picture
 from laserpath.report.numbers import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
 from laserpath.types.sensitivity import Sensitivity
+from laserpath.volume import cured_depth
 
 _LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
 """Design area in FWHM², and pixels, up to which the unconstrained optimum is computed; it takes a few
@@ -115,9 +117,26 @@ class Plan:
         laserpath.toml.
         """
         comments = header(self.design, self.process, self.settings, self.report.warnings)
-        text = PageText(self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity)
+        pictures, answers = self._in_depth()
+        text = PageText(
+            self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity,
+            pictures=pictures, answers=answers,
+        )  # fmt: skip
         page = report.render(self._page_data, text, self.run)
         return write_files(self, self.design.name, page, folder, frame=frame, project=project)
+
+    def _in_depth(self) -> tuple[Sequence[Picture], Sequence[tuple[str, str]]]:
+        """Pictures and answer of how deep the plan cures, if the resin's working curve is known."""
+        if self.process.resin.e_c is None:
+            return (), ()
+        from laserpath.report import depth
+
+        done, executed = self._page_data.done, self.report.executed
+        try:
+            cured = cured_depth(self.shipped.executed, executed.grid, executed.dose, self.process)
+        except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
+            return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
+        return depth.pictures(cured, done), (depth.said(cured, done),)
 
     @cached_property
     def _page_data(self) -> PageData:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import gcode
 from laserpath import optics, report
 from laserpath.machine import convert
-from laserpath.report import ExposedProgram, PageText
+from laserpath.report import ExposedProgram, PageText, Picture
 from laserpath.report.numbers import number
 from laserpath.simulation.result import SimulationResult
 
@@ -26,9 +26,23 @@ def page(simulation: SimulationResult) -> str:
         warnings=simulation.warnings,
         answers=tuple(answers(simulation)),
         header=simulation.head,
+        pictures=_in_depth(simulation),
         sensitivity=simulation.sensitivity,
     )
     return report.render_exposure(exposed(simulation), text, simulation.executed.measured)
+
+
+def _in_depth(simulation: SimulationResult) -> Sequence[Picture]:
+    """The section and the turned part, if the depth was computed."""
+    if simulation.depth is None:
+        return ()
+    from laserpath.report import depth  # matplotlib, which JSON alone need not wait for
+
+    return depth.pictures(simulation.depth, _done(simulation))
+
+
+def _done(simulation: SimulationResult) -> str:
+    return "cure" if simulation.process.resin.tone == "negative" else "clear"
 
 
 def exposed(simulation: SimulationResult) -> ExposedProgram:
@@ -46,6 +60,10 @@ def answers(simulation: SimulationResult) -> Iterator[tuple[str, str]]:
     yield "What this file is", what_it_is(simulation)
     if simulation.best is not None:
         yield "Whether another power would do better", another_power(simulation)
+    if simulation.depth is not None:
+        from laserpath.report import depth
+
+        yield depth.said(simulation.depth, _done(simulation))
 
 
 def what_it_is(simulation: SimulationResult) -> str:

@@ -18,6 +18,7 @@ from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
 from laserpath.types.results import Edges
 from laserpath.types.sensitivity import Sensitivity
+from laserpath.volume import CuredDepth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +39,8 @@ class SimulationResult:
     shipped: the program, moved onto its design if that was requested.  executed: its exposure.
     best: the same, at the best power.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
-    head: the program's first comments.  sensitivity: to the machine, if it was computed.
+    head: the program's first comments.  sensitivity: to the machine, and
+    depth: to which it cures, if they were computed.
     """
 
     name: str
@@ -51,6 +53,7 @@ class SimulationResult:
     warnings: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
+    depth: CuredDepth | None = None
 
     @property
     def design(self) -> Design | None:
@@ -101,5 +104,6 @@ class SimulationResult:
             "pixel_mm": self.executed.grid.pitch,
             "executed": self.executed.as_dict(),
             "sensitivity": self.sensitivity and sensitivity.as_dict(self.sensitivity, self.process),
+            "depth": self.depth and self.depth.as_dict(),
             "best_dose": best and {"factor": best.factor, "epe_mean": best.epe_mean, "epe_p95": best.epe_p95},
         }

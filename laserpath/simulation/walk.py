@@ -30,6 +30,8 @@ from laserpath.simulation.source import Program, Source
 from laserpath.simulation.warnings import of_dose, of_place, of_shift
 from laserpath.types import Design, Machine, Process, Settings
 from laserpath.types.sensitivity import KeyFigures, Sensitivity
+from laserpath.volume import CuredDepth, cured_depth
+from laserpath.volume.depth import check_working_curve
 
 Listener = Callable[[str], None]
 
@@ -42,6 +44,7 @@ class Choices:
     height: Z of the layer, mm; 'all': all heights at once; None: the first.
     align: find the translation between program and design, and move the program by it.
     sensitivity: also expose the program on machines that differ; needs a design.
+    depth: also compute how deep it cures; needs the resin's working curve.
     """
 
     dialect: str | None = None
@@ -49,6 +52,7 @@ class Choices:
     height: Height = None
     align: bool = False
     sensitivity: bool = False
+    depth: bool = False
 
 
 class Simulation(SimulationResult):
@@ -89,6 +93,7 @@ def simulate(
     progress: called with the name of each stage. Raises InputError for a program that cannot be simulated.
     """
     process, settings, choices = process or Process(), settings or Settings(), choices or Choices()
+    _check(choices, process)
     report = progress or (lambda stage: None)
     report("reading")
     read = source.read(program, process.machine, choices.dialect, choices.s_max, name)
@@ -110,7 +115,20 @@ def simulate(
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
         warnings=tuple(_warnings(exposed, shipped, read, chosen, place, choices.align)),
         sensitivity=_sensitivity(read, chosen, exposed, shipped) if choices.sensitivity else None,
+        depth=_depth(shipped, exposed) if choices.depth else None,
     )  # fmt: skip
+
+
+def _check(choices: Choices, process: Process) -> None:
+    """Raise InputError for a choice that the process cannot meet, before anything is computed."""
+    if choices.depth:
+        check_working_curve(process.resin)
+
+
+def _depth(shipped: MachineProgram, exposed: ProgramExposure) -> CuredDepth:
+    """How deep the executed program cures."""
+    executed = exposed.executed
+    return cured_depth(shipped.executed, executed.grid, executed.dose, shipped.process)
 
 
 def _warnings(

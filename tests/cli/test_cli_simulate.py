@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -254,3 +255,24 @@ def test_sensitivity_says_what_spoils_the_edges_most(
 def test_sensitivity_needs_a_design(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("simulate", "job.nc", "--sensitivity") == 2
     assert "--sensitivity needs a design" in capsys.readouterr().err
+
+
+def test_the_depth_is_computed_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "job.nc", "--json", "-q") == 0
+    assert json.loads(capsys.readouterr().out)["depth"] is None
+    assert run("simulate", "job.nc", "--resin", "working-curve", "--depth", "--json", "-q") == 0
+    found = json.loads(capsys.readouterr().out)
+    depth, executed = found["depth"], found["executed"]
+    assert depth["penetration_depth"] == 0.11
+    # Jacobs' working curve at the brightest place; the critical dose of 50 µm is E_c e^(50/110).
+    expected = 0.11 * math.log(executed["dose_max"]) + 0.05
+    assert depth["largest"] == pytest.approx(expected, rel=1e-6)
+    assert depth["at"] == pytest.approx(executed["brightest"])
+    assert run("simulate", "job.nc", "--resin", "working-curve", "--depth") == 0
+    assert "How deep it cures? It cures " in capsys.readouterr().out
+
+
+def test_the_depth_needs_a_working_curve(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "job.nc", "--depth", "-o", "out") == 2
+    assert "has no penetration depth" in capsys.readouterr().err
+    assert not (folder / "out").exists()

@@ -1,0 +1,98 @@
+"""The cured part in section, and turned over, as pictures of a page."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import Normalize
+from PIL import Image
+
+from laserpath.report.canvas import INK, WIDTH, axes, labelled, png, sheet
+from laserpath.report.data import Picture
+from laserpath.report.numbers import number
+from laserpath.volume import CuredDepth, turned
+
+_LEVELS = 160
+"""Depths in the picture of a section."""
+_COLUMNS = 900
+"""Most pixels across a section; more show no more."""
+
+
+def pictures(cured: CuredDepth, done: str = "cure") -> list[Picture]:
+    """The section through the deepest place, and the part turned over; none if nothing cures."""
+    if not cured.depth.max() > 0:
+        return []
+    row, _ = cured.deepest
+    y, part = cured.grid.y()[row], turned(cured)
+    depths = (
+        "The depths are to scale." if part.stretch == 1 else f"Depths are stretched {part.stretch:g} times."
+    )
+    return [
+        Picture.from_png(
+            "In depth: a section",
+            section(cured),
+            f"Section through the resin at y = {number(float(y))} mm, with the cured part.",
+            f"{in_words(cured, done)} The section runs through that place, at y = {number(float(y))} mm; the "
+            "white line is where the dose is E_c.",
+        ),
+        Picture.from_png(
+            "In depth: the part, turned over",
+            _encoded(part.picture),
+            "The cured part turned over and seen from the side.",
+            f"What {done}s, its lower side up: the light came from below. {depths}",
+        ),
+    ]
+
+
+def said(cured: CuredDepth, done: str = "cure") -> tuple[str, str]:
+    """(question, answer) for the page."""
+    return f"How deep it {done}s", in_words(cured, done)
+
+
+def in_words(cured: CuredDepth, done: str = "cure") -> str:
+    """The largest depth, and how the spot widens, in one or two sentences."""
+    if not cured.depth.max() > 0:
+        return f"Nothing {done}s: the largest dose is below the resin's E_c."
+    figures = cured.as_dict()
+    x, y = figures["at"]
+    said = (
+        f"It {done}s {number(1000 * figures['largest'], 3)} µm deep at most, at x {number(x)}, "
+        f"y {number(y)} mm, by the penetration depth of {number(1000 * figures['penetration_depth'], 3)} µm."
+    )
+    if not cured.spreads:
+        return said
+    now, then = (number(1000 * width, 3) for width in cured.widths)
+    return f"{said} Down to there the spot's FWHM changes from {now} to {then} µm."
+
+
+def section(cured: CuredDepth) -> bytes:
+    """D/E_c along x and in depth, through the deepest place, as a PNG."""
+    row, _ = cured.deepest
+    solid = np.flatnonzero(cured.depth[row] > 0)
+    rim = max(8, (solid[-1] - solid[0]) // 12)
+    first, last = max(int(solid[0]) - rim, 0), min(int(solid[-1]) + rim + 1, cured.depth.shape[1])
+    columns = slice(first, last, max(1, (last - first) // _COLUMNS))
+    z = np.linspace(0, 1.25 * float(cured.depth.max()), _LEVELS)
+    above = cured.above_threshold(z, (slice(row, row + 1), columns))[:, 0]
+    x = cured.grid.x()[columns]
+    figure = sheet(WIDTH, 2.6)
+    ax = labelled(axes(figure, 0.7, 0.95, WIDTH - 0.85, 1.55), "x, mm", "depth, µm")
+    edges = (float(x[0]), float(x[-1]), 1000 * float(z[-1]), 0.0)
+    norm = Normalize(0, max(float(np.exp(above.max())), 1.0))
+    image = ax.imshow(np.exp(above), extent=edges, aspect="auto", cmap=colormaps["cividis"], norm=norm)
+    ax.contour(x, 1000 * z, above, levels=[0.0], colors="white", linewidths=1.0)
+    key = axes(figure, 0.7, 0.36, WIDTH - 0.85, 0.1)
+    bar = figure.colorbar(image, cax=key, orientation="horizontal")
+    bar.ax.tick_params(labelsize=8, colors=INK)
+    bar.set_label("dose ÷ E_c", fontsize=9, color=INK, labelpad=1)
+    return png(figure)
+
+
+def _encoded(picture: np.ndarray) -> bytes:
+    """A picture of few colours as a small PNG. picture: (rows, columns, 3), 0..1."""
+    pixels = Image.fromarray((255 * picture + 0.5).astype(np.uint8))
+    buffer = io.BytesIO()
+    pixels.quantize(64, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()

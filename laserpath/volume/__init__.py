@@ -1,0 +1,22 @@
+"""A volume that light passes through: differentiable pictures of one, and the resin that cures in depth.
+
+`marcher` renders a volume from several `camera`s, and has the gradients by both; `kernels` are the loops.
+`depth` says how deep a path cures, and `view` shows the part.
+"""
+
+from laserpath.volume.camera import CameraGradient, Cameras
+from laserpath.volume.depth import CuredDepth, cured_depth
+from laserpath.volume.marcher import March, RayMarcher, RenderGradient
+from laserpath.volume.view import Turned, turned
+
+__all__ = [
+    "CameraGradient",
+    "Cameras",
+    "CuredDepth",
+    "March",
+    "RayMarcher",
+    "RenderGradient",
+    "Turned",
+    "cured_depth",
+    "turned",
+]

@@ -1,0 +1,166 @@
+"""Light in depth: the dose at the depth z below the resin's surface, and how deep it cures.
+
+    D(x, y, z) = D_z(x, y) e^(−z/D_p),    cured where D ≥ E_c            (Beer–Lambert; Jacobs, see `resin`)
+
+D_z is the dose of the same path with the spot as wide as it is at z. A spot of known wavelength spreads: the
+depth z in a resin of refractive index n defocuses it as z/n in air does (paraxially), so at z its defocus is
+that of the spot plus z/n. A negative defocus puts the focus into the resin. Where the width is not known, or
+changes by less than 1 % down to the deepest place, D_z is the dose at the surface, and the cured depth has
+the closed form z_c = D_p ln(D/E_c).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.dose import DoseModel
+from laserpath.resin import cure_depth
+from laserpath.types import Grid, Process, Resin, Spot, Toolpath
+
+INDEX = 1.5
+"""Refractive index n of a liquid resin: that of most acrylates at 405 nm is 1.47 to 1.55."""
+
+_SLICES = 17
+"""Depths at which the dose of a spot that spreads is computed. ln D is linear in between."""
+_WIDER = 0.01
+"""Relative change of the FWHM below which the spot counts as equally wide at all depths."""
+_MOST = 1 << 26
+"""Values of all slices (256 MB) above which a spot that spreads is refused."""
+_DARK = 1e-9
+"""Least dose, in E_c, so that it has a logarithm."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CuredDepth:
+    """What a dose cures in depth. depth: (rows, columns) mm, of the deepest cured place; 0 where none is.
+
+    z: (K,) mm, from 0 down.  excess: (K, rows, columns) float32, ln(D/E_c) without the absorption, so that
+    ln(D(z)/E_c) is excess − z/D_p; one slice if the spot is equally wide everywhere.
+    widths: FWHM (mm) of the spot at the surface and at the deepest cured place.
+    """
+
+    grid: Grid
+    resin: Resin
+    depth: Floats
+    z: Floats
+    excess: Floats
+    widths: tuple[float, float]
+
+    @property
+    def deepest(self) -> tuple[int, int]:
+        """(row, column) of the largest cured depth."""
+        row, column = np.unravel_index(int(np.argmax(self.depth)), self.depth.shape)
+        return int(row), int(column)
+
+    @property
+    def spreads(self) -> bool:
+        """Whether the spot's width changes with the depth."""
+        return len(self.z) > 1
+
+    def above_threshold(self, z: Floats, part: tuple[slice, slice] = (slice(None),) * 2) -> Floats:
+        """ln(D/E_c) at the depths z (M,) in a part of the grid: (M, rows, columns), at least ln(1e-9)."""
+        levels = np.asarray(self.excess[(slice(None), *part)], dtype=np.float64)
+        if self.spreads:
+            at = np.interp(z, self.z, np.arange(len(self.z)))
+            low = np.minimum(at.astype(int), len(self.z) - 2)
+            share = (at - low)[:, None, None]
+            levels = (1 - share) * levels[low] + share * levels[low + 1]
+        return np.maximum(levels - np.asarray(z)[:, None, None] / _d_p(self.resin), np.log(_DARK))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers by name, for JSON: lengths in mm, volume in mm³."""
+        cured = self.depth[self.depth > 0]
+        row, column = self.deepest
+        return {
+            "largest": float(self.depth.max()),
+            "at": [float(self.grid.x()[column]), float(self.grid.y()[row])],
+            "median": float(np.median(cured)) if cured.size else 0.0,
+            "volume": float(self.depth.sum() * self.grid.pixel_area),
+            "penetration_depth": _d_p(self.resin),
+            "fwhm_at_surface": self.widths[0],
+            "fwhm_at_largest": self.widths[1],
+        }
+
+
+def cured_depth(
+    path: Toolpath, grid: Grid, dose: Floats, process: Process, index: float = INDEX
+) -> CuredDepth:
+    """How deep a path cures. dose: (rows, columns) mJ/mm², its dose at the surface, on `grid`.
+
+    path: as executed.  index: refractive index of the resin. Raises InputError for a resin without a working
+    curve, and for a spot that spreads too far to be computed.
+    """
+    resin, spot = process.resin, process.spot
+    check_working_curve(resin)
+    if not 1 <= index <= 4:
+        raise InputError(f"refractive index is {index:g}, but must be between 1 and 4")
+    dose = np.maximum(dose, 0)  # the error of an FFT may be below 0
+    surface = cure_depth(dose, resin.e_c or 1.0, _d_p(resin))
+    bottom = _bottom(path, grid, dose, process)
+    below = _at_depth(spot, bottom, index)
+    widths = optics.fwhm(spot), optics.fwhm(below)
+    if not bottom or (abs(widths[1] / widths[0] - 1) < _WIDER and spot.defocus >= 0):
+        excess = _excess(dose, resin)[None]
+        return CuredDepth(grid, resin, surface, np.zeros(1), excess, widths)
+    if dose.size * _SLICES > _MOST:
+        raise InputError(
+            f"the spot widens from {widths[0]:.3g} to {widths[1]:.3g} mm down to {bottom:.3g} mm, which "
+            f"takes {dose.size * _SLICES} values, but must be at most {_MOST}: take fewer pixels per FWHM"
+        )
+    z = np.linspace(0, bottom, _SLICES)
+    excess = np.stack([_excess(dose, resin), *(
+        _excess(DoseModel(grid, _at_depth(spot, one, index)).dose(path), resin) for one in z[1:]
+    )])  # fmt: skip
+    depth = _crossing(excess - (z / _d_p(resin))[:, None, None], z)
+    return CuredDepth(
+        grid, resin, depth, z, excess, (widths[0], optics.fwhm(_at_depth(spot, float(depth.max()), index)))
+    )
+
+
+def check_working_curve(resin: Resin) -> None:
+    """Raise InputError unless the resin has a penetration depth."""
+    if resin.e_c is None:
+        raise InputError(
+            f"resin {resin.name!r} has no penetration depth; give e_c and penetration_depth of its working "
+            "curve"
+        )
+
+
+def _d_p(resin: Resin) -> float:
+    return float(resin.penetration_depth or 0.0)
+
+
+def _excess(dose: Floats, resin: Resin) -> Floats:
+    """ln(D/E_c), float32."""
+    return np.log(np.maximum(dose / (resin.e_c or 1.0), _DARK)).astype(np.float32)
+
+
+def _at_depth(spot: Spot, z: float, index: float) -> Spot:
+    """The spot at a depth; the same where its profile or wavelength does not say how it spreads."""
+    if spot.wavelength is None or spot.profile not in ("airy", "gaussian") or z == 0:
+        return spot
+    return replace(spot, defocus=spot.defocus + z / index)
+
+
+def _bottom(path: Toolpath, grid: Grid, dose: Floats, process: Process) -> float:
+    """A depth (mm) below which nothing cures: that of the largest dose, in focus if that is in the resin."""
+    resin, spot = process.resin, process.spot
+    largest = float(dose.max(initial=0.0))
+    if spot.defocus < 0:
+        largest = max(largest, float(DoseModel(grid, replace(spot, defocus=0.0)).dose(path).max()))
+    return float(cure_depth(largest, resin.e_c or 1.0, _d_p(resin)))
+
+
+def _crossing(above: Floats, z: Floats) -> Floats:
+    """The deepest z at which `above` (K, rows, columns), linear between slices, is 0; 0 where it never is."""
+    last = len(z) - 1 - np.argmax(above[::-1] >= 0, axis=0)
+    last = np.minimum(last, len(z) - 2)
+    a, b = (np.take_along_axis(above, one[None], axis=0)[0] for one in (last, last + 1))
+    share = np.clip(a / np.where(a > b, a - b, 1.0), 0, 1)
+    return np.where((above >= 0).any(axis=0), z[last] + share * (z[last + 1] - z[last]), 0.0)

@@ -1,0 +1,234 @@
+# (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
+"""Taichi kernels of the ray march, forward and adjoint; `marcher` has the equations.
+
+Arrays: volume and d_volume, flat, with the indices z, y, x, channel; the channels are red, green, blue,
+density. Around the volume is a rim of one voxel of zeros, so that no sample asks which of its corners is
+outside; width, height and depth are those without the rim. origin, along: (R, 3) float64, in voxels from the
+centre of the first voxel of the rim, x first; `along` is one unit of length of the ray. order: (R,) the rays
+in the order in which they are marched: neighbours one after the other, so that their voxels are in the cache.
+
+- Positions are computed in float64 in both precisions: at voxel 100 a float32 leaves 1e-5 of a voxel.
+- The adjoint marches front to back again: all that it needs of the samples behind is in the picture and in
+  the two values `end` and `edge` of each ray.
+- The adjoint adds to eight voxels a sample. Atomic additions of floats are loops on the CPU, so each thread
+  has a slab: a gradient volume of its own; their sum is the gradient.
+"""
+
+from functools import cache
+from types import SimpleNamespace
+
+from laserpath.compute.runtime import CHUNK, POSITIONS, REAL, Kernel, ti
+
+_INDICES = ti.types.ndarray(ti.i32, 1)
+
+
+@ti.func
+def scrambled(x: ti.u32) -> ti.u32:
+    """PCG's output function as a hash (Jarzynski and Olano, JCGT 9(3), 2020)."""
+    state = x * ti.u32(747796405) + ti.u32(2891336453)
+    word = ((state >> ((state >> ti.u32(28)) + ti.u32(4))) ^ state) * ti.u32(277803737)
+    return (word >> ti.u32(22)) ^ word
+
+
+@ti.func
+def span(p, d, size, near: ti.f64, step: ti.f64, steps: ti.i32):
+    """(first, last + 1) of the steps that may see the volume; a step too many at either end."""
+    enter, leave = ti.cast(near, ti.f64), near + step * steps
+    for c in ti.static(range(3)):
+        if d[c] != 0:
+            a, b = -p[c] / d[c], (size[c] + 1 - p[c]) / d[c]
+            enter, leave = ti.max(enter, ti.min(a, b)), ti.min(leave, ti.max(a, b))
+        elif p[c] <= 0 or p[c] >= size[c] + 1:
+            leave = enter
+    first, last = 0, 0
+    if enter < leave:
+        first = ti.max(0, ti.floor((enter - near) / step, ti.i32) - 1)
+        last = ti.min(steps, ti.floor((leave - near) / step, ti.i32) + 2)
+    return first, last
+
+
+@ti.func
+def distance(
+    k: ti.i32, near: ti.f64, step: ti.f64, jitter: ti.f64, key: ti.u32, jittered: ti.template()
+) -> ti.f64:
+    """t_k."""
+    t = near + (k + 0.5) * step
+    if ti.static(jittered):
+        u = ti.cast(scrambled(key + ti.cast(k, ti.u32)), ti.f64) * 2.0**-32
+        t += jitter * (u - 0.5) * step
+    return t
+
+
+@cache
+def sampling(precision: str) -> SimpleNamespace:
+    """Taichi functions of one sample, and the types of a precision."""
+    real = REAL[precision]
+    vec2, vec3, vec4 = (ti.types.vector(n, real) for n in (2, 3, 4))
+
+    @ti.func
+    def weights(u: ti.f64, low: ti.i32) -> vec2:
+        f = ti.cast(u - low, real)
+        return vec2(1 - f, f)
+
+    @ti.func
+    def voxel(volume: ti.template(), at: ti.i32) -> vec4:
+        return vec4(volume[at], volume[at + 1], volume[at + 2], volume[at + 3])
+
+    return SimpleNamespace(weights=weights, voxel=voxel, real=real, vec3=vec3, vec4=vec4)
+
+
+@cache
+def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
+    """The forward kernel: picture (R, 4), end (R,) and edge (R, 3)."""
+    use = sampling(precision)
+    real, weights, voxel = use.real, use.weights, use.voxel
+    values, rows = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
+
+    @ti.kernel
+    def kernel(
+        volume: values, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
+        order: _INDICES, near: ti.f64, step: ti.f64, steps: ti.i32, jitter: ti.f64, seed: ti.u32,
+        picture: rows, end: _INDICES, edge: rows,
+    ):  # fmt: skip
+        ti.loop_config(block_dim=CHUNK)
+        for m in range(order.shape[0]):
+            ray = order[m]
+            p = ti.Vector([origin[ray, 0], origin[ray, 1], origin[ray, 2]], ti.f64)
+            d = ti.Vector([along[ray, 0], along[ray, 1], along[ray, 2]], ti.f64)
+            first, last = span(p, d, ti.Vector([width, height, depth]), near, step, steps)
+            key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
+            length, row = ti.cast(step, real), 4 * (width + 2)
+            layer = row * (height + 2)
+            sum_ = use.vec4(0)  # the colours, and the opacity
+            stop = steps
+            for k in range(first, last):
+                t = distance(k, near, step, jitter, key, jittered)
+                u = p + t * d
+                low = ti.cast(u, ti.i32)
+                if u.min() >= 0 and low[0] <= width and low[1] <= height and low[2] <= depth:
+                    wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
+                    v = use.vec4(0)
+                    for i, j in ti.static(ti.ndrange(2, 2)):
+                        at = (low[2] + i) * layer + (low[1] + j) * row + 4 * low[0]
+                        v += (wz[i] * wy[j]) * (wx[0] * voxel(volume, at) + wx[1] * voxel(volume, at + 4))
+                    s = v[3] * length
+                    w = s
+                    if ti.static(clamped):
+                        if sum_[3] + s > 1:
+                            w = 1 - sum_[3]
+                            stop = k
+                            for c in ti.static(range(3)):
+                                edge[ray, c] = v[c]
+                    else:
+                        w = (1 - sum_[3]) * (1 - ti.exp(-s))
+                    sum_ += w * use.vec4(v[0], v[1], v[2], 1)
+                    if stop < steps:
+                        sum_[3] = 1
+                        break
+            end[ray] = stop
+            for c in ti.static(range(4)):
+                picture[ray, c] = sum_[c]
+
+    return Kernel(kernel)
+
+
+@cache
+def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_rays: bool) -> Kernel:
+    """The adjoint kernel: adds to d_volume, one gradient volume after the other for each of the slabs, and
+    writes d_origin and d_along (R, 3).
+    """
+    use = sampling(precision)
+    real, weights, voxel, vec3, vec4 = use.real, use.weights, use.voxel, use.vec3, use.vec4
+    values, rows = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
+
+    @ti.func
+    def pull(
+        ray: ti.i32, base: ti.i32, volume: ti.template(), width: ti.i32, height: ti.i32, depth: ti.i32,
+        origin: ti.template(), along: ti.template(), near: ti.f64, step: ti.f64, steps: ti.i32,
+        jitter: ti.f64, seed: ti.u32, picture: ti.template(), end: ti.template(), edge: ti.template(),
+        d_picture: ti.template(), d_volume: ti.template(), d_origin: ti.template(), d_along: ti.template(),
+    ):  # fmt: skip
+        """One ray; base: where the slab begins."""
+        p = ti.Vector([origin[ray, 0], origin[ray, 1], origin[ray, 2]], ti.f64)
+        d = ti.Vector([along[ray, 0], along[ray, 1], along[ray, 2]], ti.f64)
+        first, last = span(p, d, ti.Vector([width, height, depth]), near, step, steps)
+        key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
+        length, row = ti.cast(step, real), 4 * (width + 2)
+        layer = row * (height + 2)
+        g = vec3(d_picture[ray, 0], d_picture[ray, 1], d_picture[ray, 2])
+        by_opacity, stop = d_picture[ray, 3], end[ray]
+        # What the samples behind are worth, or what more opacity in front does to them.
+        behind = by_opacity
+        if ti.static(clamped):
+            if stop < steps:
+                behind = -(edge[ray, 0] * g[0] + edge[ray, 1] * g[1] + edge[ray, 2] * g[2])
+                last = stop + 1
+        else:
+            behind = picture[ray, 0] * g[0] + picture[ray, 1] * g[1] + picture[ray, 2] * g[2]
+        opacity, seen = ti.cast(0, real), ti.cast(0, real)
+        at_p, at_d = ti.Vector([0.0, 0.0, 0.0], ti.f64), ti.Vector([0.0, 0.0, 0.0], ti.f64)
+        for k in range(first, last):
+            t = distance(k, near, step, jitter, key, jittered)
+            u = p + t * d
+            low = ti.cast(u, ti.i32)
+            if u.min() >= 0 and low[0] <= width and low[1] <= height and low[2] <= depth:
+                wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
+                v, v_x, v_y, v_z = vec4(0), vec4(0), vec4(0), vec4(0)
+                for i, j in ti.static(ti.ndrange(2, 2)):
+                    at = (low[2] + i) * layer + (low[1] + j) * row + 4 * low[0]
+                    v0, v1 = voxel(volume, at), voxel(volume, at + 4)
+                    both = wx[0] * v0 + wx[1] * v1
+                    v += (wz[i] * wy[j]) * both
+                    if ti.static(by_rays):
+                        v_x += (wz[i] * wy[j]) * (v1 - v0)
+                        v_y += (wz[i] * (2 * j - 1)) * both
+                        v_z += ((2 * i - 1) * wy[j]) * both
+                s, q = v[3] * length, v[0] * g[0] + v[1] * g[1] + v[2] * g[2]
+                w, by_s = s, behind + q
+                if ti.static(clamped):
+                    if k == stop:
+                        w, by_s = 1 - opacity, ti.cast(0, real)
+                    opacity += s
+                else:
+                    left = (1 - opacity) * ti.exp(-s)
+                    w = 1 - opacity - left
+                    seen += w * q
+                    by_s = left * q - (behind - seen) + by_opacity * (1 - picture[ray, 3])
+                    opacity += w
+                h = vec4(w * g[0], w * g[1], w * g[2], by_s * length)
+                if ti.static(by_volume):
+                    for i, j, n in ti.static(ti.ndrange(2, 2, 2)):
+                        to = base + (low[2] + i) * layer + (low[1] + j) * row + 4 * (low[0] + n)
+                        weight = wz[i] * wy[j] * wx[n]
+                        for c in ti.static(range(4)):
+                            # Not +=, which would be atomic: no other thread has this slab.
+                            d_volume[to + c] = d_volume[to + c] + weight * h[c]
+                if ti.static(by_rays):
+                    slope = ti.Vector([h.dot(v_x), h.dot(v_y), h.dot(v_z)])
+                    at_p += slope
+                    at_d += t * slope
+        for c in ti.static(range(3)):
+            d_origin[ray, c], d_along[ray, c] = at_p[c], at_d[c]
+
+    @ti.kernel
+    def kernel(
+        volume: values, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
+        order: _INDICES, near: ti.f64, step: ti.f64, steps: ti.i32, jitter: ti.f64, seed: ti.u32,
+        picture: rows, end: _INDICES, edge: rows, d_picture: rows, slabs: ti.i32, d_volume: values,
+        d_origin: POSITIONS, d_along: POSITIONS,
+    ):  # fmt: skip
+        ti.loop_config(block_dim=CHUNK)
+        for turn in range(slabs * CHUNK):
+            slab, rays = turn // CHUNK, order.shape[0]
+            if turn % CHUNK == 0:
+                base = slab * (4 * (width + 2) * (height + 2) * (depth + 2))
+                # Blocks of rays in turns, so that each slab gets as many that hit the volume.
+                for m in range(((rays + CHUNK * slabs - 1) // (CHUNK * slabs)) * CHUNK):
+                    at = (m // CHUNK * slabs + slab) * CHUNK + m % CHUNK
+                    if at < rays:
+                        pull(
+                            order[at], base, volume, width, height, depth, origin, along, near, step, steps,
+                            jitter, seed, picture, end, edge, d_picture, d_volume, d_origin, d_along,
+                        )  # fmt: skip
+
+    return Kernel(kernel)

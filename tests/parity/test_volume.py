@@ -1,0 +1,98 @@
+"""Picture and gradient of the ray march against PyTorch's `grid_sample` and autograd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as functional
+
+from laserpath.volume import Cameras, March, RayMarcher
+
+pytestmark = pytest.mark.parity
+
+SHAPE = (9, 8, 10)
+"""z, y, x."""
+FIELDS = ("position", "rotation", "focal", "principal")
+CORNERS = {
+    False: {"origin": tuple(-1 + 1 / n for n in SHAPE[::-1]), "pitch": tuple(2 / n for n in SHAPE[::-1])},
+    True: {"origin": (-1.0,) * 3, "pitch": tuple(2 / (n - 1) for n in SHAPE[::-1])},
+}
+"""The place of the volume for either value of align_corners."""
+MARCH = March((0, 0, 0), (1, 1, 1), step=0.04, steps=90, near=2.1)
+
+
+def cameras() -> Cameras:
+    made = [
+        Cameras.looking_at((0.3, -0.2, -4), (0.1, 0, 0), (0, 1, 0), 15.0, (11, 12)),
+        Cameras.looking_at((3, 1.4, 2), (0, 0, 0.1), (0, 0, 1), 14.0, (11, 12)),
+    ]
+    return Cameras(*(np.concatenate([getattr(one, name) for one in made]) for name in FIELDS), (11, 12))
+
+
+def jittered(march: March, rays: int) -> np.ndarray:
+    """(K, R) of the samples' t, with the hash written in NumPy."""
+
+    def scrambled(x):
+        state = x * np.uint32(747796405) + np.uint32(2891336453)
+        word = ((state >> ((state >> np.uint32(28)) + np.uint32(4))) ^ state) * np.uint32(277803737)
+        return (word >> np.uint32(22)) ^ word
+
+    with np.errstate(over="ignore"):
+        key = scrambled(np.arange(rays, dtype=np.uint32) + scrambled(np.array([march.seed], np.uint32)))
+        u = scrambled(key + np.arange(march.steps, dtype=np.uint32)[:, None]) / 2.0**32
+    return march.near + (np.arange(march.steps)[:, None] + 0.5 + march.jitter * (u - 0.5)) * march.step
+
+
+def in_torch(march: March, shape, align: bool, volume, position, rotation, focal, principal):
+    """(N, rows, columns, 4): one grid_sample for all samples, then the opacity step by step."""
+    kind, n = volume.dtype, len(position)
+    j, i = torch.arange(shape[1], dtype=kind), torch.arange(shape[0], dtype=kind)
+    a = ((j - principal[:, :1]) / focal[:, :1])[:, None, :].expand(n, *shape)
+    b = ((i - principal[:, 1:]) / focal[:, 1:])[:, :, None].expand(n, *shape)
+    ray = torch.einsum("nijk,nkc->nijc", torch.stack([a, b, torch.ones_like(a)], -1), rotation)
+    ray = (ray / ray.norm(dim=-1, keepdim=True)).reshape(-1, 3)
+    start = position[:, None, :].expand(n, shape[0] * shape[1], 3).reshape(-1, 3)
+    t = torch.as_tensor(jittered(march, len(ray)), dtype=kind)
+    at = start + t[..., None] * ray
+    values = functional.grid_sample(
+        volume.permute(3, 0, 1, 2)[None], at[None, None], padding_mode="zeros", align_corners=align
+    )[0, :, 0]  # (4, K, R)
+    colour, opacity = torch.zeros(3, len(ray), dtype=kind), torch.zeros(len(ray), dtype=kind)
+    for k in range(march.steps):
+        s = values[3, k] * march.step
+        if march.opacity == "clamped":
+            w = (opacity + s).clamp(max=1.0) - opacity
+        else:
+            w = (1 - opacity) * -torch.expm1(-s)
+        colour, opacity = colour + w * values[:3, k], opacity + w
+    return torch.cat([colour, opacity[None]]).T.reshape(n, *shape, 4)
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.9])
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("opacity", ["clamped", "exponential"])
+def test_picture_and_gradients_are_those_of_grid_sample(opacity, align, jitter):
+    rng = np.random.default_rng(8)
+    march = replace(MARCH, **CORNERS[align], opacity=opacity, jitter=jitter, seed=11)
+    volume, seen = rng.uniform(0.1, 1, (*SHAPE, 4)), cameras()
+    if opacity == "exponential":
+        volume[..., 3] *= 3
+    weight = rng.normal(size=(2, *seen.shape, 4))
+    inputs = [torch.tensor(one, requires_grad=True) for one in (volume, *(getattr(seen, n) for n in FIELDS))]
+    expected = in_torch(march, seen.shape, align, *inputs)
+    gradients = torch.autograd.grad(expected, inputs, torch.tensor(weight))
+    reached = expected[..., 3].detach().numpy() >= 1
+    assert opacity == "exponential" or 0.1 < reached.mean() < 0.9, "some rays reach 1 and some do not"
+    for precision, limit in (("f64", 1e-9), ("f32", 1e-5)):
+        marcher = RayMarcher(march, precision)
+        found = marcher.gradient(volume, seen, weight)
+        ours = (marcher.render(volume, seen), found.volume, *(getattr(found.cameras, n) for n in FIELDS))
+        for name, one, other in zip(
+            ("picture", "volume", *FIELDS), ours, (expected, *gradients), strict=True
+        ):
+            other = other.detach().numpy()
+            error = float(np.abs(one - other).max() / np.abs(other).max())
+            assert error <= limit, f"{name} in {precision}"

@@ -1,0 +1,133 @@
+"""The ray march against the plain one, its gradient against differences, and bad input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import plain
+import pytest
+from cases import FIELDS, MARCH, two_cameras, volume
+
+from laserpath.base.errors import InputError
+from laserpath.volume import Cameras, March, RayMarcher
+from laserpath.volume.marcher import OPACITIES
+
+CAMERAS = two_cameras()
+both = pytest.mark.parametrize("opacity", OPACITIES)
+
+
+@both
+def test_the_picture_is_the_plain_one(opacity):
+    march, values = replace(MARCH, opacity=opacity), volume(np.random.default_rng(3))
+    expected = plain.picture(values, march, CAMERAS)
+    assert expected[..., 3].min() == 0, "some rays should miss"
+    np.testing.assert_allclose(RayMarcher(march, "f64").render(values, CAMERAS), expected, atol=1e-13)
+    np.testing.assert_allclose(RayMarcher(march, "f32").render(values, CAMERAS), expected, atol=2e-6)
+
+
+@both
+def test_the_gradient_is_that_of_differences(opacity):
+    """Random places, so that no sample is nearer to a kink than the difference's step."""
+    march, rng = replace(MARCH, opacity=opacity), np.random.default_rng(3)
+    values, weight = volume(rng), rng.normal(size=(2, *CAMERAS.shape, 4))
+    marcher = RayMarcher(march, "f64")
+    found = marcher.gradient(values, CAMERAS, weight)
+
+    def slope(change):
+        return (change(1e-6) - change(-1e-6)) / 2e-6
+
+    for _ in range(30):
+        at = tuple(rng.integers(0, n) for n in values.shape)
+
+        def by_voxel(step, at=at):
+            moved = values.copy()
+            moved[at] += step
+            return (marcher.render(moved, CAMERAS) * weight).sum()
+
+        assert found.volume[at] == pytest.approx(slope(by_voxel), abs=1e-6 * np.abs(found.volume).max())
+    for name in FIELDS:
+        given, expected = getattr(CAMERAS, name), getattr(found.cameras, name)
+        for at in np.ndindex(given.shape):
+
+            def by_camera(step, name=name, given=given, at=at):
+                moved = given.copy()
+                moved[at] += step
+                return (marcher.render(values, replace(CAMERAS, **{name: moved})) * weight).sum()
+
+            assert expected[at] == pytest.approx(slope(by_camera), abs=1e-6 * np.abs(expected).max())
+
+
+def test_only_what_is_wanted_is_computed_and_is_the_same():
+    values = volume(np.random.default_rng(1))
+    marcher, weight = RayMarcher(MARCH, "f64"), np.ones((2, *CAMERAS.shape, 4))
+    both_ = marcher.gradient(values, CAMERAS, weight)
+    one = marcher.gradient(values, CAMERAS, weight, by_cameras=False)
+    other = marcher.gradient(values, CAMERAS, weight, by_volume=False)
+    assert one.cameras is None and other.volume is None
+    np.testing.assert_allclose(one.volume, both_.volume, rtol=1e-12)
+    np.testing.assert_allclose(other.cameras.position, both_.cameras.position, rtol=1e-12)
+
+
+def test_a_homogeneous_slab_has_the_closed_form():
+    """Through a slab of density σ and length l the opacity is 1 − e^(−σ l), or σ l where it adds up to 1."""
+    values = np.ones((40, 3, 3, 4))
+    values[..., 3] = 0.7
+    camera = Cameras.looking_at((0, 0, -1.0), (0, 0, 1), (0, 1, 0), 1e4, (1, 1))
+    march = March((-1, -1, 0), (1, 1, 0.05), step=1e-3, steps=4000)
+    length = 40 * 0.05  # at each end the density falls to 0 over one pitch, half of it outside
+    for opacity, expected in (("exponential", 1 - np.exp(-0.7 * length)), ("clamped", min(0.7 * length, 1))):
+        picture = RayMarcher(replace(march, opacity=opacity), "f64").render(values, camera)
+        assert picture[0, 0, 0, 3] == pytest.approx(expected, rel=1e-5)
+
+
+def test_jitter_is_of_its_seed():
+    values = volume(np.random.default_rng(2))
+    pictures = [RayMarcher(replace(MARCH, seed=seed)).render(values, CAMERAS) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(pictures[0], pictures[1])
+    assert np.abs(pictures[0] - pictures[2]).max() > 1e-3
+
+
+def test_behind_an_opacity_of_1_nothing_counts():
+    """Neither does a density of 0 there: it can only rise, and then has no effect."""
+    march = March((0, 0, 0), (1, 1, 1), step=1.0, steps=6, near=0.5, opacity="clamped")
+    camera = Cameras.looking_at((0, 0, -1.0), (0, 0, 1), (0, 1, 0), 1.0, (1, 1))
+    values = np.ones((6, 1, 1, 4))
+    values[:, 0, 0, 3] = 0.2, 0.3, 0.7, 0, 0, 0.5  # reaches 1 in the third step
+    values[:, 0, 0, 0] = 1, 2, 3, 4, 5, 6
+    marcher, red = RayMarcher(march, "f64"), np.zeros((1, 1, 1, 4))
+    red[..., 0] = 1
+    assert marcher.render(values, camera)[0, 0, 0, 0] == pytest.approx(0.2 * 1 + 0.3 * 2 + 0.5 * 3)
+    found = marcher.gradient(values, camera, red).volume[:, 0, 0]
+    np.testing.assert_allclose(found[:, 3], [1 - 3, 2 - 3, 0, 0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(found[:, 0], [0.2, 0.3, 0.5, 0, 0, 0], atol=1e-12)
+
+
+def bad_volume(values):
+    return RayMarcher(MARCH).render(values, CAMERAS)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: replace(MARCH, steps=0), "steps is 0, but must be between 1 and"),
+        (lambda: replace(MARCH, step=-1.0), "march step is -1.0, but must be above 0"),
+        (lambda: replace(MARCH, jitter=2), "jitter is 2, but must be between 0 and 1"),
+        (lambda: replace(MARCH, opacity="over"), "opacity 'over' is unknown; known: clamped, exponential"),
+        (lambda: replace(MARCH, pitch=(1, 2)), r"march pitch is \(1, 2\), but must be three finite numbers"),
+        (lambda: RayMarcher(MARCH, "f16"), "precision 'f16' is unknown; known: f32, f64"),
+        (lambda: replace(CAMERAS, focal=-CAMERAS.focal), "focal is -9 pixels, but must be above 0"),
+        (lambda: replace(CAMERAS, rotation=np.eye(3)[None]), r"rotation has shape \(1, 3, 3\)"),
+        (lambda: Cameras.looking_at((0, 0, 1), (0, 0, 0), (0, 0, 1), 1, (2, 2)), "must be across it"),
+        (lambda: bad_volume(np.ones((2, 2, 2, 3))), r"must have \(z, y, x, 4\)"),
+        (lambda: bad_volume(-np.ones((2, 2, 2, 4))), "a density of -1, but it must be at least 0"),
+        (lambda: bad_volume(np.full((2, 2, 2, 4), np.nan)), "volume is not finite in 32 values"),
+        (
+            lambda: RayMarcher(MARCH).gradient(np.ones((2, 2, 2, 4)), CAMERAS, np.ones(3)),
+            "d_picture has shape",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(InputError, match=sentence):
+        call()
