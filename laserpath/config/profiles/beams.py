@@ -92,12 +92,13 @@ def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed."""
     data = plain(path, TABLE_BYTES)
     try:
-        with warnings.catch_warnings(), Image.open(io.BytesIO(data), formats=["PNG"]) as picture:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow raises where it cannot decode
-            if picture.width * picture.height > PIXELS:
-                raise InputError(f"it has {picture.width * picture.height} pixels, above {PIXELS}; crop it")
-            same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
-            raw = np.asarray(same)
+            with Image.open(io.BytesIO(data), formats=["PNG"]) as picture:
+                if (pixels := picture.width * picture.height) > PIXELS:
+                    raise InputError(f"it has {pixels} pixels, above {PIXELS}; crop it")
+                same = picture if picture.mode in ("L", "RGB", "I", "I;16") else picture.convert("RGB")
+                raw = np.asarray(same)
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise InputError("it is not a PNG file that can be read") from error
     except (InputError, OSError):
