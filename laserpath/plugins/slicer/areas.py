@@ -22,6 +22,7 @@ import shapely
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import areas, differing, minus, plus, union
+from laserpath.design.joined import check_reach
 from laserpath.plugins.slicer.walls import Wall
 
 _LAST_DIGIT = 1e-3
@@ -49,10 +50,14 @@ class SlicedLayer:
 
 def layers(walls: Sequence[Wall]) -> list[SlicedLayer]:
     """One layer for each height, from the lowest up; objects that were printed one by one are joined."""
+    for wall in walls:
+        check_reach(f"a wall at z {wall.z:g} mm", wall.xy)
+        check_reach(f"the width of a wall at z {wall.z:g} mm", wall.width)
     heights = np.array([wall.z for wall in walls])
     order = np.argsort(heights, kind="stable")
     cuts = np.flatnonzero(np.diff(heights[order]) > _LAST_DIGIT) + 1
-    return [_layer([walls[k] for k in group]) for group in np.split(order, cuts)]
+    with np.errstate(all="ignore"):  # GEOS divides by lengths of 0, and heeds it
+        return [_layer([walls[k] for k in group]) for group in np.split(order, cuts)]
 
 
 def _layer(walls: list[Wall]) -> SlicedLayer:
