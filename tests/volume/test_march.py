@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import plain
 import pytest
-from cases import FIELDS, MARCH, two_cameras, volume
+from scenes import FIELDS, MARCH, two_cameras, volume
 
 from laserpath.base.errors import InputError
 from laserpath.volume import Cameras, March, RayMarcher

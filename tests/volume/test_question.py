@@ -1,7 +1,7 @@
 """The faults of a ray marcher whose gradient was not PyTorch's, each written anew, and what it is now.
 
-A picture looked right while its gradient by the volume seemed turned and shifted. tests/parity/test_volume.py
-has the comparison with PyTorch itself.
+A picture looked right while its gradient by the volume seemed turned and shifted. The comparison with PyTorch
+itself is in tests/parity/test_parity_volume.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import volume
 from natural import natural_gradient
+from scenes import volume
 
 from laserpath.volume import Cameras, March, RayMarcher
 

@@ -18,6 +18,7 @@ import shapely
 
 import gcode
 from laserpath import optics
+from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import union
@@ -95,7 +96,8 @@ def relaid(
 
 def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sliced") -> Stack:
     """The placed layers of a sliced file, equal ones grouped."""
-    sliced = layers(read(text))
+    with limits.work(len(text)):
+        sliced = layers(read(text))
     whole = Design(_polygons(union([layer.area for layer in sliced])), name=name)
     settings, notes = _settled(whole, process, settings)
     tolerance, zero = _SAME_FWHM * optics.fwhm(process.spot), corner(whole.area, settings.origin)
