@@ -13,7 +13,7 @@ ENDS = {
     "raise OSError(28, 'No space left on device')": "no temporary folder can be used .*: No space left",
     "raise OSError(122, 'Disk quota exceeded')": "no temporary folder can be used .*",
     "raise OSError(27, 'File too large')": "no temporary folder can be used .*: File too large",
-    "raise MemoryError": "takes more memory than this process may have",
+    "raise MemoryError": "takes more than 640 MiB of memory",
     "raise ValueError('its header')": r"the file is damaged: gdstk stopped at it \(ValueError: its header\)",
 }
 

@@ -498,7 +498,7 @@ BAD = {
         HEAD.encode()
         + b"%ADD10C,1*%\n%ABD11*%\nD10*\nX0Y0D03*\nX9000000D03*\n%LPC*%\nX0D03*\n%LPD*%\n%AB*%\n"
         + b"%SRX1000Y1000I1J1*%\nD11*\n" + b"X0Y0D03*\n" * 9 + b"%SR*%\n" + END.encode(),
-        "more than",
+        "makes 27 000 000 polygons, but 3 000 000 is the limit",
     ),
 }  # fmt: skip
 
