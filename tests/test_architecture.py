@@ -170,6 +170,14 @@ def test_only_rooms_of_kernels_import_taichi() -> None:
     assert [str(one) for one in taichi if room(one.module) not in OF_KERNELS] == []
 
 
+def test_numba_caches_through_compiled() -> None:
+    """Where nothing can be written, Numba's own `cache=True` ends in a traceback."""
+    uncached = {"gcode.motion.marlin_ramps"}
+    numba = {one.module for one in every_import() if one.needs.split(".")[0] == "numba"}
+    assert numba == {"gcode.compiled", *uncached}
+    assert not [m for m in uncached if "cache=True" in ast.unparse(trees()[m])]
+
+
 def test_programs_are_written_through_the_gate_only() -> None:
     """`doctor` writes one too, into memory, to read it back."""
     writers = {

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from gcode.compiled import cached
 from gcode.motion.executed import Executed
 from gcode.motion.grbl_kernel import TOGETHER, ticks_per_step
 
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-njit = numba.njit(cache=True, error_model="numpy")
+njit = cached(error_model="numpy")
 
 _COARSE = 0.1
 """Longest step that is not followed, in `longest`. With a larger one, axes of more machines go evenly."""
