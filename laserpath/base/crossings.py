@@ -21,7 +21,7 @@ _MANY = 1e5
 """Crossings from which on it matters whether other pieces cover them."""
 _COVERED = 0.05
 """Work of a crossing that another piece covers, relative to one in the result."""
-_SEEN = 500
+_SEEN = 200
 """Crossings of which this is found out."""
 
 Geometries = NDArray[np.object_]

@@ -304,6 +304,14 @@ def spend(crossings: float = 0.0) -> None:
         budget.add(crossings)
 
 
+def afford(crossings: float) -> None:
+    """Raise if a set operation that is planned would meet too many crossings; they do not count yet."""
+    budget = _BUDGET.get()
+    if budget is not None:
+        budget.add(crossings)
+        budget.crossings -= crossings
+
+
 def left() -> float:
     """Seconds that the reading may still take."""
     budget = _BUDGET.get()

@@ -35,6 +35,9 @@ _VERTEX = 0.02
 _PAIRS = 2e6
 """Pairs of boxes per batch; more need more memory."""
 
+_MANY = 1e6
+"""Pairs of boxes from which on the work of uniting pieces is estimated before it is known which meet."""
+
 Geometries = NDArray[np.object_]
 
 
@@ -120,11 +123,14 @@ def groups(pieces: Geometries) -> NDArray[np.intp]:
     """(n,) the number of each piece's group; pieces that meet, directly or through others, are one group."""
     label = np.arange(len(pieces))
     tree = shapely.STRtree(pieces)
-    start, size = 0, 64
+    start, size, pairs = 0, 64, 0
     while start < len(pieces):
         some = pieces[start : start + size]
         a, b = tree.query(some)
-        size = int(np.clip(_PAIRS / max(len(a) / len(some), 1), 64, 1e6))
+        if limits.counting() and pairs <= _MANY < pairs + len(a):
+            limits.afford(crossings_of(pieces, united=True))  # finding the groups would take long, too
+        pairs += len(a)
+        size = int(np.clip(_PAIRS / max(len(a) / len(some), 1), 64, 4 * size))  # the next may meet more
         a += start
         apart = (label[a] != label[b]) & ((a < b) | (b < start))  # the others are known, or come twice
         a, b = a[apart], b[apart]

@@ -88,7 +88,7 @@ _TEXTS: tuple[tuple[str, Look], ...] = (
 _TEXT_PATTERNS = tuple((re.compile(pattern, re.DOTALL | re.MULTILINE), look) for pattern, look in _TEXTS)
 
 _GCODE = re.compile(
-    r"^\s*(?:N\d+\s*)?(?:G0*(?:[0123]|17|2[01]|90|91)|M0*[345])(?![\d.])[^*\n]*$", re.MULTILINE
+    r"^[^\S\n]*+(?:N\d+\s*)?(?:G0*(?:[0123]|17|2[01]|90|91)|M0*[345])(?![\d.])[^*\n]*$", re.MULTILINE
 )
 _LINES_OF_GCODE = 3  # lines that look like G-code from which on a text counts as such
 

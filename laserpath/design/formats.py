@@ -28,8 +28,8 @@ from laserpath.design.opening import head, plain, root
 _DXF = re.compile(r"(?:999[ \t]*\r?\n[^\n]*\n\s*)*0[ \t]*\r?\n[ \t]*SECTION\s")
 _GERBER = re.compile(
     r"%\s*(?:FS[LTD]?[AI]?\w*X\d\d|MO(?:IN|MM)\*|ADD\d+\w|AM[^*%\s]+\*|LP[DC]\*|T[FAO]\.\w)"
-    r"|^\s*G0?4\b(?!\s*P[\d.]+\*\d+\s*$)[^*\n]*\*"  # a comment, and no dwell of G-code with its checksum
-    r"|(?:^|\*)\s*(?:G0?[123]\s*)?(?:[XYIJ][+-]?\d+){1,4}D0?[123]\*",
+    r"|^[^\S\n]*+G0?4\b(?!\s*P[\d.]+\*\d+\s*$)[^*\n]*\*"  # a comment, no dwell of G-code with its checksum
+    r"|(?:^|\*)[^\S\n]*+(?:G0?[123]\s*)?(?:[XYIJ][+-]?\d+){1,4}D0?[123]\*",
     re.MULTILINE,
 )
 _GEOMETRIES = "(?:Multi)?(?:Point|LineString|Polygon)|GeometryCollection"

@@ -93,7 +93,7 @@ def _text(data: bytes) -> str:
 
 def _gather_wkt(text: str, shapes: Shapes) -> None:
     """Add the geometries of a WKT text to the shapes: one, or one on each line."""
-    text = re.sub(r"(?im)^\s*SRID=\d+;", "", text)
+    text = re.sub(r"(?im)^[^\S\n]*+SRID=\d+;", "", text)
     if not re.match(r"[A-Za-z]+[\s(]", text):
         raise InputError(
             "the file is neither GeoJSON nor WKT: it begins with neither '{' nor a geometry's name"

@@ -106,7 +106,8 @@ def test_the_dose_and_its_gradient_are_the_models_own():
 
 def test_the_dose_in_single_precision():
     dose = dose_function(GRID, SPOT)
-    found = dose(*path())
+    with jax.enable_x64(False):
+        found = dose(*path())
     assert found.dtype == jnp.float32
     right = DoseModel(GRID, SPOT).dose(Toolpath(*path()))
     np.testing.assert_allclose(found, right, atol=1e-5 * right.max())

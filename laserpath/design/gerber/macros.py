@@ -77,6 +77,7 @@ def _drawn(macro: Macro, values: Numbers, scale: float, tolerance: float) -> Ite
             continue
         code, *fields = statement.split(",")
         numbers = [_value(field, values, macro) for field in fields]
+        check_reach(f"macro {macro.name}: primitive {statement[:40]!r}", np.array(numbers) * scale)
         try:
             yield from _PRIMITIVES[code](numbers, _Lengths(scale, tolerance))
         except KeyError:

@@ -163,7 +163,8 @@ class Styles:
             return
         try:
             selectors = cssselect2.compile_selector_list(rule.prelude)
-        except cssselect2.SelectorError:
+        except (cssselect2.SelectorError, SyntaxError, RecursionError, MemoryError):
+            # cssselect2 writes Python, whose parser has limits of its own: 200 parentheses in each other.
             text = tinycss2.serialize(rule.prelude).strip()
             self._document.warn(element, f"the selector {text!r} is not understood and its rule not used")
             return
