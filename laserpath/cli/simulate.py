@@ -100,7 +100,7 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
         from laserpath.report.depth import said
 
         done = "cure" if simulation.process.resin.tone == "negative" else "clear"
-        console.print("{}? {}".format(*said(simulation.depth, done)), soft_wrap=True)
+        console.print(said(simulation.depth, done)[1], soft_wrap=True)
     if simulation.best:
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
     if simulation.sensitivity:

@@ -269,7 +269,7 @@ def test_the_depth_is_computed_on_request(folder: Path, capsys: pytest.CaptureFi
     assert depth["largest"] == pytest.approx(expected, rel=1e-6)
     assert depth["at"] == pytest.approx(executed["brightest"])
     assert run("simulate", "job.nc", "--resin", "working-curve", "--depth") == 0
-    assert "How deep it cures? It cures " in capsys.readouterr().out
+    assert "It cures " in capsys.readouterr().out
 
 
 def test_the_depth_needs_a_working_curve(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
