@@ -62,6 +62,17 @@ def place(name: bytes, xy: tuple[int, int] = (0, 0)) -> bytes:
     return record(0x0A00) + record(0x1206, name) + record(0x1003, struct.pack(">ii", *xy)) + record(0x1100)
 
 
+def array_of_itself(columns: int, rows: int) -> bytes:
+    xy = struct.pack(">6i", 0, 0, 1000, 0, 0, 1000)
+    return (
+        record(0x0B00)
+        + record(0x1206, b"TOP\0")
+        + record(0x1302, struct.pack(">hh", columns, rows))
+        + record(0x1003, xy)
+        + record(0x1100)
+    )
+
+
 SQUARE = boundary((0, 0), (1000, 0), (1000, 1000), (0, 1000), (0, 0))
 
 
@@ -127,6 +138,8 @@ FILES = {
         "farther than 100 m",
     ),
     "10⁹ squares": (build(array(32000, 32000)), "1 024 000 000 polygons or more, but 2 000 000 is the limit"),
+    "columns and rows of -1, 2⁶⁴ - 1 to gdstk": (
+        gds(SQUARE, array_of_itself(-1, -1)), "its cells hold about 10\\^39 polygons or more"),
     "10³⁰ squares": (build(laughing), "holds about 10\\^29 shapes, but 2 000 000 is the limit$"),
     "everything on everything": (build(array(300, 300, pitch=0.001)), "pairs of the 90000 shapes overlap"),
 }  # fmt: skip

@@ -46,7 +46,7 @@ def main(file: str, out: str, tolerance: str, polygons: str, most: str) -> None:
         table["notes"] = np.array([str(one.message).rstrip(".") for one in notes], dtype=np.str_)
         table["dbu"] = np.array(library.precision / MM)
     except TooMuchError as error:
-        table = {"count": np.array(error.count)}
+        table = {"count": np.array(str(error.count))}  # which may have more than 64 bits
     except MemoryError:
         table = {"memory": np.array(_READING)}
     except (OSError, RuntimeError, ValueError, TypeError, OverflowError) as error:
