@@ -492,6 +492,15 @@ def test_save_writes_wholly_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["program.gcode"] and place.read_bytes() == old
 
 
+def test_save_removes_what_killed_processes_left(tmp_path: Path) -> None:
+    """Temporary files carry their time in hexadecimal; young ones may be in use, and others are not ours."""
+    old, young, other = ".gcode-60000000-0123456789ab.tmp", ".gcode-7fffffff-0123456789ab.tmp", ".gcode-x.tmp"
+    for name in (old, young, other):
+        (tmp_path / name).touch()
+    save(tmp_path / "program.gcode", JUMP, gcode.dialect("grbl"))
+    assert {p.name for p in tmp_path.iterdir()} == {young, other, "program.gcode"}
+
+
 def test_save_follows_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     save(tmp_path / "link", JUMP, gcode.dialect("grbl"))
