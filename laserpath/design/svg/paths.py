@@ -26,7 +26,7 @@ _ARC = re.compile(
 )
 COUNT = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2}
 _FLAT = 1e-60
-"""Half an arc's chord in radii from which on, and from whose inverse on, it is a line: squares stay finite."""
+"""Half the chord of an arc, in radii, below which it is a line, as above the inverse: squares stay finite."""
 
 Pair = tuple[float, float]
 
