@@ -66,7 +66,7 @@ def plain(path: str | os.PathLike[str], most: int) -> bytes:
         _check(info)
         if info.st_size > most:
             raise OversizeError(f"has {_size(info.st_size)}, but {_size(most)} is the limit", info.st_size)
-        return limited(file, most)
+        return limited(file, most, info.st_size)
 
 
 def _check(info: os.stat_result) -> None:
@@ -76,9 +76,14 @@ def _check(info: os.stat_result) -> None:
         raise GcodeError("is not a plain file")
 
 
-def limited(stream: BinaryIO, most: int) -> bytes:
-    """All bytes of a stream, which may never end; raises GcodeError if there are more than `most`."""
-    data = stream.read(most + 1)
+def limited(stream: BinaryIO, most: int, likely: int = 1 << 20) -> bytes:
+    """All bytes of a stream, which may never end; raises GcodeError if there are more than `most`.
+
+    likely: their number. `read` reserves memory for as many bytes as it is asked for.
+    """
+    data = stream.read(min(likely, most) + 1)
+    while len(data) <= most and (more := stream.read(min(len(data), most - len(data)) + 1)):
+        data += more
     if len(data) > most:
         raise OversizeError(f"has more than {_size(most)}, which is the limit")
     return data

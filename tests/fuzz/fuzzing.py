@@ -7,6 +7,7 @@ from a file, and notes in memory shared with its parent what it is at. A failure
 - a sentence of several lines, or of more than 2000 characters;
 - a warning of Python's, or anything printed;
 - more than 10 s of the processor, or more than 2 GB of memory, for one input;
+- 600 s of the clock for one input: the worker waits for something that does not come;
 - the end of the worker by a signal.
 
 Failures of one kind at one place in the code count once; the shortest input is kept. Inputs with a new answer
@@ -50,8 +51,9 @@ from laserpath.base.errors import InputError
 
 SECONDS = 10.0
 """Of the processor, for one input."""
-PATIENCE = 300.0
-"""s until a worker that waits for something is killed."""
+PATIENCE = 600.0
+"""s of the clock until a worker that waits for something is killed. Longer than `limits.seconds`, after which
+a reader refuses the file itself, and so long that no loaded machine keeps a worker from its `SECONDS`."""
 MEMORY = 2 << 30
 """Bytes, of the whole process."""
 LETTERS = 2000
@@ -171,18 +173,20 @@ def quickly() -> Iterator[Native]:
 
 
 class Shared:
-    """What a worker is at, and what it has done; readable when it is dead.
+    """What a worker is at, and what it has done; readable when it is dead, not before.
 
-    busy: whether it is reading.  began: of `time.monotonic`.  variant, length: of the input that it is at.
+    While the worker writes, a reader would see zeros: `pack_into` clears the memory first.
+
+    busy: whether it is reading.  variant, length: of the input that it is at.
     """
 
-    _FIELDS = ("inputs", "refused", "worst_memory", "busy", "variant", "length", "worst_seconds", "began")
-    _FORM = struct.Struct("QQQQQQdd")
+    _FIELDS = ("inputs", "refused", "worst_memory", "busy", "variant", "length", "worst_seconds")
+    _FORM = struct.Struct("QQQQQQd")
 
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, self._FORM.size + LONGEST)
         self.inputs = self.refused = self.worst_memory = self.busy = self.variant = self.length = 0
-        self.worst_seconds = self.began = 0.0
+        self.worst_seconds = 0.0
         self.save()
 
     def save(self) -> None:
@@ -194,7 +198,7 @@ class Shared:
         return self
 
     def begin(self, data: bytes, variant: int) -> None:
-        self.busy, self.began, self.variant, self.length = 1, time.monotonic(), variant, len(data)
+        self.busy, self.variant, self.length = 1, variant, len(data)
         start = self._FORM.size
         self.memory[start : start + len(data)] = data
         self.save()
@@ -264,21 +268,11 @@ class Fuzz:
                     traceback.print_exc(file=sys.__stderr__)
                 finally:
                     os._exit(code)
-            status = self._wait(child, shared)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             generation += 1
             self._count(shared.load(), status, said)
         self.tally.seconds += time.monotonic() - begin
         return self.tally
-
-    def _wait(self, child: int, shared: Shared) -> int:
-        while True:
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-            shared.load()
-            if shared.busy and time.monotonic() - shared.began > PATIENCE:
-                os.kill(child, signal.SIGABRT)
 
     def _count(self, shared: Shared, status: int, said: Path) -> None:
         tally = self.tally
@@ -294,7 +288,10 @@ class Fuzz:
             stack = said.read_text("utf-8", "replace")
             frames = re.findall(r'File "([^"]+)", line (\d+)', stack)
             ours = [f for f in frames if "/laserpath/" in f[0] or "/gcode/" in f[0]] or frames or [("?", "0")]
-            what = f"more than {SECONDS:g} s" if status == -signal.SIGXCPU else signal.Signals(-status).name
+            what = {
+                -signal.SIGXCPU: f"more than {SECONDS:g} s",
+                -signal.SIGALRM: f"more than {PATIENCE:g} s of the clock",
+            }.get(status) or signal.Signals(-status).name
             failure = f"{what} at {Path(ours[0][0]).parent.name}/{Path(ours[0][0]).name}:{ours[0][1]}"
             self.keep(shared.data(), shared.variant, failure, stack)
         for path in self.folder.glob("*.txt"):
@@ -344,6 +341,7 @@ class Fuzz:
         shared.begin(data, variant)
         before = time.process_time()
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(before + SECONDS) + 1, resource.RLIM_INFINITY))
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)  # until the next input begins
         answer = ask(self.reader, path, variant)
         took = time.process_time() - before
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -370,7 +368,9 @@ def _heard(path: Path) -> Iterator[Any]:
         for number in (1, 2):
             os.dup2(heard.fileno(), number)
         faulthandler.enable(heard, all_threads=False)
-        faulthandler.register(signal.SIGXCPU, heard, all_threads=False, chain=True)
+        for late in (signal.SIGXCPU, signal.SIGALRM):
+            signal.signal(late, signal.SIG_DFL)
+            faulthandler.register(late, heard, all_threads=False, chain=True)
         yield heard
 
 

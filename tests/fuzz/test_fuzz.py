@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,12 +78,14 @@ def test_failures_are_noticed(text: str, failure: str, tmp_path: Path) -> None:
 
 
 def made_to_die(path: Path, variant: int) -> list[str]:
-    """Never ends, crashes or prints, by the variant."""
+    """Never ends, crashes, waits or prints, by the variant."""
     if variant == 0:
         while True:
             pass
     if variant == 1:
         os.kill(os.getpid(), signal.SIGSEGV)
+    if variant == 2:
+        time.sleep(60)
     os.write(2, b"libtiff: bad tag\n")
     return ["one sentence"]
 
@@ -91,12 +94,17 @@ def made_to_die(path: Path, variant: int) -> list[str]:
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize(
     ("variant", "failure"),
-    [(0, "more than 1 s at fuzz/test_fuzz.py"), (1, "SIGSEGV at fuzz/test_fuzz.py"), (2, "prints: libtiff:")],
+    [
+        (0, "more than 1 s at fuzz/test_fuzz.py"),
+        (1, "SIGSEGV at fuzz/test_fuzz.py"),
+        (2, "more than 1 s of the clock at fuzz/test_fuzz.py"),
+        (3, "prints: libtiff:"),
+    ],
 )
 def test_what_kills_a_worker_is_kept(
     variant: int, failure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fuzzing, "SECONDS", 1.0)
+    monkeypatch.setattr(fuzzing, "PATIENCE" if variant == 2 else "SECONDS", 1.0)
     reader = Reader("", lambda: [b"some words"], lambda path, _: made_to_die(path, variant))
     monkeypatch.setitem(READERS, "bad", reader)
     fuzz = fuzzing.Fuzz("bad", fuzzing.Plan(1, 1, tmp_path / "kept", tmp_path))

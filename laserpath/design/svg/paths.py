@@ -25,6 +25,8 @@ _ARC = re.compile(
     _SEP + _SEP.join(f"({p})" for p in (NUMBER, NUMBER, NUMBER, "[01]", "[01]", NUMBER, NUMBER))
 )
 COUNT = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2}
+_FLAT = 1e-60
+"""Half the chord of an arc, in radii, below which it is a line, as above the inverse: squares stay finite."""
 
 Pair = tuple[float, float]
 
@@ -177,6 +179,8 @@ def endpoint_arc(p: Pair, q: Pair, radii: Pair, phi: float, large: bool, sweep: 
     hx, hy = (p[0] - q[0]) / 2, (p[1] - q[1]) / 2
     x, y = (c * hx + s * hy) / rx, (c * hy - s * hx) / ry  # half the chord, on the unit circle
     reach = math.hypot(x, y)
+    if not _FLAT < reach < 1 / _FLAT:
+        return None
     scale = max(1.0, reach)
     rx, ry, x, y = rx * scale, ry * scale, x / scale, y / scale
     away = math.sqrt(max(0.0, 1 / (x * x + y * y) - 1)) * (-1 if large == sweep else 1)
