@@ -65,7 +65,8 @@ def plain(path: str | os.PathLike[str], most: int) -> bytes:
         info = os.fstat(file.fileno())
         _check(info)
         if info.st_size > most:
-            raise OversizeError(f"has {_size(info.st_size)}, but {_size(most)} is the limit", info.st_size)
+            sentence = f"has {shown_size(info.st_size)}, but {shown_size(most)} is the limit"
+            raise OversizeError(sentence, info.st_size)
         return limited(file, most, info.st_size)
 
 
@@ -85,11 +86,12 @@ def limited(stream: BinaryIO, most: int, likely: int = 1 << 20) -> bytes:
     while len(data) <= most and (more := stream.read(min(len(data), most - len(data)) + 1)):
         data += more
     if len(data) > most:
-        raise OversizeError(f"has more than {_size(most)}, which is the limit")
+        raise OversizeError(f"has more than {shown_size(most)}, which is the limit")
     return data
 
 
-def _size(count: int) -> str:
+def shown_size(count: int) -> str:
+    """Bytes for a sentence: `512 MiB`, `100 bytes`."""
     return f"{count / 2**20:.4g} MiB" if count >= 1 << 20 else f"{count} bytes"
 
 

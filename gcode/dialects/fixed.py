@@ -23,10 +23,8 @@ _WORD = re.compile(rf"\s*([A-Z])\s*({_NUMBER})?(?![A-Z_=])")
 _NAMED = re.compile(r"[A-Z_]{2}\w*(?=\s|$)")
 _ALONE = re.compile(rf"(?<=[\s=])({_NUMBER})(?!\w)")
 _POWER = re.compile(rf"(?:VALUE\s*=|[SQ])\s*({_NUMBER})")
-_OUTPUTS = frozenset([42.0, 62.0, 63.0, 64.0, 65.0, 67.0, 68.0, 106.0, 150.0, 240.0, 280.0, 355.0])
-"""M numbers that can set the pin to which a laser is wired, whatever it was made for."""
 _NAMED_OUTPUTS = frozenset(["SET_PIN", "SET_FAN_SPEED", "SET_LED"])
-"""The same for Klipper's named commands."""
+"""Klipper's named commands that can set the pin to which a laser is wired."""
 _NEED_ZERO = frozenset([42.0, 67.0, 68.0, 106.0, 280.0, 355.0])
 """M numbers that turn an output off only by a 0: `M106` alone is full power."""
 _ON = frozenset([3.0, 4.0, 62.0, 64.0])
@@ -112,11 +110,20 @@ def _may_light(text: str, dialect: Dialect) -> str:
     for letter, value in codes:
         if why := _code(letter, value, dialect):
             return why
-    amounts = any(letter == "M" or value == 4 for letter, value in codes)
+    amounts = any(_amount(letter, value, dialect) for letter, value in codes if value is not None)
     bright = [value for letter, value in words if letter == "S" and value]
     if bright not in ([], [100.0]) and not _SCALES.isdisjoint(codes):
         return f"S{bright[0]:g} changes every speed or power; it must be 100 there"
     return "" if amounts or not bright else f"S{bright[0]:g} is a power; it must be 0 there"
+
+
+def _amount(letter: str, value: float, dialect: Dialect) -> bool:
+    """Whether S in the line of this word is its own, such as a temperature; else it is a power for M3."""
+    if letter == "G":
+        return value == 4
+    if dialect.controller in ("klipper", "marlin"):
+        return value != 5
+    return (letter, value) in _SCALES or commands.harmless(letter, value)
 
 
 def _code(letter: str, value: float | None, dialect: Dialect) -> str:
@@ -130,7 +137,7 @@ def _code(letter: str, value: float | None, dialect: Dialect) -> str:
         return "" if value in commands.G_GROUPS and value not in commands.G_REFUSED else _unknown(word)
     if value in (3.0, 4.0):
         return f"{word} arms the laser; that is for laser_on and laser_on_dynamic"
-    if value in _OUTPUTS:
+    if value in commands.OUTPUTS:
         return f"{word} sets an output that may be the laser's"
     known = value in commands.M_GROUPS or (
         commands.harmless(letter, value) and not (int(value) in _USER_PROGRAMS and may_be_linuxcnc(dialect))

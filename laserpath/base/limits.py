@@ -35,7 +35,7 @@ from pathlib import Path
 from threading import Timer
 
 from gcode.errors import GcodeError
-from gcode.files import OversizeError, limited
+from gcode.files import OversizeError, limited, shown_size
 from gcode.files import plain as plain_file
 from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
@@ -174,7 +174,7 @@ def exceeded(what: str, name: str, needed: float | None = None, instead: str = "
     """
     advice = [*([instead] if instead else []), *([raising(name, needed)] if raising(name, needed) else [])]
     most = getattr(now(), name)
-    limit = f"{_written(name, most)[:-3]} MiB" if _in_bytes(name) else counted(most)
+    limit = shown_size(most) if _in_bytes(name) else counted(most)
     return InputError(f"{what}, but {limit} is the limit{': ' if advice else ''}{', or '.join(advice)}")
 
 
@@ -320,6 +320,8 @@ def left() -> float:
 
 def stdin() -> bytes:
     """A program from standard input."""
+    if sys.stdin is None:  # the shell has closed it: `<&-`
+        raise InputError("standard input is closed, so there is no program to read")
     try:
         return limited(sys.stdin.buffer, now().program_bytes)
     except GcodeError as error:

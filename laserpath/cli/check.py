@@ -61,7 +61,7 @@ def check(
     from laserpath.machine.convert import envelope
 
     laser = profiles.machine(machine)
-    language = gcode.dialect(dialect or laser.dialect)
+    language = gcode.dialect(laser.dialect if dialect is None else dialect)
     checked = gcode.examine(text, language, envelope(laser, language))
     if as_json:
         _print(_as_json(file, checked))

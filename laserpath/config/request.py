@@ -42,15 +42,20 @@ def process_of(given: Values) -> Process:
     return Process(
         spot=_spot(given),
         resin=_resin(given),
-        machine=profiles.machine(given.get("machine") or profiles.DEFAULTS["machine"]),
+        machine=profiles.machine(_profile(given, "machine")),
     )
+
+
+def _profile(given: Values, kind: str) -> Any:
+    """The profile that is given. An empty name, as of a shell's unset variable, is not the default's."""
+    return profiles.DEFAULTS[kind] if given.get(kind) is None else given[kind]
 
 
 def _resin(given: Values) -> Resin:
     from dataclasses import replace
 
     changes = _fields("Resin", given)
-    resin = profiles.resin(given.get("resin") or profiles.DEFAULTS["resin"])
+    resin = profiles.resin(_profile(given, "resin"))
     if resin.order > 1 and "critical_dose" in changes:
         raise InputError(
             f"critical dose is in mJ/cm2, but {resin.name!r} absorbs {resin.order} photons at once; "
@@ -68,7 +73,7 @@ def _spot(given: Values) -> Spot:
         one, missing = ("na", "wavelength") if given.get("wavelength") is None else ("wavelength", "na")
         raise InputError(f"{one} needs {missing} with it")
     if given.get("spot_fwhm") is None and given.get("na") is None:
-        return profiles.spot(given.get("spot") or profiles.DEFAULTS["spot"])
+        return profiles.spot(_profile(given, "spot"))
     from laserpath.optics import airy_fwhm
     from laserpath.types import Spot
 

@@ -20,6 +20,7 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from gcode.files import shown_size
 from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH
@@ -81,7 +82,7 @@ def _text(data: bytes) -> str:
     if not data.strip():
         raise InputError("the file is empty")
     if len(data) > limits.now().text_bytes:
-        raise limits.exceeded(f"the file has {len(data) >> 20} MiB", "text_bytes", len(data), "split it")
+        raise limits.exceeded(f"the file has {shown_size(len(data))}", "text_bytes", len(data), "split it")
     try:
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:

@@ -55,6 +55,10 @@ class Resin:
             raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
 
 
+_SLOWEST = 1e-3
+"""mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The limits of a machine and its laser. Pairs are (x, y).
@@ -104,6 +108,10 @@ class Machine:
             "square_corner_velocity",
         )  # fmt: skip
         positive(self, *(name for name in ("baud", "steps") if getattr(self, name) is not None))
+        if np.min(self.acceleration) < _SLOWEST:
+            raise InputError(
+                f"machine acceleration is {self.acceleration}, but must be at least {_SLOWEST:g} mm/s²"
+            )
         between(self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1))
         between(self, laser_on_delay=(0, 1), laser_off_delay=(0, 1))
         whole(self, "power_levels", "level_min", "look_ahead")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from laserpath.base import limits
+from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.config import profiles
 
@@ -144,3 +147,14 @@ def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "--help") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "0 no errors; 1 the file has errors" in printed
+
+
+def test_a_closed_stdin_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="standard input is closed"):
+        limits.stdin()
+
+
+def test_an_empty_dialect_is_not_the_machine_s(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", str(program), "--dialect", "") == 2
+    assert "dialect '' is unknown" in capsys.readouterr().err

@@ -261,3 +261,10 @@ def test_a_machine_shines_like_its_dialect_s_usual_board(dialect: str, offset: f
     assert (own.light.offset, own.light_period) == (0.5, 0)
     other = replace(usual, dialect="grbl")
     assert other.light.offset == 1, "what the profile leaves out is of the dialect that is used"
+
+
+@pytest.mark.parametrize("slow", [1e-300, 1e-12])
+def test_a_machine_that_never_gets_going_is_refused(slow: float) -> None:
+    """Its ramps on GRBL would have more ticks than the memory holds."""
+    with pytest.raises(InputError, match=r"but must be at least 0\.001 mm/s²"):
+        Machine(acceleration=(500.0, slow))

@@ -88,3 +88,10 @@ def test_without_options_there_are_defaults() -> None:
     assert request.settings_of({}, 0.1) == Settings()
     assert request.arrangement_of({}) == Arrangement()
     assert request.settings_of({"pitch": parsed("pitch", "0.2mm")}, 0.1).pitch_fwhm == 2
+
+
+@pytest.mark.parametrize("kind", ["machine", "resin", "spot"])
+def test_an_empty_name_is_not_that_of_the_default(kind: str) -> None:
+    """`--machine "$MACHINE"` with an unset variable must not plan for another machine."""
+    with pytest.raises(InputError, match=f"{kind} profile '' is unknown"):
+        request.process_of({kind: ""})

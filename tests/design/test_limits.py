@@ -254,3 +254,11 @@ def test_a_decoded_image_has_the_numbers_of_the_file(mode: str) -> None:
     expected = made.convert("RGBA") if mode in ("LA", "P", "CMYK") else expected
     np.testing.assert_array_equal(shown.numbers, np.asarray(expected))
     assert (shown.format, shown.pages, shown.dpi) == ("TIFF", 1, (100, 200))
+
+
+def test_a_few_bytes_are_not_written_as_parts_of_a_mebibyte(tmp_path: Path) -> None:
+    path = tmp_path / "a.wkt"
+    path.write_text("POLYGON((0 0,1 0,1 1,0 0))")
+    some = "has 26 bytes, but 20 bytes is the limit"
+    with limits.limits(text_bytes=20), pytest.raises(InputError, match=some):
+        load(path, tolerance=0.002)

@@ -359,3 +359,23 @@ def test_messages_of_marlin_about_the_rest_of_a_line() -> None:
     assert "lights the laser" not in messages("M3 I S5") + messages("M3 S0.0") + messages("M3 ; S5")
     assert "asks to send it again" in messages("N5 G1 X1 F100")
     assert "asks to send it again" not in messages("N5 G1 X1 F100*86")
+
+
+def test_a_comment_that_linuxcnc_runs_as_python_is_an_error() -> None:
+    comment = ";py,self.execute('M68 E0 Q1')\n"
+    (finding,) = check(comment + SOUND["linuxcnc"], "linuxcnc")
+    assert finding.error and finding.line == 1 and "Python" in finding.message
+    assert check(comment + SOUND["grbl"], "grbl") == ()
+
+
+def test_powers_of_another_scale_are_reported() -> None:
+    text = SOUND["grbl"].replace("S500\nM5", "S0.5\nM5")
+    (finding,) = check(text, "grbl", power_levels=255)
+    assert finding.severity == "warning" and "power 0.0005 is below half a level" in finding.message
+
+
+@pytest.mark.parametrize(("dialect", "word"), [("marlin", "M42 P4 S255"), ("grbl", "M64 P0")])
+def test_an_output_that_may_be_the_lasers_is_a_warning(dialect: str, word: str) -> None:
+    head, motion, rest = SOUND[dialect].partition("G0 ")
+    (finding,) = check(f"{head}{word}\n{motion}{rest}", dialect)
+    assert finding.severity == "warning" and "sets an output" in finding.message

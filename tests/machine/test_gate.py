@@ -278,6 +278,8 @@ FALSE_DIALECTS: dict[str, tuple[str, dict[str, object]]] = {
     "header scales the power": ("smoothieware", {"header": ("G21", "G90", "M221 S500")}),
     "header scales the speed": ("generic", {"header": ("G21", "G90", "M220 S50")}),
     "a command with a power turns it off": ("smoothieware", {"laser_off": ("M5", "fire 50")}),
+    "footer leaves a power to the next program": ("grbl", {"footer": ("M5 S500", "M2")}),
+    "header states a power beside coolant": ("linuxcnc", {"header": ("G21", "G90", "M8 S500")}),
     "header has Python": ("linuxcnc", {"header": ("G21", "G90", ";py,self.execute('M68 E0 Q1')")}),
 }  # fmt: skip
 
