@@ -253,6 +253,9 @@ def test_speeds_out_of_reach_of_the_acceleration_are_reported() -> None:
     (finding,) = check(text.replace("M4", "M3"), "grbl")
     assert "overexposes" in finding.message
     assert check(text.replace("F3000", "F1500"), "grbl") == ()
+    lines = text.replace("M4", "M3").splitlines(keepends=True)
+    varied = "".join(line.replace("S500", f"S{400 + 10 * k}") for k, line in enumerate(lines))
+    assert check(varied, "grbl") == (), "powers that were made for the real speeds"
 
 
 @st.composite
