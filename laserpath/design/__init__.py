@@ -110,9 +110,7 @@ def _loaded(path: Path, reading: Reading, arrangement: Arrangement | None) -> tu
 
 
 @np.errstate(all="ignore")  # overflows are refused later, by name; GEOS divides by lengths of 0, and heeds it
-def _designs(
-    path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None
-) -> tuple[Design, ...]:
+def _designs(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None) -> tuple[Design, ...]:
     """The designs of a file: one, or one for each colour."""
     which = ""
     try:

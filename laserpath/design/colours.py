@@ -148,7 +148,7 @@ def designs(
     return tuple(
         Design(
             shapely.normalize(patch.area), f"{name}-{k}-{named(patch.group[0])}", page, warnings, said[1],
-            part=Part(k, named(patch.group[0]), written(patch.group[0]), hull),
+            part=Part(name, k, named(patch.group[0]), written(patch.group[0]), hull),
         )
         for k, patch in enumerate(found, 1)
     )  # fmt: skip

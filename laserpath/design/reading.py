@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.base.checks import between, positive
+from laserpath.base.checks import between, positive, whole
+from laserpath.base.choices import MOST_COLOURS
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH, quoted
 
 FLATTEN_FWHM = 1 / 50
 """Largest distance of a flattened curve from the true one; larger values give fewer vertices."""
-
-
-MOST_COLOURS = 12
-"""Most colours that a drawing is split into, and so the most programs that are written for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +66,7 @@ class Reading:
         if self.unit is not None and self.unit not in LENGTH:
             raise InputError(f"unit {self.unit!r} is unknown; known: {', '.join(LENGTH)}")
         if self.colours is not None:
+            whole(self, "colours")
             between(self, colours=(2, MOST_COLOURS))
         elif self.colour is not None:
             raise InputError(f"--colour {self.colour} needs --colours with it, which says how many there are")

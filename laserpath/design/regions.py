@@ -2,7 +2,7 @@
 
 Anti-aliased edges are mixtures, not colours of their own: a pixel between two unlike neighbours that face
 each other counts for no colour. The others are reduced to few colours by Pillow's quantiser, and those are
-merged (`colours`). Then a pixel c of an edge is the mixture t a + (1 − t) b of two colours that lie around it,
+merged (`colours`). Then a pixel c of an edge is the mixture t a + (1 − t) b of two colours around it,
 
     t = (c − b)·(a − b) / |a − b|²,  in [0, 1],
 
@@ -30,7 +30,7 @@ Bytes = NDArray[np.uint8]
 Labels = NDArray[np.int16]
 
 _EVEN = 8
-"""Levels of 255 by which a pixel must be inside its neighbours' range to be a mixture; fewer take noise for one."""
+"""Levels of 255 by which a mixture is inside its neighbours' range; fewer take noise for mixtures."""
 _GREY = 12
 """Levels of 255 between the channels of a pixel up to which it counts as grey."""
 _COLOURFUL = 1e-3
@@ -96,8 +96,8 @@ def _check_coloured(rgb: Bytes) -> None:
     coloured = sum(int((np.ptp(band.astype(np.int16), axis=2) > _GREY).sum()) for band in _bands(rgb, 0))
     if coloured < _COLOURFUL * rgb.shape[0] * rgb.shape[1]:
         raise InputError(
-            "the picture has no colours, only black, white or greys: leave --colours out, or read the greys as "
-            "wanted dose with --grey"
+            "the picture has no colours, only black, white or greys: leave --colours out, or read the greys "
+            "as wanted dose with --grey"
         )
 
 
@@ -124,7 +124,7 @@ def _mixed(band: Bytes) -> Bools:
 
 
 def _shades(rgb: Bytes, even: Bools) -> tuple[list[RGB], Indices, Floats]:
-    """The colours of the even pixels; (rows, columns) the number of each, −1 elsewhere; how many have each."""
+    """The colours of the even pixels; (rows, columns) their numbers, −1 elsewhere; their pixels."""
     labels = np.full(even.shape, -1, dtype=np.int64)
     pixels = rgb[even]
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], dtype=np.uint32)

@@ -21,11 +21,12 @@ Point = tuple[float, float]
 class Part:
     """One colour of a drawing that several programs expose.
 
-    number: from 1, the largest area first.  name: `red`.  colour: `#e02010`.
+    drawing: its name.  number: from 1, the largest area first.  name: `red`.  colour: `#e02010`.
     hull: convex hull of the whole drawing, mm. It is what is sized and put at the work zero, so that all
     colours are in register.
     """
 
+    drawing: str
     number: int
     name: str
     colour: str

@@ -40,9 +40,7 @@ class PaintLayer:
 class Painter:
     """Turns shapes into layers. tolerance: of flattened curves, mm.  light: see `Inks`."""
 
-    def __init__(
-        self, document: Document, styles: Styles, tolerance: float, light: float = LIGHT
-    ) -> None:
+    def __init__(self, document: Document, styles: Styles, tolerance: float, light: float = LIGHT) -> None:
         self._document, self._tolerance = document, tolerance
         self._inks = Inks(document, styles, light)
 

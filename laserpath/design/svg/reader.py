@@ -66,9 +66,7 @@ def _design(document: Document, page: viewport.Page, name: str, reading: Reading
     return Design(shapely.normalize(area), name, sheet, document.warnings(), _source(reading))
 
 
-def _colours(
-    document: Document, page: viewport.Page, name: str, reading: Reading
-) -> tuple[Design, ...]:
+def _colours(document: Document, page: viewport.Page, name: str, reading: Reading) -> tuple[Design, ...]:
     """What shows of each colour: later paint hides earlier, and white paint is paper."""
     drawn = _layers(document, page, reading, _hue, WHITE)
     whole = compose(drawn)
@@ -79,7 +77,7 @@ def _colours(
     for layer in drawn:
         if isinstance(layer.kind, tuple):
             painted[layer.kind] = painted.get(layer.kind, 0.0) + sum(piece.area for piece in layer.pieces)
-    # Groups of similar ones first, so that a traced photograph does not take an overlay for each of its shades.
+    # Similar ones are grouped first: a traced photograph has thousands of shades, each of which is an overlay.
     groups = colours.merged(painted, MOST)
     shown = [(group, fit(compose(drawn, lambda kind, of=frozenset(group): kind in of))) for group in groups]
     inks = [colours.Patch(group, area) for group, area in shown if not area.is_empty]
