@@ -43,8 +43,8 @@ def check_colours(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         raise InputError("--sensitivity is of one program: choose one of the --colours with --colour")
     elif given["save_project"] and values.get("colour_resin"):
         raise InputError(
-            "--save-project cannot be used with --colour-resin; the head of each program has the project that "
-            "plans that colour again"
+            "--save-project cannot be used with --colour-resin; the head of each program has the project "
+            "that plans its colour again"
         )
 
 
@@ -59,12 +59,9 @@ def plan_colours(job: Job, meter: Meter) -> Made:
         job.talk.warn(sentence)
     for note in show.placing(parts[0], processes[0], job.settings):
         job.talk.tell(note)
-    each = [
-        forecast(part, process, job.settings)
-        for part, process in zip(parts, processes, strict=True)
-    ]
+    each = [forecast(part, process, job.settings) for part, process in zip(parts, processes, strict=True)]
     progress.tell_expected(_together(each), job.talk)
-    meter.expect(*each, attempts=progress.attempts(job.settings))
+    meter.expect(*each, attempts=progress.attempts(job.settings), noun="colour")
     job.check()
 
     # A part of the colours is of little use, so one Ctrl-C stops at once.
@@ -191,4 +188,3 @@ def as_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]
 def _own(name: str, written: Sequence[Path]) -> list[Path]:
     """The files of one plan."""
     return [path for path in written if path.name.startswith(f"{name}.")]
-

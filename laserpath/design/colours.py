@@ -81,7 +81,7 @@ def _reduced(shades: Floats) -> Indices:
     """(n,) a group for each colour; too many to be compared in pairs are grouped by Pillow first."""
     if len(shades) <= _SHADES:
         return np.arange(len(shades))
-    pixels = Image.fromarray(np.uint8(np.rint(255 * np.clip(shades, 0, 1)))[None])
+    pixels = Image.fromarray(np.rint(255 * np.clip(shades, 0, 1)).astype(np.uint8)[None])
     return np.asarray(pixels.quantize(_SHADES, Image.Quantize.MEDIANCUT)).ravel().astype(np.int64)
 
 

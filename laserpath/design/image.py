@@ -76,6 +76,7 @@ def read_colours(data: bytes, name: str, reading: Reading) -> tuple[Design, ...]
     found = regions(picture.rgb, reading.colours or 1)
     patches = []
     for k, group in enumerate(found.groups):
+        limits.spend()  # looks at the clock
         covered = found.coverage(k)
         area = outline(covered, 0.5)
         if not area.is_empty:

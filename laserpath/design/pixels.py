@@ -79,7 +79,8 @@ def decode_colours(data: bytes) -> Coloured:
         )
     if numbers.shape[2] == 4:
         opacity = numbers[..., 3:].astype(np.uint16)
-        numbers = np.uint8((numbers[..., :3] * opacity + 255 * (255 - opacity) + 127) // 255)
+        mixed = (numbers[..., :3] * opacity + 255 * (255 - opacity) + 127) // 255
+        numbers = mixed.astype(np.uint8)
     return Coloured(numbers[::-1], _pixel(image), _first_of(image))
 
 

@@ -79,21 +79,24 @@ def regions(rgb: Bytes, count: int) -> Regions:
     groups = colours.merged(dict(zip(shades, weights, strict=True)), count + 1)
     number = {rgb: k for k, group in enumerate(groups) for rgb in group}
     table = np.array([*(number[shade] for shade in shades), -1])
-    labels = table[labels].astype(np.int16)
-    paper = _background(labels, len(groups))
+    numbered: Labels = table[labels].astype(np.int16)
+    paper = _background(numbered, len(groups))
     printed = _told_apart(groups, paper)
     if len(printed) < count:
         raise InputError(colours.too_few([groups[k][0] for k in printed], count))
-    edge = np.flatnonzero(labels.ravel() < 0)
+    edge = np.flatnonzero(numbered.ravel() < 0)
     palette = np.array([group[0] for group in groups])
-    shares = _shares(rgb.reshape(-1, 3)[edge] / 255, palette, _around(labels, edge, len(groups)))
+    shares = _shares(rgb.reshape(-1, 3)[edge] / 255, palette, _around(numbered, edge, len(groups)))
     order = tuple(k for k in range(len(groups)) if k != paper)
-    return Regions(tuple(groups[k] for k in order), groups[paper][0], labels, edge, shares, order)
+    return Regions(tuple(groups[k] for k in order), groups[paper][0], numbered, edge, shares, order)
 
 
 def _check_coloured(rgb: Bytes) -> None:
     """Refuse a picture of greys."""
-    coloured = sum(int((np.ptp(band.astype(np.int16), axis=2) > _GREY).sum()) for band in _bands(rgb, 0))
+    coloured = 0
+    for band in _bands(rgb, 0):
+        channels = _channels(band)
+        coloured += int((channels.max(axis=0) - channels.min(axis=0) > _GREY).sum())
     if coloured < _COLOURFUL * rgb.shape[0] * rgb.shape[1]:
         raise InputError(
             "the picture has no colours, only black, white or greys: leave --colours out, or read the greys "
@@ -110,36 +113,48 @@ def _bands(rgb: Bytes, rim: int = 1) -> Iterator[Bytes]:
 
 def _mixed(band: Bytes) -> Bools:
     """Whether each pixel inside the band's rim lies between two neighbours that face each other."""
-    wide = band.astype(np.int16)
-    rows, columns = wide.shape[0] - 2, wide.shape[1] - 2
-    centre = wide[1:-1, 1:-1]
+    wide = _channels(band)
+    rows, columns = wide.shape[1] - 2, wide.shape[2] - 2
+    centre = wide[:, 1:-1, 1:-1]
     mixed = np.zeros((rows, columns), dtype=bool)
     for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
-        a = wide[1 + dy : 1 + dy + rows, 1 + dx : 1 + dx + columns]
-        b = wide[1 - dy : 1 - dy + rows, 1 - dx : 1 - dx + columns]
+        a = wide[:, 1 + dy : 1 + dy + rows, 1 + dx : 1 + dx + columns]
+        b = wide[:, 1 - dy : 1 - dy + rows, 1 - dx : 1 - dx + columns]
         low, high = np.minimum(a, b), np.maximum(a, b)
-        within = ((centre >= low - _EVEN) & (centre <= high + _EVEN)).all(axis=2)
-        mixed |= within & ((centre > low + _EVEN) & (centre < high - _EVEN)).any(axis=2)
+        within = ((centre >= low - _EVEN) & (centre <= high + _EVEN)).all(axis=0)
+        mixed |= within & ((centre > low + _EVEN) & (centre < high - _EVEN)).any(axis=0)
     return mixed
+
+
+def _channels(band: Bytes) -> NDArray[np.int16]:
+    """(3, rows, columns) of signed numbers, which is faster to compare than with the channels last."""
+    return np.ascontiguousarray(np.moveaxis(band, 2, 0)).astype(np.int16)
 
 
 def _shades(rgb: Bytes, even: Bools) -> tuple[list[RGB], Indices, Floats]:
     """The colours of the even pixels; (rows, columns) their numbers, −1 elsewhere; their pixels."""
     labels = np.full(even.shape, -1, dtype=np.int64)
     pixels = rgb[even]
-    packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], dtype=np.uint32)
-    values, index = np.unique(packed, return_inverse=True)
-    palette = np.stack([values >> 16, values >> 8 & 255, values & 255], axis=1)
-    if len(values) > _SHADES:
+    red, green, blue = pixels.T.astype(np.int32)
+    packed = (red << 16) | (green << 8) | blue
+    there = np.zeros(1 << 24, dtype=np.int16)
+    there[packed] = 1  # a table, because sorting millions of pixels takes seconds
+    values = np.flatnonzero(there)
+    if len(values) <= _SHADES:
+        there[values] = np.arange(len(values))
+        index = there[packed]
+        palette = np.stack([values >> 16, values >> 8 & 255, values & 255], axis=1)
+    else:
         image = Image.fromarray(pixels[None]).quantize(_SHADES, Image.Quantize.MEDIANCUT, kmeans=1)
         index = np.asarray(image).ravel()
         palette = np.array(image.getpalette()).reshape(-1, 3)
-    used, index = np.unique(index, return_inverse=True)
-    labels[even] = index
+    used = np.flatnonzero(np.bincount(index, minlength=len(palette)))
     found: dict[RGB, int] = {}
-    table = [found.setdefault(_unit(palette[k]), len(found)) for k in used]  # a palette may have one twice
-    labels[even] = np.array(table)[index]
-    return list(found), labels, np.bincount(labels[even], minlength=len(found)).astype(np.float64)
+    table = np.zeros(len(palette), dtype=np.int64)
+    for k in used:  # a palette may have a colour twice
+        table[k] = found.setdefault(_unit(palette[k]), len(found))
+    labels[even] = table[index]
+    return list(found), labels, np.bincount(table[index], minlength=len(found)).astype(np.float64)
 
 
 def _unit(levels: NDArray[np.integer]) -> RGB:
@@ -174,7 +189,7 @@ def _around(labels: Labels, edge: Indices, count: int) -> Bools:
 def _shares(rgb: Floats, palette: Floats, around: Bools) -> Floats:
     """(n, count) the share of each colour in each pixel of an edge; two at most are above 0."""
     n, count = around.shape
-    near = np.where(around.any(axis=1)[:, None], around, True)
+    near: Bools = around | ~np.any(around, axis=1, keepdims=True)
     apart = np.where(near, ((rgb[:, None] - palette) ** 2).sum(axis=2), np.inf)
     best, rest = np.argmin(apart, axis=1), apart.min(axis=1, initial=np.inf)
     shares = np.zeros((n, count))

@@ -60,8 +60,8 @@ class ColourPlans:
         first = self.plans[0]
         if any(one.process != first.process for one in self.plans):
             raise InputError(
-                "--save-project cannot write the resins of several colours; the head of each program has the "
-                "project that plans that colour again"
+                "a project cannot have the resins of several colours; the head of each program has the "
+                "project that plans its colour again"
             )
         recipe = tuple(line for line in first.design.recipe if not line.startswith("colour = "))
         return project_file.text(replace(first.design, recipe=recipe), first.process, first.settings, folder)

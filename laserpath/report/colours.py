@@ -42,9 +42,8 @@ def _template() -> Template:
 def colours_page(name: str, shown: Shown) -> str:
     """The page as HTML."""
     first = shown[0][0]
-    width, height = (
-        high - low for low, high in zip(first.design.extent[:2], first.design.extent[2:], strict=True)
-    )
+    x0, y0, x1, y1 = first.design.extent
+    size = f"{x1 - x0:.4g} × {y1 - y0:.4g} mm"
     exposed = [data.exposed(run) for data, run in shown]
     box = grown(first.design.extent, _RIM_FWHM * first.fwhm)
     grid = _grid(box)
@@ -52,9 +51,9 @@ def colours_page(name: str, shown: Shown) -> str:
     rows = [_row(data) for data, _ in shown]
     return str(_template().render(
         name=printable(name),
-        subtitle=f"laserpath report · {len(shown)} colours · {width:.4g} × {height:.4g} mm · spot {first.fwhm:g} mm",
+        subtitle=f"laserpath report · {len(shown)} colours · {size} · spot {first.fwhm:g} mm",
         styles=templates.text("page.css"),
-        headline=_headline(shown), twice=_twice(cured, grid, first.done),
+        headline=_headline(shown), level=_worst(shown), twice=_twice(cured, grid, first.done),
         picture=_together(cured, grid, box, [data for data, _ in shown]),
         each=list(_each(exposed, shown)), rows=rows, labels=[ROWS[key] for key in _FIGURES],
         warnings=_warnings(shown),
@@ -72,13 +71,18 @@ def _headline(shown: Shown) -> str:
     """How many print well, and how long all take."""
     levels = [judge(data).level for data, _ in shown]
     words = {"good": "good", "fair": "usable, with flaws", "poor": "not as drawn"}
-    counted = ", ".join(
-        f"{', '.join(_part(data).name for (data, _), own in zip(shown, levels, strict=True) if own == level)}: {word}"
-        for level, word in words.items()
-        if level in levels
-    )
+    names: dict[str, list[str]] = {level: [] for level in words if level in levels}
+    for (data, _), level in zip(shown, levels, strict=True):
+        names[level].append(_part(data).name)
+    counted = "; ".join(f"{', '.join(some)}: {words[level]}" for level, some in names.items())
     seconds = sum(data.report.executed.motion.write_time for data, _ in shown)
     return f"{counted}. {duration(seconds)} to write all {len(shown)} programs."
+
+
+def _worst(shown: Shown) -> str:
+    """The level of the worst print."""
+    levels = [judge(data).level for data, _ in shown]
+    return next(level for level in ("poor", "fair", "good") if level in levels)
 
 
 def _zero(data: PageData) -> str:
@@ -149,7 +153,7 @@ def _cured(exposed: ExposedProgram, grid: Grid) -> Floats:
 def _twice(cured: Sequence[Floats], grid: Grid, done: str) -> str:
     """How much more than one colour cures."""
     several = float(np.maximum(np.sum(cured, axis=0) - 1, 0).sum()) * grid.pixel_area
-    return f"{area(several, 2)} {done}{'s' if done == 'cure' else 's'} in more than one colour, along shared edges."
+    return f"{area(several, 2)} {done}s in more than one colour, along shared edges."
 
 
 def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[PageData]) -> Picture:
@@ -175,6 +179,6 @@ def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[Page
         f"What will {done}, all colours together",
         png(figure),
         f"What {len(each)} programs {done} together, each in its colour.",
-        "As executed by the controller, in the machine's coordinates. Thin lines are the design; where two colours "
-        "lie over each other, the map is darker.",
+        "As executed by the controller, in the machine's coordinates. Thin lines are the design; where two "
+        "colours lie over each other, the map is darker.",
     )

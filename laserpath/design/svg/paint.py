@@ -36,6 +36,11 @@ class PaintLayer:
     clip: BaseGeometry | None
     pieces: list[BaseGeometry]
 
+    @property
+    def solid(self) -> bool:
+        """Whether they add to the design."""
+        return bool(self.kind)
+
 
 class Painter:
     """Turns shapes into layers. tolerance: of flattened curves, mm.  light: see `Inks`."""

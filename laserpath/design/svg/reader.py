@@ -77,9 +77,9 @@ def _colours(document: Document, page: viewport.Page, name: str, reading: Readin
     for layer in drawn:
         if isinstance(layer.kind, tuple):
             painted[layer.kind] = painted.get(layer.kind, 0.0) + sum(piece.area for piece in layer.pieces)
-    # Similar ones are grouped first: a traced photograph has thousands of shades, each of which is an overlay.
+    # Similar ones are grouped first: a traced photograph has thousands of shades, and each is an overlay.
     groups = colours.merged(painted, MOST)
-    shown = [(group, fit(compose(drawn, lambda kind, of=frozenset(group): kind in of))) for group in groups]
+    shown = [(group, fit(compose(drawn, frozenset(group).__contains__))) for group in groups]
     inks = [colours.Patch(group, area) for group, area in shown if not area.is_empty]
     return colours.designs(inks, name, sheet, reading, (document.warnings(), _source(reading)))
 
@@ -180,7 +180,7 @@ def _meets(area: BaseGeometry, page: viewport.Box) -> bool:
 
 def _why_empty(document: Document, drawn: list[PaintLayer]) -> str:
     """The error about a drawing without an area."""
-    if any(not layer.kind for layer in drawn) and not any(layer.kind for layer in drawn):
+    if any(not layer.solid for layer in drawn) and not any(layer.solid for layer in drawn):
         why = "all that is drawn is white or pale, which removes: what shall be solid must be dark"
     elif drawn:
         why = "the design is empty: what is filled or stroked has no area, or is covered by white"
