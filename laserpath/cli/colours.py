@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from laserpath.planning.forecasts import Forecast
     from laserpath.types import Design
 
-_TOGETHER = {
-    "grey": "a picture is read by its colours or by its greys",
-    "negative": "the empty part of a page has no colour",
-    "threshold": "it is of the ink of pictures, and colours have none",
-}
-"""Options that cannot be used with --colours, and why."""
-
 
 def check_colours(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse options that say nothing with --colours, or without it."""
@@ -33,9 +26,6 @@ def check_colours(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
             if values.get(name):
                 raise InputError(f"--{name.replace('_', '-')} needs --colours with it, which says how many")
         return
-    for name, why in _TOGETHER.items():
-        if values.get(name):
-            raise InputError(f"--{name} cannot be used with --colours: {why}")
     if values.get("colour"):
         if values.get("colour_resin"):
             raise InputError("--colour plans one colour: give its resin by --resin, and no --colour-resin")

@@ -68,6 +68,10 @@ class Reading:
         if self.colours is not None:
             whole(self, "colours")
             between(self, colours=(2, MOST_COLOURS))
+            if self.grey is not None:
+                raise InputError("--grey cannot be used with --colours: give one of them")
+            if self.threshold != 0.5:
+                raise InputError("--threshold cannot be used with --colours: it is of the ink of a picture")
         elif self.colour is not None:
             raise InputError(f"--colour {self.colour} needs --colours with it, which says how many there are")
 

@@ -141,10 +141,11 @@ def _outside(
 
 
 def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
+    name = design.part.drawing if design.part else design.name
     for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
         if high - low > end - start:
             raise InputError(
-                f"design {design.name!r} is {high - low:.4g} mm long in {axis}, "
+                f"design {name!r} is {high - low:.4g} mm long in {axis}, "
                 f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, "
                 "--scale), turn it (--rotate), or take another --machine"
             )
@@ -152,7 +153,7 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
         if any(offset):
             mend = f"use another --offset than {offset[0]:g},{offset[1]:g} mm"
         raise InputError(
-            f"design {design.name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
+            f"design {name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
             f"machine's {start:g} to {end:g} mm; {mend}"
         )
 
