@@ -14,8 +14,7 @@ from laserpath.config import request
 
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
-    from laserpath.planning import ColourPlans, Progress
-    from laserpath.planning.forecasts import Forecast
+    from laserpath.planning import ColourPlans, Forecast, Progress
     from laserpath.types import Design
 
 

@@ -81,12 +81,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
                 meter(now)
                 interrupts.on_progress()
 
-            if values.get("grey"):
-                made = plan_grey(job, listen, meter)
-            elif values.get("colours") and not values.get("colour"):
-                made = plan_colours(job, meter)
-            else:
-                made = _plan(job, listen, meter)
+            made = _made(job, listen, meter)
     for sentence in made.warnings:
         if sentence not in made.reported:
             talk.warn(sentence)
@@ -97,6 +92,15 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     if made.missed:
         click.echo(f"laserpath: {made.missed}", err=True)
         context.exit(TOLERANCE_MISSED)
+
+
+def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
+    """Plan greys, colours or a drawing, and write the files."""
+    if job.values.get("grey"):
+        return plan_grey(job, listen, meter)
+    if job.values.get("colours") and not job.values.get("colour"):
+        return plan_colours(job, meter)
+    return _plan(job, listen, meter)
 
 
 def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:

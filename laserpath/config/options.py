@@ -137,6 +137,17 @@ _PROCESS = (
     ),
 )
 
+_SPLIT = (
+    Option(
+        name="colours", sets="Reading.colours", parse=Whole(2, MOST_COLOURS), metavar="N",
+        help="SVG, images: a program for each of N colours, with one zero; similar ones count as one",
+    ),
+    Option(
+        name="colour", sets="Reading.colour", parse=values.text, metavar="NAME",
+        help="With --colours: only this one, by its number or name: 2, red",
+    ),
+)  # fmt: skip
+
 _DESIGN = (
     Option(
         name="layer",
@@ -193,21 +204,7 @@ _DESIGN = (
         metavar="BLACK",
         help="Image: read greys as target heights or doses; BLACK is the value of black: 60um, 80mJ/cm2",
     ),
-    Option(
-        name="colours",
-        sets="Reading.colours",
-        parse=Whole(2, MOST_COLOURS),
-        metavar="N",
-        help="SVG, images: one program for each of N colours besides the paper, all with one zero; similar "
-        "colours count as one",
-    ),
-    Option(
-        name="colour",
-        sets="Reading.colour",
-        parse=values.text,
-        metavar="NAME",
-        help="With --colours: only this one, by its number or name: 2, red",
-    ),
+    *_SPLIT,
     Option(
         name="mirror",
         sets="Arrangement.mirror",
@@ -388,14 +385,10 @@ _PLAN = (
 
 _COLOURS = (
     Option(
-        name="colour_resin",
-        sets="Process.resin",
-        parse=values.colour_resins,
-        metavar="COLOUR=RESIN",
-        help="With --colours: resin of one colour, a profile's name or TOML file; may be repeated",
-        default="--resin for all",
+        name="colour_resin", sets="Process.resin", parse=values.colour_resins, metavar="COLOUR=RESIN",
+        help="With --colours: one colour's own resin, a name or TOML file; may be repeated",
     ),
-)
+)  # fmt: skip
 
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "Machine, resin, spot": _PROCESS,

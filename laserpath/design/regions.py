@@ -46,7 +46,7 @@ _AROUND = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Regions:
+class ColourRegions:
     """The colours of a picture, each with the part of each pixel that it covers.
 
     groups: the colours, without the background.  background: its colour.
@@ -69,7 +69,7 @@ class Regions:
         return covered
 
 
-def regions(rgb: Bytes, count: int) -> Regions:
+def regions(rgb: Bytes, count: int) -> ColourRegions:
     """The regions of `count` colours besides the background. rgb: (rows, columns, 3)."""
     _check_coloured(rgb)
     mixed = np.concatenate([_mixed(band) for band in _bands(rgb)])
@@ -88,7 +88,7 @@ def regions(rgb: Bytes, count: int) -> Regions:
     palette = np.array([group[0] for group in groups])
     shares = _shares(rgb.reshape(-1, 3)[edge] / 255, palette, _around(numbered, edge, len(groups)))
     order = tuple(k for k in range(len(groups)) if k != paper)
-    return Regions(tuple(groups[k] for k in order), groups[paper][0], numbered, edge, shares, order)
+    return ColourRegions(tuple(groups[k] for k in order), groups[paper][0], numbered, edge, shares, order)
 
 
 def _check_coloured(rgb: Bytes) -> None:
