@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from laserpath.base.errors import InputError
     from laserpath.base.limits import ReadingLimits, limits
     from laserpath.config import profiles, request
-    from laserpath.design import load
+    from laserpath.design import load, load_colours
     from laserpath.machine.framing import frame
-    from laserpath.planning import Plan, Progress, plan, sensitivity
+    from laserpath.planning import ColourPlans, Plan, Progress, plan, plan_colours, sensitivity
     from laserpath.simulation import Simulation, simulate
     from laserpath.simulation.comparison import Comparison, compare
-    from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Target, Toolpath
+    from laserpath.types import Design, Grid, Machine, Part, Process, Resin, Settings, Spot, Target, Toolpath
     from laserpath.types.results import (
         Edges,
         Measurement,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "ColourPlans",
     "Comparison",
     "Design",
     "Edges",
@@ -46,6 +47,7 @@ __all__ = [
     "Machine",
     "Measurement",
     "MotionFigures",
+    "Part",
     "Plan",
     "PrintFigures",
     "Process",
@@ -66,7 +68,9 @@ __all__ = [
     "frame",
     "limits",
     "load",
+    "load_colours",
     "plan",
+    "plan_colours",
     "profiles",
     "request",
     "sensitivity",
@@ -76,7 +80,7 @@ __all__ = [
 _ELSEWHERE = {
     "InputError": "base.errors",
     **dict.fromkeys(("ReadingLimits", "limits"), "base.limits"),
-    **dict.fromkeys(("Plan", "Progress", "plan", "sensitivity"), "planning"),
+    **dict.fromkeys(("ColourPlans", "Plan", "Progress", "plan", "plan_colours", "sensitivity"), "planning"),
     **dict.fromkeys(
         ("Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution"),
         "types.results",
@@ -85,7 +89,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("Comparison", "compare"), "simulation.comparison"),
     **dict.fromkeys(("Simulation", "simulate"), "simulation"),
     "frame": "machine.framing",
-    "load": "design",
+    **dict.fromkeys(("load", "load_colours"), "design"),
 }
 """Public name → its module, if that is not `types`."""
 

@@ -24,7 +24,7 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.design.scene import Scene
 from laserpath.planning import walk
 from laserpath.planning.relief import page as relief_page
-from laserpath.report import album, histograms, pictures, plots
+from laserpath.report import album, colours, histograms, pictures, plots
 from laserpath.simulation.comparison import pictures as comparison_pictures
 from laserpath.types.results import Limit
 
@@ -110,5 +110,5 @@ def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures composed but not rendered, which takes most of their time: for tests of what they ask for."""
-    for module in (relief_page, pictures, plots, histograms, comparison_pictures):
+    for module in (relief_page, colours, pictures, plots, histograms, comparison_pictures):
         monkeypatch.setattr(module, "png", lambda figure: b"\x89PNG")

@@ -147,6 +147,12 @@ def _drawings() -> None:
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
     Path("drawing.svg").write_text(DRAWING)
+    boxes = "".join(
+        f'<rect x="{x}" y="1" width="{2 - x / 10}" height="1" fill="{colour}"/>'
+        for x, colour in ((0, "red"), (2, "blue"), (4, "green"))
+    )
+    Path("poster.svg").write_text(re.sub("(<svg[^>]*>).*(</svg>)", rf"\1{boxes}\2", DRAWING))
+    Path("red-resin.toml").write_text(profiles.text("resin", "generic-405"))
     Path("logo.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="1mm" height="1mm"><path d="M1 1h2v1h-2z"/></svg>'
     )

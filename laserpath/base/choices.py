@@ -22,3 +22,7 @@ def is_initial_curve(name: str) -> bool:
 def initial_curves() -> tuple[str, ...]:
     """Names of laserpath's starting curves, then of those of installed packages."""
     return entry_points.names(entry_points.CURVES, INITIAL_CURVES)
+
+
+MOST_COLOURS = 12
+"""Most colours that a drawing is split into, and so the most programs that are written for it."""

@@ -33,7 +33,7 @@ def _typed(option: Option) -> dict[str, Any]:
     match option.parse:
         case values.text | values.profile:
             return {}
-        case values.texts:
+        case values.texts | values.colour_resins:
             return {"multiple": True}
         case values.yes_no:
             return {"is_flag": True, "default": None}
@@ -78,6 +78,7 @@ LIMITS: Options = {"Limits": {"--limit": LIMIT}}
 
 PROCESS = group("Machine, resin, spot")
 DESIGN = group("Design")
+COLOURS = group("Colours")
 PLAN = group("Plan")
 
 FILES: Options = {

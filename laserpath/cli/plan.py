@@ -12,11 +12,12 @@ import click
 from laserpath.base.errors import InputError
 from laserpath.cli import progress, show
 from laserpath.cli.codes import TOLERANCE_MISSED
+from laserpath.cli.colours import check_colours, plan_colours
 from laserpath.cli.grey import plan_grey
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.interrupt import Interrupts, Stopped
 from laserpath.cli.job import Job, Made
-from laserpath.cli.options import DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
@@ -30,11 +31,13 @@ Examples:
   laserpath plan chip.gds --layer 1/0 --resin positive-photoresist --na 0.1 --wavelength 405 \\
       --machine linuxcnc-stage-405 --origin design
   laserpath plan logo.png --size 20mm --max-epe 10um --json
+  laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
   laserpath plan                     # the design that laserpath.toml in this folder names
 
 \b
 Ctrl-C while optimising takes the best plan so far; a second Ctrl-C stops without writing.
 Ctrl-C while the sensitivity is computed keeps the plan, which is written before.
+With --colours the first Ctrl-C stops without writing.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
@@ -47,7 +50,7 @@ wear goggles rated for its wavelength; never leave the machine unattended."""
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(OUTPUT, FILES, PROCESS, DESIGN, PLAN, LIMITS)
+@options(OUTPUT, FILES, PROCESS, DESIGN, COLOURS, PLAN, LIMITS)
 @click.pass_context
 def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
@@ -64,6 +67,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = _inputs(design, given)
+        check_colours(given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
         settings = request.settings_of(values, fwhm)
@@ -77,7 +81,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
                 meter(now)
                 interrupts.on_progress()
 
-            made = plan_grey(job, listen, meter) if values.get("grey") else _plan(job, listen, meter)
+            made = _made(job, listen, meter)
     for sentence in made.warnings:
         if sentence not in made.reported:
             talk.warn(sentence)
@@ -88,6 +92,15 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     if made.missed:
         click.echo(f"laserpath: {made.missed}", err=True)
         context.exit(TOLERANCE_MISSED)
+
+
+def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
+    """Plan greys, colours or a drawing, and write the files."""
+    if job.values.get("grey"):
+        return plan_grey(job, listen, meter)
+    if job.values.get("colours") and not job.values.get("colour"):
+        return plan_colours(job, meter)
+    return _plan(job, listen, meter)
 
 
 def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:

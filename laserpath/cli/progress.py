@@ -72,20 +72,20 @@ class Meter:
         self._iterations, self._clock = max(iterations, 1), clock
         self._start = self._shown_at = self._advanced_at = clock()
         self._all: list[tuple[float, float, float]] = [(0.0, 0.9, 0.1)]
-        self._layer, self._attempts = 0, 1
+        self._layer, self._attempts, self._noun = 0, 1, "layer"
         self._begin()
         self._work = self._done = 0.0
         self._shown: float | None = None
         self.name, self.loss = "reading", ""
         self.on_change: Callable[[], None] = lambda: None
 
-    def expect(self, *forecasts: Forecast, attempts: int = 1) -> None:
+    def expect(self, *forecasts: Forecast, attempts: int = 1, noun: str = "layer") -> None:
         """Set the forecast of each layer, and start the clock.
 
-        attempts: most plans of a layer; a tolerance takes several.
+        attempts: most plans of a layer; a tolerance takes several.  noun: what the layers are.
         """
         self._all = [(one.trying, one.solving, one.finishing) for one in forecasts]
-        self._layer, self._attempts = 0, attempts
+        self._layer, self._attempts, self._noun = 0, attempts, noun
         self._iterations = max(forecasts[0].iterations or self._iterations, 1)
         self._start = self._shown_at = self._advanced_at = self._clock()
         self.name = "starting"
@@ -147,7 +147,7 @@ class Meter:
 
     def _named(self, stage: str) -> str:
         """`layer 3 of 12, refining`, or the stage alone."""
-        return f"layer {self._layer + 1} of {len(self._all)}, {stage}" if len(self._all) > 1 else stage
+        return f"{self._noun} {self._layer + 1} of {len(self._all)}, {stage}" if len(self._all) > 1 else stage
 
     @property
     def _parts(self) -> tuple[float, float, float]:

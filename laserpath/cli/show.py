@@ -220,11 +220,16 @@ def tolerance_missed(plan: Plan) -> str:
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
     """Figures and files as JSON. Lengths are in FWHM where `PrintFigures` says so; NaN becomes null."""
+    return json.dumps(content(plan, written, warnings), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dict[str, Any]:
+    """What the JSON of a plan holds."""
     from laserpath import optics
     from laserpath.report import sensitivity
 
     process, report = plan.process, plan.report
-    content = {
+    return {
         "design": plan.design.name,
         "files": [str(path) for path in written],
         "within_tolerance": bool(plan.within_tolerance),
@@ -245,7 +250,6 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
         "limit": _limit(plan.report.limit) if plan.report.limit else None,
         "sensitivity": plan.sensitivity and sensitivity.as_dict(plan.sensitivity, process),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _dose_key(order: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from laserpath.base.choices import INITIAL_CURVES, QUALITIES
+from laserpath.base.choices import INITIAL_CURVES, MOST_COLOURS, QUALITIES
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
 from laserpath.config.profiles import DEFAULTS
@@ -137,6 +137,17 @@ _PROCESS = (
     ),
 )
 
+_SPLIT = (
+    Option(
+        name="colours", sets="Reading.colours", parse=Whole(2, MOST_COLOURS), metavar="N",
+        help="SVG, images: a program for each of N colours, with one zero; similar ones count as one",
+    ),
+    Option(
+        name="colour", sets="Reading.colour", parse=values.text, metavar="NAME",
+        help="With --colours: only this one, by its number or name: 2, red",
+    ),
+)  # fmt: skip
+
 _DESIGN = (
     Option(
         name="layer",
@@ -193,6 +204,7 @@ _DESIGN = (
         metavar="BLACK",
         help="Image: read greys as target heights or doses; BLACK is the value of black: 60um, 80mJ/cm2",
     ),
+    *_SPLIT,
     Option(
         name="mirror",
         sets="Arrangement.mirror",
@@ -371,9 +383,17 @@ _PLAN = (
     ),
 )
 
+_COLOURS = (
+    Option(
+        name="colour_resin", sets="Process.resin", parse=values.colour_resins, metavar="COLOUR=RESIN",
+        help="With --colours: one colour's own resin, a name or TOML file; may be repeated",
+    ),
+)  # fmt: skip
+
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "Machine, resin, spot": _PROCESS,
     "Design": _DESIGN,
+    "Colours": _COLOURS,
     "Plan": _PLAN,
 }
 """Heading of the help → its options, in the order shown."""

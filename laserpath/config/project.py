@@ -63,7 +63,7 @@ def load(path: str | Path) -> Project:
             raise InputError(f"{owner}: key {key!r} is unknown{near}")
         try:
             parsed = option.parse(value)
-            given[option.name] = _beside(path, parsed) if option.parse is values.profile else parsed
+            given[option.name] = _located(path, option, parsed)
         except InputError as error:
             raise InputError(f"{owner}: {key}: {error}") from None
     return Project(path, path.parent / path_of(design) if design else None, given)
@@ -81,6 +81,14 @@ def _table(path: Path, owner: str) -> dict[str, Any]:
         raise InputError(f"{owner} cannot be read: {error.strerror}") from error
     except GcodeError as error:
         raise InputError(f"{owner} {error}") from None
+
+
+def _located(path: Path, option: options.Option, value: Any) -> Any:
+    """A value in which the files of profiles are relative to the project's folder."""
+    if option.parse is values.colour_resins:
+        pairs = (one.partition("=") for one in value)
+        return tuple(f"{colour}={_beside(path, resin.strip())}" for colour, _, resin in pairs)
+    return _beside(path, value) if option.parse is values.profile else value
 
 
 def _beside(path: Path, profile: Any) -> Any:

@@ -9,17 +9,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import Length
 from laserpath.config import options, profiles
+from laserpath.config.values import colour_resins
 
 if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.design.arrange import Arrangement
     from laserpath.design.reading import Reading
-    from laserpath.types import Process, Resin, Settings, Spot
+    from laserpath.types import Design, Process, Resin, Settings, Spot
 
 Values = Mapping[str, Any]
 """Values by the names of the options, as their parsers make them."""
@@ -49,6 +50,28 @@ def process_of(given: Values) -> Process:
 def _profile(given: Values, kind: str) -> Any:
     """The profile that is given. An empty name, as of a shell's unset variable, is not the default's."""
     return profiles.DEFAULTS[kind] if given.get(kind) is None else given[kind]
+
+
+def colour_processes(given: Values, process: Process, parts: Sequence[Design]) -> tuple[Process, ...]:
+    """The process of each colour, which differ in their resins. parts: of `design.load_colours`.
+
+    process: of colours that are given no resin of their own. An own resin has its own critical dose and tone.
+    """
+    from dataclasses import replace
+
+    from laserpath.design.colours import chosen
+
+    resins: dict[str, str] = {}
+    for text in colour_resins(given.get("colour_resin", ())):
+        which, _, resin = text.partition("=")
+        name = chosen(parts, which).name
+        if name in resins:
+            raise InputError(
+                f"colour {which.strip()} is given two resins, {resins[name]} and {resin.strip()}"
+            )
+        resins[name] = resin.strip()
+    own = {name: _resin(over(given, {"resin": resin})) for name, resin in resins.items()}
+    return tuple(replace(process, resin=own.get(part.name, process.resin)) for part in parts)
 
 
 def _resin(given: Values) -> Resin:

@@ -95,6 +95,16 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(text(one) for one in (value if isinstance(value, list | tuple) else [value]))
 
 
+def colour_resins(value: Any) -> tuple[str, ...]:
+    """`red=clear.toml`, or a list of such: a colour and the profile of its resin."""
+    given = texts(value)
+    for one in given:
+        colour, _, resin = one.partition("=")
+        if not (colour.strip() and resin.strip()):
+            raise InputError(f"{one!r} must name a colour and its resin, as in red=clear.toml")
+    return given
+
+
 def profile(value: Any) -> str | Mapping[str, Any]:
     """A name, a file, or a table with the keys of a profile."""
     return value if isinstance(value, Mapping) else text(value)

@@ -21,9 +21,10 @@ from laserpath.base.errors import InputError, short
 from laserpath.base.quantities import quoted_path
 from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
+from laserpath.design.colours import chosen, of_part
 from laserpath.design.opening import unpacked
 from laserpath.design.reading import FLATTEN_FWHM, Reading
-from laserpath.types import Design
+from laserpath.types import Design, Part
 
 __all__ = [
     "FLATTEN_FWHM",
@@ -34,12 +35,13 @@ __all__ = [
     "content",
     "is_image",
     "load",
+    "load_colours",
     "opened",
     "suffixes",
 ]
 
-Reader = Callable[[bytes, str, Reading], Design]
-"""(content, name of the design, reading) → design."""
+Reader = Callable[[bytes, str, Reading], tuple[Design, ...]]
+"""(content, name of the design, reading) → the designs: one, or one for each colour."""
 
 _FINE = 0.1
 """Enlargement up to which a design is read again with a coarser tolerance. A larger one reads more twice."""
@@ -64,53 +66,98 @@ def load(
     tolerance: of flattened curves, mm, after arranging; it replaces that of `reading`.
     """
     path, reading = Path(path), replace(reading, tolerance=tolerance) if reading else Reading(tolerance)
+    parts = _loaded(path, reading, arrangement)
+    if reading.colour is not None:
+        try:
+            return chosen(parts, reading.colour)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+    if reading.colours is not None:
+        raise InputError(
+            f"--colours {reading.colours} makes several designs of {path}: choose one with --colour, by its "
+            f"number or name: {', '.join(f'{part.number} {part.name}' for part in map(_part, parts))}"
+        )
+    return parts[0]
+
+
+def load_colours(
+    path: str | os.PathLike[str],
+    colours: int,
+    *,
+    tolerance: float,
+    reading: Reading | None = None,
+    arrangement: Arrangement | None = None,
+) -> tuple[Design, ...]:
+    """Read a drawing or picture as one design for each of its colours, the largest area first.
+
+    All are sized and placed as one drawing (`Design.part`), so that their programs are in register.
+    colours: how many, 2 to 12. Similar colours are merged; a file with fewer is refused.  Other arguments:
+    those of `load`.
+    """
+    path, reading = Path(path), replace(reading or Reading(tolerance), tolerance=tolerance, colours=colours)
+    return _loaded(path, reading, arrangement)
+
+
+def _part(design: Design) -> Part:
+    assert design.part is not None
+    return design.part
+
+
+def _loaded(path: Path, reading: Reading, arrangement: Arrangement | None) -> tuple[Design, ...]:
     raw = content(path)
     with limits.work(len(raw)):
-        return _loaded(path, raw, reading, arrangement)
+        return _designs(path, raw, reading, arrangement)
 
 
 @np.errstate(all="ignore")  # overflows are refused later, by name; GEOS divides by lengths of 0, and heeds it
-def _loaded(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None) -> Design:
+def _designs(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None) -> tuple[Design, ...]:
+    """The designs of a file: one, or one for each colour."""
     which = ""
     try:
-        data, format_, reader = _opened(raw, path.suffix)
+        data, format_, reader = _opened(raw, path.suffix, colours=reading.colours is not None)
         which = _which(path, format_)
         check_heeded(format_, reading)
         if arrangement and arrangement.size and is_image(format_) and reading.pixel is None:
             reading = replace(reading, pixel=1.0)  # any pixel will do: the design is scaled to its size
         name = _name(path, format_)
-        design = _read(lambda reading: reader(data, name, reading), reading, format_, arrangement)
-        design = replace(
-            design,
-            warnings=tuple(map(short, design.warnings)),
-            source=(f"from {path.name}{which}", *design.source),
-            recipe=(f"design = {quoted_path(path.name)}", *reading.recipe()),
-            file=str(path.resolve()),
+        designs = _read(lambda reading: reader(data, name, reading), reading, format_, arrangement)
+        designs = tuple(
+            replace(
+                design,
+                warnings=tuple(map(short, design.warnings)),
+                source=(f"from {path.name}{which}", *design.source),
+                recipe=(f"design = {quoted_path(path.name)}", *of_part(design, reading).recipe()),
+                file=str(path.resolve()),
+            )
+            for design in designs
         )
-        return arrange(design, arrangement) if arrangement else design
+        return tuple(arrange(design, arrangement) for design in designs) if arrangement else designs
     except InputError as error:
         raise InputError(f"{path}{which}: {error}") from None
 
 
 def _read(
-    read: Callable[[Reading], Design], reading: Reading, format_: str, arrangement: Arrangement | None
-) -> Design:
-    """The design, read such that the tolerance and the width of lines hold after it is arranged.
+    read: Callable[[Reading], tuple[Design, ...]],
+    reading: Reading,
+    format_: str,
+    arrangement: Arrangement | None,
+) -> tuple[Design, ...]:
+    """The designs, read such that the tolerance and the width of lines hold after it is arranged.
 
     A design that grows is read again with a finer tolerance, one that shrinks a lot with a coarser one.
     """
-    design, grown = read(reading), 1.0
+    designs, grown = read(reading), 1.0
     if arrangement is None:
-        return design
+        return designs
     has_lines = _heeds(format_, "line_width")
     for _ in range(_TRIES):
-        larger = enlargement(design, arrangement)
+        larger = enlargement(designs[0], arrangement)
         if abs(larger / grown - 1) <= _SAME or (grown == 1 and _FINE < larger <= 1 and not has_lines):
             break
-        design, grown = read(replace(reading, tolerance=reading.tolerance / larger, grown=larger)), larger
+        designs, grown = read(replace(reading, tolerance=reading.tolerance / larger, grown=larger)), larger
         if not has_lines:
             break
-    return design
+    return designs
 
 
 def check_heeded(format_: str, reading: Reading) -> None:
@@ -122,7 +169,7 @@ def check_heeded(format_: str, reading: Reading) -> None:
     given = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
     idle = [name for name in given if known and name not in known.heeds and name != "tolerance"]
     if idle:
-        option = idle[0].removesuffix("s").replace("_", "-")
+        option = (idle[0].removesuffix("s") if idle[0] == "layers" else idle[0]).replace("_", "-")
         raise InputError(f"--{option} says nothing about {format_} files")
 
 
@@ -143,15 +190,19 @@ def opened(raw: bytes, suffix: str) -> tuple[bytes, str]:
     return formats.readable(data, format_), format_
 
 
-def _opened(raw: bytes, suffix: str) -> tuple[bytes, str, Reader]:
-    """(content, format, reader); for a plugin, the format is the suffix."""
+def _opened(raw: bytes, suffix: str, *, colours: bool) -> tuple[bytes, str, Reader]:
+    """(content, format, reader of all its designs); for a plugin, the format is the suffix."""
     ours = [known.removeprefix(".") for known in formats.SUFFIXES]
     plugin = entry_points.find(entry_points.DESIGNS, suffix.lower().removeprefix("."), ours)
+    if plugin and colours:
+        raise InputError(f"--colours says nothing about {suffix} files")
     if plugin:
-        return raw, suffix, lambda data, name, reading: plugin.make(Design, data, name, reading)
+        return raw, suffix, lambda data, name, reading: (plugin.make(Design, data, name, reading),)
     data, format_ = opened(raw, suffix)
-    read: Reader = import_module(f"{__name__}.{formats.FORMATS[format_].module}").read
-    return data, format_, read
+    module = import_module(f"{__name__}.{formats.FORMATS[format_].module}")
+    if colours and _heeds(format_, "colours"):
+        return data, format_, module.read_colours
+    return data, format_, lambda data, name, reading: (module.read(data, name, reading),)
 
 
 def _name(path: Path, format_: str) -> str:

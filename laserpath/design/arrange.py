@@ -117,20 +117,25 @@ class Arrangement:
 
 def arrange(design: Design, arrangement: Arrangement) -> Design:
     """The arranged design; its `source` names each step."""
-    area, page = design.area, design.page
+    area, page, part = design.area, design.page, design.part
     for matrix in _matrices(arrangement, design):
         area = affinity.affine_transform(area, matrix)
+        part = part and replace(part, hull=affinity.affine_transform(part.hull, matrix))
         page = None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix))
     area = _polygons(valid(area))
+    if arrangement.negative and part:
+        raise InputError("--negative cannot be used with --colours: the empty part of a page has no colour")
     if arrangement.negative:
         page = page or _box(area)
         area = _rest(area, page, design.name)
     if arrangement.repeat:
         area, page = _repeated(area, page, arrangement.repeat)
+        part = part and replace(part, hull=_hull(part.hull, arrangement.repeat))
     return replace(
         design,
         area=area,
         page=page,
+        part=part,
         source=(*design.source, *arrangement.in_words()),
         recipe=(*design.recipe, *arrangement.recipe()),
     )
@@ -168,7 +173,8 @@ def _growth(arrangement: Arrangement, design: Design) -> Point:
     """The factors by which x and y grow."""
     if arrangement.size is None:
         return arrangement.scale, arrangement.scale
-    turned = affinity.affine_transform(design.area, _flip(arrangement))
+    whole = design.area if design.part is None else design.part.hull
+    turned = affinity.affine_transform(whole, _flip(arrangement))
     x0, y0, x1, y1 = affinity.affine_transform(turned, _turn(arrangement)).bounds
     return _factors(arrangement.size, (x1 - x0, y1 - y0))
 
@@ -218,6 +224,13 @@ def _repeated(
     if page is not None:
         page = (page[0], page[1], page[2] + float(shift[-1, 0]), page[3] + float(shift[-1, 1]))
     return joined, page
+
+
+def _hull(one: shapely.Polygon, repeat: Repeat) -> shapely.Polygon:
+    """The convex hull of all copies."""
+    x, y = ((n - 1) * pitch for n, pitch in zip((repeat.columns, repeat.rows), repeat.pitch, strict=True))
+    ends = [affinity.translate(one, dx, dy) for dx in (0.0, x) for dy in (0.0, y)]
+    return shapely.convex_hull(shapely.geometrycollections(ends))
 
 
 def _joined(copies: NDArray[np.object_]) -> shapely.MultiPolygon:

@@ -46,7 +46,8 @@ class FileFormat:
     """A format that can be read.
 
     module: in `laserpath/design/`, with `read(data: bytes, name: str, reading: Reading) → Design`;
-    `vector.py` is a short one.  suffixes: the usual ones.  heeds: the fields of `Reading` that apply to it.
+    `vector.py` is a short one. If it heeds `colours`, also with `read_colours`, of the same arguments, → a
+    design for each colour.  suffixes: the usual ones.  heeds: the fields of `Reading` that apply to it.
     magic: first bytes of its files, any of them.  is_text: whether a text, from its first letter on, is of
     this format; None only for a binary format, which then has `magic`.
     """
@@ -82,14 +83,20 @@ def _is_gerber(text: str) -> bool:
 
 _DRAWING = frozenset({"layers", "unit", "line_width"})
 _LAYOUT = frozenset({"layers", "cell"})
-_IMAGE = frozenset({"pixel", "threshold", "grey"})
+_IMAGE = frozenset({"pixel", "threshold", "grey", "colours", "colour"})
 _BOARD = (".gbr", ".ger", ".gtl", ".gbl", ".gts", ".gbs", ".gto", ".gbo", ".gko", ".gm1")
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 FORMATS = {
     one.name: one
     for one in (
-        FileFormat("SVG", "svg", (".svg", ".svgz"), frozenset({"layers", "unit"}), is_text=_is_svg),
+        FileFormat(
+            "SVG",
+            "svg",
+            (".svg", ".svgz"),
+            frozenset({"layers", "unit", "colours", "colour"}),
+            is_text=_is_svg,
+        ),
         FileFormat("DXF", "dxf", (".dxf",), _DRAWING, (b"AutoCAD Binary DXF",), _is_dxf),
         FileFormat("GDSII", "gds", (".gds", ".gdsii"), _LAYOUT, (b"\0\x06\0\x02",)),
         FileFormat("OASIS", "gds", (".oas", ".oasis"), _LAYOUT, (b"%SEMI-OASIS",)),

@@ -27,13 +27,14 @@ from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, valid
+from laserpath.design import colours
 from laserpath.design.joined import Polygons, check_reach, joined, without_specks
-from laserpath.design.pixels import Pixels, decode, ink
+from laserpath.design.pixels import Pixels, decode, decode_colours, ink
 from laserpath.design.reading import Reading
 from laserpath.design.squares import squares
 from laserpath.types import Design
 
-__all__ = ["ink", "outline", "read"]
+__all__ = ["ink", "outline", "read", "read_colours"]
 
 FULL = 0.02  # tolerance of full and of no ink, for an edge to be located by the sum
 GREY_SHARE = 0.05  # share of grey ink above which a warning is given
@@ -47,28 +48,73 @@ NUDGE = 1e-3  # pixels: least distance of a vertex from the pixels' centres, so 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a PNG or TIFF file. name: of the design."""
-    if reading.layers:
-        raise InputError(f"an image has no layers, but layer {reading.layers[0]!r} is requested")
+    _check_layers(reading)
     pixels = decode(data)
-    size = reading.pixel or pixels.pixel
-    if size is None:
-        raise InputError(
-            "the image does not say how large its pixels are: give it, as in --pixel 10um, or save it with a "
-            "resolution"
-        )
+    size = _size(pixels.pixel, reading)
     rows, columns = pixels.ink.shape
-    page = (0.0, 0.0, columns * size, rows * size)
-    check_reach("the image", np.array(page))
+    page = _page(rows, columns, size)
     area = outline(pixels.ink, reading.threshold)
     if area.is_empty:
         raise InputError(
             f"the image is empty: no ink reaches the threshold {reading.threshold:g}, the most is "
             f"{pixels.ink.max():.3g}"
         )
-    area = shapely.transform(area, lambda xy: np.clip((xy + 0.5) * size, 0, page[2:]))
-    area = _simplified(area, pixels, size, reading.tolerance)
+    area = _placed(area, pixels.ink, size, page, reading)
     source = f"{columns} × {rows} pixels of {size:.6g} mm, ink from {reading.threshold:g} on"
     return Design(shapely.normalize(area), name, page, (*pixels.warnings, *_grey(pixels)), (source,))
+
+
+def read_colours(data: bytes, name: str, reading: Reading) -> tuple[Design, ...]:
+    """A design for each of `reading.colours` colours, the largest first. name: of the picture."""
+    from laserpath.design.regions import regions
+
+    _check_layers(reading)
+    picture = decode_colours(data)
+    size = _size(picture.pixel, reading)
+    rows, columns = picture.rgb.shape[:2]
+    page = _page(rows, columns, size)
+    found = regions(picture.rgb, reading.colours or 1)
+    patches = []
+    for k, group in enumerate(found.groups):
+        limits.spend()  # looks at the clock
+        covered = found.coverage(k)
+        area = outline(covered, 0.5)
+        if not area.is_empty:
+            patches.append(colours.Patch(group[:1], _placed(area, covered, size, page, reading)))
+    background = f"background {colours.in_words(found.background)}"
+    source = f"{columns} × {rows} pixels of {size:.6g} mm, {background}"
+    return colours.designs(patches, name, page, reading, (picture.warnings, (source,)))
+
+
+def _check_layers(reading: Reading) -> None:
+    if reading.layers:
+        raise InputError(f"an image has no layers, but layer {reading.layers[0]!r} is requested")
+
+
+def _size(pixel: float | None, reading: Reading) -> float:
+    """Width of a pixel, mm. pixel: as the file says."""
+    size = reading.pixel or pixel
+    if size is None:
+        raise InputError(
+            "the image does not say how large its pixels are: give it, as in --pixel 10um, or save it with a "
+            "resolution"
+        )
+    return size
+
+
+def _page(rows: int, columns: int, size: float) -> tuple[float, float, float, float]:
+    """The sheet of an image, mm."""
+    page = (0.0, 0.0, columns * size, rows * size)
+    check_reach("the image", np.array(page))
+    return page
+
+
+def _placed(
+    area: BaseGeometry, ink: Floats, size: float, page: tuple[float, float, float, float], reading: Reading
+) -> BaseGeometry:
+    """An outline in pixels, in mm on the page and without needless vertices. ink: that it is of."""
+    area = shapely.transform(area, lambda xy: np.clip((xy + 0.5) * size, 0, page[2:]))
+    return _simplified(area, ink, size, reading.tolerance)
 
 
 def outline(ink: Floats, threshold: float) -> BaseGeometry:
@@ -85,9 +131,9 @@ def _has_two_levels(ink: Floats) -> bool:
     return bool(((ink == ink.min()) | (ink == ink.max())).all())
 
 
-def _simplified(area: BaseGeometry, pixels: Pixels, size: float, tolerance: float) -> BaseGeometry:
+def _simplified(area: BaseGeometry, ink: Floats, size: float, tolerance: float) -> BaseGeometry:
     """The outline without vertices that the tolerance allows to leave out. size: of a pixel, mm."""
-    if _has_two_levels(pixels.ink):
+    if _has_two_levels(ink):
         if tolerance < STEP * size:
             return area
         limits.spend(_CORNER * shapely.get_num_coordinates(area))  # steps become slopes, which may cross

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
@@ -40,15 +41,47 @@ def ink(data: bytes) -> tuple[Floats, float | None]:
 
 def decode(data: bytes) -> Pixels:
     """The first image of a PNG or TIFF file."""
+    image = _decoded(data)
+    return Pixels(_ink(image)[::-1], _pixel(image), (*_first_of(image), *_scaled(image)))
+
+
+def _decoded(data: bytes) -> Decoded:
     if not data:
         raise InputError("the file is empty")
     image = picture(data, ("PNG", "TIFF"))
     if image is None:
         raise InputError(_unknown(data))
-    ink, notes = _ink(image), _scaled(image)
-    if image.pages > 1:
-        notes = (f"only the first of the file's {image.pages} pictures is read", *notes)
-    return Pixels(ink[::-1], _pixel(image), notes)
+    return image
+
+
+def _first_of(image: Decoded) -> tuple[str, ...]:
+    """The warning that a file has more images than one."""
+    return (f"only the first of the file's {image.pages} pictures is read",) if image.pages > 1 else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coloured:
+    """rgb: (rows, columns, 3) uint8 on white paper, row 0 the lowest.  pixel, warnings: as of `Pixels`."""
+
+    rgb: NDArray[np.uint8]
+    pixel: float | None
+    warnings: tuple[str, ...] = ()
+
+
+def decode_colours(data: bytes) -> Coloured:
+    """The colours of the first image of a PNG or TIFF file; raises if it has none."""
+    image = _decoded(data)
+    numbers = image.numbers
+    if numbers.ndim == 2:
+        raise InputError(
+            "the picture has no colours, only black, white or greys: leave --colours out, or read the greys "
+            "as wanted dose with --grey"
+        )
+    if numbers.shape[2] == 4:
+        opacity = numbers[..., 3:].astype(np.uint16)
+        mixed = (numbers[..., :3] * opacity + 255 * (255 - opacity) + 127) // 255
+        numbers = mixed.astype(np.uint8)
+    return Coloured(numbers[::-1], _pixel(image), _first_of(image))
 
 
 def _unknown(data: bytes) -> str:

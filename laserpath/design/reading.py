@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.base.checks import between, positive
+from laserpath.base.checks import between, positive, whole
+from laserpath.base.choices import MOST_COLOURS
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH, quoted
 
@@ -39,7 +40,8 @@ class Reading:
     None: from the image's resolution.  threshold: ink from which a pixel is solid, 0 paper to 1 black.  grey:
     the dose or height of black; None: greys are solid or empty by the threshold.  line_width: mm on the part,
     for lines that have no width and enclose nothing; None: they have no area.  grown: factor by which the
-    design will be enlarged after reading.
+    design will be enlarged after reading.  colours: number of colours that become a design each; None: all
+    is one design.  colour: the only one of them to read, by its number or name; None: all.
     """
 
     tolerance: float
@@ -51,6 +53,8 @@ class Reading:
     grey: Black | None = None
     line_width: float | None = None
     grown: float = 1.0
+    colours: int | None = None
+    colour: str | None = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
@@ -61,6 +65,15 @@ class Reading:
         between(self, threshold=(0.01, 0.99))
         if self.unit is not None and self.unit not in LENGTH:
             raise InputError(f"unit {self.unit!r} is unknown; known: {', '.join(LENGTH)}")
+        if self.colours is not None:
+            whole(self, "colours")
+            between(self, colours=(2, MOST_COLOURS))
+            if self.grey is not None:
+                raise InputError("--grey cannot be used with --colours: give one of them")
+            if self.threshold != 0.5:
+                raise InputError("--threshold cannot be used with --colours: it is of the ink of a picture")
+        elif self.colour is not None:
+            raise InputError(f"--colour {self.colour} needs --colours with it, which says how many there are")
 
     @property
     def hairline(self) -> float:
@@ -77,6 +90,10 @@ class Reading:
         for name in ("pixel", "line_width"):
             if getattr(self, name) is not None:
                 yield f"{name} = {getattr(self, name):.12g}"
+        if self.colours is not None:
+            yield f"colours = {self.colours}"
+        if self.colour is not None:
+            yield f"colour = {quoted(self.colour)}"
         if self.threshold != 0.5:
             yield f"threshold = {self.threshold:.12g}"
         if self.grey is not None and self.grey.height is not None:

@@ -29,7 +29,7 @@ _FAINT, _STEPS_PER_FWHM = 1e-6, 16
 
 def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
     """The G-code of a framing pass around a design that is placed on the machine."""
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = design.extent
     header = (
         f"laserpath framing pass: {design.name}",
         *EYE_SAFETY,
@@ -56,7 +56,7 @@ def _faintest_level(machine: Machine) -> int:
 
 def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
     """Laps around the bounding box at the smallest usable power and the full speed."""
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = design.extent
     lap = [(x1, y0), (x1, y1), (x0, y1), (x0, y0)]
     n = 4 * laps
     speed = min(machine.speed_max)

@@ -70,13 +70,15 @@ def placed(
 
 def _moved(design: Design, origin: str, offset: Point) -> Design:
     """The design with its origin at the work zero, and then moved by `offset`."""
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = design.extent
     page = design.page or (0.0, 0.0, x1, y1)
     corner = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
     zero = corner[0] - offset[0], corner[1] - offset[1]
+    part = design.part
     return replace(
         design,
         area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
+        part=part and replace(part, hull=affinity.translate(part.hull, -zero[0], -zero[1])),
         page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
     )
 
@@ -93,7 +95,7 @@ def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ..
     name = PurePath(design.file).name if design.file else f"design {design.name!r}"
     moved = "so its lower left corner is put at the work zero"
     if design.page is None:
-        if max(map(abs, design.bounds[:2])) <= _SLACK:
+        if max(map(abs, design.extent[:2])) <= _SLACK:
             return ()
         stays = not _outside(_moved(design, "page", offset), machine)
         other = "--origin page keeps its own coordinates" if stays else "--offset puts it elsewhere"
@@ -112,7 +114,7 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     """
     if resin.tone == "negative":
         return design
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = design.extent
     margin = _FRAME_FWHM * optics.fwhm(spot)
     sheet = shapely.box(*(design.page or (x0 - margin, y0 - margin, x1 + margin, y1 + margin)))
     rest = minus(sheet, design.area)
@@ -121,14 +123,15 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
             f"design {design.name!r} covers its whole page, so a positive resist would have nothing to expose"
         )
     polygons = [g for g in shapely.get_parts(rest) if g.geom_type == "Polygon"]
-    return replace(design, area=shapely.MultiPolygon(polygons))
+    part = design.part and replace(design.part, hull=sheet)
+    return replace(design, area=shapely.MultiPolygon(polygons), part=part)
 
 
 def _outside(
     design: Design, machine: Machine, centred: bool = False
 ) -> list[tuple[str, float, float, float, float]]:
     """(axis, lowest, highest, the machine's start, its end), mm, of each axis that the design exceeds."""
-    x0, y0, x1, y1 = design.bounds
+    x0, y0, x1, y1 = design.extent
     out = []
     for axis, low, high, size in (("x", x0, x1, machine.size[0]), ("y", y0, y1, machine.size[1])):
         start, end = (-size / 2, size / 2) if centred else (0.0, size)
@@ -138,10 +141,11 @@ def _outside(
 
 
 def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
+    name = design.part.drawing if design.part else design.name
     for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
         if high - low > end - start:
             raise InputError(
-                f"design {design.name!r} is {high - low:.4g} mm long in {axis}, "
+                f"design {name!r} is {high - low:.4g} mm long in {axis}, "
                 f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, "
                 "--scale), turn it (--rotate), or take another --machine"
             )
@@ -149,7 +153,7 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
         if any(offset):
             mend = f"use another --offset than {offset[0]:g},{offset[1]:g} mm"
         raise InputError(
-            f"design {design.name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
+            f"design {name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
             f"machine's {start:g} to {end:g} mm; {mend}"
         )
 

@@ -6,6 +6,7 @@
 `robustness` what the plan relies on and what would help the machine, and `relief/` plans greyscale.
 """
 
+from laserpath.planning.colours import ColourPlans, plan_colours
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
@@ -13,4 +14,7 @@ from laserpath.planning.robustness import sensitivity
 from laserpath.planning.unconstrained import limit
 from laserpath.planning.walk import Plan, plan
 
-__all__ = ["Forecast", "Plan", "Progress", "forecast", "header", "limit", "plan", "sensitivity"]
+__all__ = [
+    "ColourPlans", "Forecast", "Plan", "Progress", "forecast", "header", "limit", "plan", "plan_colours",
+    "sensitivity",
+]  # fmt: skip

@@ -39,10 +39,17 @@ class Planned(Protocol):
 def write_files(
     plan: Planned, name: str, page: str, folder: str | Path, *, frame: bool, project: bool
 ) -> tuple[Path, ...]:
-    """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
+    """Write the files of a plan, all or none; return their paths. Arguments: those of `files_of`."""
+    return files.write_all(files_of(plan, name, page, folder, frame=frame, project=project))
 
-    page: the report.  frame: also write NAME.frame.gcode, a low-power pass around the bounding box.
-    project: also write laserpath.toml.
+
+def files_of(
+    plan: Planned, name: str, page: str, folder: str | Path, *, frame: bool, project: bool
+) -> dict[Path, str]:
+    """The texts of NAME.gcode, NAME.toolpath.svg and NAME.report.html by their paths.
+
+    page: the report.  frame: also NAME.frame.gcode, a low-power pass around the bounding box.
+    project: also laserpath.toml.
     """
     machine = plan.process.machine
     texts = {
@@ -56,4 +63,4 @@ def write_files(
     if project:
         text = project_file.text(plan.design, plan.process, plan.settings, folder)
         places[Path(folder) / project_file.NAME] = text
-    return files.write_all(places)
+    return places

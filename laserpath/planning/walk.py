@@ -15,6 +15,7 @@ from pathlib import Path
 import gcode
 from laserpath import report
 from laserpath.base.errors import InputError
+from laserpath.base.files import write_all
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, load
 from laserpath.design.scene import Scene
@@ -32,7 +33,7 @@ from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, report_measuring
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.output import write_files
+from laserpath.planning.output import files_of
 from laserpath.planning.smooth import to_levels
 from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
@@ -101,7 +102,7 @@ class Plan:
     @property
     def verdict(self) -> tuple[str, str]:
         """'good', 'fair' or 'poor', and the reason in one line; the report begins with them."""
-        return report.headline_of(self._page_data)
+        return report.headline_of(self.page_data)
 
     @property
     def project(self) -> str:
@@ -116,14 +117,20 @@ class Plan:
         frame: also write NAME.frame.gcode, a low-power pass around the bounding box.  project: also write
         laserpath.toml.
         """
+        return write_all(self.files(folder, frame=frame, project=project))
+
+    def files(
+        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
+    ) -> dict[Path, str]:
+        """The texts that `write` writes, by their paths."""
         comments = header(self.design, self.process, self.settings, self.report.warnings)
         pictures, answers = self._in_depth()
         text = PageText(
             self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity,
             pictures=pictures, answers=answers,
         )  # fmt: skip
-        page = report.render(self._page_data, text, self.run)
-        return write_files(self, self.design.name, page, folder, frame=frame, project=project)
+        page = report.render(self.page_data, text, self.run)
+        return files_of(self, self.design.name, page, folder, frame=frame, project=project)
 
     def _in_depth(self) -> tuple[Sequence[Picture], Sequence[tuple[str, str]]]:
         """Pictures and answer of how deep the plan cures, if the resin's working curve is known."""
@@ -131,7 +138,7 @@ class Plan:
             return (), ()
         from laserpath.report import depth
 
-        done, executed = self._page_data.done, self.report.executed
+        done, executed = self.page_data.done, self.report.executed
         try:
             cured = cured_depth(self.shipped.executed, executed.grid, executed.dose, self.process)
         except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
@@ -139,7 +146,8 @@ class Plan:
         return depth.pictures(cured, done), (depth.said(cured, done),)
 
     @cached_property
-    def _page_data(self) -> PageData:
+    def page_data(self) -> PageData:
+        """What the report is made from."""
         return PageData.of(
             self.report, self.design, self.toolpath, self.process, self.settings, self.solution.loss
         )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import gcode
@@ -12,7 +13,8 @@ from laserpath.report.data import Column, ExposedProgram, PageData, PageText, Pi
 from laserpath.types.results import Measurement
 
 __all__ = [
-    "Column", "ExposedProgram", "PageData", "PageText", "Picture", "headline_of", "render", "render_exposure",
+    "Column", "ExposedProgram", "PageData", "PageText", "Picture", "headline_of", "render", "render_colours",
+    "render_exposure",
 ]  # fmt: skip
 
 # Importing matplotlib takes half a second, which a plan without a report need not wait for.
@@ -32,6 +34,13 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
     return planned_page(
         data.exposed(run), data, replace(text, subtitle=subtitle, warnings=data.report.warnings)
     )
+
+
+def render_colours(name: str, shown: Sequence[tuple[PageData, gcode.motion.Executed]]) -> str:
+    """The page of a drawing in several colours; shown: the plan of each, and its execution."""
+    from laserpath.report.colours import colours_page
+
+    return colours_page(name, shown)
 
 
 def headline_of(data: PageData) -> tuple[str, str]:

@@ -18,6 +18,22 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One colour of a drawing that several programs expose.
+
+    drawing: its name.  number: from 1, the largest area first.  name: `red`.  colour: `#e02010`.
+    hull: convex hull of the whole drawing, mm. It is what is sized and put at the work zero, so that all
+    colours are in register.
+    """
+
+    drawing: str
+    number: int
+    name: str
+    colour: str
+    hull: Polygon
+
+
+@dataclass(frozen=True, slots=True)
 class Design:
     """The area that should become solid.
 
@@ -26,6 +42,7 @@ class Design:
     warnings: a sentence for each element of the file that was not understood.
     source: the file, and how it was read and arranged: a phrase each, for the report.
     recipe: the same as lines of a project file.  file: the path that it was read from.
+    part: which colour of a drawing it is; None: all of it.
     """
 
     area: MultiPolygon
@@ -35,6 +52,7 @@ class Design:
     source: tuple[str, ...] = ()
     recipe: tuple[str, ...] = ()
     file: str | None = None
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         if not self.name or self.name != PurePath(self.name).name:
@@ -54,6 +72,14 @@ class Design:
     def bounds(self) -> tuple[float, float, float, float]:
         """(x0, y0, x1, y1), mm."""
         x0, y0, x1, y1 = self.area.bounds
+        return float(x0), float(y0), float(x1), float(y1)
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """The bounds of the whole drawing, of which this may be one colour, mm."""
+        if self.part is None:
+            return self.bounds
+        x0, y0, x1, y1 = self.part.hull.bounds
         return float(x0), float(y0), float(x1), float(y1)
 
     @property

@@ -113,7 +113,8 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
     )
     sized = Arrangement("x", 90.0, size=(20.0, None), negative=True, repeat=Repeat(3, 2, (10.0, 8.0)))
     scaled = Arrangement(scale=2.0)
-    recipes = [list(record.recipe()) for record in (reading, sized, scaled)]
+    coloured = Reading(0.01, colours=3, colour="red")
+    recipes = [list(record.recipe()) for record in (reading, sized, scaled, coloured)]
     keys = {line.partition(" = ")[0] for lines in recipes for line in lines}
     assert keys == {option.name for option in options.setting("Reading", "Arrangement")}
 
@@ -122,3 +123,5 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
     values = project.load(file).values
     assert request.reading_of(values, 0.01) == reading
     assert request.arrangement_of(values) == sized
+    file.write_text("\n".join(recipes[3]))
+    assert request.reading_of(project.load(file).values, 0.01) == coloured

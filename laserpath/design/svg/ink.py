@@ -18,21 +18,29 @@ from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotUnderstood, length
 
 LIGHT = 0.6  # darkest channel above which ink is light
-WHITE, BLACK = 0.9, 0.0  # darkest channel; light ink below WHITE gives a warning
+WHITE = 0.9  # darkest channel; light ink below WHITE gives a warning
 OPAQUE = 0.5  # opacity from which paint counts as opaque
 
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """A colour, as far as it matters here. darkest: lowest of red, green, blue, 0 to 1.  alpha: 0 to 1."""
+    """A colour. rgb: red, green, blue, 0 to 1.  alpha: 0 to 1."""
 
-    darkest: float
+    rgb: tuple[float, float, float]
     alpha: float
+
+    @property
+    def darkest(self) -> float:
+        """The lowest of red, green, blue."""
+        return min(self.rgb)
 
     @property
     def dark(self) -> bool:
         """Whether the ink adds to the design."""
         return self.darkest <= LIGHT
+
+
+BLACK = Ink((0.0, 0.0, 0.0), 1.0)
 
 
 def colour(text: str, current: str = "black") -> Ink:
@@ -41,7 +49,7 @@ def colour(text: str, current: str = "black") -> Ink:
     if parsed is None or isinstance(parsed, str):
         raise NotUnderstood(text)
     red, green, blue, alpha = parsed.to("srgb")
-    return Ink(min(red or 0.0, green or 0.0, blue or 0.0), 1.0 if alpha is None else alpha)
+    return Ink((red or 0.0, green or 0.0, blue or 0.0), 1.0 if alpha is None else alpha)
 
 
 def opacity(text: str) -> float:
@@ -50,10 +58,10 @@ def opacity(text: str) -> float:
 
 
 class Inks:
-    """The inks of `fill` and `stroke` in a document."""
+    """The inks of `fill` and `stroke` in a document. light: darkest channel above which ink erases."""
 
-    def __init__(self, document: Document, styles: Styles) -> None:
-        self._document, self._styles = document, styles
+    def __init__(self, document: Document, styles: Styles, light: float = LIGHT) -> None:
+        self._document, self._styles, self._light = document, styles, light
         self._colours: dict[tuple[str, str], Ink] = {}
 
     def ink(self, element: Element, values: Values, which: str, alpha: float) -> Ink | None:
@@ -69,9 +77,9 @@ class Inks:
             return None
         if alpha < 1:
             self._document.warn(element, f"{which} is partly transparent, and taken as opaque")
-        if LIGHT < paint.darkest < WHITE:
+        if self._light < paint.darkest < WHITE:
             self._document.warn(element, f"{which} is pale, and taken as white, which removes what is below")
-        return Ink(paint.darkest, 1.0)
+        return Ink(paint.rgb, 1.0)
 
     def _opacity(self, element: Element, text: str) -> float:
         try:
@@ -93,7 +101,7 @@ class Inks:
             try:
                 self._colours[text, current] = colour(text, current)
             except NotUnderstood:
-                default = Ink(BLACK, 1.0) if which == "fill" else None
+                default = BLACK if which == "fill" else None
                 taken = "taken as black" if default else "not drawn"
                 self._document.warn(element, f"{which} {text!r} is no colour, and {taken}")
                 return default
@@ -109,7 +117,7 @@ class Inks:
             return self._gradient(element, server, which)
         if kind == "pattern":
             self._document.warn(element, f"{which} is a pattern, and taken as solid")
-            return Ink(BLACK, 1.0)
+            return BLACK
         if fallback and fallback != "none":
             return self._colour(element, fallback, current, which)
         self._document.warn(
@@ -126,7 +134,8 @@ class Inks:
         if len(set(stops)) > 1:
             self._document.warn(element, f"{which} is a gradient, and taken as one solid colour")
         n = len(stops)
-        return Ink(sum(s.darkest for s in stops) / n, sum(s.alpha for s in stops) / n)
+        red, green, blue = (sum(s.rgb[k] for s in stops) / n for k in range(3))
+        return Ink((red, green, blue), sum(s.alpha for s in stops) / n)
 
     def _stops(self, server: Element) -> list[Element]:
         """The stops of a gradient, or of the one that it refers to."""
@@ -143,6 +152,6 @@ class Inks:
         own = self._styles.own(stop)
         try:
             ink = colour(own.get("stop-color", "black"), own.get("color", "black"))
-            return Ink(ink.darkest, ink.alpha * opacity(own.get("stop-opacity", "1")))
+            return Ink(ink.rgb, ink.alpha * opacity(own.get("stop-opacity", "1")))
         except NotUnderstood:
             return None

@@ -7,7 +7,7 @@ pairs, then pairs of pairs, …: n alternating layers cost n log n, not n².
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,43 +17,48 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, minus, plus, union, within
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.svg.document import Document
-from laserpath.design.svg.ink import Ink, Inks
+from laserpath.design.svg.ink import LIGHT, Ink, Inks
 from laserpath.design.svg.leaf import Leaf, Work, work
 from laserpath.design.svg.style import Styles
 from laserpath.design.svg.values import NotFinite
 
 BATCH = 10_000  # shapes that are flattened together
 
-Solid = Callable[[Ink], bool]
+Kind = Callable[[Ink], Hashable]
 Step = tuple[BaseGeometry, BaseGeometry]  # erased area, added area
 
 
 @dataclass(frozen=True, slots=True)
 class PaintLayer:
-    """Consecutive pieces in the same ink and the same clip. solid: whether they add, else they erase."""
+    """Consecutive pieces in the same kind of ink and the same clip. kind: false if they erase."""
 
-    solid: bool
+    kind: Hashable
     clip: BaseGeometry | None
     pieces: list[BaseGeometry]
 
+    @property
+    def solid(self) -> bool:
+        """Whether they add to the design."""
+        return bool(self.kind)
+
 
 class Painter:
-    """Turns shapes into layers. tolerance: of flattened curves, mm."""
+    """Turns shapes into layers. tolerance: of flattened curves, mm.  light: see `Inks`."""
 
-    def __init__(self, document: Document, styles: Styles, tolerance: float) -> None:
+    def __init__(self, document: Document, styles: Styles, tolerance: float, light: float = LIGHT) -> None:
         self._document, self._tolerance = document, tolerance
-        self._inks = Inks(document, styles)
+        self._inks = Inks(document, styles, light)
 
-    def layers(self, leaves: Iterable[Leaf], solid: Solid) -> list[PaintLayer]:
-        """The layers that the shapes paint, the lowest first. solid: whether an ink adds."""
+    def layers(self, leaves: Iterable[Leaf], kind: Kind) -> list[PaintLayer]:
+        """The layers that the shapes paint, the lowest first. kind: of an ink; false if it erases."""
         out: list[PaintLayer] = []
         leaves = iter(leaves)
         while batch := list(islice(leaves, BATCH)):
-            strokes = [(solid(ink), leaf.state.clip, job) for leaf in batch for ink, job in self._paint(leaf)]
+            strokes = [(kind(ink), leaf.state.clip, job) for leaf in batch for ink, job in self._paint(leaf)]
             areas = work([job for _, _, job in strokes])
-            for (adds, clip, _), pieces in zip(strokes, areas, strict=True):
-                if not out or out[-1].solid != adds or out[-1].clip is not clip:
-                    out.append(PaintLayer(adds, clip, []))
+            for (one, clip, _), pieces in zip(strokes, areas, strict=True):
+                if not out or out[-1].kind != one or out[-1].clip is not clip:
+                    out.append(PaintLayer(one, clip, []))
                 out[-1].pieces.extend(pieces)
         return out
 
@@ -87,13 +92,13 @@ class Painter:
         return out
 
 
-def compose(layers: Iterable[PaintLayer]) -> BaseGeometry:
-    """The solid area after all layers are painted."""
+def compose(layers: Iterable[PaintLayer], adds: Callable[[Hashable], bool] = bool) -> BaseGeometry:
+    """The area that shows after all layers are painted. adds: whether a kind of ink is of it."""
     steps: list[Step] = []
     for layer in layers:
         area = within(union(layer.pieces), layer.clip)
         if not area.is_empty:
-            steps.append((EMPTY, area) if layer.solid else (area, EMPTY))
+            steps.append((EMPTY, area) if adds(layer.kind) else (area, EMPTY))
     while len(steps) > 1:
         pairs = [_join(*steps[k : k + 2]) for k in range(0, len(steps) - 1, 2)]
         steps = pairs + steps[len(pairs) * 2 :]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import shapely
 from shapely.affinity import translate
@@ -10,14 +12,17 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import tidy, within
 from laserpath.base.quantities import LENGTH
+from laserpath.design import colours
+from laserpath.design.colours import MOST
 from laserpath.design.joined import without_specks
 from laserpath.design.names import unknown
 from laserpath.design.reading import Reading
 from laserpath.design.svg import viewport
 from laserpath.design.svg.document import Document
+from laserpath.design.svg.ink import LIGHT, WHITE, Ink
 from laserpath.design.svg.layers import choose
 from laserpath.design.svg.leaf import State
-from laserpath.design.svg.paint import Painter, PaintLayer, compose
+from laserpath.design.svg.paint import Kind, Painter, PaintLayer, compose
 from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Traversal
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
@@ -25,6 +30,7 @@ from laserpath.types import Design
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
 LOST = 1e-6  # share of the drawing that may lie outside the page without a warning
+NESTED = "elements, clips and `use` are nested too deep"
 UNSIZED = 100.0  # px that percentages refer to if the page has no size
 
 
@@ -36,23 +42,73 @@ def read(data: str | bytes, name: str, reading: Reading) -> Design:
         with np.errstate(all="ignore"):  # overflows are refused later, by name
             return _design(document, page, name, reading)
     except RecursionError:
-        raise InputError("elements, clips and `use` are nested too deep") from None
+        raise InputError(NESTED) from None
+
+
+def read_colours(data: str | bytes, name: str, reading: Reading) -> tuple[Design, ...]:
+    """A design for each of `reading.colours` colours, the largest first. name: of the drawing."""
+    document = Document(data)
+    page = _page(document, reading)
+    try:
+        with np.errstate(all="ignore"):
+            return _colours(document, page, name, reading)
+    except RecursionError:
+        raise InputError(NESTED) from None
 
 
 def _design(document: Document, page: viewport.Page, name: str, reading: Reading) -> Design:
-    area, drawn = _area(document, page, reading)
-    if page.width is None or page.height is None or _is_off(document, area, page, reading):
-        x0, y0, x1, y1 = area.bounds if not area.is_empty else (0.0, 0.0, 1.0, 1.0)
-        area, sheet = translate(area, -x0, -y0), (0.0, 0.0, x1 - x0, y1 - y0)
-    else:
-        px = _px(page, reading)
-        sheet = (0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9))
-        area = _on_page(document, area, sheet)
-    area = without_specks(tidy(area), SPECK * reading.tolerance**2)
+    drawn = _layers(document, page, reading, lambda ink: ink.dark)
+    area = compose(drawn)
+    fit, sheet = _fitted(document, area, page, reading)
+    area = fit(area)
     if area.is_empty:
         raise InputError(_why_empty(document, drawn))
-    source = ("layers " + ", ".join(map(repr, reading.layers)),) if reading.layers else ()
-    return Design(shapely.normalize(area), name, sheet, document.warnings(), source)
+    return Design(shapely.normalize(area), name, sheet, document.warnings(), _source(reading))
+
+
+def _colours(document: Document, page: viewport.Page, name: str, reading: Reading) -> tuple[Design, ...]:
+    """What shows of each colour: later paint hides earlier, and white paint is paper."""
+    drawn = _layers(document, page, reading, _hue, WHITE)
+    whole = compose(drawn)
+    fit, sheet = _fitted(document, whole, page, reading)
+    if fit(whole).is_empty:
+        raise InputError(_why_empty(document, drawn))
+    painted: dict[colours.RGB, float] = {}
+    for layer in drawn:
+        if isinstance(layer.kind, tuple):
+            painted[layer.kind] = painted.get(layer.kind, 0.0) + sum(piece.area for piece in layer.pieces)
+    # Similar ones are grouped first: a traced photograph has thousands of shades, and each is an overlay.
+    groups = colours.merged(painted, MOST)
+    shown = [(group, fit(compose(drawn, frozenset(group).__contains__))) for group in groups]
+    inks = [colours.Patch(group, area) for group, area in shown if not area.is_empty]
+    return colours.designs(inks, name, sheet, reading, (document.warnings(), _source(reading)))
+
+
+def _hue(ink: Ink) -> colours.RGB | None:
+    """The colour of an ink; None: it is paper."""
+    return ink.rgb if ink.darkest < WHITE else None
+
+
+def _source(reading: Reading) -> tuple[str, ...]:
+    return ("layers " + ", ".join(map(repr, reading.layers)),) if reading.layers else ()
+
+
+def _fitted(
+    document: Document, area: BaseGeometry, page: viewport.Page, reading: Reading
+) -> tuple[Callable[[BaseGeometry], BaseGeometry], viewport.Box]:
+    """The function that puts the drawing, or a part of it, on its page; and the page. area: of all."""
+    speck = SPECK * reading.tolerance**2
+    if page.width is None or page.height is None or _is_off(document, area, page, reading):
+        x0, y0, x1, y1 = area.bounds if not area.is_empty else (0.0, 0.0, 1.0, 1.0)
+        sheet = (0.0, 0.0, x1 - x0, y1 - y0)
+        return lambda one: without_specks(tidy(translate(one, -x0, -y0)), speck), sheet
+    px = _px(page, reading)
+    sheet = (0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9))
+    inside = _on_page(document, area, sheet)
+    if inside is area:
+        return lambda one: without_specks(tidy(one), speck), sheet
+    box = shapely.box(*sheet)
+    return lambda one: without_specks(tidy(inside if one is area else within(one, box)), speck), sheet
 
 
 def _page(document: Document, reading: Reading) -> viewport.Page:
@@ -75,8 +131,10 @@ def _px(page: viewport.Page, reading: Reading) -> float:
     return float(LENGTH[reading.unit])
 
 
-def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[BaseGeometry, list[PaintLayer]]:
-    """The solid area, mm, y up from the page's lower edge (upper, if it has no height); and its layers."""
+def _layers(
+    document: Document, page: viewport.Page, reading: Reading, kind: Kind, light: float = LIGHT
+) -> list[PaintLayer]:
+    """The layers, mm, y up from the page's lower edge (upper, if it has no height). kind, light: of ink."""
     root, styles = document.root, Styles(document)
     tree = Traversal(document, styles, reading.tolerance, choose(document, reading.layers))
     w, h, px = page.width, page.height, _px(page, reading)
@@ -84,8 +142,7 @@ def _area(document: Document, page: viewport.Page, reading: Reading) -> tuple[Ba
     place = (0.0, 0.0, w or UNSIZED, h or UNSIZED)
     state = State(host, host, INHERITED, place[2:])
     leaves = tree.page(root, state, place)
-    layers = Painter(document, styles, reading.tolerance).layers(leaves, lambda ink: ink.dark)
-    return compose(layers), layers
+    return Painter(document, styles, reading.tolerance, light).layers(leaves, kind)
 
 
 def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> BaseGeometry:
