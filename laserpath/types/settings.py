@@ -12,6 +12,10 @@ from laserpath.base.errors import InputError
 from laserpath.types.drawing import Point
 
 
+SEGMENTS_FWHM = (0.1, 100)
+"""Limits of the longest move while optimising, in FWHM."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Choices and numerics of a plan, without physics. Names that end in `_fwhm` are lengths in FWHM.
@@ -59,7 +63,7 @@ class Settings:
                 f"initial curve {self.initial!r} is unknown; known: {', '.join(initial_curves())}"
             )
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
-        between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
+        between(self, segment_fwhm=SEGMENTS_FWHM, simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
         between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))
         if self.strokes is not None:
             whole(self, "strokes")

@@ -8,6 +8,7 @@ because other packages provide curves, too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes
 from laserpath.planning.curve.tour import quicker
 from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types.settings import SEGMENTS_FWHM
 
 __all__ = [
     "CURVES",
@@ -44,6 +46,10 @@ __all__ = [
 
 _FLATNESS_FWHM = 0.01
 """Largest distance of a ring from the true offset curve: a larger value gives fewer vertices."""
+
+_SHARE_OF_SEGMENT = 0.5
+"""Longest move along strokes, relative to that along other curves: one line shapes both edges, where rings have
+a line at each. A larger value gives larger edge errors in the same write time, a smaller one takes longer."""
 
 _Curve = Callable[[Design, Process, Settings], list[Floats]]
 
@@ -117,15 +123,20 @@ def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
     return strokes
 
 
+def _fitted(design: Design, process: Process, settings: Settings) -> Toolpath:
+    """The path along fitted strokes, with their energies."""
+    fitted = fitted_lines(design, process, settings)
+    shorter = replace(settings, segment_fwhm=max(_SHARE_OF_SEGMENT * settings.segment_fwhm, SEGMENTS_FWHM[0]))
+    return fitted.dosed(drawn(quicker(order(fitted.strokes), process.machine), process, shorter), process)
+
+
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
     """The curve that the settings name, with one line energy for all exposing moves, or the fitted ones of strokes.
 
     'auto' means 'contour' here; `start` tries several curves.
     """
     if settings.initial == "strokes":
-        fitted = fitted_lines(design, process, settings)
-        path = drawn(quicker(order(fitted.strokes), process.machine), process, settings)
-        return fitted.dosed(path, process)
+        return _fitted(design, process, settings)
     lines = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
     if not lines:
         fwhm = optics.fwhm(process.spot)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
+from scipy.ndimage import gaussian_filter1d
 from shapely.geometry import MultiPolygon
 
 from laserpath import optics
@@ -42,7 +43,7 @@ _ITERATIONS = 40
 _SPACING_FWHM = 0.1
 """Distance of the skeleton's samples of the edge: closer ones give a smoother skeleton and take longer."""
 
-_FLATNESS_FWHM = 0.01, 0.32
+_FLATNESS_FWHM = 0.02, 0.32
 """Tolerances for simplifying the skeleton to straight strokes: the finest one that needs few enough is taken,
 in steps of a factor of 2."""
 
@@ -54,6 +55,11 @@ _ONE_LINE_FWHM = 1.26
 
 _NARROW_FWHM = 0.4
 """Width of a band up to which it is one line: a larger value leaves wider lines overexposed in the middle."""
+
+_EVEN_FWHM = 1.0
+"""Distance over which the fitted energies are smoothed along a line. Two strokes shorter than the spot can share
+their energy in many ways that expose the same, and the planner keeps how it was shared; a larger value makes
+the energy more even, also where a line is really wider."""
 
 _FAINT = 0.02
 """Energy, relative to the median, below which a stroke is left out: the fit did not need it."""
@@ -156,8 +162,9 @@ def _side_by_side(found: AdditiveStrokes, fwhm: float, pitch: float) -> FittedLi
     energies: list[Floats] = []
     for trail, members in trails(found):
         xy, width = found.vertices[trail], found.width[members]
-        energy, length = found.energy[members], np.hypot(*np.diff(found.vertices[trail], axis=0).T)
-        band = float(np.average(width, weights=np.maximum(length, 1e-12)))
+        length = np.maximum(np.hypot(*np.diff(xy, axis=0).T), 1e-9 * fwhm)
+        energy = _even(found.energy[members], length, _EVEN_FWHM * fwhm, loop=bool(trail[0] == trail[-1]))
+        band = float(np.average(width, weights=length))
         count = 1 if band <= _NARROW_FWHM * fwhm else max(2, int(np.ceil(band / pitch)))
         for k in range(count):
             line = _beside(xy, band * ((k + 0.5) / count - 0.5))
@@ -168,6 +175,19 @@ def _side_by_side(found: AdditiveStrokes, fwhm: float, pitch: float) -> FittedLi
             lines.append(line)
     segments = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
     return FittedLines(lines, segments, np.concatenate(energies))
+
+
+def _even(energy: Floats, length: Floats, sigma: float, *, loop: bool) -> Floats:
+    """Energies (K,) of segments of these lengths, smoothed along the line; all lengths in mm."""
+    far = np.concatenate([[0.0], np.cumsum(length)])
+    count = max(2, int(np.ceil(4 * far[-1] / sigma)))
+    step = far[-1] / count
+    place = (np.arange(count) + 0.5) * step
+    sampled = energy[np.minimum(np.searchsorted(far, place, "right") - 1, len(energy) - 1)]
+    smooth = gaussian_filter1d(sampled, sigma / step, mode="wrap" if loop else "nearest")
+    # The mean over each segment, as the difference of an integral.
+    total = np.interp(far, np.arange(count + 1) * step, np.concatenate([[0.0], np.cumsum(smooth) * step]))
+    return np.diff(total) / length
 
 
 def _beside(line: Floats, distance: float) -> Floats:
