@@ -75,11 +75,14 @@ class FittedLines:
 
     def dosed(self, path: Toolpath, process: Process) -> Toolpath:
         """A path along these lines, each exposing move with the power for the energy of its segment."""
-        tree = shapely.STRtree(shapely.linestrings(self.segments))
-        middle = shapely.points((path.xy[1:] + path.xy[:-1])[path.on] / 2)
-        power = path.power.copy()
-        power[path.on] = power_for(self.energy[tree.nearest(middle)], path.speed[path.on], process.spot)
+        middle, power = (path.xy[1:] + path.xy[:-1])[path.on] / 2, path.power.copy()
+        power[path.on] = power_for(self.energies(middle), path.speed[path.on], process.spot)
         return Toolpath(path.xy, power, path.speed)
+
+    def energies(self, middle: Floats) -> Floats:
+        """(K,) mJ/mm, those of the segments nearest to some points (K, 2) mm."""
+        tree = shapely.STRtree(shapely.linestrings(self.segments))
+        return self.energy[tree.nearest(shapely.points(middle))]
 
 
 def strokes(design: Design, process: Process, settings: Settings) -> list[Floats]:
@@ -97,7 +100,7 @@ def fitted_lines(design: Design, process: Process, settings: Settings) -> Fitted
     )  # fmt: skip
     needed = found.energy > _FAINT * np.median(found.energy)
     found = replace(found, ends=found.ends[needed], width=found.width[needed], energy=found.energy[needed])
-    return _side_by_side(found, scene.fwhm, settings.pitch_fwhm * scene.fwhm)
+    return side_by_side(found, scene.fwhm, settings.pitch_fwhm * scene.fwhm)
 
 
 def first_strokes(design: Design, process: Process, settings: Settings) -> AdditiveStrokes:
@@ -156,7 +159,7 @@ def _wide(area: MultiPolygon, radius: float) -> MultiPolygon:
     return MultiPolygon([part for part in getattr(parts, "geoms", [parts]) if part.area > 0])
 
 
-def _side_by_side(found: AdditiveStrokes, fwhm: float, pitch: float) -> FittedLines:
+def side_by_side(found: AdditiveStrokes, fwhm: float, pitch: float) -> FittedLines:
     """The trails of strokes as lines, several beside each other where they are wide."""
     lines: list[Floats] = []
     energies: list[Floats] = []
