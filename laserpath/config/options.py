@@ -285,8 +285,8 @@ _PLAN = (
         sets="Settings.strokes",
         parse=Whole(1, STROKES_MAX),
         metavar="N",
-        help=f"With --initial strokes: most straight strokes to fit, at most {STROKES_MAX}",
-        default="1000",
+        help=f"With --initial strokes: most strokes, up to {STROKES_MAX}; if not given 1000, with --grey 256",
+        default="none",
         drawings_only=True,
     ),
     Option(

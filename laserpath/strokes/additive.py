@@ -1,13 +1,14 @@
 """Straight strokes whose doses add, as a laser's do, fitted to whatever loss of the dose is given.
 
-A stroke is a rectangle from one end to the other, evenly exposed, and blurred by a spot of standard deviation σ.
-With u along it from its first end, v across it, length l, width w and line energy q its dose is
+A stroke is a rectangle from one end to the other, evenly exposed and blurred by a spot of standard deviation
+σ. With u along it from its first end, v across it, length l, width w and line energy q its dose is
 
     D(u, v) = q A(u) C(v),   A = ½ [erf(u/s) − erf((u − l)/s)],   s = √2 σ,
     C = 1/(2w) [erf((v + w/2)/s) − erf((v − w/2)/s)],
 
-a single line for w → 0. Strokes may share their ends, so that a chain of them stays one line while it is fitted.
-The gradient is in closed form. The spot is Gaussian here, whatever its profile: what is fitted is a start.
+a single line for w → 0. Strokes may share their ends, so that a chain of them stays one line while it is
+fitted. The gradient is in closed form. The spot is Gaussian here, whatever its profile: what is fitted is a
+start.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import erf
 
-from laserpath.base.arrays import Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.types import Grid
 
@@ -88,8 +89,8 @@ class StrokeModel:
     def of(cls, strokes: AdditiveStrokes, grid: Grid, fwhm: float) -> StrokeModel:
         """The model for strokes near the given ones. fwhm: of the spot, mm."""
         sigma = fwhm / np.sqrt(8 * np.log(2))
-        near = [_near(*line, (_REACH + _SLACK) * sigma + w / 2, grid) for line, w in
-                zip(strokes.lines, strokes.width, strict=True)]  # fmt: skip
+        reach = (_REACH + _SLACK) * sigma + strokes.width / 2
+        near = [_near(a, b, r, grid) for (a, b), r in zip(strokes.lines, reach, strict=True)]
         owner = np.repeat(np.arange(len(strokes)), [len(one) for one in near])
         pixel = np.concatenate(near) if near else np.zeros(0, dtype=np.int64)
         row, column = np.divmod(pixel, grid.shape[1])
@@ -104,11 +105,12 @@ class StrokeModel:
         """∂/∂(vertices, width, energy) of a loss from its slope (rows, columns) by the dose."""
         part, count = _Parts.of(self, strokes), len(strokes)
         pull = slope.ravel()[self.pixel]
-        energy = np.bincount(self.owner, pull * part.along * part.across, count)
+        energy: Floats = np.bincount(self.owner, pull * part.along * part.across, count).astype(np.float64)
         pull = pull * strokes.energy[self.owner]
 
         def total(values: Floats) -> Floats:
-            return np.bincount(self.owner, pull * values, count)[:, None]
+            sums: Floats = np.bincount(self.owner, pull * values, count)[:, None].astype(np.float64)
+            return sums
 
         by_u, by_v = part.across * part.along_u, part.along * part.across_v
         turn = part.normal / part.length[:, None] * total(by_u * part.v - by_v * part.u)
@@ -122,7 +124,8 @@ class StrokeModel:
 
     def _sum(self, values: Floats) -> Floats:
         rows, columns = self.grid.shape
-        return np.bincount(self.pixel, values, rows * columns).reshape(rows, columns)
+        dose: Floats = np.bincount(self.pixel, values, rows * columns).astype(np.float64)
+        return dose.reshape(rows, columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +138,7 @@ class _Parts:
     tangent: Floats
     normal: Floats
     length: Floats
-    thin: Floats
+    thin: Bools
     u: Floats
     v: Floats
     along: Floats
@@ -155,16 +158,16 @@ class _Parts:
         normal = np.stack([-tangent[:, 1], tangent[:, 0]], axis=1)
         off = model.at - first[owner]
         u, v = (off * tangent[owner]).sum(axis=1), (off * normal[owner]).sum(axis=1)
-        width, l = np.maximum(strokes.width, least)[owner], length[owner]
+        width, reach = np.maximum(strokes.width, least)[owner], length[owner]
 
         def bell(x: Floats) -> Floats:
             return np.exp(-((x / s) ** 2)) / (s * np.sqrt(np.pi))
 
-        at_first, at_last, left, right = bell(u), bell(u - l), bell(v + width / 2), bell(v - width / 2)
+        at_first, at_last, left, right = bell(u), bell(u - reach), bell(v + width / 2), bell(v - width / 2)
         across = (erf((v + width / 2) / s) - erf((v - width / 2) / s)) / (2 * width)
         return cls(
             tangent, normal, length, strokes.width <= least, u, v,
-            along=(erf(u / s) - erf((u - l) / s)) / 2,
+            along=(erf(u / s) - erf((u - reach) / s)) / 2,
             along_u=at_first - at_last,
             along_length=at_last,
             across=across,
@@ -178,8 +181,8 @@ def fit(
 ) -> tuple[AdditiveStrokes, Floats]:
     """(the strokes of lowest loss near the given ones, the loss of each iteration), by L-BFGS-B.
 
-    fwhm: of the spot, mm.  Energies stay at 0 or above, a stroke of no width stays a line, and no vertex moves
-    further along an axis than `_SLACK` standard deviations.
+    fwhm: of the spot, mm.  Energies stay at 0 or above, a stroke of no width stays a line, and no vertex
+    moves further along an axis than `_SLACK` standard deviations.
     """
     model, unit = StrokeModel.of(strokes, grid, fwhm), max(float(strokes.energy.max(initial=0)), 1e-30)
     corners, count = strokes.vertices.size, len(strokes)

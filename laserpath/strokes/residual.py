@@ -1,8 +1,8 @@
 """Strokes for a picture of greys, one after the other where most of the dose is still missing.
 
-The place of the largest missing dose, blurred by the spot, is the middle of the next stroke. It goes as far to both
-sides as at least half of that dose is missing, in the direction of the largest sum, and is as wide as that holds
-across. Its dose is the mean of what is missing there.
+The place of the largest missing dose, blurred by the spot, is the middle of the next stroke. It goes as far
+to both sides as at least half of that dose is missing, in the direction of the largest sum, and is as wide as
+that holds across. Its dose is the mean of what is missing there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DIRECTIONS = 12
 """Directions that are tried: more find better strokes and take longer."""
 
 _MISSING = 0.5
-"""Share of the largest missing dose that must be missing along a stroke: a larger value gives shorter ones."""
+"""Share of the largest missing dose that must be missing along a stroke: a larger value shortens strokes."""
 
 _LONGEST_FWHM = 30.0
 """Longest stroke: a larger value takes longer."""

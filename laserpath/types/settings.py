@@ -11,7 +11,6 @@ from laserpath.base.choices import FORMER_CURVES, QUALITIES, STROKES_MAX, initia
 from laserpath.base.errors import InputError
 from laserpath.types.drawing import Point
 
-
 SEGMENTS_FWHM = (0.1, 100)
 """Limits of the longest move while optimising, in FWHM."""
 

@@ -9,6 +9,7 @@ from builders import FWHM, centred_grid
 from laserpath.base.errors import InputError
 from laserpath.dose import accurate_model
 from laserpath.strokes.additive import AdditiveStrokes, StrokeModel, fit
+from laserpath.strokes.residual import greedy
 from laserpath.types import Spot
 
 GRID = centred_grid(0.8, 4.0)
@@ -86,3 +87,22 @@ def test_strokes_that_do_not_fit_together_are_refused():
         AdditiveStrokes(np.zeros((2, 2)), np.array([[0, 1]]), np.zeros(2), np.zeros(1))
     with pytest.raises(InputError, match="strokes name vertices 0 to 2, but there are 2"):
         AdditiveStrokes(np.zeros((2, 2)), np.array([[0, 2]]), np.zeros(1), np.zeros(1))
+
+
+def test_strokes_are_laid_where_dose_is_missing():
+    """A picture of three bands is fitted to a few percent by few strokes; an empty one has none."""
+    bands = AdditiveStrokes(
+        np.array([[-0.5, -0.3], [0.5, -0.3], [-0.4, 0.0], [0.4, 0.2], [0.0, 0.4], [0.3, 0.4]]),
+        np.arange(6).reshape(3, 2), np.array([0.1, 0.2, 0.1]), np.array([0.05, 0.03, 0.02]),
+    )  # fmt: skip
+    target = StrokeModel.of(bands, GRID, FWHM).dose(bands)
+
+    def loss(dose):
+        return float(((dose - target) ** 2).sum()), 2 * (dose - target)
+
+    first = greedy(target, GRID, FWHM, 16)
+    assert 3 <= len(first) <= 16
+    _, history = fit(first, GRID, FWHM, loss, 60)
+    assert history[-1] < history[0] / 10
+    assert history[-1] < 2e-3 * (target**2).sum()
+    assert len(greedy(np.zeros(GRID.shape), GRID, FWHM, 16)) == 0

@@ -48,8 +48,9 @@ _FLATNESS_FWHM = 0.01
 """Largest distance of a ring from the true offset curve: a larger value gives fewer vertices."""
 
 _SHARE_OF_SEGMENT = 0.5
-"""Longest move along strokes, relative to that along other curves: one line shapes both edges, where rings have
-a line at each. A larger value gives larger edge errors in the same write time, a smaller one takes longer."""
+"""Longest move along strokes, relative to that along other curves: one line shapes both edges, where rings
+have a line at each. A larger value gives larger edge errors in the same write time, a smaller one takes
+longer to plan."""
 
 _Curve = Callable[[Design, Process, Settings], list[Floats]]
 
@@ -131,7 +132,7 @@ def _fitted(design: Design, process: Process, settings: Settings) -> Toolpath:
 
 
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
-    """The curve that the settings name, with one line energy for all exposing moves, or the fitted ones of strokes.
+    """The curve that the settings name, with one line energy for all exposing moves, but for strokes.
 
     'auto' means 'contour' here; `start` tries several curves.
     """

@@ -1,7 +1,7 @@
 """The skeleton of a drawing: its medial axis as a graph, without the spurs into corners.
 
-The medial axis of lines that cross, bend and end is nearly the lines that were drawn. Two things are not: at a
-square end or an outer corner the axis has branches into the corners, which are dropped; and two lines that
+The medial axis of lines that cross, bend and end is nearly the lines that were drawn, but for two things: at
+a square end or an outer corner the axis has branches into the corners, which are dropped; and two lines that
 cross at a slant leave two junctions a little apart, which are joined.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import shapely
@@ -41,11 +42,14 @@ class Skeleton:
     chains: list[Indices]
 
     def simplified(self, flatness: float) -> tuple[Floats, Indices, Floats]:
-        """(vertices (M, 2), ends (N, 2), radius (N,)) of straight lines within `flatness` of the chains, mm."""
+        """(vertices (M, 2), ends (N, 2), radius (N,)) of straight lines within `flatness` of the chains.
+
+        All in mm, but for ends, which are indices of vertices.
+        """
         ends, radii = [], []
         for chain in self.chains:
             kept = _kept(self.vertices[chain], flatness)
-            for first, last in zip(kept[:-1], kept[1:], strict=True):
+            for first, last in pairwise(kept):
                 ends.append((chain[first], chain[last]))
                 radii.append(float(np.median(self.radius[chain[first : last + 1]])))
         used, index = np.unique(np.array(ends, dtype=np.int64).reshape(-1, 2), return_inverse=True)
@@ -74,7 +78,7 @@ def skeleton(area: MultiPolygon, spacing: float) -> Skeleton:
         spurs = [chain for chain in chains if _is_spur(chain, pairs, vertices, radius)]
         if not spurs:
             break
-        gone = {tuple(sorted(step)) for chain in spurs for step in zip(chain[:-1], chain[1:], strict=True)}
+        gone = {tuple(sorted(step)) for chain in spurs for step in pairwise(chain)}
         pairs = pairs[[tuple(pair) not in gone for pair in pairs.tolist()]]
     return _with_joined_junctions(Skeleton(vertices, radius, chains), pairs)
 
@@ -89,7 +93,8 @@ def _chains(pairs: Indices, count: int) -> list[Indices]:
     for one, other in pairs.tolist():
         neighbours[one].append(other)
         neighbours[other].append(one)
-    degree, seen, chains = _degrees(pairs, count), set(), []
+    degree, chains = _degrees(pairs, count), []
+    seen: set[tuple[int, int]] = set()
     nodes = np.flatnonzero((degree > 0) & (degree != 2)).tolist()
     for begin in (*nodes, *np.flatnonzero(degree == 2).tolist()):
         for following in neighbours[begin]:
@@ -99,8 +104,8 @@ def _chains(pairs: Indices, count: int) -> list[Indices]:
             while degree[chain[-1]] == 2 and chain[-1] != begin:
                 one, other = neighbours[chain[-1]]
                 chain.append(other if one == chain[-2] else one)
-            seen.update(zip(chain[:-1], chain[1:], strict=True))
-            seen.update(zip(chain[1:], chain[:-1], strict=True))
+            seen.update(pairwise(chain))
+            seen.update(pairwise(chain[::-1]))
             chains.append(np.array(chain))
     return chains
 

@@ -1,12 +1,12 @@
 """Strokes: straight lines along the middle of a drawing's lines, fitted to it, then joined to long strokes.
 
-1. The skeleton of the design (`skeleton`), simplified to straight strokes, so coarsely that they are no more than
-   asked for. Parts too wide for a few lines side by side get rings and a hatch (`outline`).
-2. The ends, widths and line energies of all strokes are fitted together, by the loss of the dose that they add up
-   to (`strokes.additive`). Strokes that meet share their ends.
+1. The skeleton of the design (`skeleton`), simplified to straight strokes, so coarsely that they are no more
+   than asked for. Parts too wide for a few lines side by side get rings and a hatch (`outline`).
+2. The ends, widths and line energies of all strokes are fitted together, by the loss of the dose that they
+   add up to (`strokes.additive`). Strokes that meet share their ends.
 3. A stroke that is wider than one line becomes lines side by side.
-4. Where lines meet, those that continue each other most nearly straight are one, so that the laser seldom goes
-   off and the head seldom stops.
+4. Where lines meet, those that continue each other most nearly straight are one, so that the laser seldom
+   goes off and the head seldom stops.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ STROKES = 1000
 _PIXELS_PER_FWHM = 3.0
 """Resolution of the fit: a finer one places the strokes more accurately and takes longer."""
 
-_ITERATIONS = 40
-"""Most iterations of the fit: more bring the strokes nearer to the drawing, and the planner goes on anyway."""
+_ITERATIONS = 80
+"""Most iterations of the fit: more bring the strokes nearer to the drawing, and take longer."""
 
 _SPACING_FWHM = 0.1
 """Distance of the skeleton's samples of the edge: closer ones give a smoother skeleton and take longer."""
@@ -51,15 +51,15 @@ _LINES = 3
 """Most lines side by side in a stroke: wider parts get rings and a hatch."""
 
 _ONE_LINE_FWHM = 1.26
-"""Width that one line of a Gaussian spot cures at an over-dose limit of 3, √log₂ 3: a wider line is a band."""
+"""Width that one line of a Gaussian spot cures where 3 critical doses are the limit, √log₂ 3."""
 
 _NARROW_FWHM = 0.4
 """Width of a band up to which it is one line: a larger value leaves wider lines overexposed in the middle."""
 
 _EVEN_FWHM = 1.0
-"""Distance over which the fitted energies are smoothed along a line. Two strokes shorter than the spot can share
-their energy in many ways that expose the same, and the planner keeps how it was shared; a larger value makes
-the energy more even, also where a line is really wider."""
+"""Distance over which the fitted energies are smoothed along a line. Two strokes shorter than the spot can
+share their energy in many ways that expose the same, and the planner keeps how it was shared; a larger value
+makes the energy more even, also where a line is really wider."""
 
 _FAINT = 0.02
 """Energy, relative to the median, below which a stroke is left out: the fit did not need it."""
@@ -91,7 +91,7 @@ def strokes(design: Design, process: Process, settings: Settings) -> list[Floats
 
 
 def fitted_lines(design: Design, process: Process, settings: Settings) -> FittedLines:
-    """The lines of a design's fitted strokes, with their energies; InputError if it needs too many strokes."""
+    """The lines of a design's fitted strokes, with energies; InputError if it needs too many strokes."""
     scene = Scene.around(design, process.spot, process.resin, _PIXELS_PER_FWHM)
     objective = Objective.of(scene)
     found, _ = fit(
@@ -194,7 +194,7 @@ def _even(energy: Floats, length: Floats, sigma: float, *, loop: bool) -> Floats
 
 
 def _beside(line: Floats, distance: float) -> Floats:
-    """The line beside a polyline (K, 2), to its left if the distance, mm, is above 0; or itself if it has none."""
+    """The line beside a polyline (K, 2), to its left if the distance, mm, is above 0; or itself."""
     if distance == 0:
         return line
     beside = shapely.offset_curve(shapely.LineString(line), distance, join_style="mitre")
@@ -203,10 +203,10 @@ def _beside(line: Floats, distance: float) -> Floats:
 
 
 def trails(found: AdditiveStrokes) -> list[tuple[Indices, Indices]]:
-    """(vertices (K+1,), strokes (K,)) of each line that strokes make if they continue as straight as possible.
+    """(vertices (K+1,), strokes (K,)) of each line that strokes make if they go on as straight as possible.
 
-    At each vertex the two strokes that continue each other most nearly straight are joined first. Of a loop the
-    first and last vertex are the same.
+    At each vertex the two strokes that continue each other most nearly straight are joined first. Of a loop
+    the first and last vertex are the same.
     """
     following = _continued(found)
     done, made = np.zeros(len(found), dtype=bool), []

@@ -20,9 +20,9 @@ from laserpath.types import Design, Machine, Settings, Toolpath
 TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
 
-_ONCE = 0.4
-"""Weight of the write time for strokes, relative to that of other curves. They write each line once, in 0.6 to 0.85 of
-the time; a larger weight makes them faster still, and less accurate than the other curves are."""
+_ONCE = 0.3
+"""Weight of the write time for strokes, relative to that of other curves. They write each line once, which is
+so much faster that they can afford it; a larger weight makes them less accurate than the other curves."""
 
 SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.9}
 """Speed limit of a short stroke by quality, relative to its peak speed: a smaller one makes the speed more

@@ -96,8 +96,8 @@ class ReliefLayout:
 def lay_out(relief: Relief, process: Process, settings: Settings | None = None) -> ReliefLayout:
     """Place a relief on the machine and lay raster lines over it.
 
-    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes; and strokes if the
-    initial curve is 'strokes', which takes the place of the raster.
+    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes; and strokes,
+    if the initial curve is 'strokes', which takes the place of the raster.
     """
     settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
     check_process(process, settings)

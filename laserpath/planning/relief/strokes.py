@@ -1,4 +1,4 @@
-"""Fitted strokes instead of a raster: `laserpath plan photo.png --grey 60mJ/cm2 --initial strokes --strokes 256`.
+"""Fitted strokes instead of a raster: `laserpath plan photo.png --grey 60mJ/cm2 --initial strokes`.
 
 Strokes are laid one after the other where most dose is missing (`strokes.residual`), fitted together
 (`strokes.additive`) and turned into lines side by side, in short moves whose energies are then optimised like
@@ -28,9 +28,9 @@ _ITERATIONS = 60
 def stroke_lines(
     target: GreyTarget, grid: Grid, fwhm: float, most: int, machine: Machine
 ) -> tuple[Floats, Bools, Floats]:
-    """(vertices (N+1, 2) mm, whether each move is lit (N,), its line energy (N,) mJ/mm) for a target on a grid.
+    """(vertices (N+1, 2) mm, whether each move is lit (N,), its line energy (N,) mJ/mm) for a target.
 
-    fwhm: of the spot, mm.  most: number of strokes.
+    grid: of the target.  fwhm: of the spot, mm.  most: number of strokes.
     """
     scale = max(float(np.sum(target.residual(np.zeros(grid.shape))[0] ** 2)), 1e-30)
 

@@ -1,4 +1,4 @@
-"""Strokes along the middle of a drawing's lines: their skeleton, their number, how they join, what they gain."""
+"""Strokes along the middle of a drawing's lines: their skeleton, number and energies, and what they gain."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from builders import FWHM, design
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.planning.curve.skeleton import skeleton
-from laserpath.planning.curve.strokes import fitted_lines, first_strokes, strokes, trails
+from laserpath.planning.curve.strokes import first_strokes, fitted_lines, strokes, trails
 from laserpath.types import Process, Settings
 
 PROCESS, SETTINGS = Process(), Settings(initial="strokes")
