@@ -98,12 +98,12 @@ class StrokeModel:
 
     def dose(self, strokes: AdditiveStrokes) -> Floats:
         """(rows, columns) mJ/mm²."""
-        part = _Parts.of(self, strokes)
+        part = _StrokeParts.of(self, strokes)
         return self._sum(strokes.energy[self.owner] * part.along * part.across)
 
     def gradient(self, strokes: AdditiveStrokes, slope: Floats) -> tuple[Floats, Floats, Floats]:
         """∂/∂(vertices, width, energy) of a loss from its slope (rows, columns) by the dose."""
-        part, count = _Parts.of(self, strokes), len(strokes)
+        part, count = _StrokeParts.of(self, strokes), len(strokes)
         pull = slope.ravel()[self.pixel]
         energy: Floats = np.bincount(self.owner, pull * part.along * part.across, count).astype(np.float64)
         pull = pull * strokes.energy[self.owner]
@@ -129,7 +129,7 @@ class StrokeModel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
+class _StrokeParts:
     """A and C at each pixel of a model, with their derivatives. u, v: (P,) mm, along and across the stroke.
 
     tangent, normal: (N, 2).  length: (N,) mm.  thin: (N,) whether a stroke is computed with the least width.
@@ -149,7 +149,7 @@ class _Parts:
     across_width: Floats
 
     @classmethod
-    def of(cls, model: StrokeModel, strokes: AdditiveStrokes) -> _Parts:
+    def of(cls, model: StrokeModel, strokes: AdditiveStrokes) -> _StrokeParts:
         least, s, owner = _THIN * model.sigma, np.sqrt(2) * model.sigma, model.owner
         first, last = strokes.lines[:, 0], strokes.lines[:, 1]
         way = last - first

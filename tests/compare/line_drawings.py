@@ -1,6 +1,6 @@
 """The starting curve `strokes` against `auto` on five line drawings, as executed.
 
-    python -m tests.compare.line_drawings [auto] [strokes] [NAME ...]
+    python tests/compare/line_drawings.py [auto] [strokes] [NAME ...]
 
 plans each with the default machine, resin and spot, and prints the mean edge error, the 95th percentile, the
 points of the outline without a printed edge near, the write time, and the time that planning took.

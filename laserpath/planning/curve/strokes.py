@@ -22,7 +22,7 @@ from shapely.geometry import MultiPolygon
 from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
-from laserpath.base.overlay import EMPTY
+from laserpath.base.overlay import EMPTY, areas, within
 from laserpath.design.scene import Scene
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.skeleton import skeleton
@@ -155,7 +155,7 @@ def _with_energies(
 def _wide(area: MultiPolygon, radius: float) -> MultiPolygon:
     """The parts of an area that hold a circle of this radius, mm."""
     core = area.buffer(-radius)
-    parts = EMPTY if core.is_empty else core.buffer(radius).intersection(area)
+    parts = areas(EMPTY if core.is_empty else within(core.buffer(radius), area))
     return MultiPolygon([part for part in getattr(parts, "geoms", [parts]) if part.area > 0])
 
 
