@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from laserpath.base import entry_points
 
-INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "outline", "centreline", "random")
+INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "outline", "centreline", "strokes", "random")
 """Starting curves: 'outline' has a hatch inside, 'auto' is the best of several for each region."""
+
+STROKES_MAX = 10_000
+"""Most strokes that the starting curve 'strokes' may fit: more take minutes."""
 
 FORMER_CURVES = {"rim": "outline", "tracks": "centreline"}
 """Names of version 0.1, which mean the same."""

@@ -34,7 +34,8 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
         raise InputError(
             f"--{refused[0]} is for drawings; turn and size a grey image before, or give its --pixel 10um"
         )
-    idle = [name for name in _DRAWINGS_ONLY if job.given.get(name) is not None]
+    taken = ("initial", "strokes") if job.values.get("initial") == "strokes" else ()
+    idle = [name for name in _DRAWINGS_ONLY if job.given.get(name) is not None and name not in taken]
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys are the target")
     if job.given["sensitivity"]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from laserpath.base.choices import INITIAL_CURVES, MOST_COLOURS, QUALITIES
+from laserpath.base.choices import INITIAL_CURVES, MOST_COLOURS, QUALITIES, STROKES_MAX
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
 from laserpath.config.profiles import DEFAULTS
@@ -72,7 +72,12 @@ def setting(*records: str) -> tuple[Option, ...]:
     return tuple(option for option in all_options() if option.record in records)
 
 
-_CURVES = {"contour": "rings", "outline": "with a hatch inside", "centreline": "of narrow bars"}
+_CURVES = {
+    "contour": "rings",
+    "outline": "with a hatch inside",
+    "centreline": "of narrow bars",
+    "strokes": "fitted along lines",
+}
 """Explanations of starting curves, for the help."""
 
 
@@ -284,6 +289,16 @@ _PLAN = (
         metavar="NAME",
         help=f"Starting curve: {_curves()}; auto tries several and takes the best for each region",
         default="auto",
+        replaces=("strokes",),
+        drawings_only=True,
+    ),
+    Option(
+        name="strokes",
+        sets="Settings.strokes",
+        parse=Whole(1, STROKES_MAX),
+        metavar="N",
+        help=f"With --initial strokes: most strokes, up to {STROKES_MAX}; if not given 1000, with --grey 256",
+        default="none",
         drawings_only=True,
     ),
     Option(

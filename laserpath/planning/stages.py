@@ -37,7 +37,7 @@ from laserpath.planning.optimise.loop import (
     outcome,
 )
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
+from laserpath.planning.optimise.write_time import WriteTimeTerm, weight_for
 from laserpath.planning.rate import decimate, executable
 from laserpath.planning.smooth import simplify, to_levels
 from laserpath.planning.task import Task
@@ -104,7 +104,7 @@ def solve(
     The losses are those of the path to expose, of all its stages in order. If the user stops a stage, no
     further stage is run.
     """
-    weight = TIME_WEIGHTS[task.settings.quality] if time_weight is None else time_weight
+    weight = weight_for(task.settings) if time_weight is None else time_weight
     edges, path, losses = _EdgeCheck.of(task), start, []
     for stage in _stages(task):
         path = _decimated(path, edges) if stage.schedule.stage == "refine" else path

@@ -24,7 +24,7 @@ from laserpath.planning.curve import CURVES, drawn, initial_curve, main_directio
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, dose_to_size, optimise, vertex_bounds
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, unhindered
+from laserpath.planning.optimise.write_time import WriteTimeTerm, unhindered, weight_for
 from laserpath.planning.rate import executable
 from laserpath.planning.task import Task
 from laserpath.types import Process, Target, Toolpath
@@ -37,6 +37,9 @@ _COVERED = 1e-6
 
 _ITERATIONS = 40
 """Iterations of each trial: more rank the candidates more reliably and take longer."""
+
+_SETTLING = 160
+"""Iterations of strokes before the stages, as many as those of four trials: more place them better."""
 
 _DEEPER, _WIDER = 1.25, 1.125
 """Inset and pitch of the candidates, relative to the given ones; the wide candidate's pitch is wider by the
@@ -67,6 +70,8 @@ class _TrialStopped(Exception):
 def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) -> Start:
     """The curve that the settings name; for 'auto', the candidate with the best score in each region."""
     design, process, settings = task.design, task.process, task.settings
+    if settings.initial == "strokes":
+        return _settled(initial_curve(design, process, settings), task, progress)
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings))
     tried: list[_Trial] = []
@@ -84,6 +89,32 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     strokes = [stroke for k, trial in enumerate(tried) for stroke in trial.strokes_of(best == k)]
     tour = quicker(order(strokes), process.machine)
     return Start(drawn(tour, process, tried[int(np.bincount(best).argmax())].task.settings))
+
+
+def _settled(path: Toolpath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
+    """Fitted strokes after as many iterations as the trials of other curves have in all."""
+    coarse = Task.of(task.design, task.process, replace(task.settings, pixels_per_fwhm=_PIXELS_PER_FWHM))
+    try:
+        path, _ = _tried(path, coarse, min(_SETTLING, task.settings.iterations), progress)
+    except _TrialStopped as stop:
+        return Start(drawn_out(stop.toolpath, task.process), stopped=True)
+    return Start(drawn_out(path, task.process))
+
+
+def _tried(
+    path: Toolpath, task: Task, iterations: int, progress: Callable[[Progress], None] | None
+) -> tuple[Toolpath, WriteTimeTerm]:
+    """The path at its best dose after some iterations, and the term of its write time."""
+    scene, process, settings = task.scene, task.process, task.settings
+    objective, model = Objective.of(scene), DoseModel(scene.grid, process.spot)
+    start = dose_to_size(path, model, objective, process.machine)
+    time = WriteTimeTerm.of(start, task.design, process.machine, weight_for(settings))
+    schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
+    bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
+    best = optimise(start, model, Terms(objective, time), process, schedule, progress, bounds)
+    if best.stopped:
+        raise _TrialStopped(best.toolpath)
+    return best.toolpath, time
 
 
 def candidates(task: Task) -> list[Task]:
@@ -129,21 +160,15 @@ class _Trial:
         scene, process, settings = task.scene, task.process, task.settings
         regions, objective = _Regions.of(scene.target), Objective.of(scene)
         model = DoseModel(scene.grid, process.spot)
-        start = dose_to_size(drawn(order(strokes), process, settings), model, objective, process.machine)
-        time = WriteTimeTerm.of(start, task.design, process.machine, TIME_WEIGHTS[settings.quality])
-        schedule = Schedule(_ITERATIONS, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
-        bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
-        best = optimise(start, model, Terms(objective, time), process, schedule, progress, bounds)
-        if best.stopped:
-            raise _TrialStopped(best.toolpath)
-        path = executable(best.toolpath, process.spot, process.machine, time.weight)
+        best, time = _tried(drawn(order(strokes), process, settings), task, _ITERATIONS, progress)
+        path = executable(best, process.spot, process.machine, time.weight)
         executed = MachineProgram.of(exported(path, process), process).executed
         loss = objective.per_pixel(model.dose(executed))
-        times = time.weight / time.unit * regions.times(best.toolpath, process)
+        times = time.weight / time.unit * regions.times(best, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(best.toolpath, task, strokes, regions.at(middles), score)
+        return cls(best, task, strokes, regions.at(middles), score)
 
     def strokes_of(self, chosen: Bools) -> list[Floats]:
         """The strokes in the chosen regions. chosen: (regions,)."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.optimise.loop import Progress
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS
+from laserpath.planning.optimise.write_time import weight_for
 from laserpath.planning.stages import solve
 from laserpath.planning.task import Task
 from laserpath.types import Toolpath
@@ -48,7 +48,7 @@ def solve_within(
     ship: makes the program of a solution as it is written, with all passes; that program is measured.
     stopped: the user has stopped already; the start is made executable but not optimised.
     """
-    weight, limit = TIME_WEIGHTS[task.settings.quality], task.settings.max_epe_fwhm
+    weight, limit = weight_for(task.settings), task.settings.max_epe_fwhm
     if stopped:
         solution = solve(start, task.within(0), stopped=True)
         return replace(solution, result="stopped by the user while curves were tried")

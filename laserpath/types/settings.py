@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.checks import between, positive, whole
-from laserpath.base.choices import FORMER_CURVES, QUALITIES, initial_curves, is_initial_curve
+from laserpath.base.choices import FORMER_CURVES, QUALITIES, STROKES_MAX, initial_curves, is_initial_curve
 from laserpath.base.errors import InputError
 from laserpath.types.drawing import Point
+
+SEGMENTS_FWHM = (0.1, 100)
+"""Limits of the longest move while optimising, in FWHM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,8 @@ class Settings:
 
     quality: 'draft', 'standard' or 'fine': from the shortest write time to the most accurate edges.
     initial: starting curve: 'contour', 'spiral', 'hatch', 'outline' (with a hatch inside), 'centreline',
-    'random', or 'auto': the best of a short trial, for each region.
+    'strokes' (fitted straight lines), 'random', or 'auto': the best of a short trial, for each region.
+    strokes: the most straight strokes that 'strokes' may use; None: a thousand.
     pitch_fwhm: hatch pitch, the distance between neighbouring lines or rings.
     inset_fwhm: distance of the first ring from the outline.  angle: of the hatch, degrees from +x.
     segment_fwhm: longest move while optimising.  iterations: maximum over all stages.
@@ -33,6 +37,7 @@ class Settings:
 
     quality: str = "standard"
     initial: str = "auto"
+    strokes: int | None = None
     pitch_fwhm: float = 1.2
     inset_fwhm: float = 0.4
     angle: float = 0.0
@@ -57,8 +62,16 @@ class Settings:
                 f"initial curve {self.initial!r} is unknown; known: {', '.join(initial_curves())}"
             )
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
-        between(self, segment_fwhm=(0.1, 100), simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
+        between(self, segment_fwhm=SEGMENTS_FWHM, simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
         between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))
+        if self.strokes is not None:
+            whole(self, "strokes")
+            between(self, strokes=(1, STROKES_MAX))
+            if self.initial != "strokes":
+                raise InputError(
+                    f"strokes is {self.strokes}, but only the starting curve 'strokes' uses it, not "
+                    f"{self.initial!r}; give --initial strokes, too"
+                )
         if self.origin not in ("auto", "page", "design", "centre"):
             raise InputError(f"origin {self.origin!r} is unknown; known: auto, page, design, centre")
         if not np.isfinite(self.offset).all():

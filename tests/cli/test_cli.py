@@ -349,6 +349,7 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
         ("--iterations 7", "settings", "iterations", 7),
         ("--seed 3", "settings", "seed", 3),
         ("--passes 2", "settings", "passes", 2),
+        ("--initial strokes --strokes 9", "settings", "strokes", 9),
         ("--origin centre", "settings", "origin", "centre"),
     ],
 )
@@ -429,6 +430,8 @@ def test_examples_in_the_help_stand_line_by_line(
         ("plan square.svg --angle nan", "'--angle': 'nan' is not a finite number"),
         ("plan square.svg --iterations -1", "'--iterations': -1 is not in the range x>=0"),
         ("plan square.svg --iterations 1.5", "'1.5' is not a valid integer"),
+        ("plan square.svg --strokes 9", "strokes is 9, but only the starting curve 'strokes' uses it"),
+        ("plan square.svg --strokes 0", "'--strokes': 0 is not in the range 1<=x<=10000"),
         ("plan square.svg --passes 0", "'--passes': 0 is not in the range 1<=x<=100"),
         ("plan square.svg --seed -3", "-3 is not in the range"),
         ("plan square.svg --initial zigzag", "initial curve 'zigzag' is unknown; known: auto, contour, "),

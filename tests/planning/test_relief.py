@@ -338,9 +338,19 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "again" / "lens.gcode").read_text() == (folder / "lens.gcode").read_text()
 
 
+def test_strokes_take_the_place_of_the_raster(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--pixel 20um --grey 60mJ/cm2 --initial strokes --strokes 24 --iterations 20 --json -q"
+    assert run("plan", "lens.png", *options.split()) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["executed"]["rmse"] < 0.2
+    text = (folder / "lens.report.html").read_text()
+    assert all(word in text for word in ("Target, and as executed", "and of the error"))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ("--grey 60mJ/cm2 --initial contour", "--initial is for drawings"),
         ("--grey 60", "has no unit; give a height"),
         ("--grey 60um", "has no working curve"),
         ("--grey 80mJ/cm2 --rotate 90", "rotate is for drawings"),

@@ -7,7 +7,8 @@ because other packages provide curves, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,15 @@ from laserpath.base.errors import InputError
 from laserpath.planning.curve.centreline import centreline
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.hatch import hatch
+from laserpath.planning.curve.joined import drawn, join, subdivide
 from laserpath.planning.curve.order import is_closed, order
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
+from laserpath.planning.curve.strokes import fitted_lines, strokes
 from laserpath.planning.curve.tour import quicker
-from laserpath.planning.dots import shortest_stroke, stroke_of_dot
-from laserpath.resin import power_for
-from laserpath.types import Design, Machine, Process, Settings, Spot, Toolpath
+from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types.settings import SEGMENTS_FWHM
 
 __all__ = [
     "CURVES",
@@ -44,6 +46,11 @@ __all__ = [
 
 _FLATNESS_FWHM = 0.01
 """Largest distance of a ring from the true offset curve: a larger value gives fewer vertices."""
+
+_SHARE_OF_SEGMENT = 0.5
+"""Longest move along strokes, relative to that along other curves: one line shapes both edges, where rings
+have a line at each. A larger value gives larger edge errors in the same write time, a smaller one takes
+longer to plan."""
 
 _Curve = Callable[[Design, Process, Settings], list[Floats]]
 
@@ -88,6 +95,7 @@ CURVES: dict[str, _Curve] = {
     "hatch": _hatch,
     "outline": _outline,
     "centreline": _along_the_edge(centreline),
+    "strokes": strokes,
     "random": _random,
 }
 
@@ -116,56 +124,25 @@ def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
     return strokes
 
 
+def _fitted(design: Design, process: Process, settings: Settings) -> Toolpath:
+    """The path along fitted strokes, with their energies."""
+    fitted = fitted_lines(design, process, settings)
+    shorter = replace(settings, segment_fwhm=max(_SHARE_OF_SEGMENT * settings.segment_fwhm, SEGMENTS_FWHM[0]))
+    return fitted.dosed(drawn(quicker(order(fitted.strokes), process.machine), process, shorter), process)
+
+
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
-    """The curve that the settings name, with one line energy for all exposing moves.
+    """The curve that the settings name, with one line energy for all exposing moves, but for strokes.
 
     'auto' means 'contour' here; `start` tries several curves.
     """
-    strokes = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
-    if not strokes:
+    if settings.initial == "strokes":
+        return _fitted(design, process, settings)
+    lines = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
+    if not lines:
         fwhm = optics.fwhm(process.spot)
         raise InputError(
             f"no {settings.initial} line fits into design {design.name!r}: "
             f"all of it is narrower than the spot of {fwhm:g} mm; use a smaller spot"
         )
-    return drawn(quicker(order(strokes), process.machine), process, settings)
-
-
-def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolpath:
-    """The toolpath of strokes (K, 2) mm in the given order, cut into moves of at most `segment_fwhm`.
-
-    A stroke that is nearly a point, such as a ring that just fits into a dot, becomes a line.
-    """
-    fwhm, least = optics.fwhm(process.spot), shortest_stroke(process.spot)
-    pieces = [subdivide(stroke_of_dot(stroke, least), settings.segment_fwhm * fwhm) for stroke in tour]
-    # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
-    energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
-    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)
-
-
-def subdivide(stroke: Floats, longest: float) -> Floats:
-    """The polyline (K, 2) with each segment cut into equal pieces of at most `longest` mm."""
-    step = np.diff(stroke, axis=0)
-    count = np.maximum(1, np.ceil(np.hypot(*step.T) / longest - 1e-9)).astype(np.int64)
-    segment = np.repeat(np.arange(len(step)), count)
-    k = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
-    return np.vstack([stroke[segment] + (k / count[segment])[:, None] * step[segment], stroke[-1:]])
-
-
-def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine, spot: Spot) -> Toolpath:
-    """Strokes (K, 2) with line energies (K−1,), joined by travels, at the machine's full speed."""
-    speed, rapid = min(machine.speed_max), min(machine.rapid_speed)
-    xy: list[Floats] = [strokes[0][:1]]
-    power: list[Floats] = []
-    speeds: list[Floats] = []
-    position = strokes[0][0]
-    for stroke, energy in zip(strokes, line_energy, strict=True):
-        if (stroke[0] != position).any():
-            xy.append(stroke[:1])
-            power.append(np.zeros(1))
-            speeds.append(np.full(1, rapid))
-        xy.append(stroke[1:])
-        power.append(power_for(energy, speed, spot))
-        speeds.append(np.full(len(energy), speed))
-        position = stroke[-1]
-    return Toolpath(np.vstack(xy), np.concatenate(power), np.concatenate(speeds))
+    return drawn(quicker(order(lines), process.machine), process, settings)

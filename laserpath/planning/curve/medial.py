@@ -42,8 +42,11 @@ class MedialAxis:
         return [shapely.get_coordinates(line) for line in lines[shapely.length(lines) >= shortest]]
 
 
-def medial_axis(area: MultiPolygon, spacing: float) -> MedialAxis:
-    """The medial axis of `area`, whose edge is sampled every `spacing` mm (less densely if it is long)."""
+def medial_axis(area: MultiPolygon, spacing: float, wide: float = _WIDE) -> MedialAxis:
+    """The medial axis of `area`, whose edge is sampled every `spacing` mm (less densely if it is long).
+
+    wide: least distance of a point's two nearest edge points, in radii; a smaller one keeps more branches.
+    """
     spacing = max(spacing, area.length / _POINTS_MAX)
     edge = shapely.get_coordinates(area.boundary.segmentize(spacing))
     edge = np.unique(edge, axis=0)
@@ -53,7 +56,7 @@ def medial_axis(area: MultiPolygon, spacing: float) -> MedialAxis:
     a, b = edge[diagram.ridge_points[finite, 0]], edge[diagram.ridge_points[finite, 1]]
     start, end = diagram.vertices[ridges[finite, 0]], diagram.vertices[ridges[finite, 1]]
     radius = np.hypot(*((start + end) / 2 - a).T)
-    keep = np.hypot(*(a - b).T) >= _WIDE * radius
+    keep = np.hypot(*(a - b).T) >= wide * radius
     shapely.prepare(area)
     for point in (start, end):
         keep[keep] = shapely.contains_xy(area, point[keep])

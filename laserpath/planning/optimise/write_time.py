@@ -15,10 +15,14 @@ import numpy as np
 import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.machine import convert
-from laserpath.types import Design, Machine, Toolpath
+from laserpath.types import Design, Machine, Settings, Toolpath
 
 TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
+
+_ONCE = 0.3
+"""Weight of the write time for strokes, relative to that of other curves. They write each line once, which is
+so much faster that they can afford it; a larger weight makes them less accurate than the other curves."""
 
 SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.9}
 """Speed limit of a short stroke by quality, relative to its peak speed: a smaller one makes the speed more
@@ -56,6 +60,11 @@ class WriteTimeTerm:
         gradient = gcode.motion.time_gradient(moves, unhindered(self.machine))
         scale = self.weight / self.unit
         return scale * gradient.time, scale * gradient.xy[1:]
+
+
+def weight_for(settings: Settings) -> float:
+    """The weight of the write time for the settings' quality and starting curve."""
+    return TIME_WEIGHTS[settings.quality] * (_ONCE if settings.initial == "strokes" else 1.0)
 
 
 def share_of_peak(time_weight: float) -> float:

@@ -22,16 +22,17 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.design.target import affordable, grid_for
+from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.placement import placed
 from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.planning.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
+from laserpath.planning.relief.strokes import STROKES, stroke_lines
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.planning.smooth import to_levels
 from laserpath.resin import line_energy, power_for, speed_for
-from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
+from laserpath.types import Design, Grid, Process, Relief, Resin, Settings, Toolpath
 
 _HEADROOM = 1.25
 """Largest line energy, relative to that in a wide black area: a larger one lets edges be sharper, and lowers
@@ -47,8 +48,8 @@ _BYTES_PER_PIXEL = 130.0
 class ReliefLayout:
     """A relief on the machine, its powers not yet optimised. settings: with the origin and pixels in effect.
 
-    target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, whose
-    moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
+    target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, or fitted
+    strokes, whose moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
     requested: pixels per FWHM of the given settings.  notes: why the picture was moved from its place.
     """
 
@@ -85,6 +86,8 @@ class ReliefLayout:
         power = np.minimum(power_for(energy, self.speed, spot), machine.power_max)
         path = Toolpath(self.xy, power, np.where(power > 0, self.speed, min(machine.rapid_speed)))
         path = to_levels(path, machine, spot, self.speed / min(machine.speed_max))
+        if self.settings.initial == "strokes":
+            return path, True
         width = machine.size[0]
         ends = (-width / 2, width / 2) if self.settings.origin == "centre" else (0.0, width)
         return with_runs(path, self.ramp, *ends)
@@ -93,7 +96,8 @@ class ReliefLayout:
 def lay_out(relief: Relief, process: Process, settings: Settings | None = None) -> ReliefLayout:
     """Place a relief on the machine and lay raster lines over it.
 
-    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
+    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes; and strokes,
+    if the initial curve is 'strokes', which takes the place of the raster.
     """
     settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
     check_process(process, settings)
@@ -102,16 +106,26 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
     requested, settings = settings.pixels_per_fwhm, replace(settings, origin=origin, pixels_per_fwhm=fine)
     spot, machine, fwhm = process.spot, process.machine, optics.fwhm(process.spot)
     grid = grid_for(design, spot, fine)
-    height = None if relief.height is None else resample(relief, relief.height, grid)
-    target = GreyTarget(resample(relief, relief.dose, grid), height, process.resin)
+    target = _target(relief, grid, process.resin)
     black = _HEADROOM * float(target.dose.max()) * PITCH_FWHM * fwhm
     allowed = float(speed_for(black, machine.power_max, spot))
     speed = min(*machine.speed_max, PIECE_FWHM * fwhm * machine.segment_rate, allowed)
-    xy, lit = raster(target.dose, grid, fwhm, PIECE_FWHM * fwhm)
-    start = _start(target, grid, xy, lit, fwhm)
+    if settings.initial == "strokes":
+        coarse = grid_for(design, spot, min(fine, COARSEST))
+        most = settings.strokes or STROKES
+        xy, lit, start = stroke_lines(_target(relief, coarse, process.resin), coarse, fwhm, most, machine)
+    else:
+        xy, lit = raster(target.dose, grid, fwhm, PIECE_FWHM * fwhm)
+        start = _start(target, grid, xy, lit, fwhm)
     return ReliefLayout(
         relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes
     )
+
+
+def _target(relief: Relief, grid: Grid, resin: Resin) -> GreyTarget:
+    """The target of a relief on a grid."""
+    height = None if relief.height is None else resample(relief, relief.height, grid)
+    return GreyTarget(resample(relief, relief.dose, grid), height, resin)
 
 
 def forecast_relief(layout: ReliefLayout) -> Forecast:

@@ -16,7 +16,7 @@ DESIGN = design(shapely.box(1, 1, 2, 1.6), shapely.box(3, 1, 3.03, 2))
 PROCESS = Process()
 
 
-@pytest.mark.parametrize("initial", list(CURVES))
+@pytest.mark.parametrize("initial", [name for name in CURVES if name != "strokes"])
 def test_every_curve_is_a_toolpath_of_one_line_energy(initial):
     settings = Settings(initial=initial)
     toolpath = initial_curve(DESIGN, PROCESS, settings)
@@ -49,7 +49,7 @@ def test_the_seed_decides_the_random_curve_only():
 def test_an_unknown_curve_is_named():
     with pytest.raises(
         InputError,
-        match="'peano' is unknown; known: auto, contour, spiral, hatch, outline, centreline, random",
+        match="'peano' is unknown; known: auto, contour, spiral, hatch, outline, centreline, strokes, random",
     ):
         initial_curve(DESIGN, PROCESS, Settings(initial="peano"))
 

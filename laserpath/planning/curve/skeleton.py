@@ -1,0 +1,156 @@
+"""The skeleton of a drawing: its medial axis as a graph, without the spurs into corners.
+
+The medial axis of lines that cross, bend and end is nearly the lines that were drawn, but for two things: at
+a square end or an outer corner the axis has branches into the corners, which are dropped; and two lines that
+cross at a slant leave two junctions a little apart, which are joined.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import shapely
+from shapely.geometry import MultiPolygon
+
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.planning.curve.medial import medial_axis
+
+_ANGLE = 1.3
+"""Least distance of an axis point's two nearest edge points, in radii: 1.41 of a branch into a square corner
+and of the middle of a crossing; a larger value loses crossings, a smaller one gives spurs from noise."""
+
+_SPUR, _SHARP = 2.0, 0.5
+"""A branch is a spur if it is shorter than this, in radii at its foot, and its tip is nearer to the edge than
+this share of that radius. Larger values drop short pointed lines, smaller ones keep corners' branches."""
+
+_JOINED = 1.0
+"""Distance of two junctions, in radii, below which they are one: a larger value joins lines side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """vertices: (M, 2) mm.  radius: (M,) mm, their distance to the edge.  chains: vertices along each line.
+
+    A chain ends at a junction or at the end of a line; of a loop the first and last vertex are the same.
+    """
+
+    vertices: Floats
+    radius: Floats
+    chains: list[Indices]
+
+    def simplified(self, flatness: float) -> tuple[Floats, Indices, Floats]:
+        """(vertices (M, 2), ends (N, 2), radius (N,)) of straight lines within `flatness` of the chains.
+
+        All in mm, but for ends, which are indices of vertices.
+        """
+        ends, radii = [], []
+        for chain in self.chains:
+            kept = _kept(self.vertices[chain], flatness)
+            for first, last in pairwise(kept):
+                ends.append((chain[first], chain[last]))
+                radii.append(float(np.median(self.radius[chain[first : last + 1]])))
+        used, index = np.unique(np.array(ends, dtype=np.int64).reshape(-1, 2), return_inverse=True)
+        return self.vertices[used], index.reshape(-1, 2), np.array(radii)
+
+    def outside(self, wide: MultiPolygon) -> Skeleton:
+        """The chains without those, or those parts, that lie in an area."""
+        shapely.prepare(wide)
+        inside, chains = shapely.contains_xy(wide, self.vertices), []
+        for chain in self.chains:
+            cuts = np.flatnonzero(inside[chain])
+            parts = np.split(chain, np.unique(np.concatenate([cuts, cuts + 1]))) if len(cuts) else [chain]
+            chains += [part for part in parts if len(part) > 1]
+        return Skeleton(self.vertices, self.radius, chains)
+
+
+def skeleton(area: MultiPolygon, spacing: float) -> Skeleton:
+    """The skeleton of an area whose edge is sampled every `spacing` mm."""
+    axis = medial_axis(area, spacing, _ANGLE)
+    vertices, index = np.unique(np.concatenate([axis.start, axis.end]), axis=0, return_inverse=True)
+    pairs = np.sort(index.reshape(2, -1).T, axis=1)
+    pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+    radius = shapely.distance(area.boundary, shapely.points(vertices))
+    while True:
+        chains = _chains(pairs, len(vertices))
+        spurs = [chain for chain in chains if _is_spur(chain, pairs, vertices, radius)]
+        if not spurs:
+            break
+        gone = {tuple(sorted(step)) for chain in spurs for step in pairwise(chain)}
+        pairs = pairs[[tuple(pair) not in gone for pair in pairs.tolist()]]
+    return _with_joined_junctions(Skeleton(vertices, radius, chains), pairs)
+
+
+def _degrees(pairs: Indices, count: int) -> Indices:
+    return np.bincount(pairs.ravel(), minlength=count)
+
+
+def _chains(pairs: Indices, count: int) -> list[Indices]:
+    """The chains between vertices that have not just two neighbours, then the loops."""
+    neighbours: dict[int, list[int]] = defaultdict(list)
+    for one, other in pairs.tolist():
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    degree, chains = _degrees(pairs, count), []
+    seen: set[tuple[int, int]] = set()
+    nodes = np.flatnonzero((degree > 0) & (degree != 2)).tolist()
+    for begin in (*nodes, *np.flatnonzero(degree == 2).tolist()):
+        for following in neighbours[begin]:
+            if (begin, following) in seen:
+                continue
+            chain = [begin, following]
+            while degree[chain[-1]] == 2 and chain[-1] != begin:
+                one, other = neighbours[chain[-1]]
+                chain.append(other if one == chain[-2] else one)
+            seen.update(pairwise(chain))
+            seen.update(pairwise(chain[::-1]))
+            chains.append(np.array(chain))
+    return chains
+
+
+def _is_spur(chain: Indices, pairs: Indices, vertices: Floats, radius: Floats) -> bool:
+    degree = _degrees(pairs, len(vertices))[chain[[0, -1]]]
+    if sorted(degree.tolist())[0] != 1 or max(degree) < 3:
+        return False
+    foot, tip = (chain[0], chain[-1]) if degree[1] == 1 else (chain[-1], chain[0])
+    length = np.hypot(*np.diff(vertices[chain], axis=0).T).sum()
+    return bool(length < _SPUR * radius[foot] and radius[tip] < _SHARP * radius[foot])
+
+
+def _with_joined_junctions(found: Skeleton, pairs: Indices) -> Skeleton:
+    """The skeleton with chains that are shorter than the line is wide drawn together into one junction."""
+    degree = _degrees(pairs, len(found.vertices))
+    to, vertices, chains = np.arange(len(found.vertices)), found.vertices.copy(), []
+    for chain in found.chains:
+        length = np.hypot(*np.diff(vertices[chain], axis=0).T).sum()
+        first, last = chain[[0, -1]]
+        short = first != last and length < _JOINED * found.radius[chain].max()
+        if short and min(degree[first], degree[last]) > 2 and to[first] != to[last]:
+            joined = (to == to[first]) | (to == to[last])
+            vertices[joined] = vertices[[to[first], to[last]]].mean(axis=0)
+            to[joined] = to[first]
+        else:
+            chains.append(chain)
+    chains = [np.concatenate([to[c[:1]], c[1:-1], to[c[-1:]]]) for c in chains]
+    return Skeleton(vertices, found.radius, [c for c in chains if len(c) > 2 or c[0] != c[-1]])
+
+
+def _kept(line: Floats, flatness: float) -> Indices:
+    """Indices of a polyline's vertices (K, 2) that stay when it is simplified (Douglas and Peucker 1973)."""
+    keep: Bools = np.zeros(len(line), dtype=bool)
+    keep[[0, -1]] = True
+    parts = [(0, len(line) - 1)]
+    while parts:
+        first, last = parts.pop()
+        if last - first < 2:
+            continue
+        chord = shapely.LineString(line[[first, last]]) if (line[first] != line[last]).any() else None
+        points = shapely.points(line[first + 1 : last])
+        off = shapely.distance(points, chord or shapely.Point(line[first]))
+        worst = int(np.argmax(off))
+        if off[worst] > flatness:
+            keep[first + 1 + worst] = True
+            parts += [(first, first + 1 + worst), (first + 1 + worst, last)]
+    return np.flatnonzero(keep)

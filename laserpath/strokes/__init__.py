@@ -1,0 +1,1 @@
+"""Straight strokes: fitted to a picture or a drawing."""

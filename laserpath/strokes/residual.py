@@ -1,0 +1,80 @@
+"""Strokes for a picture of greys, one after the other where most of the dose is still missing.
+
+The place of the largest missing dose, blurred by the spot, is the middle of the next stroke. It goes as far
+to both sides as at least half of that dose is missing, in the direction of the largest sum, and is as wide as
+that holds across. Its dose is the mean of what is missing there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from laserpath.base.arrays import Floats
+from laserpath.strokes.additive import AdditiveStrokes, StrokeModel
+from laserpath.types import Grid
+
+_DIRECTIONS = 12
+"""Directions that are tried: more find better strokes and take longer."""
+
+_MISSING = 0.5
+"""Share of the largest missing dose that must be missing along a stroke: a larger value shortens strokes."""
+
+_LONGEST_FWHM = 30.0
+"""Longest stroke: a larger value takes longer."""
+
+_WIDEST_FWHM = 4.0
+"""Widest stroke: a larger value leaves fewer strokes for detail."""
+
+_ENOUGH = 0.01
+"""Missing dose, relative to the largest wanted one, at which no further stroke is made."""
+
+
+def greedy(target: Floats, grid: Grid, fwhm: float, most: int) -> AdditiveStrokes:
+    """At most `most` strokes for a target dose (rows, columns) mJ/mm² on a grid. fwhm: of the spot, mm."""
+    missing, made = np.array(target, dtype=np.float64), []
+    sigma = fwhm / np.sqrt(8 * np.log(2)) / grid.pitch
+    for _ in range(most):
+        blurred = gaussian_filter(missing, sigma, mode="constant")
+        row, column = np.unravel_index(int(np.argmax(blurred)), blurred.shape)
+        if blurred[row, column] <= _ENOUGH * target.max():
+            break
+        one = _stroke(blurred, np.array([column, row], dtype=np.float64), grid, fwhm)
+        missing -= StrokeModel.of(one, grid, fwhm).dose(one)
+        made.append(one)
+    count = len(made)
+    return AdditiveStrokes(
+        np.concatenate([one.vertices for one in made]) if made else np.zeros((0, 2)),
+        np.arange(2 * count).reshape(count, 2),
+        np.array([one.width[0] for one in made]),
+        np.array([one.energy[0] for one in made]),
+    )
+
+
+def _stroke(missing: Floats, middle: Floats, grid: Grid, fwhm: float) -> AdditiveStrokes:
+    """The stroke through a place, (column, row), of the missing dose."""
+    angles = np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
+    ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    longest = _LONGEST_FWHM / 2 * fwhm / grid.pitch
+    arms = [[_arm(missing, middle, side * way, longest) for side in (-1, 1)] for way in ways]
+    best = int(np.argmax([sum(total for _, total in pair) for pair in arms]))
+    (back, one), (ahead, other) = arms[best]
+    first, last = middle - back * ways[best], middle + ahead * ways[best]
+    across = ways[(best + _DIRECTIONS // 2) % _DIRECTIONS]
+    widest = _WIDEST_FWHM / 2 * fwhm / grid.pitch
+    wide = sum(_arm(missing, middle, side * across, widest)[0] for side in (-1, 1)) * grid.pitch
+    mean = (one + other) / max(back + ahead + 2, 1)
+    width = max(wide - fwhm / 2, fwhm / 4)
+    places = np.array(grid.origin) + grid.pitch * np.stack([first, last])
+    return AdditiveStrokes(places, np.array([[0, 1]]), np.full(1, width), np.full(1, mean * width))
+
+
+def _arm(missing: Floats, middle: Floats, way: Floats, longest: float) -> tuple[float, float]:
+    """(pixels, sum of the missing dose) from a place along a direction, as far as enough is missing."""
+    steps = np.arange(int(longest) + 1)
+    at = np.rint(middle + steps[:, None] * way).astype(np.int64)
+    inside = ((at >= 0) & (at < missing.shape[::-1])).all(axis=1)
+    values = np.where(inside, missing[tuple(np.clip(at, 0, np.array(missing.shape[::-1]) - 1).T[::-1])], 0.0)
+    enough = values >= _MISSING * values[0]
+    far = int(np.argmin(enough)) if not enough.all() else len(enough)
+    return float(max(far - 1, 0)), float(values[:far].sum())
