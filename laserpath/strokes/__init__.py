@@ -1,0 +1,10 @@
+"""Strokes: a differentiable painter of lines and quadratic curves with round ends.
+
+`painter` paints and has the gradient, `kernels` are its loops, `capsule` the coverage of one pixel by one
+stroke. `fitting` finds the strokes of a picture, `as_operator` makes them an operator for PyTorch and JAX.
+"""
+
+from laserpath.strokes.model import Canvas, Strokes, StrokesGradient
+from laserpath.strokes.painter import StrokePainter
+
+__all__ = ["Canvas", "StrokePainter", "Strokes", "StrokesGradient"]
