@@ -4,7 +4,18 @@
 stroke. `fitting` finds the strokes of a picture, `as_operator` makes them an operator for PyTorch and JAX.
 """
 
+from laserpath.strokes.as_operator import strokes_operator
+from laserpath.strokes.fitting import FitSettings, FittedStrokes, fit_strokes
 from laserpath.strokes.model import Canvas, Strokes, StrokesGradient
 from laserpath.strokes.painter import StrokePainter
 
-__all__ = ["Canvas", "StrokePainter", "Strokes", "StrokesGradient"]
+__all__ = [
+    "Canvas",
+    "FitSettings",
+    "FittedStrokes",
+    "StrokePainter",
+    "Strokes",
+    "StrokesGradient",
+    "fit_strokes",
+    "strokes_operator",
+]

@@ -163,7 +163,7 @@ def band(o: ti.template(), width: ti.f64, curved: ti.template()):
 
 @ti.func
 def columns(o: ti.template(), within: ti.template(), i: ti.i32, left: ti.i32, right: ti.i32):
-    """(first, last + 1) of the pixels of row i, from left to right − 1, that a stroke of this `band` may cover."""
+    """(first, last + 1) of the columns, from left to right − 1, that a stroke may cover in row i."""
     middle = o[0] + (i - o[1]) * within[4]
     low = ti.max(within[0], middle - within[5]) - _MARGIN
     high = ti.min(within[1], middle + within[5]) + _MARGIN

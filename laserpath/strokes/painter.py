@@ -60,7 +60,7 @@ class StrokePainter:
         self.canvas, self.precision = canvas, precision
         self._real: type[np.floating[Any]] = np.float32 if precision == "f32" else np.float64
         shape = (*canvas.shape, canvas.channels)
-        self._background = np.ascontiguousarray(np.broadcast_to(canvas.background, shape), self._real)
+        self._background: Floats = np.ascontiguousarray(np.broadcast_to(canvas.background, shape), self._real)
         self._slabs = 1 if cpu_count() == 1 else _SLABS * cpu_count()
 
     def paint(self, strokes: Strokes) -> Floats:
