@@ -89,7 +89,7 @@ def on_quadratic(wx: ti.f64, wy: ti.f64, ex: ti.f64, ey: ti.f64, fx: ti.f64, fy:
             low, high = ti.cast(0, ti.f64), first
             if part == 1:
                 low, high = second, ti.cast(1, ti.f64)
-            if part == 0 or low < high:
+            if part == 0 or first < 1:
                 here = _rising(c0, c1, c2, c3, low, high)
                 x, y = wx - here * (2 * ex + here * fx), wy - here * (2 * ey + here * fy)
                 if x * x + y * y < least:

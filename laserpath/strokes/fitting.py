@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.checks import between, whole
 from laserpath.base.errors import InputError
 from laserpath.strokes.model import Strokes
@@ -182,7 +182,7 @@ def _together(beneath: Strokes | None, above: Strokes) -> Strokes:
     return Strokes(*(np.concatenate([getattr(one, name) for one in (beneath, above)]) for name in _FIELDS))
 
 
-def _chosen(strokes: Strokes, which: Floats) -> Strokes | None:
+def _chosen(strokes: Strokes, which: Bools) -> Strokes | None:
     if not which.any():
         return None
     return replace(strokes, **{name: getattr(strokes, name)[which] for name in _FIELDS})

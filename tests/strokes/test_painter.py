@@ -60,6 +60,13 @@ def test_the_gradient_is_that_of_differences(ends, mode, channels):
         assert np.abs(getattr(coarse, name) - one).max() <= 1e-5 * np.abs(one).max(), name
 
 
+def test_a_curve_that_recedes_again_is_nearest_at_its_end():
+    """Seen from the left, the distance has a minimum, a maximum, and then the curve's end."""
+    one = Strokes([[[45.4, 11.6], [3.8, 21.0], [0.5, 24.2]]], [19.0], [[1.0]], [1.0])
+    canvas = Canvas((38, 12), (0.0,))
+    np.testing.assert_allclose(StrokePainter(canvas, "f64").paint(one), picture(one, canvas), atol=2e-9)
+
+
 def test_painter_s_order_counts_and_adding_has_none():
     given = strokes(np.random.default_rng(5), 6)
     turned = Strokes(*(getattr(given, name)[::-1] for name in FIELDS))
