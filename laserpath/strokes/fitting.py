@@ -61,7 +61,7 @@ class FittedStrokes:
 def fit_strokes(
     painter: StrokePainter, target: ArrayLike, settings: FitSettings | None = None
 ) -> FittedStrokes:
-    """The strokes of a picture (rows, columns, C), values about 0 to 1."""
+    """The strokes of a picture (rows, columns, C): lines at least a pixel wide, colours from 0 to 1."""
     return _Fitting(painter, target, settings or FitSettings()).run()
 
 

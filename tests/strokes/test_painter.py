@@ -40,7 +40,7 @@ def differences(painter: StrokePainter, given: Strokes, slope, name: str, step: 
 @kinds
 def test_the_picture_is_the_plain_one(ends, mode, channels):
     rng = np.random.default_rng(3)
-    canvas, given = Canvas(SHAPE, rng.random((*SHAPE, channels)), mode), strokes(rng, 9, ends, channels)
+    canvas, given = Canvas(SHAPE, rng.random((*SHAPE, channels)), mode), strokes(rng, 6, ends, channels)
     expected = picture(given, canvas)
     np.testing.assert_allclose(StrokePainter(canvas, "f64").paint(given), expected, atol=2e-9)
     np.testing.assert_allclose(StrokePainter(canvas, "f32").paint(given), expected, atol=2e-6)
@@ -75,6 +75,15 @@ def test_painter_s_order_counts_and_adding_has_none():
         painter = StrokePainter(Canvas(SHAPE, mode=mode), "f64")
         apart[mode] = np.abs(painter.paint(given) - painter.paint(turned)).max()
     assert apart["over"] > 0.1 and apart["add"] < 1e-13
+
+
+def test_the_threads_do_not_change_a_bit():
+    given, slope = strokes(np.random.default_rng(5), 40), np.random.default_rng(6).normal(size=(*SHAPE, 3))
+    one, many = (StrokePainter(Canvas(SHAPE)) for _ in range(2))
+    one._slabs, many._slabs = 1, 5
+    np.testing.assert_array_equal(one.paint(given), many.paint(given))
+    a, b = one.gradient(given, slope), many.gradient(given, slope)
+    assert all(np.array_equal(getattr(a, name), getattr(b, name)) for name in FIELDS)
 
 
 def test_a_stroke_covers_its_area():
