@@ -61,7 +61,7 @@ class FittedStrokes:
 def fit_strokes(
     painter: StrokePainter, target: ArrayLike, settings: FitSettings | None = None
 ) -> FittedStrokes:
-    """The strokes of a picture (rows, columns, C): lines at least a pixel wide, colours from 0 to 1."""
+    """The strokes of a picture (rows, columns, C): lines at least a pixel wide, colour and alpha in 0..1."""
     return _Fitting(painter, target, settings or FitSettings()).run()
 
 
@@ -165,7 +165,7 @@ class _Fitting:
                 values[name] = getattr(strokes, name) - factor * rates[name] * up / (np.sqrt(down) + 1e-12)
             strokes = Strokes(
                 np.clip(values["points"], -self.side, 2 * max(self.target.shape)),
-                np.clip(values["width"], 1.0, None), np.clip(values["colour"], 0, 1),
+                np.clip(values["width"], 1.0, 2 * max(self.target.shape)), np.clip(values["colour"], 0, 1),
                 np.clip(values["alpha"], 0, 1),
             )  # fmt: skip
         yield strokes, self._loss(strokes)
