@@ -19,6 +19,7 @@ DOORS = (
     "laserpath.operators",
     "laserpath.planning",
     "laserpath.planning.relief",
+    "laserpath.strokes",
     "laserpath.volume",
     "gcode",
     "gcode.motion",

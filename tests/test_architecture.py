@@ -22,7 +22,7 @@ FLOORS = (
     {"optics", "operators"},
     {"resin", "design"},
     {"dose", "config", "machine"},
-    {"measure", "calibration", "kinetics", "volume", "strokes"},
+    {"measure", "calibration", "kinetics", "strokes", "volume"},
     {"report"},
     {"planning", "simulation"},
     {"plugins"},

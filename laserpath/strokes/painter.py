@@ -1,0 +1,144 @@
+"""A picture of strokes, and its gradient by their ends, widths, colours and opacities.
+
+With the coverage c_k of a pixel by stroke k = 1 … N (`capsule`), α_k its alpha and f_k its colour,
+
+    'over'   C_k = (1 − α_k c_k) C_(k−1) + α_k c_k f_k,   C_0 the background, C_N the picture
+    'add'    C_N = C_0 + Σ_k α_k c_k f_k                  dose only adds: one channel, α_k the dose
+
+**Adjoint.** With g = ∂L/∂C_N, and T_k = Π_(j>k) (1 − α_j c_j) the light that passes what is above k,
+
+    'over'   ∂L/∂(α_k c_k) = T_k g·(f_k − C_(k−1)),   ∂L/∂f_k = T_k α_k c_k g
+    'add'    ∂L/∂(α_k c_k) = g·f_k,                   ∂L/∂f_k = α_k c_k g
+
+Of the composites C_k only g·C_k is needed, a number; it is recomputed from the background upwards, and stored
+nowhere. T_k is a product from the top down; upwards it is divided out again. Where a stroke is opaque, that
+would be 0/0, so the way down ends there: all beneath it has the derivative 0, and the stroke itself has the
+T_k that was found on the way. Its own derivative by alpha is not 0: with less, what is beneath comes through.
+
+A stroke of alpha 0 paints nothing, but has a derivative by alpha. A stroke of width 0 is a faint hairline, of
+a coverage of ½ on its axis, since the coverage is a ramp over one pixel.
+
+**Tiles.** Each tile of 16 × 16 pixels has the list of the strokes that reach it, in painter's order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.compute.runtime import REAL, cpu_count, device
+from laserpath.strokes import kernels
+from laserpath.strokes.model import Canvas, Strokes, StrokesGradient
+
+MOST_ENTRIES = 1 << 26
+"""Strokes in all tiles' lists together: 6 GB of derivatives."""
+_SLABS = 4
+"""For each processor, so that one that has finished takes over work from a busy one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tiles:
+    """The lists of the tiles: listed[first[k]:first[k + 1]] are the strokes of tile k."""
+
+    first: NDArray[np.int32]
+    listed: NDArray[np.int32]
+
+
+class StrokePainter:
+    """Pictures and gradients on one canvas in one precision, 'f32' or 'f64', on the CPU."""
+
+    def __init__(self, canvas: Canvas, precision: str = "f32") -> None:
+        if precision not in REAL:
+            raise InputError(f"precision {precision!r} is unknown; known: {', '.join(REAL)}")
+        if (runs_on := device()) != "cpu":
+            raise InputError(f"device is {runs_on!r}, but strokes are painted on the 'cpu' only")
+        self.canvas, self.precision = canvas, precision
+        self._real: type[np.floating[Any]] = np.float32 if precision == "f32" else np.float64
+        shape = (*canvas.shape, canvas.channels)
+        self._background: Floats = np.ascontiguousarray(np.broadcast_to(canvas.background, shape), self._real)
+        self._slabs = 1 if cpu_count() == 1 else _SLABS * cpu_count()
+
+    def paint(self, strokes: Strokes) -> Floats:
+        """The picture, (rows, columns, C)."""
+        tiles, picture = self.tiles(strokes), self._background.copy()
+        kernels.paint(*self._kind(strokes))(
+            *_flat(strokes), tiles.first, tiles.listed, self._slabs, picture
+        )  # fmt: skip
+        return picture
+
+    def gradient(self, strokes: Strokes, d_picture: ArrayLike) -> StrokesGradient:
+        """∂L/∂strokes from ∂L/∂picture, (rows, columns, C)."""
+        slope: Floats = np.ascontiguousarray(np.asarray(d_picture), dtype=self._real)
+        if slope.shape != self._background.shape:
+            raise InputError(f"d_picture has shape {slope.shape}, but must have {self._background.shape}")
+        if not np.isfinite(slope.sum()) and not np.isfinite(slope).all():
+            raise InputError(f"d_picture is not finite in {int((~np.isfinite(slope)).sum())} values")
+        tiles, ends = self.tiles(strokes), strokes.points.shape[1]
+        parts = np.zeros((max(1, len(tiles.listed)), 2 * ends + 2 + strokes.channels))
+        pixels = self._slabs, kernels.TILE**2
+        passed, worth, closed = (
+            np.empty(pixels, self._real),
+            np.empty(pixels, self._real),
+            np.empty(pixels, np.int32),
+        )
+        kernels.adjoint(*self._kind(strokes))(
+            *_flat(strokes), tiles.first, tiles.listed, self._slabs, self._background, slope, passed, worth,
+            closed, parts,
+        )  # fmt: skip
+        sums = _by_stroke(parts, tiles, len(strokes))
+        points = sums[:, : 2 * ends].reshape(strokes.points.shape)
+        return StrokesGradient(points, sums[:, 2 * ends], sums[:, 2 * ends + 2 :], sums[:, 2 * ends + 1])
+
+    def tiles(self, strokes: Strokes) -> Tiles:
+        """The tiles' lists."""
+        self._check(strokes)
+        rows, columns = self.canvas.shape
+        count = np.zeros(-(-rows // kernels.TILE) * -(-columns // kernels.TILE), np.int32)
+        first, none = np.zeros(len(count) + 1, np.int32), np.zeros(1, np.int32)
+        points, width, *_ = _flat(strokes)
+        given = points, width, rows, columns, self._slabs, first
+        kernels.lists(strokes.curved, False)(*given, count, none)
+        if (entries := int(count.sum(dtype=np.int64))) > MOST_ENTRIES:
+            raise InputError(
+                f"strokes reach {entries} tiles in all, but must reach at most {MOST_ENTRIES}: take fewer, "
+                "narrower ones or a smaller canvas"
+            )
+        np.cumsum(count, out=first[1:])
+        count[:], listed = 0, np.zeros(max(1, entries), np.int32)
+        kernels.lists(strokes.curved, True)(*given, count, listed)
+        return Tiles(first, listed)
+
+    def _kind(self, strokes: Strokes) -> tuple[str, bool, bool, int]:
+        """Of the kernels."""
+        return self.precision, self.canvas.mode == "add", strokes.curved, strokes.channels
+
+    def _check(self, strokes: Strokes) -> None:
+        if strokes.channels != self.canvas.channels:
+            raise InputError(
+                f"strokes colour has {strokes.channels} channels, but the canvas has {self.canvas.channels}"
+            )
+        low, high = float(strokes.alpha.min()), float(strokes.alpha.max())
+        if self.canvas.mode == "over" and not 0 <= low <= high <= 1:
+            raise InputError(f"strokes alpha is {low if low < 0 else high:g}, but must be between 0 and 1")
+
+
+def _flat(strokes: Strokes) -> tuple[Floats, Floats, Floats, Floats]:
+    """The kernels' arrays: points (N, 2 P), width, alpha, colour."""
+    return strokes.points.reshape(len(strokes), -1), strokes.width, strokes.alpha, strokes.colour
+
+
+def _by_stroke(parts: Floats, tiles: Tiles, count: int) -> Floats:
+    """The sums of the rows of each stroke, in the order of the tiles: (N, columns of parts)."""
+    sums = np.zeros((count, parts.shape[1]))
+    entries = int(tiles.first[-1])
+    if entries:
+        order = np.argsort(tiles.listed[:entries], kind="stable")
+        listed = tiles.listed[order]
+        begins = np.flatnonzero(np.diff(listed, prepend=-1))
+        sums[listed[begins]] = np.add.reduceat(parts[order], begins, axis=0)
+    return sums

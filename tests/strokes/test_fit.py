@@ -1,0 +1,74 @@
+"""Strokes fitted to a picture, and the painter as an operator."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from greedy import greedy, smooth_drawing
+
+from laserpath import operators
+from laserpath.base.errors import InputError
+from laserpath.strokes import Canvas, FitSettings, StrokePainter, Strokes, fit_strokes, strokes_operator
+
+
+def test_a_picture_of_strokes_is_found():
+    """Three strokes that do not touch, by three strokes."""
+    points = [[[10.0, 8], [36, 14]], [[8, 24], [14, 40]], [[26, 30], [40, 40]]]
+    given = Strokes(points, [6.0, 8, 5], [[0.9, 0.1, 0.1], [0.1, 0.2, 0.8], [0.2, 0.7, 0.2]], [1.0, 0.9, 1])
+    painter = StrokePainter(Canvas((48, 48)))
+    target = painter.paint(given)
+    found = fit_strokes(painter, target, FitSettings(strokes=3, steps=300, rounds=3, moves=0))
+    assert found.loss < 1e-3 * found.losses[0]
+    assert len(found.losses) == 301 and found.loss == pytest.approx(
+        np.mean((painter.paint(found.strokes) - target) ** 2)
+    )
+
+
+@pytest.mark.slow(90)
+def test_a_fit_is_as_good_as_a_greedy_one_with_ten_times_the_time():
+    """32 strokes on 256²: the loss falls to a tenth at most, and to within 5 % of the greedy fit's."""
+    painter, target = StrokePainter(Canvas((256, 256))), smooth_drawing(256)
+    fit_strokes(painter, target, FitSettings(steps=2, rounds=1, moves=0))  # compiles
+    begin = time.perf_counter()
+    found = fit_strokes(painter, target)
+    seconds = time.perf_counter() - begin
+    assert found.loss <= 0.1 * found.losses[0]
+    assert found.loss <= 1.05 * greedy(painter, target, 32, 10 * seconds)
+
+
+def test_the_operator_s_adjoint_is_that_of_differences():
+    rng = np.random.default_rng(4)
+    operator = strokes_operator(StrokePainter(Canvas((14, 17)), "f64"))
+    example = (
+        rng.uniform(2, 13, (3, 2, 2)),
+        rng.uniform(2, 5, 3),
+        rng.random((3, 3)),
+        rng.uniform(0.3, 0.7, 3),
+    )
+    operators.check(operator, example)
+    np.testing.assert_array_equal(
+        operator(*example), StrokePainter(Canvas((14, 17)), "f64").paint(Strokes(*example))
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: FitSettings(strokes=0), "strokes is 0, but must be between 1 and 65536"),
+        (lambda: FitSettings(strokes=4, rounds=5), "rounds is 5, but must be between 1 and 4"),
+        (lambda: FitSettings(steps=1.5), "steps is 1.5, but must be a whole number"),
+        (
+            lambda: fit_strokes(StrokePainter(Canvas((9, 9))), np.zeros((9, 8, 3))),
+            r"target has shape \(9, 8, 3\), but must have \(9, 9, 3\)",
+        ),
+        (
+            lambda: fit_strokes(StrokePainter(Canvas((9, 9))), np.full((9, 9, 3), np.inf)),
+            "target is not finite in 243 values",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(InputError, match=sentence):
+        call()
