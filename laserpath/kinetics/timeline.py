@@ -16,8 +16,8 @@ _APART_FWHM = 0.1
 """Distance of flashes along a line, in FWHM: radicals of two that are further apart hardly meet."""
 
 _LONGEST = 0.02
-"""s, longest time between flashes of a head that is slow or stands still: a larger one makes the radicals of a
-longer time at once."""
+"""s, longest time between flashes of a head that is slow or stands still: a larger one makes radicals in fewer
+and larger bursts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +61,8 @@ def light_of(program: MachineProgram) -> tuple[Light, float]:
         light = _light_of_part(part, program.shift)
         parts.append(replace(light, time=light.time + begin))
         begin += part.run.write_time
-    joined = Light(
-        *(np.concatenate([getattr(one, name) for one in parts]) for name in ("xy", "energy", "time"))
-    )
+    names = ("xy", "energy", "time")
+    joined = Light(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
     last = float(joined.time[-1]) if len(joined.time) else 0.0
     return joined, max(begin, last)
 

@@ -69,7 +69,7 @@ class Exposure:
 
     @cached_property
     def executed(self) -> Measurement:
-        """The print with the controller's real speeds and powers; of a resin with kinetics also by conversion."""
+        """The print with the controller's real speeds and powers; by conversion, too, if the resin has kinetics."""
         measured = self.of(*self.program.executed_parts)
         if self.scene.resin.kinetics is None:
             return measured

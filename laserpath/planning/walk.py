@@ -202,7 +202,7 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     Both are as executed, and a corner that the spot rounds off is not missing. A larger mean edge error is no
     reason if the plan keeps the tolerance asked for: the user wants the fastest such plan.
     """
-    figures, before = executed.counting, start.counting
+    figures, before, points = executed.counting, start.counting, executed.figures.samples
     limit = task.settings.max_epe_fwhm
     kept = limit is not None and figures.epe_p95 <= limit
     nearer = kept or figures.epe_mean <= before.epe_mean + _SAME_FWHM
@@ -215,7 +215,7 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))
     return (
         "the starting curve is written as it is, because the optimised path would print worse as executed: "
-        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {executed.figures.samples} "
+        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {points} "
         "points of the outline without a printed edge near"
     )
 

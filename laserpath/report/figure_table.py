@@ -185,8 +185,8 @@ _ALL: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             Row(
                 "conversion_epe_mean", "Edge error by conversion, mean", "FWHM",
-                "Mean of |EPE| of the edge at which the resin, reacting through time, reaches its gel point. This "
-                "is what cures; the other figures take the dose.",
+                "Mean of |EPE| of the edge at which the resin, reacting through time, reaches its gel point. "
+                "This is what cures; the other figures take the dose.",
                 lengths=True, short="By conversion: mean", shown=_EVERYWHERE,
             ),
             Row(

@@ -63,7 +63,7 @@ class Kinetics:
 
     @property
     def critical_dose(self) -> float:
-        """mJ/mm², the dose that converts as much as the gel point needs, if it comes at once and oxygen does not.
+        """mJ/mm², the dose that reaches the gel point if it comes at once, and no oxygen does.
 
         Of the radicals D/E_R that it makes, oxygen takes as many as it is; the rest, R, ends in the dark:
 

@@ -58,8 +58,8 @@ class Resin:
             raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
         if self.kinetics is not None and (self.tone, self.order) != ("negative", 1):
             raise InputError(
-                "a resin with kinetics must have the tone 'negative' and absorb 1 photon at once, but this one "
-                f"has {self.tone!r} and {self.order:g}"
+                f"a resin with kinetics has the tone {self.tone!r} and the absorption order {self.order}, "
+                "but must have 'negative' and 1"
             )
 
 

@@ -33,9 +33,8 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
         values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
         if noun.kinetics is not None:
             known = (*known, *fields.KINETICS)
-            values |= {"model": "kinetics"} | {
-                f.name: getattr(noun.kinetics, f.name) for f in fields.KINETICS
-            }
+            values["model"] = "kinetics"
+            values |= {f.name: getattr(noun.kinetics, f.name) for f in fields.KINETICS}
         if noun.order > 1:
             values["absorption_order"] = noun.order
         if noun.e_c is not None and noun.penetration_depth is not None:

@@ -117,7 +117,7 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
 
 
 class Exposing(Protocol):
-    """What a path of lines exposes, and its adjoint: a `DoseModel`, or conversions (`learning.conversion`)."""
+    """What a path of lines exposes, and its adjoint: a `DoseModel`, or `learning.conversion`."""
 
     @property
     def spot(self) -> Spot:
