@@ -16,8 +16,8 @@ _APART_FWHM = 0.1
 """Distance of flashes along a line, in FWHM: radicals of two that are further apart hardly meet."""
 
 _LONGEST = 0.02
-"""s, longest time between flashes of a head that is slow or stands still: a larger one makes radicals in fewer
-and larger bursts."""
+"""s, longest time between flashes of a head that is slow or stands still: a larger one makes radicals in
+fewer and larger bursts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,7 +69,7 @@ class Exposure:
 
     @cached_property
     def executed(self) -> Measurement:
-        """The print with the controller's real speeds and powers; by conversion, too, if the resin has kinetics."""
+        """The print with the controller's real speeds and powers; by conversion, too, of a kinetic resin."""
         measured = self.of(*self.program.executed_parts)
         if self.scene.resin.kinetics is None:
             return measured

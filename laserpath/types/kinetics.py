@@ -41,7 +41,7 @@ class Kinetics:
     supply: float = 0.0
     oxygen: float = 1.0
     gel_conversion: float = 0.2
-    wait: float = 30.0
+    wait: float = 10.0
 
     def __post_init__(self) -> None:
         positive(self, "radical_dose", "propagation", "gel_conversion")

@@ -21,7 +21,7 @@ from laserpath.kinetics import Conversion, KineticModel, Light
 from laserpath.kinetics.timeline import Flashes
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
-from laserpath.measure.conversion import by_conversion, converted_print, kinetics_of
+from laserpath.measure.conversion import by_conversion, converted_print, kinetics_of, relative
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
 from laserpath.planning.optimise.objective import Objective
@@ -38,10 +38,13 @@ _PIXELS_PER_FWHM = 4.0
 _FACTORS = np.geomspace(0.6, 1.6, 9)
 """Factors on all energies that are tried at first, since the dose model may be wrong as a whole."""
 
+_FINER = np.linspace(0.94, 1.06, 7)
+"""Factors on the best of these that are tried then."""
+
 _ROUNDS = ((False, 0.5), (True, 0.5))
 """Whether vertices stay, and the share of the evaluations, of each execution."""
 
-_EVALUATIONS = (6, 60)
+_EVALUATIONS = (6, 40)
 """Fewest and most evaluations in all: each is a simulation with its gradient."""
 
 _WORK = 3e8
@@ -78,16 +81,17 @@ class KineticLines:
         return _Exposed(self._flashes.on(ends, line_energy * length), length)
 
     def spread(self, points: _Exposed) -> Floats:
-        """(rows, columns) the conversion."""
+        """(rows, columns) u, the relative conversion (`measure.conversion`)."""
         points.conversion = self._model.expose(points.light, self._end)
-        return points.conversion.conversion
+        return relative(points.conversion.conversion, self._model.kinetics.gel_conversion)[0]
 
-    def pull(self, points: _Exposed, d_conversion: Floats, ends: Floats, line_energy: Floats) -> PathGradient:
-        """∂L/∂(ends, line energy) from ∂L/∂conversion, at fixed times."""
+    def pull(self, points: _Exposed, d_relative: Floats, ends: Floats, line_energy: Floats) -> PathGradient:
+        """∂L/∂(ends, line energy) from ∂L/∂u, at fixed times."""
         if points.conversion is None:
             self.spread(points)
         assert points.conversion is not None
-        found, at, pieces = points.conversion.gradient(d_conversion), self._flashes, len(line_energy)
+        _, slope = relative(points.conversion.conversion, self._model.kinetics.gel_conversion)
+        found, at, pieces = points.conversion.gradient(d_relative * slope), self._flashes, len(line_energy)
         d_energy = np.bincount(at.piece, at.share * found.energy, pieces)  # by the energy of a piece, mJ
         along = np.diff(ends, axis=0) / np.maximum(points.length, 1e-12)[:, None]
         stretch = (d_energy * line_energy)[:, None] * along
@@ -125,13 +129,13 @@ class _Lesson:
         shape, lines = self.lines(path, moving=False)
         energy = path_energy(path, self.scene.spot)
         most = self.task.machine.power_max / float(path.power.max(initial=1e-300))
-        factors = np.minimum(_FACTORS, most)
 
         def loss(factor: float) -> float:
             light = lines.points(*shape(path.xy, factor * energy))
             return float(self.loss(lines.spread(light))[0])
 
-        return replace(path, power=path.power * min(factors, key=loss))
+        coarse = min(np.minimum(_FACTORS, most), key=loss)
+        return replace(path, power=path.power * min(np.minimum(coarse * _FINER, most), key=loss))
 
     def evaluations(self, lines: KineticLines) -> int:
         """How many simulations are worth their time."""
