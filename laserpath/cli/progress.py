@@ -59,6 +59,7 @@ _NAMES = {
     "shape": "shaping",
     "refine": "refining",
     "place": "placing",
+    "convert": "correcting by conversion",
 }
 
 

@@ -7,6 +7,6 @@ that stops radicals and diffuses back, radicals that last longer than the head t
 """
 
 from laserpath.kinetics.model import Conversion, KineticModel, Light, LightGradient
-from laserpath.kinetics.parameters import Kinetics
+from laserpath.types import Kinetics
 
 __all__ = ["Conversion", "KineticModel", "Kinetics", "Light", "LightGradient"]

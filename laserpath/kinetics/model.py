@@ -22,8 +22,7 @@ from laserpath.base.errors import InputError
 from laserpath.compute.checkpointing import Checkpointed, checkpointed
 from laserpath.dose.direct import radial_table
 from laserpath.kinetics.kernels import SIDE, kernels
-from laserpath.kinetics.parameters import Kinetics
-from laserpath.types import Grid, Spot
+from laserpath.types import Grid, Kinetics, Spot
 
 __all__ = ["Conversion", "KineticModel", "Light", "LightGradient"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,8 +69,13 @@ class Exposure:
 
     @cached_property
     def executed(self) -> Measurement:
-        """The print with the controller's real speeds and powers."""
-        return self.of(*self.program.executed_parts)
+        """The print with the controller's real speeds and powers; by conversion, too, of a kinetic resin."""
+        measured = self.of(*self.program.executed_parts)
+        if self.scene.resin.kinetics is None:
+            return measured
+        from laserpath.measure.conversion import converted_print  # Taichi, which others need not wait for
+
+        return replace(measured, converted=converted_print(self.program, self.scene))
 
     def of(self, *paths: Toolpath) -> Measurement:
         """The measured dose of all paths together, with the times and lengths of the program."""

@@ -144,7 +144,10 @@ def _learned(
     loss, left = final_loss(task.scene), 0 if stopped else _to_execute(task)
     refined = learning.refined(path, task, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)
-    return refined, learning.learned(refined, task, loss, weight, progress)
+    program = learning.learned(refined, task, loss, weight, progress)
+    if task.scene.resin.kinetics is not None:
+        program = learning.converted(refined, program, task, final_loss, progress)
+    return refined, program
 
 
 def relearned(solution: Solution, task: Task, progress: Listener | None = None) -> MachineProgram:

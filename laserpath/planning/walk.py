@@ -210,12 +210,12 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     Both are as executed, and a corner that the spot rounds off is not missing. A larger mean edge error is no
     reason if the plan keeps the tolerance asked for: the user wants the fastest such plan.
     """
-    figures, before = executed.figures, start.figures
+    figures, before, points = executed.counting, start.counting, executed.figures.samples
     limit = task.settings.max_epe_fwhm
     kept = limit is not None and figures.epe_p95 <= limit
     nearer = kept or figures.epe_mean <= before.epe_mean + _SAME_FWHM
     gone, gone_before = figures.missing_edges, before.missing_edges
-    if gone > gone_before:
+    if gone > gone_before and executed.converted is None:
         gone, gone_before = (int(rounded_off(one, task.scene).missing.sum()) for one in (executed, start))
     if nearer and gone <= gone_before:
         return ""
@@ -223,7 +223,7 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))
     return (
         "the starting curve is written as it is, because the optimised path would print worse as executed: "
-        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {figures.samples} "
+        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {points} "
         "points of the outline without a printed edge near"
     )
 

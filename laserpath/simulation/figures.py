@@ -60,7 +60,9 @@ class PathExposure:
         if self.measured is None:
             return plain
         figures = self.measured.figures
-        return {**plain, **figures.as_dict(), "epe_capped": list(figures.epe_capped)}
+        converted = self.measured.converted
+        by_conversion = converted.as_dict() if converted else {}
+        return {**plain, **figures.as_dict(), "epe_capped": list(figures.epe_capped), **by_conversion}
 
 
 def dose_figures(dose: Floats, grid: Grid, resin: Resin) -> DoseFigures:

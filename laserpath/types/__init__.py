@@ -9,6 +9,7 @@ full width at half maximum.
 
 from laserpath.types.beam import SPOT_PROFILES, BeamImage, BeamTable, Spot
 from laserpath.types.drawing import Design, Grid, Part, Point, Relief, Target
+from laserpath.types.kinetics import Kinetics
 from laserpath.types.path import Toolpath
 from laserpath.types.process import Machine, Process, Resin
 from laserpath.types.settings import Settings
@@ -18,6 +19,7 @@ __all__ = [
     "BeamTable",
     "Design",
     "Grid",
+    "Kinetics",
     "Machine",
     "Part",
     "Point",

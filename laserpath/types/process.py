@@ -13,6 +13,7 @@ from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError
 from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
+from laserpath.types.kinetics import Kinetics
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Resin:
     over_dose: largest dose that the loss allows without a penalty, in D_c.
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
     e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, if known; both or neither.
+    kinetics: its reaction through time, which then decides what cures; a plan begins with the critical dose.
     """
 
     name: str = "generic 405 nm resin"
@@ -34,6 +36,7 @@ class Resin:
     order: int = 1
     e_c: float | None = None
     penetration_depth: float | None = None
+    kinetics: Kinetics | None = None
 
     def __post_init__(self) -> None:
         positive(self, "critical_dose", "contrast", "over_dose")
@@ -53,6 +56,11 @@ class Resin:
             raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
         if self.tone not in ("negative", "positive"):
             raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
+        if self.kinetics is not None and (self.tone, self.order) != ("negative", 1):
+            raise InputError(
+                f"a resin with kinetics has the tone {self.tone!r} and the absorption order {self.order}, "
+                "but must have 'negative' and 1"
+            )
 
 
 _SLOWEST = 1e-3

@@ -20,6 +20,7 @@ from laserpath.base.quantities import (
     ACCELERATION,
     ANGLE,
     DENSITY,
+    DIFFUSION,
     DOSE,
     LENGTH,
     NUMBER,
@@ -33,7 +34,7 @@ from laserpath.base.quantities import (
 from laserpath.config.profiles import beams
 from laserpath.optics import airy_fwhm, gaussian_fwhm
 from laserpath.resin import contrast_of, critical_dose
-from laserpath.types import BeamImage, Machine, Resin, Spot
+from laserpath.types import BeamImage, Kinetics, Machine, Resin, Spot
 
 Noun = TypeVar("Noun")
 
@@ -114,13 +115,30 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("layer", _THIN, required=False),
         Field("absorption_order", NUMBER, required=False, kind=int),
         Field("tone"),
+        Field("model", required=False),
         Field("contrast", NUMBER, required=False),
         Field("gamma", NUMBER, required=False),
         Field("over_dose", NUMBER, required=False),
     )
 
 
-RESIN = resin_fields(1)
+KINETICS = (
+    Field("radical_dose", _FEW_DOSES),
+    Field("propagation", RATE),
+    Field("inhibition", RATE, required=False, least=0),
+    Field("termination", RATE, required=False, least=0),
+    Field("pair_termination", RATE, required=False, least=0),
+    Field("diffusion", DIFFUSION, required=False, least=0),
+    Field("supply", RATE, required=False, least=0),
+    Field("oxygen", NUMBER, required=False, least=0),
+    Field("gel_conversion", NUMBER, required=False),
+    Field("wait", TIME, required=False, least=0),
+)
+"""The fields of a resin with `model = "kinetics"`, besides the others."""
+
+_MODELS = ("dose", "kinetics")
+RESIN = (*resin_fields(1), *KINETICS)
+"""All fields of a resin that absorbs one photon at once."""
 SPOT = (
     Field("profile", required=False),
     Field("fwhm", _FEW_LENGTHS, required=False, pair=True),
@@ -230,7 +248,7 @@ def _fields_of_resin(table: Mapping[str, Any]) -> tuple[Field, ...]:
             order = _value(field, table) or 1
     if order not in _ORDERS:
         raise InputError(f"absorption_order is {order}, but must be between 1 and {_ORDERS[-1]}")
-    fields = resin_fields(order)
+    fields = (*resin_fields(order), *_of_model(table))
     key_of_order = next(key for field in fields for key in field.keys if field.name == "critical_dose")
     for other in _ORDERS:
         keys = Field("critical_dose", _doses(other)).keys
@@ -241,12 +259,33 @@ def _fields_of_resin(table: Mapping[str, Any]) -> tuple[Field, ...]:
     return fields
 
 
+def _of_model(table: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The fields that the model of the resin adds; one of them without the model is refused."""
+    model = table.get("model", "dose")
+    if model not in _MODELS:
+        raise InputError(f"model is {_shown(model)}, but must be one of: {', '.join(_MODELS)}")
+    if model == "kinetics":
+        return KINETICS
+    if given := [key for field in KINETICS for key in field.keys if key in table]:
+        raise InputError(f'key {given[0]!r} is of another model; give model = "kinetics", too')
+    return ()
+
+
+def _kinetics(values: dict[str, Any]) -> Kinetics | None:
+    """The rates, taken out of the values of a resin; None for the model of the dose."""
+    if values.pop("model", "dose") == "dose":
+        return None
+    names = [field.name for field in KINETICS]
+    return Kinetics(**{name: values.pop(name) for name in names if name in values})
+
+
 _CURVE = ("e_c", "penetration_depth", "layer")
 
 
 def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a `Resin`. Its critical dose and its contrast may each be given in one of two ways."""
     order = values.pop("absorption_order", 1)
+    kinetics = _kinetics(values)
     curve = {name: values.pop(name) for name in _CURVE if name in values}
     if curve and "critical_dose" in values:
         raise InputError(f"gives the critical dose as well as {next(iter(curve))}; give one or the other")
@@ -261,6 +300,8 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
     if curve:
         values |= {"critical_dose": critical_dose(**curve), **curve}
         del values["layer"]
+    if "critical_dose" not in values and kinetics and kinetics.critical_dose > 0:
+        values["critical_dose"] = kinetics.critical_dose
     if "critical_dose" not in values:
         instead = f" (or {', '.join(missing)})" if order == 1 else ""
         raise InputError(f"key {keys['critical_dose']!r} is missing{instead}")
@@ -269,7 +310,7 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
         if "contrast" in values:
             raise InputError("gives contrast as well as gamma; give one or the other")
         values["contrast"] = contrast_of(gamma)
-    return {**values, "order": order}
+    return {**values, "order": order, "kinetics": kinetics}
 
 
 def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -31,6 +31,10 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
     if isinstance(noun, Resin):
         known = fields.resin_fields(noun.order)
         values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
+        if noun.kinetics is not None:
+            known = (*known, *fields.KINETICS)
+            values["model"] = "kinetics"
+            values |= {f.name: getattr(noun.kinetics, f.name) for f in fields.KINETICS}
         if noun.order > 1:
             values["absorption_order"] = noun.order
         if noun.e_c is not None and noun.penetration_depth is not None:

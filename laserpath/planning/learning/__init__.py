@@ -1,5 +1,12 @@
 """Learning: the path and the levels that expose, as executed, what the optimised path is to expose."""
 
-from laserpath.planning.learning.walk import Learned, LearnedProgram, learned, on_steps, refined
+from laserpath.planning.learning.walk import (
+    Learned,
+    LearnedProgram,
+    converted,
+    learned,
+    on_steps,
+    refined,
+)
 
-__all__ = ["Learned", "LearnedProgram", "learned", "on_steps", "refined"]
+__all__ = ["Learned", "LearnedProgram", "converted", "learned", "on_steps", "refined"]

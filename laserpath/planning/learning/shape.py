@@ -33,7 +33,7 @@ _POINT = 1e-7
 class ExecutedShape:
     """The pieces of one execution. ends: (P+1, 2) mm, x̄.  vertices: (N+1, 2) mm, v̄.
 
-    weight: (P+1, N+1) matrix w.  move: (P,) k.  share: (P,) c.
+    weight: (P+1, N+1) matrix w.  move: (P,) k.  share: (P,) c.  duration: (P,) s.
     """
 
     ends: Floats
@@ -41,6 +41,7 @@ class ExecutedShape:
     weight: sparse.csr_matrix
     move: Indices
     share: Floats
+    duration: Floats
 
     @classmethod
     def of(cls, path: Toolpath, process: Process, *, moving: bool = False) -> ExecutedShape:
@@ -74,6 +75,7 @@ class ExecutedShape:
             _weights(row, parts_behind(moves, run), len(moves))[:, RESTS:],
             np.maximum(row - RESTS, 0),
             share,
+            run.duration,
         )
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 import gcode
 from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
@@ -160,6 +162,25 @@ def learned(
     if not refined.stopped:
         done = _placed(program, task, objective, time_weight, progress)
     return replace(done, program=_without_lost_dots(done.program, task))
+
+
+def converted(
+    refined: Learned,
+    before: LearnedProgram,
+    task: Task,
+    loss_of: Callable[[Scene], Objective],
+    progress: Listener | None = None,
+) -> LearnedProgram:
+    """The program of a refined path, corrected by what its executed timeline converts.
+
+    before: what was learned by the dose.  loss_of: the loss of a scene.
+    """
+    from laserpath.planning.learning import conversion  # Taichi's kernels, which others need not wait for
+
+    if before.stopped:
+        return before
+    path, feasible = refined.path, partial(_feasible, task=task)
+    return LearnedProgram(*conversion.converted(path, before.program, task, loss_of, feasible, progress))
 
 
 def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:

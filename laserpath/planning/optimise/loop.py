@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
+from laserpath.dose.segments import PathGradient
 from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
 from laserpath.planning.optimise.objective import Objective
@@ -115,6 +116,23 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
     return _exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
+class Exposing(Protocol):
+    """What a path of lines exposes, and its adjoint: a `DoseModel`, or `learning.conversion`."""
+
+    @property
+    def spot(self) -> Spot:
+        """The spot that draws the lines."""
+
+    def points(self, xy: Floats, line_energy: Floats) -> Any:
+        """The points of a polyline (N+1, 2) mm with line energies (N,), for `spread` and `pull`."""
+
+    def spread(self, points: Any) -> Floats:
+        """(rows, columns) what the points expose."""
+
+    def pull(self, points: Any, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
+        """∂L/∂(xy, line energy) from ∂L/∂exposed (rows, columns)."""
+
+
 class ExposedShape(Protocol):
     """What the machine exposes, as a function of the path, and its adjoint (`learning.shape`)."""
 
@@ -140,7 +158,7 @@ class Terms:
 
 def optimise(
     start: Toolpath,
-    model: DoseModel,
+    model: Exposing,
     terms: Terms,
     process: Process,
     schedule: Schedule,
@@ -187,7 +205,7 @@ class _Search:
     def __init__(
         self,
         start: Toolpath,
-        model: DoseModel,
+        model: Exposing,
         terms: Terms,
         process: Process,
         bounds: tuple[Floats, Floats],

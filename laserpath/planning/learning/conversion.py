@@ -1,0 +1,181 @@
+"""Learning by conversion: the path of a kinetic resin, corrected by what its executed timeline converts.
+
+The dose model plans as if light added up whenever it came. So its path is executed, the flashes of light go
+through the kinetic model at their times, and line energies and vertices go down the gradient of the loss of
+the conversion, with the times and the pieces' distortion held (`shape`). Then it is executed again. As with
+`learning.refined`, this is iterative learning control, with the conversion as the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
+from laserpath.design.target import grid_for
+from laserpath.dose.segments import PathGradient
+from laserpath.kinetics import Conversion, KineticModel, Light
+from laserpath.kinetics.timeline import Flashes
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram, early, with_energies
+from laserpath.measure.conversion import by_conversion, converted_print, kinetics_of, relative
+from laserpath.planning.learning.shape import ExecutedShape
+from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.task import Task
+from laserpath.resin import path_energy
+from laserpath.types import Toolpath
+
+Listener = Callable[[Progress], None]
+Feasible = Callable[[Toolpath], Toolpath]
+
+_PIXELS_PER_FWHM = 4.0
+"""Of the grid on which conversions are computed while learning: a finer one costs its square."""
+
+_FACTORS = np.geomspace(0.6, 1.6, 9)
+"""Factors on all energies that are tried at first, since the dose model may be wrong as a whole."""
+
+_FINER = np.linspace(0.94, 1.06, 7)
+"""Factors on the best of these that are tried then."""
+
+_ROUNDS = ((False, 0.5), (True, 0.5))
+"""Whether vertices stay, and the share of the evaluations, of each execution."""
+
+_EVALUATIONS = (6, 40)
+"""Fewest and most evaluations in all: each is a simulation with its gradient."""
+
+_WORK = 3e8
+"""Flashes × cells that they reach, of all evaluations, about a minute on two cores: more take longer."""
+
+
+@dataclass(slots=True)
+class _Exposed:
+    """A polyline's light, and its conversion as soon as that is known."""
+
+    light: Light
+    length: Floats
+    conversion: Conversion | None = None
+
+
+class KineticLines:
+    """Lines with energies → conversion, and its adjoint: what `optimise` needs of a dose model.
+
+    The times are those of one execution.
+    """
+
+    def __init__(self, model: KineticModel, shape: ExecutedShape, fwhm: float) -> None:
+        self._model, self.spot = model, model.spot
+        length = np.hypot(*np.diff(shape.ends, axis=0).T)
+        self._flashes = Flashes.of(length, shape.duration, np.flatnonzero(shape.share > 0), fwhm)
+        self._end = float(shape.duration.sum()) + model.kinetics.wait
+
+    def __len__(self) -> int:
+        return len(self._flashes.time)
+
+    def points(self, ends: Floats, line_energy: Floats) -> _Exposed:
+        """The light of a polyline (P + 1, 2) mm with line energies (P,) mJ/mm."""
+        length = np.hypot(*np.diff(ends, axis=0).T)
+        return _Exposed(self._flashes.on(ends, line_energy * length), length)
+
+    def spread(self, points: _Exposed) -> Floats:
+        """(rows, columns) u, the relative conversion (`measure.conversion`)."""
+        points.conversion = self._model.expose(points.light, self._end)
+        return relative(points.conversion.conversion, self._model.kinetics.gel_conversion)[0]
+
+    def pull(self, points: _Exposed, d_relative: Floats, ends: Floats, line_energy: Floats) -> PathGradient:
+        """∂L/∂(ends, line energy) from ∂L/∂u, at fixed times."""
+        if points.conversion is None:
+            self.spread(points)
+        assert points.conversion is not None
+        _, slope = relative(points.conversion.conversion, self._model.kinetics.gel_conversion)
+        found, at, pieces = points.conversion.gradient(d_relative * slope), self._flashes, len(line_energy)
+        d_energy = np.bincount(at.piece, at.share * found.energy, pieces)  # by the energy of a piece, mJ
+        along = np.diff(ends, axis=0) / np.maximum(points.length, 1e-12)[:, None]
+        stretch = (d_energy * line_energy)[:, None] * along
+        d_ends = np.zeros_like(ends)
+        for axis in range(2):
+            pull = found.xy[:, axis]
+            d_ends[:-1, axis] += np.bincount(at.piece, (1 - at.fraction) * pull, pieces) - stretch[:, axis]
+            d_ends[1:, axis] += np.bincount(at.piece, at.fraction * pull, pieces) + stretch[:, axis]
+        return PathGradient(d_ends, d_energy * points.length)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lesson:
+    """What all rounds share. scene: by conversion, on the coarse grid.  loss: of the conversion there."""
+
+    task: Task
+    scene: Scene
+    model: KineticModel
+    loss: Objective
+
+    @classmethod
+    def of(cls, task: Task, loss_of: Callable[[Scene], Objective]) -> _Lesson:
+        spot = task.scene.spot
+        scene = by_conversion(task.scene, grid_for(task.design, spot, _PIXELS_PER_FWHM))
+        model = KineticModel(scene.grid, spot, kinetics_of(task.scene.resin))
+        return cls(task, scene, model, loss_of(scene))
+
+    def lines(self, path: Toolpath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
+        """The execution of a path, and what its lines convert."""
+        shape = ExecutedShape.of(path, self.task.process, moving=moving)
+        return shape, KineticLines(self.model, shape, self.scene.fwhm)
+
+    def to_size(self, path: Toolpath) -> Toolpath:
+        """The path with all powers times the factor whose conversion has the lowest loss."""
+        shape, lines = self.lines(path, moving=False)
+        energy = path_energy(path, self.scene.spot)
+        most = self.task.machine.power_max / float(path.power.max(initial=1e-300))
+
+        def loss(factor: float) -> float:
+            light = lines.points(*shape(path.xy, factor * energy))
+            return float(self.loss(lines.spread(light))[0])
+
+        coarse = min(np.minimum(_FACTORS, most), key=loss)
+        return replace(path, power=path.power * min(np.minimum(coarse * _FINER, most), key=loss))
+
+    def evaluations(self, lines: KineticLines) -> int:
+        """How many simulations are worth their time."""
+        reach = np.pi * (4 * _PIXELS_PER_FWHM) ** 2
+        return int(np.clip(_WORK / max(len(lines) * reach, 1.0), *_EVALUATIONS))
+
+
+def converted(
+    path: Toolpath,
+    learned: MachineProgram,
+    task: Task,
+    loss_of: Callable[[Scene], Objective],
+    feasible: Feasible,
+    progress: Listener | None = None,
+) -> tuple[MachineProgram, bool]:
+    """The program that converts best as executed, of the learned one and the corrections of its path.
+
+    path: with the energies to be exposed.  loss_of: the loss of a scene.  feasible: makes a path such that
+    the machine can execute it.  The second is whether the user stopped it.
+    """
+    lesson = _Lesson.of(task, loss_of)
+    best, least, stopped = learned, converted_print(learned, task.scene).epe_mean, False
+    for still, share in _ROUNDS:
+        path = lesson.to_size(feasible(path))
+        shape, lines = lesson.lines(path, moving=not still)
+        count = max(round(share * lesson.evaluations(lines)), 1)
+        contrast = (lesson.loss.contrast,) * 2
+        schedule = Schedule(count, contrast=contrast, finish=1.0, stage="convert", still=still)
+        terms = Terms(lesson.loss, shape=shape)
+        done = optimise(path, lines, terms, task.process, schedule, progress, bounds_of(task))
+        path, stopped = done.toolpath, done.stopped
+        program = _program(feasible(path), task)
+        if (error := converted_print(program, task.scene).epe_mean) < least:
+            best, least = program, error
+        if stopped:
+            break
+    return best, stopped
+
+
+def _program(path: Toolpath, task: Task) -> MachineProgram:
+    """The program that exposes a path."""
+    moves = convert.to_moves(path, task.machine, task.settings.passes, task.process.resin.order)
+    return MachineProgram.of_moves(early(with_energies(moves, task.process), task.process), task.process)

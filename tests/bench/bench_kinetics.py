@@ -1,0 +1,36 @@
+"""Kinetics against PyTorch with `torch.utils.checkpoint`; `kinetics.py` measures both in one process."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import pytest
+from bench_dose import WorkersClock
+from campaign import child
+from machine import cores
+
+GOAL = 5.0
+"""How many times faster than PyTorch."""
+CLOCK = WorkersClock()
+
+
+@cache
+def measured():
+    return child("kinetics.py", {"cores": cores(), "size": 512, "steps": 2000})
+
+
+@pytest.mark.parametrize("who", ["ours", "torch"])
+@pytest.mark.benchmark(timer=CLOCK, disable_gc=False)
+def bench_kinetics(benchmark, who: str) -> None:
+    """512² cells, 2000 steps, forward and gradient by places and energies, float64."""
+    found = measured()
+    times = itertools.chain(found[who], itertools.repeat(0.0))
+    benchmark.group = f"kinetics, 512², 2000 steps, {len(cores())} threads"
+    benchmark.extra_info.update(errors=found["errors"], states_MB=found["states_MB"])
+    benchmark.pedantic(
+        CLOCK.advance, setup=lambda: ((next(times),), {}), rounds=len(found[who]), iterations=1
+    )
+    # Our spot is a table that ends at 4 FWHM.
+    assert max(found["errors"]) <= 1e-3, "conversion and gradients equal PyTorch's"
+    assert GOAL * min(found["ours"]) <= min(found["torch"])

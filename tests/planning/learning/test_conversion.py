@@ -1,0 +1,79 @@
+"""Plans by conversion: the executed timeline as flashes, its gradient, and neighbours written quickly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import laserpath
+from laserpath.config import profiles
+from laserpath.kinetics import KineticModel
+from laserpath.kinetics.timeline import light_of
+from laserpath.machine.program import MachineProgram
+from laserpath.measure.conversion import converted_print
+from laserpath.planning.learning.conversion import KineticLines
+from laserpath.planning.task import Task
+from laserpath.types import Grid, Kinetics, Process, Settings, Spot, Toolpath
+
+FOLDER = Path(__file__).parents[3] / "samples" / "kinetics"
+RATES = Kinetics(0.15, 2.0, inhibition=100.0, termination=0.5, diffusion=1e-4)
+
+
+def test_flashes_have_the_energy_and_the_time_of_the_executed_program() -> None:
+    xy = np.array([[1.0, 1.0], [2.0, 1.0], [2.0, 1.3], [1.0, 1.3]])
+    path = Toolpath(xy, np.array([2.0, 0, 3]), np.full(3, 20.0))
+    program = MachineProgram.written(path, Process())
+    light, end = light_of(program)
+    run = program.run
+    assert light.energy.sum() == pytest.approx(10.0 * run.exposure, rel=1e-6)
+    assert light.time[0] > 0 and end == pytest.approx(run.write_time)
+    np.testing.assert_allclose(light.xy, run.at(light.time)[:, :2], atol=1e-6)
+    close = np.hypot(*np.diff(light.xy, axis=0).T)
+    assert np.sort(close)[-2] <= 0.0101  # but for the travel between the lines
+
+
+def test_the_gradient_by_ends_and_line_energies_is_that_of_differences() -> None:
+    rng = np.random.default_rng(5)
+    model = KineticModel(Grid((0.0, 0.0), 0.02, (20, 30)), Spot(fwhm=0.08, profile="gaussian"), RATES)
+    ends = np.array([[0.15, 0.2], [0.3, 0.2], [0.45, 0.25]])
+    shape = SimpleNamespace(ends=ends, duration=np.array([0.01, 0.02]), share=np.ones(2))
+    lines, energy = KineticLines(model, shape, 0.08), np.array([0.03, 0.025])
+    weight = rng.normal(size=(20, 30))
+
+    def value(ends: np.ndarray, energy: np.ndarray) -> float:
+        return float((weight * lines.spread(lines.points(ends, energy))).sum())
+
+    points = lines.points(ends, energy)
+    found = lines.pull(points, weight, ends, energy)
+    way, change, h = rng.normal(size=ends.shape), rng.normal(size=2) * energy, 1e-6
+    by_ends = (value(ends + h * way, energy) - value(ends - h * way, energy)) / (2 * h)
+    by_energy = (value(ends, energy + h * change) - value(ends, energy - h * change)) / (2 * h)
+    assert (found.xy * way).sum() == pytest.approx(by_ends, rel=1e-4)
+    assert found.line_energy @ change == pytest.approx(by_energy, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_neighbours_written_quickly_overcure_by_dose_and_not_by_kinetics() -> None:
+    by_dose, by_kinetics = (profiles.resin(FOLDER / f"by-{name}.toml") for name in ("dose", "kinetics"))
+    settings = Settings(iterations=200)
+    threshold = laserpath.plan(FOLDER / "comb.svg", Process(resin=by_dose), settings)
+    kinetic = laserpath.plan(FOLDER / "comb.svg", Process(resin=by_kinetics), settings)
+    # The threshold plan is right by its own model.
+    assert threshold.report.executed.figures.epe_mean < 0.03
+    assert threshold.report.executed.converted is None
+    (part,) = threshold.shipped.parts
+    process = replace(part.process, resin=by_kinetics)
+    program = replace(threshold.shipped, parts=(replace(part, process=process),))
+    executed = kinetic.report.executed
+    assert executed.converted is not None
+    wrong = converted_print(program, Task.of(kinetic.design, process, settings).scene)
+    right = executed.converted
+    assert wrong.overcure > 4 * wrong.undercure
+    assert right.epe_mean < 0.5 * wrong.epe_mean
+    assert right.epe_p95 < 0.5 * wrong.epe_p95
+    assert right.overcure < 0.25 * wrong.overcure
+    assert executed.as_dict()["conversion_epe_mean"] == right.epe_mean
