@@ -44,7 +44,7 @@ _FINER = np.linspace(0.94, 1.06, 7)
 _ROUNDS = ((False, 0.5), (True, 0.5))
 """Whether vertices stay, and the share of the evaluations, of each execution."""
 
-_EVALUATIONS = (6, 40)
+_EVALUATIONS = (6, 60)
 """Fewest and most evaluations in all: each is a simulation with its gradient."""
 
 _WORK = 3e8
