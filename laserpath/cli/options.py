@@ -13,7 +13,7 @@ from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.cli.grouped import Options, Parsed
 from laserpath.config import options, values
-from laserpath.config.options import Option
+from laserpath.config.option import Option
 from laserpath.config.project import NAME
 
 

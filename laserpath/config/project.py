@@ -23,6 +23,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import path_of, quoted, quoted_path
 from laserpath.config import options, values
+from laserpath.config.option import Option
 
 if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
@@ -83,7 +84,7 @@ def _table(path: Path, owner: str) -> dict[str, Any]:
         raise InputError(f"{owner} {error}") from None
 
 
-def _located(path: Path, option: options.Option, value: Any) -> Any:
+def _located(path: Path, option: Option, value: Any) -> Any:
     """A value in which the files of profiles are relative to the project's folder."""
     if option.parse is values.colour_resins:
         pairs = (one.partition("=") for one in value)

@@ -21,9 +21,10 @@ from laserpath.design.scene import Scene
 from laserpath.kinetics import KineticModel
 from laserpath.kinetics.timeline import light_of
 from laserpath.machine.program import MachineProgram
+from laserpath.measure.corners import rounded_off
 from laserpath.measure.figures import cured_fraction, edge_errors
 from laserpath.types import Grid, Kinetics, Resin
-from laserpath.types.results import ConvertedPrint
+from laserpath.types.results import ConvertedPrint, Edges
 
 _LEAST = 1e-3
 """e, in G: a smaller one makes the slope steeper where hardly anything converts."""
@@ -50,6 +51,12 @@ def converted_print(program: MachineProgram, scene: Scene) -> ConvertedPrint:
     """What a program cures by conversion, as executed, against the design of a scene."""
     conversion, gel = conversion_of(program, scene.grid), kinetics_of(scene.resin).gel_conversion
     return _measured(conversion, relative(conversion, gel)[0], by_conversion(scene))
+
+
+def rounded_corners(converted: ConvertedPrint, scene: Scene) -> Edges:
+    """The edges of a print; those of corners that the spot rounds off are along the bisector, not missing."""
+    u = relative(converted.conversion, kinetics_of(scene.resin).gel_conversion)[0]
+    return rounded_off(converted.edges, u, by_conversion(scene))
 
 
 def relative(conversion: Floats, gel: float) -> tuple[Floats, Floats]:

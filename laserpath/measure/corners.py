@@ -22,7 +22,7 @@ from laserpath.design.contour import CORNER_FWHM, SAMPLE_FWHM, Samples
 from laserpath.design.scene import Scene
 from laserpath.measure.figures import placed_along
 from laserpath.types import Design
-from laserpath.types.results import Edges, Measurement
+from laserpath.types.results import Edges
 
 HAIR_FWHM = 0.02
 """Distance, in FWHM, by which the drawing is shrunk and grown: a larger one ignores wider gaps and lines."""
@@ -36,9 +36,12 @@ _WALL_FWHM = CORNER_FWHM + 2 * SAMPLE_FWHM
 _DIRECTIONS = 32
 
 
-def rounded_off(exposure: Measurement, scene: Scene) -> Edges:
-    """The edges of an exposure in a scene; those of rounded corners are along the bisector, not missing."""
-    edges, design, fwhm = exposure.edges, scene.design, scene.fwhm
+def rounded_off(edges: Edges, dose: Floats, scene: Scene) -> Edges:
+    """The edges of a dose in a scene; those of rounded corners are along the bisector, not missing.
+
+    edges: of `dose` (rows, columns) mJ/mm², along the normals.
+    """
+    design, fwhm = scene.design, scene.fwhm
     far = edges.missing | (np.abs(edges.epe) > CORNER_FWHM * fwhm)
     some = np.flatnonzero(far & edges.corner)
     if not len(some):
@@ -49,7 +52,7 @@ def rounded_off(exposure: Measurement, scene: Scene) -> Edges:
     if not len(some):
         return edges
     samples = Samples(edges.xy[some], outward, edges.corner[some])
-    along, absent = placed_along(exposure.dose, scene, samples)
+    along, absent = placed_along(dose, scene, samples)
     near = ~absent & (np.abs(along) <= CORNER_FWHM * fwhm)
     epe, missing = edges.epe.copy(), edges.missing.copy()
     epe[some[near]], missing[some[near]] = along[near], False

@@ -77,7 +77,7 @@ def inspect(exposure: Measurement, scene: Scene) -> Inspection:
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    drawn, edges = exposure.edges, rounded_off(exposure, scene)
+    drawn, edges = exposure.edges, rounded_off(exposure.edges, exposure.dose, scene)
     wrong = np.logical_or.reduce([mask for _, mask in masks.by_kind] + [masks.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda fault: -fault.size)),

@@ -27,6 +27,7 @@ from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
+from laserpath.measure.conversion import rounded_corners
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.dots import run_out
@@ -43,7 +44,7 @@ from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.numbers import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
-from laserpath.types.results import Measurement, Report, Solution
+from laserpath.types.results import Edges, Measurement, Report, Solution
 from laserpath.types.sensitivity import Sensitivity
 from laserpath.volume import cured_depth
 
@@ -215,8 +216,8 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     kept = limit is not None and figures.epe_p95 <= limit
     nearer = kept or figures.epe_mean <= before.epe_mean + _SAME_FWHM
     gone, gone_before = figures.missing_edges, before.missing_edges
-    if gone > gone_before and executed.converted is None:
-        gone, gone_before = (int(rounded_off(one, task.scene).missing.sum()) for one in (executed, start))
+    if gone > gone_before:
+        gone, gone_before = (int(_edges(one, task.scene).missing.sum()) for one in (executed, start))
     if nearer and gone <= gone_before:
         return ""
     micrometres = 1000 * task.scene.fwhm
@@ -226,6 +227,13 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
         f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {points} "
         "points of the outline without a printed edge near"
     )
+
+
+def _edges(measured: Measurement, scene: Scene) -> Edges:
+    """The edges that count of a print; a corner that the spot rounds off is not missing."""
+    if measured.converted is not None:
+        return rounded_corners(measured.converted, scene)
+    return rounded_off(measured.edges, measured.dose, scene)
 
 
 def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:

@@ -70,7 +70,7 @@ def of_place(exposed: ProgramExposure, shipped: MachineProgram, aligned: bool) -
             f"what is exposed lies elsewhere than the design: its middle would have to move by "
             f"{place((x, y), fwhm)} mm; if the program has another work zero: --align"
         )
-    yield from missing(rounded_off(measured, scene), fwhm)
+    yield from missing(rounded_off(measured.edges, measured.dose, scene), fwhm)
 
 
 def _middle(box: Box) -> Floats:

@@ -18,7 +18,7 @@ from laserpath.cli import options as flags
 from laserpath.cli.grouped import GroupedCommand
 from laserpath.cli.grouped import options as decorated
 from laserpath.config import options, project, request
-from laserpath.config.options import Option
+from laserpath.config.option import Option
 from laserpath.config.values import Quantity, Whole
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Black, Reading

@@ -31,7 +31,7 @@ def no_worse(plan: laserpath.Plan) -> bool:
     scene = Scene(plan.design, executed.grid, process.spot, process.resin)
 
     def missing(exposure: Measurement) -> int:
-        return int(rounded_off(exposure, scene).missing.sum())
+        return int(rounded_off(exposure.edges, exposure.dose, scene).missing.sum())
 
     end, start = executed, plan.report.start
     return end.figures.epe_mean <= start.figures.epe_mean + 1e-3 and missing(end) <= missing(start)

@@ -73,7 +73,7 @@ SQUARE = solid(shapely.box(0, 0, AT, AT))
 def test_a_round_corner_is_no_lost_edge() -> None:
     """Half-planes' doses multiply: on the diagonal the edge is at Φ(t/√2σ)² = ½, 0.77 σ inside the corner."""
     exposure = measured(SQUARE, SQUARE, 2.0)
-    edges = rounded_off(exposure, scene(SQUARE))
+    edges = rounded_off(exposure.edges, exposure.dose, scene(SQUARE))
     assert exposure.edges.missing.sum() == 1
     assert not edges.missing.any()
     way = np.linspace(0, 2, 2001)
@@ -123,7 +123,7 @@ def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
 )
 def test_a_corner_without_an_edge_across_it_is_lost(drawn: Design, lit: Design, level: float) -> None:
     exposure = measured(drawn, lit, level)
-    edges = rounded_off(exposure, scene(drawn))
+    edges = rounded_off(exposure.edges, exposure.dose, scene(drawn))
     assert edges.missing[0]
     found = inspect(exposure, scene(drawn))
     assert found.rounded == 0
