@@ -153,6 +153,9 @@ def _drawings() -> None:
     )
     Path("poster.svg").write_text(re.sub("(<svg[^>]*>).*(</svg>)", rf"\1{boxes}\2", DRAWING))
     Path("red-resin.toml").write_text(profiles.text("resin", "generic-405"))
+    Path("comb.svg").write_text(DRAWING)
+    for resin in (ROOT / "samples" / "kinetics").glob("by-*.toml"):
+        shutil.copy(resin, resin.name)
     Path("logo.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="1mm" height="1mm"><path d="M1 1h2v1h-2z"/></svg>'
     )

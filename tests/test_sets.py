@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,3 +119,13 @@ def test_the_ci_hides_programs_and_leaves_all_else_in_the_path(tmp_path: Path) -
     }
     assert [name for name, place in found.items() if place is None] == list(tools.PACKAGES)
     assert found["third"] == str(tmp_path / "two" / "third")
+
+
+def test_modules_of_tests_have_names_of_their_own() -> None:
+    """All folders are on one path: of two modules of a name, one would be imported for both."""
+    names = [
+        file.name
+        for file in Path(__file__).parent.rglob("*.py")
+        if not file.name.startswith(("__", "conftest"))
+    ]
+    assert [name for name, count in Counter(names).items() if count > 1] == []

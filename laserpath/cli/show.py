@@ -164,7 +164,10 @@ def _columns(plan: Plan) -> dict[str, Measurement]:
 
 
 def what_cures(plan: Plan) -> str:
-    """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`; by conversion if that is known."""
+    """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`.
+
+    By conversion, if that is known.
+    """
     from laserpath.report.numbers import area, percent
 
     figures, drawn = plan.report.executed.counting, plan.design.area.area

@@ -146,7 +146,8 @@ class _Lesson:
     def evaluations(self, lines: KineticLines) -> int:
         """How many simulations are worth their time."""
         reach = np.pi * (4 * _PIXELS_PER_FWHM) ** 2
-        return int(np.clip(_WORK / max(len(lines) * reach, 1.0), *_EVALUATIONS))
+        worth = np.clip(_WORK / max(len(lines) * reach, 1.0), *_EVALUATIONS)
+        return min(int(worth), self.task.settings.iterations)
 
 
 def converted(
@@ -182,7 +183,7 @@ def converted(
 
 
 def _error(program: MachineProgram, task: Task) -> float:
-    """Mean |EPE| by conversion, mm. Corners that the spot rounds off, which no path avoids, are not missing."""
+    """Mean |EPE| by conversion, mm. Corners that the spot rounds off are not missing: no path avoids it."""
     edges = rounded_corners(converted_print(program, task.scene), task.scene)
     return float(np.abs(edges.epe).mean())
 

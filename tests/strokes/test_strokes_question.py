@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-import natural
+import natural_painter
 import numpy as np
 import pytest
 
@@ -35,7 +35,11 @@ def test_loops_over_a_stroke_s_own_bounds_have_no_gradient_by_its_ends_and_width
     """
     request = json.dumps([STROKES.tolist(), SLOPE.tolist()])
     run = subprocess.run(
-        [sys.executable, natural.__file__, request], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, natural_painter.__file__, request],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     if run.returncode == 0:  # else it crashed
         picture, gradient = (np.array(one) for one in json.loads(run.stdout.splitlines()[-1]))
@@ -49,7 +53,9 @@ def test_a_canvas_that_is_written_over_has_a_wrong_gradient():
     """Whole bounds do not help. The derivative by the share is the stroke's grey less what was beneath it;
     backwards Taichi reads the canvas again, where the finished picture is now.
     """
-    picture, gradient = natural.natural_gradient(natural.over_whole_rows, STROKES, SHAPE, SLOPE)
+    picture, gradient = natural_painter.natural_gradient(
+        natural_painter.over_whole_rows, STROKES, SHAPE, SLOPE
+    )
     expected, right = ours()
     np.testing.assert_allclose(picture, expected, atol=1e-12)
     apart = np.abs(gradient - right).max(axis=0)

@@ -62,7 +62,7 @@ def natural_gradient(kernel, strokes, shape, slope):
     return found
 
 
-if __name__ == "__main__":  # python natural.py REQUEST, since it may crash
+if __name__ == "__main__":  # python natural_painter.py REQUEST, since it may crash
     rows, slope = (np.array(one) for one in json.loads(sys.argv[1]))
     answer = natural_gradient(over_float_bounds, rows, slope.shape, slope)
     sys.stdout.write(json.dumps([one.tolist() for one in answer]) + "\n")
