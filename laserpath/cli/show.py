@@ -125,8 +125,6 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     for heading in columns:
         table.add_column(heading, justify="right")
     for key in keys_of(Shown.TERMINAL):
-        if key not in plan.report.executed.as_dict():
-            continue
         table.add_row(ROWS[key].name, *(cell(key, one.as_dict(), fwhm) for one in columns.values()))
     console = Console(highlight=False, markup=False)
     console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)

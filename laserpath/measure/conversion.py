@@ -1,4 +1,4 @@
-"""What cures by conversion: the executed program of a kinetic resin through time, against its design.
+"""What cures by conversion: the executed program of a resin with kinetics, through time.
 
 The conversion c is nearly a step at the edge: 0 as long as there is oxygen, soon 1 when there is none. Edges
 between pixels are therefore found, and corrected, on
@@ -14,17 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.kinetics import KineticModel
 from laserpath.kinetics.timeline import light_of
 from laserpath.machine.program import MachineProgram
-from laserpath.measure.corners import rounded_off
-from laserpath.measure.figures import cured_fraction, edge_errors
 from laserpath.types import Grid, Kinetics, Resin
-from laserpath.types.results import ConvertedPrint, Edges
 
 _LEAST = 1e-3
 """e, in G: a smaller one makes the slope steeper where hardly anything converts."""
@@ -47,16 +43,13 @@ def conversion_of(program: MachineProgram, grid: Grid) -> Floats:
     return KineticModel(grid, program.process.spot, kinetics).expose(light, end + kinetics.wait).conversion
 
 
-def converted_print(program: MachineProgram, scene: Scene) -> ConvertedPrint:
-    """What a program cures by conversion, as executed, against the design of a scene."""
-    conversion, gel = conversion_of(program, scene.grid), kinetics_of(scene.resin).gel_conversion
-    return _measured(conversion, relative(conversion, gel)[0], by_conversion(scene))
+def equivalent_dose(program: MachineProgram, grid: Grid) -> Floats:
+    """(rows, columns) mJ/mm², u times the critical dose, of a program as executed.
 
-
-def rounded_corners(converted: ConvertedPrint, scene: Scene) -> Edges:
-    """The edges of a print; those of corners that the spot rounds off are along the bisector, not missing."""
-    u = relative(converted.conversion, kinetics_of(scene.resin).gel_conversion)[0]
-    return rounded_off(converted.edges, u, by_conversion(scene))
+    What takes a dose and a threshold, from edges to pictures, then goes by conversion.
+    """
+    resin = program.process.resin
+    return resin.critical_dose * relative(conversion_of(program, grid), kinetics_of(resin).gel_conversion)[0]
 
 
 def relative(conversion: Floats, gel: float) -> tuple[Floats, Floats]:
@@ -75,21 +68,3 @@ def by_conversion(scene: Scene, grid: Grid | None = None) -> Scene:
     # No conversion is too high.
     resin = replace(scene.resin, kinetics=None, critical_dose=1.0, over_dose=max(2 * highest, 2.0))
     return replace(scene, resin=resin, grid=grid or scene.grid)
-
-
-def _measured(conversion: Floats, u: Floats, scene: Scene) -> ConvertedPrint:
-    """The figures of a conversion and its u, (rows, columns), in a scene of `by_conversion`."""
-    edges, coverage = edge_errors(u, scene), scene.target.coverage
-    error = np.abs(edges.epe) / optics.fwhm(scene.spot)
-    cured, area = cured_fraction(u, scene.critical_dose), scene.grid.pixel_area
-    return ConvertedPrint(
-        epe_mean=float(error.mean()),
-        epe_p95=float(np.percentile(error, 95)),
-        epe_max=float(error.max()),
-        missing_edges=int(edges.missing.sum()),
-        iou=float(np.minimum(cured, coverage).sum() / np.maximum(cured, coverage).sum()),
-        overcure=float(np.maximum(cured - coverage, 0).sum() * area),
-        undercure=float(np.maximum(coverage - cured, 0).sum() * area),
-        conversion=conversion,
-        edges=edges,
-    )

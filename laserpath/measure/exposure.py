@@ -69,13 +69,19 @@ class Exposure:
 
     @cached_property
     def executed(self) -> Measurement:
-        """The print with the controller's real speeds and powers; by conversion, too, of a kinetic resin."""
+        """The print with the controller's real speeds and powers; by conversion if the resin has kinetics."""
         measured = self.of(*self.program.executed_parts)
         if self.scene.resin.kinetics is None:
             return measured
-        from laserpath.measure.conversion import converted_print  # Taichi, which others need not wait for
+        from laserpath.measure.conversion import equivalent_dose  # Taichi, which others need not wait for
 
-        return replace(measured, converted=converted_print(self.program, self.scene))
+        dose = equivalent_dose(self.program, self.scene.grid)
+        edges, known = edge_errors(dose, self.scene), measured.figures
+        figures = replace(
+            cure_figures(dose, dose, edges, self.scene),
+            pv_band=known.pv_band, pv_defocus=known.pv_defocus, dose_max=known.dose_max,
+        )  # fmt: skip
+        return replace(measured, figures=figures, dose=dose, edges=edges, by_dose=measured)
 
     def of(self, *paths: Toolpath) -> Measurement:
         """The measured dose of all paths together, with the times and lengths of the program."""

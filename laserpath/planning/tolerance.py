@@ -59,7 +59,7 @@ def solve_within(
         solution = solve(start, task, progress, weight)
         program = ship(solution)
         executed = Exposure(program, task.scene).executed
-        return _WeightTrial(solution, executed.counting.epe_p95, program.run.write_time)
+        return _WeightTrial(solution, executed.figures.epe_p95, program.run.write_time)
 
     return _fastest(_attempts(attempt, weight, limit), limit)
 

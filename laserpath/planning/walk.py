@@ -27,7 +27,6 @@ from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
-from laserpath.measure.conversion import rounded_corners
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.dots import run_out
@@ -44,7 +43,7 @@ from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.numbers import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
-from laserpath.types.results import Edges, Measurement, Report, Solution
+from laserpath.types.results import Measurement, Report, Solution
 from laserpath.types.sensitivity import Sensitivity
 from laserpath.volume import cured_depth
 
@@ -141,7 +140,7 @@ class Plan:
 
         done, executed = self.page_data.done, self.report.executed
         try:
-            cured = cured_depth(self.shipped.executed, executed.grid, executed.dose, self.process)
+            cured = cured_depth(self.shipped.executed, executed.grid, executed.light, self.process)
         except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
             return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
         return depth.pictures(cured, done), (depth.said(cured, done),)
@@ -211,29 +210,24 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     Both are as executed, and a corner that the spot rounds off is not missing. A larger mean edge error is no
     reason if the plan keeps the tolerance asked for: the user wants the fastest such plan.
     """
-    figures, before, points = executed.counting, start.counting, executed.figures.samples
+    figures, before = executed.figures, start.figures
     limit = task.settings.max_epe_fwhm
     kept = limit is not None and figures.epe_p95 <= limit
     nearer = kept or figures.epe_mean <= before.epe_mean + _SAME_FWHM
     gone, gone_before = figures.missing_edges, before.missing_edges
     if gone > gone_before:
-        gone, gone_before = (int(_edges(one, task.scene).missing.sum()) for one in (executed, start))
+        gone, gone_before = (
+            int(rounded_off(one.edges, one.dose, task.scene).missing.sum()) for one in (executed, start)
+        )
     if nearer and gone <= gone_before:
         return ""
     micrometres = 1000 * task.scene.fwhm
     now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))
     return (
         "the starting curve is written as it is, because the optimised path would print worse as executed: "
-        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {points} "
+        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {figures.samples} "
         "points of the outline without a printed edge near"
     )
-
-
-def _edges(measured: Measurement, scene: Scene) -> Edges:
-    """The edges that count of a print; a corner that the spot rounds off is not missing."""
-    if measured.converted is not None:
-        return rounded_corners(measured.converted, scene)
-    return rounded_off(measured.edges, measured.dose, scene)
 
 
 def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
@@ -257,10 +251,12 @@ def _reported(
 ) -> Report:
     """The measurements of the shipped program and of its starting curve."""
     scene, shipped, process = task.scene, exposure.program, task.process
-    commanded, executed = exposure.commanded, exposure.executed
+    executed, by_dose = exposure.executed, process.resin.kinetics is None
+    # Of a resin with kinetics the path is corrected to convert what is drawn: no dose is aimed at.
+    commanded = exposure.commanded if by_dose else None
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
-    lost = lost_in_motion(commanded, executed, shipped.path, task.design, process)
+    lost = commanded and lost_in_motion(commanded, executed, shipped.path, task.design, process)
     return Report(
         executed=executed,
         start=start,
@@ -271,7 +267,9 @@ def _reported(
             *((str(lost),) if lost else ()),
             *phase_warnings(shipped.run, process),
         ),
-        window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur})),
+        window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur}))
+        if by_dose
+        else None,
         limit=affordable_limit(scene),
         inspection=inspection,
         unfinished=solution.unfinished,

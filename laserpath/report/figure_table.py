@@ -86,8 +86,8 @@ class Row:
         return self.short or self.label
 
     def value(self, figures: Mapping[str, float]) -> float:
-        """The bare number; NaN if it is not known."""
-        return float(figures.get(self.key, math.nan))
+        """The bare number."""
+        return float(figures[self.key])
 
     def text(self, figures: Mapping[str, float]) -> str:
         """The number as the report's table shows it, without its unit."""
@@ -123,7 +123,7 @@ def cell(key: str, figures: Mapping[str, float], fwhm: float) -> str:
 
 
 def _count(value: float) -> str:
-    return f"{value:.0f}" if math.isfinite(value) else "–"
+    return f"{value:.0f}"
 
 
 def _percent(value: float) -> str:
@@ -177,32 +177,6 @@ _ALL: tuple[tuple[str, tuple[Row, ...]], ...] = (
                 "samples", "Points measured", "",
                 "Points along the contour where the edge was looked for.",
                 better="", write=_count, shown=Shown.REPORT,
-            ),
-        ),
-    ),
-    (
-        "By conversion",
-        (
-            Row(
-                "conversion_epe_mean", "Edge error by conversion, mean", "FWHM",
-                "Mean of |EPE| of the edge at which the resin, reacting through time, reaches its gel point. "
-                "This is what cures; the other figures take the dose.",
-                lengths=True, short="By conversion: mean", shown=_EVERYWHERE,
-            ),
-            Row(
-                "conversion_epe_p95", "… 95 %", "FWHM",
-                "95 % of the contour lies nearer than this to the edge by conversion.",
-                lengths=True, short="… 95 %", shown=_EVERYWHERE,
-            ),
-            Row(
-                "conversion_missing_edges", "… points without an edge", "",
-                "Contour points without an edge by conversion within 2 FWHM along their normal.",
-                write=_count, short="… edge missing", shown=_EVERYWHERE,
-            ),
-            Row(
-                "conversion_iou", "… overlap with the design (IoU)", "%",
-                "Intersection ÷ union of the area that reaches the gel point and the design.",
-                better="high", write=_percent, short="… overlap (IoU)", shown=_EVERYWHERE,
             ),
         ),
     ),

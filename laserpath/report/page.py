@@ -139,9 +139,7 @@ def _groups(columns: Sequence[Column], data: PageData | None) -> list[tuple[str,
     """(heading, rows) of the table of figures."""
     if not data or not columns:
         return []
-    known = {key for column in columns for key in column.figures}
-    groups = ((title, [row for row in rows if row.key in known]) for title, rows in GROUPS)
-    return [(title, [_cells(row, columns, data) for row in rows]) for title, rows in groups if rows]
+    return [(title, [_cells(row, columns, data) for row in rows]) for title, rows in GROUPS]
 
 
 def _cells(row: Row, columns: Sequence[Column], data: PageData) -> dict[str, Any]:

@@ -135,6 +135,13 @@ def _what(data: PageData) -> str:
     inside = data.inspection.missing
     far = f" ({area(inside.area, 2)} of that away from any edge)" if inside else ""
     mean = f" {why}" if (why := mean_explained(figures.as_dict())) else ""
+    kinetics = data.process.resin.kinetics
+    if kinetics is not None:
+        mean += (
+            f" The resin reacts through time: what reaches a conversion of {number(kinetics.gel_conversion)} "
+            f"by {duration(kinetics.wait)} after the last light counts as {data.done}{_d(data)}. The maps show "
+            "it as an equivalent dose; the largest dose and the band are those of the light."
+        )
     return (
         f"{share} of the drawn {area(drawn)}. {missing} of it is missing{far} and {excess} too much "
         f"{data.done}s (overlap, IoU, {100 * figures.iou:.1f} %). The printed edge is on average "

@@ -70,16 +70,26 @@ def _exposure(program: MachineProgram, scene: Scene | None, grid: Grid) -> PathE
     resin = program.process.resin
     if scene is not None:
         measured = Exposure(program, scene).executed
-        dose = measured.dose
-        return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose, measured)
+        figures = dose_figures(measured.light, measured.dose, grid, resin)
+        return PathExposure(figures, program.motion, grid, measured.dose, measured.light, measured)
     dose = accurate_model(grid, program.process.spot).dose(program.executed)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the program holds values that cannot be exposed")
-    return PathExposure(dose_figures(dose, grid, resin), program.motion, grid, dose)
+    light = dose
+    if resin.kinetics is not None:
+        from laserpath.measure.conversion import equivalent_dose  # Taichi, which others need not wait for
+
+        dose = equivalent_dose(program, grid)
+    return PathExposure(dose_figures(light, dose, grid, resin), program.motion, grid, dose, light)
 
 
 def at_best_power(executed: PathExposure, scene: Scene) -> BestExposure | None:
-    """The power at which the same path is most accurate; None without light along the outline."""
+    """The power at which the same path is most accurate; None without light along the outline.
+
+    None for a resin with kinetics, too, whose conversion is not scaled by the power.
+    """
+    if scene.resin.kinetics is not None:
+        return None
     try:
         factor = best_exposure(executed.dose, scene)
     except InputError:

@@ -43,8 +43,8 @@ class DoseFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathExposure:
-    """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`.
-
+    """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`, which decides what cures; of a
+    resin with kinetics it is the equivalent dose.  light: the dose itself.
     motion: of the whole program.  measured: against the design, if there is one.
     """
 
@@ -52,6 +52,7 @@ class PathExposure:
     motion: MotionFigures
     grid: Grid
     dose: Floats
+    light: Floats
     measured: Measurement | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,23 +61,21 @@ class PathExposure:
         if self.measured is None:
             return plain
         figures = self.measured.figures
-        converted = self.measured.converted
-        by_conversion = converted.as_dict() if converted else {}
-        return {**plain, **figures.as_dict(), "epe_capped": list(figures.epe_capped), **by_conversion}
+        return {**plain, **figures.as_dict(), "epe_capped": list(figures.epe_capped)}
 
 
-def dose_figures(dose: Floats, grid: Grid, resin: Resin) -> DoseFigures:
-    """The figures of a dose, (rows, columns) mJ/mm²."""
-    row, column = np.unravel_index(int(np.argmax(dose)), dose.shape)
+def dose_figures(light: Floats, dose: Floats, grid: Grid, resin: Resin) -> DoseFigures:
+    """The figures of a dose, `light`, and of what decides what cures, `dose`: (rows, columns) mJ/mm²."""
+    row, column = np.unravel_index(int(np.argmax(light)), light.shape)
     area, critical = grid.pixel_area, resin.critical_dose
     return DoseFigures(
-        dose_max=float(dose[row, column] / critical),
+        dose_max=float(light[row, column] / critical),
         brightest=(
             float(grid.origin[0] + column * grid.pitch),
             float(grid.origin[1] + row * grid.pitch),
         ),
         cured=float(cured_fraction(dose, critical).sum() * area),
-        over_dosed=float(cured_fraction(dose, resin.over_dose * critical).sum() * area),
+        over_dosed=float(cured_fraction(light, resin.over_dose * critical).sum() * area),
     )
 
 

@@ -84,7 +84,7 @@ class SimulationResult:
     def epe_p95(self) -> float:
         """The 95th percentile of |EPE| as executed, in FWHM; NaN without a design."""
         measured = self.executed.measured
-        return math.nan if measured is None else measured.counting.epe_p95
+        return math.nan if measured is None else measured.figures.epe_p95
 
     @property
     def within_tolerance(self) -> bool:

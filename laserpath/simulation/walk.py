@@ -128,7 +128,7 @@ def _check(choices: Choices, process: Process) -> None:
 def _depth(shipped: MachineProgram, exposed: ProgramExposure) -> CuredDepth:
     """How deep the executed program cures."""
     executed = exposed.executed
-    return cured_depth(shipped.executed, executed.grid, executed.dose, shipped.process)
+    return cured_depth(shipped.executed, executed.grid, executed.light, shipped.process)
 
 
 def _warnings(

@@ -134,34 +134,13 @@ class Edges:
     corner: Bools
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConvertedPrint:
-    """What cures by conversion, against the design; the figures are those of `PrintFigures`.
-
-    conversion: (rows, columns) 0..1, on the measurement's grid.  edges: where it falls through the gel point.
-    """
-
-    epe_mean: float
-    epe_p95: float
-    epe_max: float
-    missing_edges: int
-    iou: float
-    overcure: float
-    undercure: float
-    conversion: Floats
-    edges: Edges
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers by name, for JSON."""
-        names = [f.name for f in fields(self) if f.name not in ("conversion", "edges")]
-        return {f"conversion_{name}": getattr(self, name) for name in names}
-
-
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """The measurement of one exposure. dose: (rows, columns) mJ/mm² on `grid`.  motion: of the program.
 
-    converted: what cures by conversion, of a resin with kinetics; None: not known.
+    by_dose: the measurement of the dose alone, where conversion decides what cures (a resin with kinetics);
+    then figures, edges and dose are those of the equivalent dose (`measure.conversion`), but for the bands
+    and the largest dose.
     """
 
     figures: PrintFigures
@@ -169,17 +148,16 @@ class Measurement:
     grid: Grid
     dose: Floats
     edges: Edges
-    converted: ConvertedPrint | None = None
+    by_dose: Measurement | None = None
+
+    @property
+    def light(self) -> Floats:
+        """(rows, columns) mJ/mm², the dose itself."""
+        return (self.by_dose or self).dose
 
     def as_dict(self) -> dict[str, Any]:
         """The figures of print and motion by name, for JSON."""
-        converted = self.converted.as_dict() if self.converted else {}
-        return {**self.figures.as_dict(), **self.motion.as_dict(), **converted}
-
-    @property
-    def counting(self) -> PrintFigures | ConvertedPrint:
-        """The figures that say what cures: by conversion if that is known, else by the dose."""
-        return self.converted or self.figures
+        return {**self.figures.as_dict(), **self.motion.as_dict()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -363,7 +341,7 @@ class Report:
     @property
     def epe_p95(self) -> float:
         """The 95th percentile of |EPE| as executed, in FWHM, which a tolerance limits."""
-        return self.executed.counting.epe_p95
+        return self.executed.figures.epe_p95
 
 
 def at_exposure(exposure: float) -> str:

@@ -54,7 +54,7 @@ class Reader(HTMLParser):
             self.rows[self.table][-1][-1] += data
 
 
-SHOWN = [row for _, rows in GROUPS for row in rows if not row.key.startswith("conversion_")]
+SHOWN = [row for _, rows in GROUPS for row in rows]
 
 HEADER = ("laserpath 1.2.3", "spot 0.1 mm")
 

@@ -21,13 +21,9 @@ from laserpath.kinetics import Conversion, KineticModel, Light
 from laserpath.kinetics.timeline import Flashes
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
-from laserpath.measure.conversion import (
-    by_conversion,
-    converted_print,
-    kinetics_of,
-    relative,
-    rounded_corners,
-)
+from laserpath.measure.conversion import by_conversion, equivalent_dose, kinetics_of, relative
+from laserpath.measure.corners import rounded_off
+from laserpath.measure.figures import edge_errors
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
 from laserpath.planning.optimise.objective import Objective
@@ -184,7 +180,8 @@ def converted(
 
 def _error(program: MachineProgram, task: Task) -> float:
     """Mean |EPE| by conversion, mm. Corners that the spot rounds off are not missing: no path avoids it."""
-    edges = rounded_corners(converted_print(program, task.scene), task.scene)
+    dose = equivalent_dose(program, task.scene.grid)
+    edges = rounded_off(edge_errors(dose, task.scene), dose, task.scene)
     return float(np.abs(edges.epe).mean())
 
 

@@ -14,7 +14,7 @@ from laserpath.config import profiles
 from laserpath.kinetics import KineticModel
 from laserpath.kinetics.timeline import light_of
 from laserpath.machine.program import MachineProgram
-from laserpath.measure.conversion import converted_print
+from laserpath.measure.exposure import Exposure
 from laserpath.planning.learning.conversion import KineticLines
 from laserpath.planning.task import Task
 from laserpath.types import Grid, Kinetics, Process, Settings, Spot, Toolpath
@@ -64,16 +64,15 @@ def test_neighbours_written_quickly_overcure_by_dose_and_not_by_kinetics() -> No
     kinetic = laserpath.plan(FOLDER / "comb.svg", Process(resin=by_kinetics), settings)
     # The threshold plan is right by its own model.
     assert threshold.report.executed.figures.epe_mean < 0.03
-    assert threshold.report.executed.converted is None
     (part,) = threshold.shipped.parts
     process = replace(part.process, resin=by_kinetics)
     program = replace(threshold.shipped, parts=(replace(part, process=process),))
     executed = kinetic.report.executed
-    assert executed.converted is not None
-    wrong = converted_print(program, Task.of(kinetic.design, process, settings).scene)
-    right = executed.converted
+    wrong = Exposure(program, Task.of(kinetic.design, process, settings).scene).executed.figures
+    right = executed.figures
+    assert executed.by_dose is not None
+    assert executed.by_dose.figures.overcure < executed.by_dose.figures.undercure
     assert wrong.overcure > 4 * wrong.undercure
     assert right.epe_mean < 0.5 * wrong.epe_mean
     assert right.epe_p95 < 0.5 * wrong.epe_p95
     assert right.overcure < 0.25 * wrong.overcure
-    assert executed.as_dict()["conversion_epe_mean"] == right.epe_mean
