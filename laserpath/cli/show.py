@@ -162,13 +162,10 @@ def _columns(plan: Plan) -> dict[str, Measurement]:
 
 
 def what_cures(plan: Plan) -> str:
-    """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`.
-
-    By conversion, if that is known.
-    """
+    """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
     from laserpath.report.numbers import area, percent
 
-    figures, drawn = plan.report.executed.counting, plan.design.area.area
+    figures, drawn = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
     return (
         f"{verb} {percent(max(1 - figures.undercure / drawn, 0.0))} of the {area(drawn)} to expose; "

@@ -139,8 +139,8 @@ def _what(data: PageData) -> str:
     if kinetics is not None:
         mean += (
             f" The resin reacts through time: what reaches a conversion of {number(kinetics.gel_conversion)} "
-            f"by {duration(kinetics.wait)} after the last light counts as {data.done}{_d(data)}. The maps show "
-            "it as an equivalent dose; the largest dose and the band are those of the light."
+            f"by {duration(kinetics.wait)} after the last light counts as {data.done}{_d(data)}. The maps "
+            "show it as an equivalent dose; the largest dose and the band are those of the light."
         )
     return (
         f"{share} of the drawn {area(drawn)}. {missing} of it is missing{far} and {excess} too much "

@@ -43,9 +43,9 @@ class DoseFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathExposure:
-    """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`, which decides what cures; of a
-    resin with kinetics it is the equivalent dose.  light: the dose itself.
-    motion: of the whole program.  measured: against the design, if there is one.
+    """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`, which decides what cures.
+
+    light: the dose itself; of a resin with kinetics `dose` is the equivalent one.  motion: of the whole program.  measured: against the design, if there is one.
     """
 
     figures: DoseFigures
