@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from laserpath.strokes import StrokePainter, Strokes
 
 FIELDS = ("points", "width", "colour", "alpha")
+_TRIED = 24
+"""Random strokes, of which the best is taken."""
 RATES = {"points": 1.0, "width": 0.6, "colour": 0.02, "alpha": 0.02}
 
 
@@ -28,12 +29,13 @@ def smooth_drawing(size: int = 256):
     return picture.astype(np.float32)
 
 
-def greedy(painter: StrokePainter, target, count: int, seconds: float, seed: int = 0):
-    """The loss that it reaches in about so many seconds."""
-    rng, size, begin, strokes = np.random.default_rng(seed), target.shape[0], time.perf_counter(), None
-    for k in range(count):
+def greedy(painter: StrokePainter, target, count: int, calls: int, seed: int = 0):
+    """The loss that it reaches with so many pictures painted, most of them with their gradient."""
+    rng, size, strokes = np.random.default_rng(seed), target.shape[0], None
+    steps = 0.6 * calls / count - _TRIED
+    for _ in range(count):
         best = None
-        for _ in range(24):
+        for _ in range(_TRIED):
             middle, angle = rng.uniform(0, size, 2), rng.uniform(0, np.pi)
             along = rng.uniform(0.02, 0.2) * size * np.array([np.cos(angle), np.sin(angle)])
             at = np.clip(middle.astype(int), 0, size - 1)
@@ -47,9 +49,8 @@ def greedy(painter: StrokePainter, target, count: int, seconds: float, seed: int
             loss = float(np.mean((painter.paint(tried) - target) ** 2))
             if best is None or loss < best[0]:
                 best = loss, tried
-        until = begin + seconds * 0.6 * (k + 1) / count
-        strokes, loss = adam(painter, target, best[1], until, (1.0, 0.3))
-    return adam(painter, target, strokes, begin + seconds, (0.7, 0.01))[1]
+        strokes, _ = adam(painter, target, best[1], round(steps), (1.0, 0.3))
+    return adam(painter, target, strokes, round(0.4 * calls), (0.7, 0.01))[1]
 
 
 def _joined(strokes, name, one):
@@ -57,25 +58,22 @@ def _joined(strokes, name, one):
     return new if strokes is None else np.concatenate([getattr(strokes, name), new])
 
 
-def adam(painter, target, strokes, until, rates):
-    """(strokes, loss), the best by then."""
-    begin, best, n = time.perf_counter(), (np.inf, strokes), 0
+def adam(painter, target, strokes, steps, rates):
+    """(strokes, loss), the best of so many steps."""
+    best = np.inf, strokes
     mean, square = (dict.fromkeys(FIELDS, 0.0) for _ in range(2))
-    while n == 0 or time.perf_counter() < until:
+    for n in range(1, steps + 1):
         error = painter.paint(strokes) - target
         loss = float(np.mean(error**2))
         best = min(best, (loss, strokes), key=lambda pair: pair[0])
-        found, n = painter.gradient(strokes, error * (2 / error.size)), n + 1
-        done = min(1.0, (time.perf_counter() - begin) / max(until - begin, 1e-9))
-        values = {}
+        found = painter.gradient(strokes, error * (2 / error.size))
+        values, rate = {}, rates[0] * (rates[1] / rates[0]) ** (n / steps)
         for name in FIELDS:
             slope = getattr(found, name)
             mean[name] = 0.9 * mean[name] + 0.1 * slope
             square[name] = 0.99 * square[name] + 0.01 * slope**2
             step = (mean[name] / (1 - 0.9**n)) / (np.sqrt(square[name] / (1 - 0.99**n)) + 1e-12)
-            values[name] = (
-                getattr(strokes, name) - RATES[name] * rates[0] * (rates[1] / rates[0]) ** done * step
-            )
+            values[name] = getattr(strokes, name) - RATES[name] * rate * step
         values["points"] = np.clip(values["points"], -target.shape[0], 2 * target.shape[0])
         values["width"] = np.clip(values["width"], 1, None)
         values["colour"], values["alpha"] = np.clip(values["colour"], 0, 1), np.clip(values["alpha"], 0, 1)

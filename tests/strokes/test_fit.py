@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from greedy import greedy, smooth_drawing
@@ -27,15 +25,12 @@ def test_a_picture_of_strokes_is_found():
 
 
 @pytest.mark.slow(90)
-def test_a_fit_is_as_good_as_a_greedy_one_with_ten_times_the_time():
+def test_a_fit_is_as_good_as_a_greedy_one_with_ten_times_the_steps():
     """32 strokes on 256²: the loss falls to a tenth at most, and to within 5 % of the greedy fit's."""
     painter, target = StrokePainter(Canvas((256, 256))), smooth_drawing(256)
-    fit_strokes(painter, target, FitSettings(steps=2, rounds=1, moves=0))  # compiles
-    begin = time.perf_counter()
     found = fit_strokes(painter, target)
-    seconds = time.perf_counter() - begin
     assert found.loss <= 0.1 * found.losses[0]
-    assert found.loss <= 1.05 * greedy(painter, target, 32, 10 * seconds)
+    assert found.loss <= 1.05 * greedy(painter, target, 32, 10 * (len(found.losses) - 1))
 
 
 def test_the_operator_s_adjoint_is_that_of_differences():
