@@ -72,7 +72,7 @@ BROKEN = [
     ("grbl", "G0 X1 Y2", "G20\nG0 X1 Y2", "warning", 6, "from mm (G21) to inches (G20) in mid-program"),
     ("grbl", "M5\nM4", "G20\nM5\nM4", "warning", 2, "from mm (G21) to inches (G20)"),
     ("grbl", "G21 G90", "; laserpath 1.0: design\nG20 G90", "warning", 2, "laserpath writes grbl in mm"),
-    ("grbl", "G21 G90", "G20 G90 G17\nG0 X0 Y0\nG21 G90", None, 0, ""),
+    ("grbl", "G21 G90", "G20 G90 G17 M5\nG0 X0 Y0\nG21 G90", None, 0, ""),
     ("grbl", "M2", "G20\nG0 X0\nM2", None, 0, ""),
     ("grbl", "G0 X1 Y2", "G21 ; G20\nG0 X1 Y2", None, 0, ""),
     ("grbl", "M2", "G64\nM2", "error", 9, "G64"),
