@@ -248,7 +248,7 @@ class Budget:
             raise InputError(
                 f"its outlines cross or touch about {self.crossings:.2g} times, but {counted(most)} is the "
                 "limit for a file of that size: split the design, draw it without so many overlaps, or "
-                f"--limit crossings={_written('crossings', self.crossings)} raises it"
+                f"--limit crossings={_written('crossings', self.crossings)} raises it, but more may be needed"
             )
         if self.left() < 0:
             raise late()

@@ -122,7 +122,8 @@ def test_what_a_refusal_says_lets_the_file_through(name: str, tmp_path: Path) ->
     path, option, unsure, refused = tmp_path / file, f"{name}={low}", "", 0
     path.write_bytes(make())
     while (refusal := _refusal(path, option)) is not None:
-        said = re.search(rf"is the limit.*--limit ({name}=\S+) raises it(, but more may be needed)?$", refusal)
+        advice = rf"is the limit.*--limit ({name}=\S+) raises it(, but more may be needed)?$"
+        said = re.search(advice, refusal)
         assert said is not None, refusal
         assert refused == 0 or unsure, "what was named as enough was not"
         option, unsure, refused = said[1], said[2], refused + 1

@@ -78,7 +78,7 @@ class Styles:
         if tried * elements > limits.now().matches:
             times = tried * elements
             raise limits.exceeded(
-                f"the elements are to be compared {limits.counted(times)} times with selectors of the style sheet",
+                f"elements are compared {limits.counted(times)} times with selectors of the style sheet",
                 "matches",
                 times,
             )
