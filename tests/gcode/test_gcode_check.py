@@ -335,11 +335,22 @@ def test_a_hundred_thousand_lines_are_checked_in_a_moment() -> None:
     [
         ({"box": (0, 0, 0, 10)}, "box"), ({"z": (1, 0)}, "z"), ({"s_max": 0}, "s_max"),
         ({"level_min": 300}, "level_min"), ({"look_ahead": 0}, "look_ahead"),
+        ({"acceleration": (500.0, 9e-4)}, r"acceleration is .* at least 0\.001 mm/s²"),
     ],
 )  # fmt: skip
 def test_an_envelope_that_is_none_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(gcode.GcodeError, match=message):
         envelope("grbl", **change)
+
+
+def test_a_controller_too_slow_to_compute_is_refused_when_it_is_made() -> None:
+    """So that no check of a program raises, whatever the controller."""
+    slowest = gcode.motion.Grbl(acceleration=(1e-3, 1e-3, 1e-3))
+    assert check(SOUND["grbl"], "grbl", controller=slowest) == ()
+    with pytest.raises(gcode.GcodeError, match=r"limit acceleration is .* at least 0\.001 mm/s²"):
+        gcode.motion.Grbl(acceleration=(500.0, 9e-4, 100.0))
+    with pytest.raises(gcode.GcodeError, match=r"limit tick is 1e-12, but must be at least 1e-05 s"):
+        gcode.motion.Grbl(tick=1e-12)
 
 
 LONG = (
