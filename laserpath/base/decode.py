@@ -1,8 +1,8 @@
 """An image file → its pixels, decoded by Pillow in a subprocess.
 
 Pillow and its libtiff are C and trust the file. So this file is run by itself, not imported:
-`python decode.py FILE OUT FORMATS PIXELS MEMORY`. It needs only Pillow, since NumPy would double the time to
-start. OUT gets a line of JSON and the bytes of the pixels, row 0 the uppermost:
+`python decode.py FILE OUT FORMATS PIXELS MEMORY SECONDS`. It needs only Pillow, since NumPy would double
+the time to start. OUT gets a line of JSON and the bytes of the pixels, row 0 the uppermost:
 
 format, size [columns, rows], mode (1 byte: "L"; 3: "RGB"; 4: "RGBA"; 2: "I;16…"; 4 of an integer: "I"; of a
 float: "F"), pages, dpi [x, y] or null, inverted: whether 0 is white; or only
@@ -20,7 +20,7 @@ from typing import Any
 
 from PIL import Image, TiffTags, UnidentifiedImageError
 
-from laserpath.base import memory
+from laserpath.base import bounds
 
 BROKEN = (
     OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, KeyError, IndexError, TypeError,
@@ -75,9 +75,9 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("L" if opaque and image.mode == "1" else "RGBA")
 
 
-def main(file: str, out: str, formats: str, pixels: str, most: str) -> None:
-    """Decode within `most` bytes of memory. formats: `PNG,TIFF`.  pixels: the most that are decoded."""
-    memory.limit(int(most))
+def main(file: str, out: str, formats: str, pixels: str, memory: str, seconds: str) -> None:
+    """Decode within so many bytes and seconds. formats: `PNG,TIFF`.  pixels: the most that are decoded."""
+    bounds.keep_within(int(memory), float(seconds))
     write(file, out, formats, int(pixels))
 
 

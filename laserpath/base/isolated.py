@@ -1,8 +1,8 @@
 """A Python script in a process of its own, with limits of time and memory, for libraries that trust a file.
 
 Such a library is C or C++: a few changed bytes of a file crash it, or make it ask for any amount of memory.
-The script gets the limit of memory, in bytes, as its last argument, and sets it after its imports
-(`memory.limit`).
+The script gets the limits of memory, in bytes, and of the processor, in seconds, as its last arguments, and
+sets them after its imports (`bounds.keep_within`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from laserpath.base import limits
+from laserpath.base import bounds, limits
 from laserpath.base.errors import InputError
 
 _NO_MEMORY = (
@@ -29,6 +29,9 @@ _NO_MEMORY = (
 _NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
 """Errors of the temporary folder, not of the file that is read."""
 
+_LONGER = 1.0
+"""Seconds that the process may take longer than its parent waits, which ends it with a better sentence."""
+
 _START = 640 << 20
 """Bytes of memory for the libraries themselves."""
 
@@ -41,20 +44,26 @@ def run(script: Path, arguments: list[str], library: str, need: int) -> None:
     # The same packages as in this process, wherever they are; one thread is enough.
     path = os.pathsep.join([*(p for p in sys.path if p), str(Path(__file__).parents[2])])
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-P", str(script), *arguments, str(memory(need))]
+    seconds = max(limits.left(), 0.0)
+    command = [sys.executable, "-P", str(script), *arguments, str(memory(need)), repr(seconds + _LONGER)]
     try:
         done = subprocess.run(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=max(limits.left(), 0.0),
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise limits.late() from None
     except OSError as error:
         raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
+    if done.returncode == -getattr(signal, "SIGXCPU", 24):  # our own limit is above `timeout`
+        raise InputError(
+            "reading the file takes more of the processor's time than this shell allows: "
+            "`ulimit -t` shows that limit, in s"
+        )
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
     if done.returncode and (killed or any(word in done.stderr for word in _NO_MEMORY)):
         raise no_memory(need)
@@ -76,10 +85,15 @@ def memory(need: int) -> int:
 
 def no_memory(need: int, what: str = "reading the file takes") -> InputError:
     """The refusal of a file that takes more memory. what: subject and verb."""
-    most = memory(need)
+    most, allowed = memory(need), bounds.memory_allowed()
+    if allowed < most:
+        return InputError(
+            f"{what} more than {int(allowed) >> 20} MiB of memory, which is what this shell allows: "
+            "`ulimit -v` shows that limit, in KiB"
+        )
     return InputError(
         f"{what} more than {most >> 20} MiB of memory, which is the limit: "
-        f"--limit memory={most >> 19}MiB raises it"
+        f"--limit memory={most >> 19}MiB raises it, but more may be needed"
     )
 
 

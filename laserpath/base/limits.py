@@ -166,30 +166,46 @@ def _number(text: str) -> float | None:
         return None
 
 
-def exceeded(what: str, name: str, needed: float | None = None, instead: str = "") -> InputError:
+def exceeded(what: str, name: str, needed: float, instead: str = "") -> InputError:
     """The refusal of what is above a limit, for `raise`: it says the limit, and the option that raises it.
 
-    what: with the count, `the file has 400 000 shapes`.  needed: the count, if all was counted.
+    what: with the count, `the file has 400 000 shapes`.  needed: the count.
     instead: what else to do, `split the design`.
     """
-    advice = [*([instead] if instead else []), *([raising(name, needed)] if raising(name, needed) else [])]
+    return InputError(f"{what}, but {_shown(name)} is the limit{_advice(instead, raising(name, needed))}")
+
+
+def uncounted(what: str, name: str, instead: str = "") -> InputError:
+    """The same where the counting stopped at the limit.
+
+    what: with a gap for the limit, `the file draws more than {} polygons`.
+    """
+    sentence = what.format(_shown(name))
+    return InputError(f"{sentence}, which is the limit{_advice(instead, raising(name))}")
+
+
+def _shown(name: str) -> str:
     most = getattr(now(), name)
-    limit = shown_size(most) if _in_bytes(name) else counted(most)
-    return InputError(f"{what}, but {limit} is the limit{': ' if advice else ''}{', or '.join(advice)}")
+    return shown_size(most) if _in_bytes(name) else counted(most)
+
+
+def _advice(*ways: str) -> str:
+    """`: split the design, or --limit shapes=410000 raises it`; empty without any."""
+    said = ", or ".join(filter(None, ways))
+    return f": {said}" if said else ""
 
 
 def raising(name: str, needed: float | None = None) -> str:
-    """`--limit shapes=410000 raises it`. needed: the count; None: it is unknown; twice the limit is named.
+    """`--limit shapes=410000 raises it`. needed: the count; None: it is unknown, so twice the limit is named.
 
     '' if no limit can be that high.
     """
     most = float(getattr(now(), name))
     enough = 2 * most if needed is None else max(needed, most)
-    return (
-        f"--limit {name}={_written(name, enough)} raises it"
-        if enough <= _LARGEST_OF.get(name, _LARGEST)
-        else ""
-    )
+    if enough > _LARGEST_OF.get(name, _LARGEST):
+        return ""
+    unsure = ", but more may be needed" if needed is None else ""
+    return f"--limit {name}={_written(name, enough)} raises it{unsure}"
 
 
 def counted(number: float) -> str:
@@ -232,7 +248,7 @@ class Budget:
             raise InputError(
                 f"its outlines cross or touch about {self.crossings:.2g} times, but {counted(most)} is the "
                 "limit for a file of that size: split the design, draw it without so many overlaps, or "
-                f"--limit crossings={_written('crossings', self.crossings)} raises it"
+                f"--limit crossings={_written('crossings', self.crossings)} raises it, but more may be needed"
             )
         if self.left() < 0:
             raise late()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import math
 import os
 import sys
 import warnings
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 import click
 
 import laserpath
-from laserpath.base import files, limits
+from laserpath.base import bounds, files, limits
 from laserpath.base.errors import InputError
 from laserpath.cli import streams
 from laserpath.cli.codes import BAD_INPUT, STOPPED
@@ -107,12 +108,21 @@ def _run(arguments: Sequence[str] | None, written: int) -> int:
         _print_error(f"stopped, {'the files are' if files.calls() > written else 'nothing is'} written")
         return STOPPED
     except MemoryError:
-        _print_error("not enough memory; take a smaller design or a wider spot")
+        _print_error(_no_memory(sys.argv[1:] if arguments is None else arguments))
     except ValueError as error:
         if not _is_bad_input(error):
             raise
         _print_error(" ".join(str(error).split()))
     return BAD_INPUT
+
+
+def _no_memory(arguments: Sequence[str]) -> str:
+    """What to do about a MemoryError."""
+    if (allowed := bounds.memory_allowed()) < math.inf:
+        return f"not enough memory: this shell allows {int(allowed) >> 20} MiB, as `ulimit -v` shows in KiB"
+    command = next((word for word in arguments if word in COMMANDS), "")
+    exposes = command in ("plan", "simulate", "compare", "slicer", "calibrate")
+    return f"not enough memory; take a smaller {'design or a wider spot' if exposes else 'file'}"
 
 
 def _end_late(error: InputError) -> None:

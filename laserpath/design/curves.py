@@ -110,10 +110,9 @@ def _pieces(cubics: Floats, tolerance: Floats, turn: Floats) -> tuple[Floats, Fl
         bent = ~flat
         done += len(cubics)
         if done > limits.now().pieces:
-            raise limits.exceeded(
-                "its curves take more straight pieces",
+            raise limits.uncounted(
+                "its curves take more than {} straight pieces",
                 "pieces",
-                None,
                 "split the design, check its unit, take a wider spot",
             )
         if not bent.any():

@@ -86,7 +86,7 @@ def _add(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: 
         if not isinstance(parts, list):
             raise InputError(f"{where} is a GeometryCollection whose geometries are {json_kind(parts)}")
         if depth > limits.now().depth:
-            raise limits.exceeded(f"{where} nests collections deeper", "depth")
+            raise limits.uncounted(f"{where} nests collections more than {{}} deep", "depth")
         for part in parts:
             _add(part, where, width, shapes, depth + 1)
     elif kind in ("Polygon", "MultiPolygon"):

@@ -32,7 +32,7 @@ def unpacked(data: bytes) -> bytes:
         raise InputError("the file is compressed (gzip) and damaged; unpack it, or save it again") from None
     if not stream.eof:
         if len(out) >= most:
-            raise limits.exceeded("the file is compressed (gzip) and holds more", "design_bytes")
+            raise limits.uncounted("the file is compressed (gzip) and holds more than {}", "design_bytes")
         raise InputError("the file is compressed (gzip) and is cut off")
     return out
 

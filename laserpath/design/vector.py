@@ -101,7 +101,7 @@ def _gather_wkt(text: str, shapes: Shapes) -> None:
         )
     depth = np.cumsum([(c == "(") - (c == ")") for c in re.sub(r"[^()]+", "", text)])
     if depth.size and depth.max() > limits.now().depth:
-        raise limits.exceeded("the WKT nests geometries deeper", "depth", int(depth.max()))
+        raise limits.exceeded(f"the WKT nests geometries {depth.max()} deep", "depth", int(depth.max()))
     _add(_wkt_geometries(text), None, shapes)
 
 
@@ -149,7 +149,7 @@ def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[Base
     """The polygons, lines and points that a geometry consists of."""
     kind = geometry.geom_type
     if depth > limits.now().depth:
-        raise limits.exceeded(f"{where} nests collections deeper", "depth")
+        raise limits.uncounted(f"{where} nests collections more than {{}} deep", "depth")
     if kind in ("Polygon", "LineString", "LinearRing", "Point"):
         if not geometry.is_empty:
             yield geometry

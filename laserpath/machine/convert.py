@@ -23,6 +23,7 @@ from gcode.writing.layout import power_digit
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.types import Machine, Process, Toolpath
+from laserpath.types.process import check_look_ahead
 
 _POINT = 1e-6
 """Length, mm, of the stroke that replaces a dwell with the laser on."""
@@ -160,6 +161,7 @@ def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.
     if name == "klipper":
         return _klipper(machine)
     if name == "marlin":
+        check_look_ahead(machine, dialect or gcode.dialect(machine.dialect))
         return gcode.motion.Marlin(
             max_rate=speed, acceleration=acceleration, along=max(ramp), steps=steps, baud=machine.baud,
             junction_deviation=machine.junction_deviation, blocks=int(machine.look_ahead) + 1,

@@ -63,6 +63,9 @@ class Resin:
             )
 
 
+_MARLIN_SEES = 3
+"""Moves; the model of Marlin needs a buffer of one more, 4."""
+
 _SLOWEST = 1e-3
 """mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
 
@@ -134,6 +137,7 @@ class Machine:
             )
         if self.pwm_period is not None:
             between(self, pwm_period=(0, 1))
+        check_look_ahead(self, gcode.dialect(self.dialect))
 
     @property
     def _level_offset(self) -> float:
@@ -174,6 +178,15 @@ class Machine:
     def level_for(self, power: ArrayLike) -> NDArray[np.float64]:
         """The levels, not rounded, whose light these powers (mW) are: the inverse of `power_of`."""
         return self.light.level(np.asarray(power, dtype=np.float64) / self.power_max, self.power_levels)
+
+
+def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:
+    """Raise InputError if a machine's planner sees fewer moves than the model of the controller needs."""
+    if dialect.controller == "marlin" and machine.look_ahead < _MARLIN_SEES:
+        raise InputError(
+            f"machine look_ahead is {machine.look_ahead}, but must be at least {_MARLIN_SEES} for Marlin: it is "
+            "BLOCK_BUFFER_SIZE − 1"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def forked(arguments: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         done = 1
         try:
-            extract.main(*arguments, str(ReadingLimits().memory))
+            extract.main(*arguments, str(ReadingLimits().memory), str(ReadingLimits().seconds))
             done = 0
         finally:
             os._exit(done)

@@ -17,11 +17,11 @@ from laserpath.config import profiles, project
 from laserpath.design import load
 
 SAID = {
-    "svg_masks": "more often, but 2000 is the limit: --limit nested=4000 raises it",
+    "svg_masks": "more than 2000 times, which is the limit: --limit nested=4000 raises it, but more",
     "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 300 000 is the limit for a file",
     "svg_beziers": r"cross or touch about 5\.\de\+05 times, but 300 000 is the limit .*--limit crossings",
     "svg_lines": r"cross or touch about \d\.\de\+06 times, but 300 000 is the limit",
-    "svg_css": "20000 selectors",
+    "svg_css": "times with selectors of the style sheet, but 3 000 000 is the limit",
     "gerber_blocks": "copies count as 100 000 000 000 polygons, but 3 000 000 is the limit",
     "gerber_macro": "399999 characters, above 2000",
     "dxf_hatches": "pairs of the 3000 shapes overlap",

@@ -65,7 +65,16 @@ BROKEN = [
     ("grbl", "F1200 S500\nG0", "F3001 S500\nG0", "error", 5, "F3001 is above"),
     ("grbl", "F1200 S500\nG0", "F0 S500\nG0", "error", 5, "zero"),
     ("grbl", "M5\nM2", "M2", "warning", 8, "M5 is missing"),
-    ("grbl", "M5\nM2\n", "", "warning", 7, "still armed"),
+    ("grbl", "M5\nM2\n", "", "error", 7, "cut off: M5 is missing"),
+    ("grbl", "M5\nM2\n", "G0 X0 Y0\n", "warning", 8, "still armed"),
+    ("linuxcnc", "G1 X11 Y2 F1200\nM68 E0 Q0\nM5\nM2\n", "", "error", 9, "cut off"),
+    ("smoothieware", "M5\nS0\n", "", "error", 9, "cut off"),
+    ("grbl", "G0 X1 Y2", "G20\nG0 X1 Y2", "warning", 6, "from mm (G21) to inches (G20) in mid-program"),
+    ("grbl", "M5\nM4", "G20\nM5\nM4", "warning", 2, "from mm (G21) to inches (G20)"),
+    ("grbl", "G21 G90", "; laserpath 1.0: design\nG20 G90", "warning", 2, "laserpath writes grbl in mm"),
+    ("grbl", "G21 G90", "G20 G90 G17 M5\nG0 X0 Y0\nG21 G90", None, 0, ""),
+    ("grbl", "M2", "G20\nG0 X0\nM2", None, 0, ""),
+    ("grbl", "G0 X1 Y2", "G21 ; G20\nG0 X1 Y2", None, 0, ""),
     ("grbl", "M2", "G64\nM2", "error", 9, "G64"),
     ("grbl", "M2", "SET_PIN PIN=laser VALUE=0\nM2", "error", 9, "SET_PIN"),
     ("grbl", "M2", "M106 S5\nM2", "error", 9, "M106"),
@@ -144,7 +153,7 @@ def test_a_program_for_grbl_exposes_nothing_elsewhere_and_that_is_an_error(diale
     ("armed", "end", "severity"),
     [
         ("M3 S0", "", "error"), ("M3 S0", "M0\n", "error"), ("M3 S0", "M2\n", "warning"),
-        ("M3 S0", "M30\n", "warning"), ("M4 S0", "", "warning"), ("M4 S0", "M0\n", "warning"),
+        ("M3 S0", "M30\n", "warning"), ("M4 S0", "", "error"), ("M4 S0", "M0\n", "error"),
         ("M4 S0", "M2\n", "warning"), ("M4 S0", "M5\n", None), ("M3 S0", "M5\n", None),
         ("M3 S0", "M5\nM0\n", None), ("M3 S0", "M5\nM30\n", None),
         ("M3 S0", "M0\nG0 X0\nM5\n", "error"), ("M4 S0", "M0\nG0 X0\nM5\n", None),
@@ -193,6 +202,14 @@ def test_the_bulge_of_an_arc_must_be_within_the_work_area_too() -> None:
     (finding,) = check(arc, "grbl")
     assert "Y -3 mm is below 0" in finding.message
     assert check(arc.replace("G3", "G2"), "grbl") == ()
+
+
+def test_a_file_in_inches_is_as_good_unless_half_of_it_is_in_mm() -> None:
+    text = SOUND["grbl"].replace("G21", "G20").replace("F1200", "F100")
+    assert check(text, "grbl", box=(0, 0, 300, 200)) == ()
+    (finding,) = check(text.replace("G0 X1 Y2", "G21 G0 X1 Y2"), "grbl")
+    assert (finding.severity, finding.line) == ("warning", 6)
+    assert "from inches (G20) to mm (G21)" in finding.message
 
 
 def test_heights_are_checked_where_the_machine_has_a_range() -> None:
@@ -318,11 +335,22 @@ def test_a_hundred_thousand_lines_are_checked_in_a_moment() -> None:
     [
         ({"box": (0, 0, 0, 10)}, "box"), ({"z": (1, 0)}, "z"), ({"s_max": 0}, "s_max"),
         ({"level_min": 300}, "level_min"), ({"look_ahead": 0}, "look_ahead"),
+        ({"acceleration": (500.0, 9e-4)}, r"acceleration is .* at least 0\.001 mm/s²"),
     ],
 )  # fmt: skip
 def test_an_envelope_that_is_none_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(gcode.GcodeError, match=message):
         envelope("grbl", **change)
+
+
+def test_a_controller_too_slow_to_compute_is_refused_when_it_is_made() -> None:
+    """So that no check of a program raises, whatever the controller."""
+    slowest = gcode.motion.Grbl(acceleration=(1e-3, 1e-3, 1e-3))
+    assert check(SOUND["grbl"], "grbl", controller=slowest) == ()
+    with pytest.raises(gcode.GcodeError, match=r"limit acceleration is .* at least 0\.001 mm/s²"):
+        gcode.motion.Grbl(acceleration=(500.0, 9e-4, 100.0))
+    with pytest.raises(gcode.GcodeError, match=r"limit tick is 1e-12, but must be at least 1e-05 s"):
+        gcode.motion.Grbl(tick=1e-12)
 
 
 LONG = (

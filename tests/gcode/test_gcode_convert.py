@@ -96,6 +96,18 @@ def test_each_dialect_moves_as_its_controller(dialect: str, kind: type) -> None:
         assert controller.baud == 250000
 
 
+def test_marlin_needs_more_than_a_few_blocks() -> None:
+    """The sentence has the key of the profile, not the buffer of the model."""
+    said = "machine look_ahead is 2, but must be at least 3 for Marlin"
+    with pytest.raises(InputError, match=said):
+        Machine(dialect="marlin", look_ahead=2)
+    small = Machine(look_ahead=2)
+    with pytest.raises(InputError, match=said):
+        convert.envelope(small, gcode.dialect("marlin"))
+    assert convert.controller(small) == convert.envelope(small, gcode.dialect("grbl")).controller
+    assert isinstance(convert.controller(Machine(dialect="marlin", look_ahead=3)), Marlin)
+
+
 def test_full_power_is_the_dialect_s_unless_given() -> None:
     assert (Machine().s_max, Machine(dialect="marlin").s_max) == (1000, 255)
     assert Machine(dialect="marlin", s_max=100).s_max == 100

@@ -209,6 +209,21 @@ def test_the_check_of_files_reports_what_the_gate_refuses(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_check_of_files_calls_a_program_that_ends_in_a_stroke_an_error(name: str) -> None:
+    """Copied or sent in part: after each line of a stroke, and in the middle of the next one."""
+    program = own(name)
+    dialect = convert.dialect_of(program.machine)
+    envelope = convert.envelope(program.machine, dialect)
+    rows = gcode.read(program.text, dialect, program.machine.s_max)
+    lit = sorted(set(rows.line[rows.moves.on].tolist()))
+    lines = program.text.splitlines(keepends=True)
+    for number in (lit[0], lit[len(lit) // 2], lit[-2], lit[-1]):
+        cut = "".join(lines[:number])
+        for text in (cut, f"{cut}; in a comment", f"{cut}G1"):
+            assert gcode.examine(text, dialect, envelope).errors, repr(text[-60:])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_sentence_names_the_line(name: str) -> None:
     program = own(name)
     lines = program.lines

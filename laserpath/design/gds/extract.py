@@ -1,7 +1,7 @@
 """A GDSII or OASIS file → a table of its cells, read by gdstk in a subprocess.
 
 gdstk is C++ and trusts the file: a few changed bytes crash the process that reads it. So this file is run
-by itself, not imported: `python extract.py FILE OUT TOLERANCE POLYGONS MEMORY`. It needs only gdstk
+by itself, not imported: `python extract.py FILE OUT TOLERANCE POLYGONS MEMORY SECONDS`. It needs only gdstk
 and NumPy, which start fast, and writes OUT, an npz file. Lengths are in mm.
 
 names, dbu (mm), notes · points (P, 2), ring (R+1,) where each begins, layer (R, 2), ring_cell (R,)
@@ -19,7 +19,7 @@ from typing import Any
 import gdstk
 import numpy as np
 
-from laserpath.base import memory
+from laserpath.base import bounds
 
 MM = 1e-3  # m
 _READING = "reading the file takes"
@@ -33,11 +33,11 @@ class TooMuchError(ValueError):
         self.count = count
 
 
-def main(file: str, out: str, tolerance: str, polygons: str, most: str) -> None:
+def main(file: str, out: str, tolerance: str, polygons: str, memory: str, seconds: str) -> None:
     """Read the file and write the table, or only `error`, a sentence; `memory`, what takes too much of it;
     or the `count` of too many polygons.
     """
-    memory.limit(int(most))
+    bounds.keep_within(int(memory), float(seconds))
     try:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")

@@ -107,7 +107,7 @@ class Painting:
         self.objects += objects
         limits.spend()
         if self.objects > limits.now().polygons:
-            raise limits.exceeded("the file draws more polygons", "polygons", None, "split it")
+            raise limits.uncounted("the file draws more than {} polygons", "polygons", "split it")
         if not self.coats or self.coats[-1].solid != solid:
             self.coats.append(_Coat(solid))
         return self.coats[-1]

@@ -67,7 +67,7 @@ class Clips:
                 raise InputError(f"{self._elements.document.name(target)} clips itself")
             self._nested += bool(self._open)
             if self._nested > limits.now().nested:
-                raise limits.exceeded("clips and masks are used in each other more often", "nested")
+                raise limits.uncounted("clips and masks are used in each other more than {} times", "nested")
             self._open.append(target)
             cut = area(element, target, replace(state, clip=None), replace(user, clip=None))
             self._open.pop()

@@ -76,11 +76,11 @@ class Styles:
             max(map(len, t.values()), default=0) for t in by_name
         )
         if tried * elements > limits.now().matches:
+            times = tried * elements
             raise limits.exceeded(
-                f"{elements} elements are to be compared with {tried} selectors of the style sheet each, "
-                f"{limits.counted(tried * elements)} times in all",
+                f"elements are compared {limits.counted(times)} times with selectors of the style sheet",
                 "matches",
-                tried * elements,
+                times,
             )
 
     def own(self, element: Element) -> Values:

@@ -133,7 +133,7 @@ class Traversal:
         self._repeated += bool(state.chain)
         limits.spend()
         if self._repeated > limits.now().repeated:
-            raise limits.exceeded("`use` repeats elements until there are more", "repeated")
+            raise limits.uncounted("`use` repeats more than {} elements", "repeated")
         if state.depth > MAX_DEPTH:
             raise InputError(f"{self.document.name(element)} is nested more than {MAX_DEPTH} deep")
 

@@ -206,7 +206,7 @@ class _Nozzle:
         count = int(arcs.pieces(radius, sweep, _CHORD)[0])
         self._chords += count
         if self._chords > limits.now().pieces:
-            raise limits.exceeded("its arcs have more chords", "pieces")
+            raise limits.uncounted("its arcs have more than {} chords", "pieces")
         part = np.arange(1, count) / count
         first, last, centre, sweep = (
             np.repeat(column, count - 1, axis=0) for column in (first, last, centre, sweep)
