@@ -124,8 +124,8 @@ class RadialTable:
     @property
     def energy(self) -> float:
         """∫h dA of the table, pixels² mm⁻²: times the pixel's area it is the part of the energy in it."""
-        a, b, c = self.form
-        along = self.value.sum() - (self.value[0] + self.value[-1]) / 2 + (self.slope[0] - self.slope[-1]) / 12
+        (a, b, c), h, slope = self.form, self.value, self.slope
+        along = h.sum() - (h[0] + h[-1]) / 2 + (slope[0] - slope[-1]) / 12
         return float(2 * np.pi / np.sqrt(4 * a * c - b**2) * along)
 
 

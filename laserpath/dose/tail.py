@@ -28,9 +28,7 @@ from laserpath.types import Grid, Spot
 _IMAGES = 4
 
 
-def copies_of(
-    grid: Grid, padded: Grid, spot: Spot, precision: str, tolerance: float
-) -> SmoothField | None:
+def copies_of(grid: Grid, padded: Grid, spot: Spot, precision: str, tolerance: float) -> SmoothField | None:
     """−C for a picture and its padded grid, to be added; None for a spot that falls faster than r^−3."""
     if not (c := optics.tail(spot)):
         return None

@@ -3,9 +3,9 @@
 Time is cut into intervals. Within one, each cell is on its own: points of light add radicals, and the dark
 between them is solved exactly (`kernels`, `reaction`). Between intervals oxygen diffuses and is supplied, by
 the exact solution of the discrete equation, so that any interval is stable; one of a few per cent of
-FWHM²/D is accurate. The far tail of an interval's light (`tail`) adds its radicals in halves, at the begin and
-at the end of the interval. Only tiles that light or radicals have reached are computed; where the tail makes
-fewer radicals than `_FEWEST`, it is left out. For the gradient, the states between intervals are kept or
+FWHM²/D is accurate. The far tail of an interval's light (`tail`) adds its radicals in two halves, at the
+two ends of the interval. Only tiles that light or radicals have reached are computed; where the tail of an
+interval makes fewer than `_FEWEST`, it is left out. For the gradient, the states between intervals are kept or
 computed again: `compute.checkpointing`.
 """
 
@@ -154,7 +154,8 @@ class Conversion:
     """What an exposure has made of the resin.
 
     conversion: (rows, columns), 0..1.  oxygen, radicals: (rows, columns), in units of the oxygen at rest.
-    outside: the part of the spot's energy beyond the model's reach that is not simulated; 0 of one with a far tail.
+    outside: the part of the spot's energy that is not simulated: what is beyond the model's reach, unless
+    the spot falls as r^−3 there.
     """
 
     def __init__(self, interval: _Interval, run: Checkpointed[Floats, _Slope]) -> None:

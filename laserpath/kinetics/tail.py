@@ -3,10 +3,11 @@
 A table ends at R, 4 FWHM, and 4.8 % of the energy of an Airy spot is beyond it, spread over the plane. The
 mean over its rings is h̄(r) = c/r³ (`optics.tail`), so the background is the convolution of the light with
 
-    b(r) = κ h̄(r) (1 − w(r)),   κ such that ∫ b dA = 1 − ∫ h w dA,
+    b(r) = h̄(r) (1 − w(r)) (1 + β (R/r)²),   β such that ∫ b dA = 1 − ∫ h w dA,
 
-where w is the part of h in the table. It is smooth over a FWHM, so nodes as far apart hold it (`dose.smooth`).
-What is left out are the rings: beside a line, a wave of a fifth of the background near R, and less further away.
+where w is the part of h that is in the table. β, some per cent, makes up for the table's end within a ring. b
+is smooth over a FWHM, so nodes that far apart hold it (`dose.smooth`). What is left out are the rings: beside a
+line, a wave of a fifth of the background near R, and less further away.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ class FarTail:
         a, b, c = self._form
         self._radius = float((4 / (4 * a * c - b**2)) ** 0.25)
         s = np.linspace(0.9, 1, 201)
-        mean = optics.tail(replace(spot, aspect=1.0)) / self._radius
-        whole = 2 * np.pi * mean * (1 + np.trapezoid((1 - window(s**2)[0]) / s**2, s))
-        self._scale = (1 - table.energy * grid.pixel_area) / whole
+        out = 1 - window(s**2)[0]
+        whole, inner = (np.trapezoid(out * s**-n, s) + 1 / (n - 1) for n in (2, 4))
+        mean = 2 * np.pi * optics.tail(replace(spot, aspect=1.0)) / self._radius
+        self._more = ((1 - table.energy * grid.pixel_area) / mean - whole) / inner
         self._fields: dict[int, SmoothField] = {}
 
     def field(self, uv: Floats) -> SmoothField:
@@ -55,11 +57,12 @@ class FarTail:
         return self._fields[margin]
 
     def _kernel(self, x: Floats, y: Floats) -> Floats:
-        """b at displacements x, y in mm, 1/mm²: its mean over the square of a node."""
+        """The mean of b, 1/mm², over the square of a node at displacements x, y in mm."""
         within = (np.arange(_WITHIN) - (_WITHIN - 1) / 2) / _WITHIN * self._ratio * self._grid.pitch
         a, b, c = self._form
         total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
         for u, v in ((x + dx, y + dy) for dx in within for dy in within):
-            outside = 1 - window(a * u**2 + b * u * v + c * v**2)[0]
-            total += mean_tail(self._spot, u, v, self._radius / 2) * outside
-        return self._scale / _WITHIN**2 * total
+            square = np.maximum(a * u**2 + b * u * v + c * v**2, 0.5)
+            far = (1 - window(square)[0]) * (1 + self._more / square)
+            total += mean_tail(self._spot, u, v, self._radius / 2) * far
+        return total / _WITHIN**2
