@@ -5,8 +5,8 @@ between them is solved exactly (`kernels`, `reaction`). Between intervals oxygen
 the exact solution of the discrete equation, so that any interval is stable; one of a few per cent of
 FWHM²/D is accurate. The far tail of an interval's light (`tail`) adds its radicals in two halves, at the
 two ends of the interval. Only tiles that light or radicals have reached are computed; where the tail of an
-interval makes fewer than `_FEWEST`, it is left out. For the gradient, the states between intervals are kept or
-computed again: `compute.checkpointing`.
+interval makes fewer than `_FEWEST`, it is left out. For the gradient, the states between intervals are kept
+or computed again: `compute.checkpointing`.
 """
 
 from __future__ import annotations
@@ -203,8 +203,7 @@ class KineticModel:
     ) -> None:
         self.grid, self.spot, self.kinetics, self.memory = grid, spot, kinetics, memory
         if interval is None:
-            pace = kinetics.diffusion / optics.fwhm(spot) ** 2
-            interval = min(_LONGEST, _PART / pace) if pace > 0 else _LONGEST
+            interval = usual_interval(spot, kinetics)
         if not 0 < interval < float("inf"):
             raise InputError(f"interval is {interval:g} s, but must be finite and above 0 s")
         self.interval = interval
@@ -263,6 +262,12 @@ class KineticModel:
         first = np.searchsorted(tile[order], np.append(used, down * across)).astype(np.int32)
         corner = np.stack([used // across, used % across], axis=1).astype(np.int32) * SIDE
         return corner, first, point[order]
+
+
+def usual_interval(spot: Spot, kinetics: Kinetics) -> float:
+    """The interval of a model that is given none, s."""
+    pace = kinetics.diffusion / optics.fwhm(spot) ** 2
+    return min(_LONGEST, _PART / pace) if pace > 0 else _LONGEST
 
 
 def _modes(grid: Grid) -> Floats:

@@ -5,9 +5,9 @@ mean over its rings is h̄(r) = c/r³ (`optics.tail`), so the background is the 
 
     b(r) = h̄(r) (1 − w(r)) (1 + β (R/r)²),   β such that ∫ b dA = 1 − ∫ h w dA,
 
-where w is the part of h that is in the table. β, some per cent, makes up for the table's end within a ring. b
-is smooth over a FWHM, so nodes that far apart hold it (`dose.smooth`). What is left out are the rings: beside a
-line, a wave of a fifth of the background near R, and less further away.
+where w is the part of h that is in the table. β, some per cent, makes up for the table's end within a ring.
+b is smooth over a FWHM, so nodes that far apart hold it (`dose.smooth`). What is left out are the rings:
+beside a line, a wave of a fifth of the background near R, and less further away.
 """
 
 from __future__ import annotations
