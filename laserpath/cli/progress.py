@@ -111,7 +111,7 @@ class Meter:
             return
         self.loss = f"{progress.loss:.4g}"
         self._count(progress)
-        if progress.stage == "place" and self._attempts == 1:
+        if progress.stage in ("place", "convert") and self._attempts == 1:
             done = at_end
         elif progress.stage == "try":
             tries = max(_TRIES, self._tried)

@@ -121,22 +121,34 @@ class RadialTable:
     reach: int
     outside: float
 
+    @property
+    def energy(self) -> float:
+        """∫h dA of the table, pixels² mm⁻²: times the pixel's area it is the part of the energy in it."""
+        (a, b, c), h, slope = self.form, self.value, self.slope
+        along = h.sum() - (h[0] + h[-1]) / 2 + (slope[0] - slope[-1]) / 12
+        return float(2 * np.pi / np.sqrt(4 * a * c - b**2) * along)
+
+
+def window(square: Floats) -> tuple[Floats, Floats]:
+    """The part of h that a table holds, of the squared radius relative to that of its end; and its slope."""
+    fade = np.clip((1 - square) / (1 - 0.9**2), 0, 1)
+    return fade**2 * (3 - 2 * fade), -6 * fade * (1 - fade) / (1 - 0.9**2)
+
 
 def radial_table(grid: Grid, spot: Spot, tolerance: float, farthest: float = _FARTHEST) -> RadialTable:
     """The table of a spot, which ends where h is below half of the tolerance, at `farthest` FWHM at most."""
     base = replace(spot, aspect=1.0)
     radius = min(optics.reach(base, tolerance / 2), farthest * optics.fwhm(spot)) / 0.9
     r = np.sqrt(np.linspace(0, radius**2, _KNOTS))
-    fade = np.clip((1 - (r / radius) ** 2) / (1 - 0.9**2), 0, 1)
-    window, window_slope = fade**2 * (3 - 2 * fade), -6 * fade * (1 - fade) / (1 - 0.9**2) / radius**2
+    part, part_slope = window((r / radius) ** 2)
     h, slope = optics.profile(base, r), optics.profile_slope(base, r)
     per_knot = radius**2 / (_KNOTS - 1)
     if spot.profile in ("airy-function", "measured"):  # with kinks, where a cubic would overshoot
         slope = PchipInterpolator(r**2, h).derivative()(r**2)
     widest = max(spot.aspect, 1 / spot.aspect) ** 0.5
     return RadialTable(
-        value=h * window,
-        slope=(slope * window + h * window_slope) * per_knot,
+        value=h * part,
+        slope=(slope * part + h * part_slope / radius**2) * per_knot,
         form=quadratic_form(spot) * grid.pitch**2 / per_knot,
         reach=int(np.ceil(radius * widest / grid.pitch)),
         outside=optics.energy_outside(base, 0.9 * radius),

@@ -42,7 +42,7 @@ from laserpath.dose.engines import (
     checked_slope,
 )
 from laserpath.dose.kernels import splatting
-from laserpath.dose.tail import FarTail
+from laserpath.dose.tail import copies_of
 from laserpath.types import Grid, Spot
 
 _ORDERS = (4, 6, 8, 10)
@@ -108,7 +108,7 @@ class FftEngine:
             for n, s, o in zip(period, shape, self.padded.shape, strict=True)
         )
         self._filter = self._transfer().astype(np.result_type(DTYPE[precision], np.complex64))
-        self._tail = FarTail.of(grid, self.padded, spot, precision, tolerance)
+        self._tail = copies_of(grid, self.padded, spot, precision, tolerance)
 
     def frequencies(self) -> tuple[Floats, Floats]:
         """f_y (2K_y + 1, 1), in the order of an FFT, and f_x (1, K_x + 1) of the modes, 1/mm."""
@@ -123,7 +123,7 @@ class FftEngine:
         spectrum *= self._filter
         dose = self._picture(spectrum)
         if self._tail:
-            self._tail.subtract(dose, self._tail.field(xy, energy))
+            self._tail.add(dose, self._tail.field(xy, energy))
         return dose
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
@@ -154,7 +154,7 @@ class FftEngine:
         )
         if self._tail:  # proportional to the FWHM
             far = np.zeros(self.grid.shape, d_dose.dtype)
-            self._tail.subtract(far, self._tail.field(xy, energy))
+            self._tail.add(far, self._tail.field(xy, energy))
             per_fwhm += float(np.vdot(far, d_dose)) / self.spot.fwhm
         return SpotGradient(float(per_fwhm), float(per_defocus))
 

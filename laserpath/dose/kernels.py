@@ -14,7 +14,7 @@ exact, and not zero almost everywhere. The weights at the fraction t = u − ⌊
 `gather` is the adjoint. Each strip of rows of a splat belongs to one thread. Every pixel is summed in the
 order of the points, so that the result does not depend on the number of threads, to the last bit.
 
-*Quadrature*: see `segments`. *Interpolation*: see `tail`. The direct engine's kernels are in `stencils`.
+*Quadrature*: see `segments`. *Interpolation*: see `smooth`. The direct engine's kernels are in `stencils`.
 """
 
 from functools import cache
@@ -181,7 +181,7 @@ def interpolation(precision: str) -> SimpleNamespace:
     real = REAL[precision]
 
     @ti.kernel
-    def subtract(nodes: plane, ratio: ti.i32, margin: ti.i32, out: plane):
+    def add(nodes: plane, ratio: ti.i32, margin: ti.i32, out: plane):
         for i in range(out.shape[0]):
             top, t = margin + i // ratio, ti.cast(i % ratio, real) / ratio
             for c in range((out.shape[1] + ratio - 1) // ratio):
@@ -189,7 +189,7 @@ def interpolation(precision: str) -> SimpleNamespace:
                 right = (1 - t) * nodes[top, margin + c + 1] + t * nodes[top + 1, margin + c + 1]
                 step = (right - left) / ratio
                 for j in range(c * ratio, ti.min((c + 1) * ratio, out.shape[1])):
-                    out[i, j] = out[i, j] - (left + step * (j - c * ratio))
+                    out[i, j] = out[i, j] + (left + step * (j - c * ratio))
 
     @ti.kernel
     def restrict(field: plane, ratio: ti.i32, margin: ti.i32, along: plane):
@@ -203,4 +203,4 @@ def interpolation(precision: str) -> SimpleNamespace:
                 along[i, margin + c] = along[i, margin + c] + left
                 along[i, margin + c + 1] = along[i, margin + c + 1] + right
 
-    return SimpleNamespace(subtract=Kernel(subtract), restrict=Kernel(restrict))
+    return SimpleNamespace(add=Kernel(add), restrict=Kernel(restrict))

@@ -3,8 +3,10 @@
 Time is cut into intervals. Within one, each cell is on its own: points of light add radicals, and the dark
 between them is solved exactly (`kernels`, `reaction`). Between intervals oxygen diffuses and is supplied, by
 the exact solution of the discrete equation, so that any interval is stable; one of a few per cent of
-FWHM²/D is accurate. Only tiles that light or radicals have reached are computed. For the gradient, the states
-between intervals are kept or computed again: `compute.checkpointing`.
+FWHM²/D is accurate. The far tail of an interval's light (`tail`) adds its radicals in two halves, at the
+two ends of the interval. Only tiles that light or radicals have reached are computed; where the tail of an
+interval makes fewer than `_FEWEST`, it is left out. For the gradient, the states between intervals are kept
+or computed again: `compute.checkpointing`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from laserpath.base.errors import InputError
 from laserpath.compute.checkpointing import Checkpointed, checkpointed
 from laserpath.dose.direct import radial_table
 from laserpath.kinetics.kernels import SIDE, kernels
+from laserpath.kinetics.tail import FarTail
 from laserpath.types import Grid, Kinetics, Spot
 
 __all__ = ["Conversion", "KineticModel", "Light", "LightGradient"]
@@ -83,13 +86,18 @@ class _Interval:
         self.last = np.append(self.first[1:], len(light.time))
         self.uv = np.ascontiguousarray(model.grid.to_pixels(light.xy))
         self.radicals = light.energy / model.kinetics.radical_dose
+        self.xy = np.ascontiguousarray(light.xy, dtype=np.float64)
+        self.background = model.tail.field(self.uv) if model.tail else None
 
     def forward(self, state: Floats, k: int) -> Floats:
         """The state at the end of interval k: reaction, then diffusion."""
-        state = state.copy()
-        kernels().forward(*self._arguments(state, k), state)
         rows = self.model.grid.shape[0]
+        half = self._half(k)
+        state = state.copy()
+        state[:rows] += half
+        kernels().forward(*self._arguments(state, k), state)
         radicals = state[:rows]
+        radicals += half
         radicals[radicals < _FEWEST] = 0
         state[rows : 2 * rows] = 1 + self.model.spread_oxygen(state[rows : 2 * rows] - 1, self._length(k))
         return state
@@ -99,13 +107,36 @@ class _Interval:
         rows = self.model.grid.shape[0]
         d_state = slope.state.copy()
         d_state[rows : 2 * rows] = self.model.spread_oxygen(d_state[rows : 2 * rows], self._length(k))
+        state = state.copy()
+        state[:rows] += self._half(k)
+        d_end = d_state[:rows].copy()
         arguments = self._arguments(state, k)
         lit: NDArray[np.int32] = arguments[2]
         d_entry = np.zeros((len(lit), 4))
         kernels().backward(*arguments, state, np.empty((len(lit) + 1, 4)), d_state, d_entry)
         for column, values in zip(slope.points.T, d_entry.T, strict=True):
             column += np.bincount(lit, values, minlength=len(column))
+        self._pull(k, (d_end + d_state[:rows]) / 2, slope.points)
         return _Slope(d_state, slope.points)
+
+    def _half(self, k: int) -> Floats:
+        """(rows, columns) half of the radicals that the tail of the light of interval k makes."""
+        made = np.zeros(self.model.grid.shape)
+        part = slice(self.first[k], self.last[k])
+        if self.background and self.radicals[part].any():
+            self.background.add(made, self.background.field(self.xy[part], self.radicals[part]))
+            made[made < _FEWEST] = 0  # and the noise of the FFT
+        return made / 2
+
+    def _pull(self, k: int, d_made: Floats, d_points: Floats) -> None:
+        """Add the adjoint of `_half`, of the whole, to ∂L/∂(radicals, u, v, time) of the points, in place."""
+        part = slice(self.first[k], self.last[k])
+        count = self.last[k] - self.first[k]
+        if self.background and count:
+            d_radicals, d_xy = np.zeros(count), np.zeros((count, 2))
+            self.background.pull(self.xy[part], self.radicals[part], d_made, d_radicals, d_xy)
+            d_points[part, 0] += d_radicals
+            d_points[part, 1:3] += d_xy * self.model.grid.pitch
 
     def _length(self, k: int) -> float:
         return float(self.times[k + 1] - self.times[k])
@@ -123,7 +154,8 @@ class Conversion:
     """What an exposure has made of the resin.
 
     conversion: (rows, columns), 0..1.  oxygen, radicals: (rows, columns), in units of the oxygen at rest.
-    outside: the part of the spot's energy beyond the model's reach, which is not simulated.
+    outside: the part of the spot's energy that is not simulated: what is beyond the model's reach, unless
+    the spot falls as r^−3 there.
     """
 
     def __init__(self, interval: _Interval, run: Checkpointed[Floats, _Slope]) -> None:
@@ -155,7 +187,8 @@ class KineticModel:
     """Light → conversion on a grid.
 
     interval: s between two steps of diffusion; by default 0.02 FWHM²/D, at most 1 s.  farthest: reach of the
-    spot, in FWHM.  memory: states that are kept for the gradient; see `checkpointed`.
+    spot itself, in FWHM; beyond it, an Airy spot is its mean over the rings (`tail`), whose light counts as
+    spread over its interval.  memory: states that are kept for the gradient; see `checkpointed`.
     """
 
     def __init__(
@@ -170,14 +203,15 @@ class KineticModel:
     ) -> None:
         self.grid, self.spot, self.kinetics, self.memory = grid, spot, kinetics, memory
         if interval is None:
-            pace = kinetics.diffusion / optics.fwhm(spot) ** 2
-            interval = min(_LONGEST, _PART / pace) if pace > 0 else _LONGEST
+            interval = usual_interval(spot, kinetics)
         if not 0 < interval < float("inf"):
             raise InputError(f"interval is {interval:g} s, but must be finite and above 0 s")
         self.interval = interval
         table = radial_table(grid, spot, 1e-5, farthest)
         self.stencil = (table.form, table.value, table.slope)
-        self.outside, self._reach = table.outside, table.reach
+        self._reach = table.reach
+        self.tail = FarTail(grid, spot, table) if optics.tail(spot) else None
+        self.outside = 0.0 if self.tail else table.outside
         k = kinetics
         self.rates = np.array([k.inhibition, k.termination, k.pair_termination, k.propagation])
         self._modes = _modes(grid)
@@ -228,6 +262,12 @@ class KineticModel:
         first = np.searchsorted(tile[order], np.append(used, down * across)).astype(np.int32)
         corner = np.stack([used // across, used % across], axis=1).astype(np.int32) * SIDE
         return corner, first, point[order]
+
+
+def usual_interval(spot: Spot, kinetics: Kinetics) -> float:
+    """The interval of a model that is given none, s."""
+    pace = kinetics.diffusion / optics.fwhm(spot) ** 2
+    return min(_LONGEST, _PART / pace) if pace > 0 else _LONGEST
 
 
 def _modes(grid: Grid) -> Floats:

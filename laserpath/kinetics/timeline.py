@@ -50,6 +50,11 @@ class Flashes:
         return Light(xy, self.share * energy[self.piece], self.time)
 
 
+def fewest_flashes(length: float, seconds: float, fwhm: float) -> float:
+    """Flashes of a line (length and fwhm in mm) that takes so long; bends and short pieces add some."""
+    return max(length / (_APART_FWHM * fwhm), seconds / _LONGEST)
+
+
 def light_of(program: MachineProgram) -> tuple[Light, float]:
     """The light of a program as its controller executes it, and the time at which it ends, s.
 

@@ -10,6 +10,7 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
     trials       40 iterations of each curve on a grid of 3 pixels per FWHM
     iterations   25 ns p + 0.8 µs n + 5 ms each; the optimiser needs about the share `_DONE` of those allowed
     learning     1.5 ms per FWHM of line, on GRBL 0.6 to 1.6 ms and on Klipper 2.3 ms
+    conversion   of a resin with kinetics: simulations with their gradients, `learning.conversion.seconds_of`
     checks       0.5 ms per FWHM of outline; 2.5 µs p for measuring and drawing; 3 s to begin with
 
 The memory is 400 MB + 200 B p. The constants are fits to plans of the five samples and of fields of 64 and
@@ -28,9 +29,11 @@ import shapely
 
 import gcode
 from laserpath.design.target import PIXELS_MAX, affordable
+from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process
 from laserpath.machine.placement import to_expose
+from laserpath.planning.learning import conversion
 from laserpath.planning.learning.walk import ROUNDS
 from laserpath.planning.task import Task
 from laserpath.resin import speed_for
@@ -113,7 +116,10 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     memory = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(task)
     write, notes = _writing(task)
     warnings = (*_tiny(task), *coarser(settings, requested), *tight(memory))
-    return Forecast(*_planning(task), memory, write, notes, warnings)
+    trying, solving, finishing = _planning(task)
+    if process.resin.kinetics is not None:
+        finishing += _plans(settings) * _converting(task, write)
+    return Forecast(trying, solving, finishing, memory, write, notes, warnings)
 
 
 def _pixels(task: Task) -> float:
@@ -135,12 +141,24 @@ def _planning(task: Task) -> tuple[float, float, float]:
     solving = (
         _DONE * settings.iterations * iteration(pixels) * (2 if settings.blur > 1 else 1) + 5e-4 * outline
     )
-    plans = 1.0 if settings.max_epe_fwhm is None else _TOLERANCE_PLANS
+    plans = _plans(settings)
     area = design.area.area / fwhm**2
     limit = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0
     trying = 1.0 + (trials if settings.initial == "auto" else 0.0)
     choosing = _CHOOSING * _length(task) / fwhm * (1 + ROUNDS[settings.quality]) / 3
     return trying, plans * solving, 2 + 2.5e-6 * pixels + limit + plans * choosing
+
+
+def _plans(settings: Settings) -> float:
+    """Plans that are made on average until one keeps the tolerance, if there is one."""
+    return 1.0 if settings.max_epe_fwhm is None else _TOLERANCE_PLANS
+
+
+def _converting(task: Task, write_seconds: float) -> float:
+    """Seconds for correcting the program by what it converts."""
+    length = task.settings.passes * _length(task)
+    flashes = fewest_flashes(length, write_seconds, task.scene.fwhm)
+    return conversion.seconds_of(task, flashes, write_seconds)
 
 
 def _length(task: Task) -> float:

@@ -14,7 +14,7 @@ from shapes import plus
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.planning.forecasts import forecast
-from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Kinetics, Machine, Process, Resin, Settings, Spot
 
 PROCESS = Process()
 QUICK = Settings(initial="contour", iterations=10, origin="design")
@@ -58,6 +58,26 @@ def test_where_the_dose_sets_the_speed_twice_the_dose_takes_twice_the_time() -> 
     weaker, harder = (forecast(TEE, process, QUICK) for process in (weak, hard))
     assert harder.write_seconds == pytest.approx(2 * weaker.write_seconds, rel=0.05)
     assert any("full power, 0.001 mW, writes this resin at" in note for note in weaker.notes)
+
+
+def test_correcting_by_conversion_takes_its_time() -> None:
+    quick = Kinetics(0.15, 2.0, inhibition=100.0, termination=0.5, diffusion=1e-4, wait=1.0)
+    resin = Resin(kinetics=quick)
+
+    def longer(kinetics: Kinetics, iterations: int, design: Design = TEE) -> float:
+        settings = replace(QUICK, iterations=iterations)
+        by_dose = forecast(design, PROCESS, settings)
+        process = replace(PROCESS, resin=replace(resin, kinetics=kinetics))
+        by_conversion = forecast(design, process, settings)
+        assert by_conversion.solving == by_dose.solving
+        return by_conversion.plan_seconds - by_dose.plan_seconds
+
+    short = longer(quick, 10)
+    assert short > 1
+    assert longer(quick, 60) > 1.5 * short
+    assert longer(quick, 500) == pytest.approx(longer(quick, 60))  # more simulations than 60 are not made
+    assert longer(replace(quick, wait=100.0), 10) > 1.3 * short
+    assert longer(quick, 10, field(3)) > short
 
 
 def test_what_slows_the_machine_down_is_reported() -> None:

@@ -18,6 +18,7 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose.segments import PathGradient
 from laserpath.kinetics import Conversion, KineticModel, Light
+from laserpath.kinetics.model import usual_interval
 from laserpath.kinetics.timeline import Flashes
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
@@ -51,6 +52,15 @@ _EVALUATIONS = (6, 60)
 
 _WORK = 3e8
 """Flashes × cells that they reach, of all evaluations, about a minute on two cores: more take longer."""
+
+_REACHED = np.pi * (4 * _PIXELS_PER_FWHM) ** 2
+"""Cells that a flash reaches."""
+
+_FORWARD, _BACKWARD = (8e-8, 5e-8, 9e-4), (2.1e-7, 9e-8, 2.7e-3)
+"""Processor seconds for a flash in a cell, a cell in an interval, and an interval; fitted, within a third."""
+
+_ON_THE_SCENE = 8
+"""Simulations on the grid of the scene: to compare programs, and for the report."""
 
 
 @dataclass(slots=True)
@@ -139,12 +149,6 @@ class _Lesson:
         coarse = min(np.minimum(_FACTORS, most), key=loss)
         return replace(path, power=path.power * min(np.minimum(coarse * _FINER, most), key=loss))
 
-    def evaluations(self, lines: KineticLines) -> int:
-        """How many simulations are worth their time."""
-        reach = np.pi * (4 * _PIXELS_PER_FWHM) ** 2
-        worth = np.clip(_WORK / max(len(lines) * reach, 1.0), *_EVALUATIONS)
-        return min(int(worth), self.task.settings.iterations)
-
 
 def converted(
     path: Toolpath,
@@ -164,7 +168,7 @@ def converted(
     for still, share in _ROUNDS:
         path = lesson.to_size(feasible(path))
         shape, lines = lesson.lines(path, moving=not still)
-        count = max(round(share * lesson.evaluations(lines)), 1)
+        count = max(round(share * _evaluations(len(lines), task)), 1)
         contrast = (lesson.loss.contrast,) * 2
         schedule = Schedule(count, contrast=contrast, finish=1.0, stage="convert", still=still)
         terms = Terms(lesson.loss, shape=shape)
@@ -176,6 +180,32 @@ def converted(
         if stopped:
             break
     return best, stopped
+
+
+def seconds_of(task: Task, flashes: float, write_seconds: float) -> float:
+    """Forecast of the time that `converted` takes and of the simulations of the report, s.
+
+    flashes: of light.  write_seconds: until the last of them.
+    """
+    spot, kinetics, settings = task.scene.spot, kinetics_of(task.scene.resin), task.settings
+    intervals = (write_seconds + kinetics.wait) / usual_interval(spot, kinetics)
+    finer = (settings.pixels_per_fwhm / _PIXELS_PER_FWHM) ** 2
+    cells = float(np.prod(task.scene.grid.shape)) / finer
+
+    def once(cost: tuple[float, float, float], finer: float) -> float:
+        return finer * (cost[0] * flashes * _REACHED + cost[1] * cells * intervals) + cost[2] * intervals
+
+    evaluations = _evaluations(flashes, task)
+    forward = len(_ROUNDS) * (len(_FACTORS) + len(_FINER)) + evaluations
+    return (
+        forward * once(_FORWARD, 1) + evaluations * once(_BACKWARD, 1) + _ON_THE_SCENE * once(_FORWARD, finer)
+    )
+
+
+def _evaluations(flashes: float, task: Task) -> int:
+    """How many simulations with their gradients are worth their time."""
+    worth = np.clip(_WORK / max(flashes * _REACHED, 1.0), *_EVALUATIONS)
+    return min(int(worth), task.settings.iterations)
 
 
 def _error(program: MachineProgram, task: Task) -> float:
