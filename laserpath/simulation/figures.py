@@ -45,7 +45,8 @@ class DoseFigures:
 class PathExposure:
     """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`, which decides what cures.
 
-    light: the dose itself; of a resin with kinetics `dose` is the equivalent one.  motion: of the whole program.  measured: against the design, if there is one.
+    light: the dose itself; of a resin with kinetics `dose` is the equivalent one.  motion: of the whole
+    program.  measured: against the design, if there is one.
     """
 
     figures: DoseFigures
