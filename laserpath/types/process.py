@@ -184,8 +184,8 @@ def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:
     """Raise InputError if a machine's planner sees fewer moves than the model of the controller needs."""
     if dialect.controller == "marlin" and machine.look_ahead < _MARLIN_SEES:
         raise InputError(
-            f"machine look_ahead is {machine.look_ahead}, but must be at least {_MARLIN_SEES} for Marlin: it is "
-            "BLOCK_BUFFER_SIZE − 1"
+            f"machine look_ahead is {machine.look_ahead}, but must be at least {_MARLIN_SEES} for Marlin: "
+            "it is BLOCK_BUFFER_SIZE − 1"
         )
 
 
