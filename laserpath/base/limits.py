@@ -360,7 +360,8 @@ def content(path: Path, name: str, noun: str) -> bytes:
     try:
         return plain(path, name)
     except GcodeError as error:
-        raise InputError(f"{noun} {str(path)!r} {error}") from None
+        hint = "; write - for standard input" if str(path) == "/dev/stdin" else ""
+        raise InputError(f"{noun} {str(path)!r} {error}{hint}") from None
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{noun} {str(path)!r} cannot be read: {reason}") from None

@@ -47,7 +47,21 @@ class GroupedOption(click.Option):
 
 
 class GroupedCommand(click.Command):
-    """A command whose help lists the options by heading."""
+    """A command whose help lists the options by heading.
+
+    No value may be empty: in a script, that is a variable without a value.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments that are left over; fails if a value is empty."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.get_params(ctx):
+            value = ctx.params.get(parameter.name or "")
+            if any(one == "" for one in (value if isinstance(value, tuple) else (value,))):
+                option = isinstance(parameter, click.Option)
+                name = parameter.opts[-1] if option else str(parameter.name).upper()
+                raise click.UsageError(f"{name} is empty", ctx)
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Headings in the order of their first options."""

@@ -223,10 +223,15 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
         return ""
     micrometres = 1000 * task.scene.fwhm
     now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))
+    missing = ""
+    if gone or gone_before:
+        missing = (
+            f", and {gone} instead of {gone_before} of {figures.samples} "
+            "points of the outline without a printed edge near"
+        )
     return (
         "the starting curve is written as it is, because the optimised path would print worse as executed: "
-        f"mean edge error {now} instead of {then}, and {gone} instead of {gone_before} of {figures.samples} "
-        "points of the outline without a printed edge near"
+        f"mean edge error {now} instead of {then}{missing}"
     )
 
 

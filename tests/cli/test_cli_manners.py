@@ -81,6 +81,23 @@ def test_a_slip_is_mended(wrong: tuple[str, ...], capsys: pytest.CaptureFixture[
     assert "did you mean" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("plan", ""), "DESIGN"),
+        (("plan", "a.svg", "--project", ""), "--project"),
+        (("plan", "a.svg", "-o", ""), "--output"),
+        (("fit", "a.csv", "--resin="), "--resin"),
+        (("compare", "a.gcode", ""), "PROGRAMS"),
+    ],
+)
+def test_an_empty_value_is_refused(
+    arguments: tuple[str, ...], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert f"{name} is empty\n" in capsys.readouterr().err
+
+
 def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
     doctor = [sys.executable, "-m", "laserpath", "doctor"]
     result = subprocess.run(doctor, capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -20,6 +20,7 @@ import tempfile  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+import fuzz_asking  # noqa: E402
 import fuzzing  # noqa: E402
 from fuzz_readers import READERS  # noqa: E402
 
@@ -84,7 +85,7 @@ def _shorten(fuzz: fuzzing.Fuzz, scratch: Path) -> None:
         if child == 0:
             variant = int(lines[1].split(",")[0].removeprefix("variant "))
             with fuzzing.quickly():
-                data = fuzzing.shortened(fuzz.reader, path, kept.read_bytes(), variant, seconds=5)
+                data = fuzz_asking.shortened(fuzz.reader, path, kept.read_bytes(), variant, seconds=5)
             kept.write_bytes(data)
             os._exit(0)
         os.waitpid(child, 0)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import fuzz_asking
 import fuzz_readers
 import fuzzing
 import pytest
@@ -41,7 +42,7 @@ def test_what_failed_once_does_not_fail_again(
     for variant in range(reader.variants):
         copy = tmp_path / f"fuzz{reader.suffix}"
         copy.write_bytes(path.read_bytes())
-        answer = fuzzing.ask(reader, copy, variant)
+        answer = fuzz_asking.ask(reader, copy, variant)
         assert answer.failure == "", answer.details
         assert "".join(capfd.readouterr()) == ""
 
@@ -72,7 +73,7 @@ def made_to_fail(path: Path, variant: int) -> list[str]:
 def test_failures_are_noticed(text: str, failure: str, tmp_path: Path) -> None:
     path = tmp_path / "fuzz"
     path.write_text(text)
-    answer = fuzzing.ask(Reader("", list, made_to_fail), path, 0)
+    answer = fuzz_asking.ask(Reader("", list, made_to_fail), path, 0)
     assert answer.failure.startswith(failure) and bool(answer.failure) == bool(failure)
     assert answer.refused == text.startswith("refused")
 
@@ -116,7 +117,9 @@ def test_what_kills_a_worker_is_kept(
 
 
 def test_what_fails_is_shortened(tmp_path: Path) -> None:
-    data = fuzzing.shortened(Reader("", list, made_to_fail), tmp_path / "fuzz", b"many words raise it", 0, 2)
+    data = fuzz_asking.shortened(
+        Reader("", list, made_to_fail), tmp_path / "fuzz", b"many words raise it", 0, 2
+    )
     assert data == b"raise"
 
 
@@ -127,7 +130,7 @@ def test_an_example_of_every_format_is_read(name: str, tmp_path: Path) -> None:
     for variant in range(reader.variants):
         path = tmp_path / f"fuzz{reader.suffix}"
         path.write_bytes(reader.examples()[0])
-        answers.append(fuzzing.ask(reader, path, variant))
+        answers.append(fuzz_asking.ask(reader, path, variant))
     assert not all(answer.refused for answer in answers)
     assert [answer.failure for answer in answers if answer.failure] == []
 
