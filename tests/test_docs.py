@@ -12,13 +12,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import ezdxf
 import gdstk
 import numpy as np
 import pytest
 from PIL import Image
 
-from laserpath.cli import COMMANDS, main
+from laserpath.cli import COMMANDS, cli, main
 from laserpath.config import profiles
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +43,7 @@ DRAWING = (
     '<path d="M1 1h3v2h-1v-1h-2z"/><circle cx="4.5" cy="3.5" r="0.6"/></svg>'
 )
 DRAWINGS = ROOT / "tests" / "data" / "docs"
-SHORT = ("--iterations", "2", "--initial", "contour")
+IN_VPYPE = ("--iterations", "2", "--initial", "contour")
 """As in laserpath.toml, which vpype's command does not read."""
 
 
@@ -162,29 +163,37 @@ def _drawings() -> None:
 
 
 @BY_NAME
-@pytest.mark.usefixtures("unillustrated", "unrendered")
-def test_the_commands_of_a_page_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_commands(page, capsys, in_vpype=SHORT)
+def test_the_commands_of_a_page_are_understood(page: Path) -> None:
+    """Their options and values, as `laserpath` reads them before it begins."""
+    for command in commands(page):
+        name, *arguments = shlex.split(command.partition(">")[0], comments=True)
+        assert name in ("laserpath", "vpype"), f"{command!r} is not run; give it another kind of block"
+        if name == "laserpath":
+            understand(cli, arguments)
+
+
+def understand(group: click.Group, arguments: list[str]) -> None:
+    """Fails with click's sentence."""
+    context = click.Context(group)
+    name, command, rest = group.resolve_command(context, arguments)
+    assert command is not None
+    if isinstance(command, click.Group):
+        understand(command, rest)
+    else:
+        command.make_context(name, rest, parent=context)
 
 
 @pytest.mark.slow
 @BY_NAME
-def test_the_commands_of_a_page_run_and_draw_their_pictures(
-    page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_commands(page, capsys)
-
-
-def run_commands(page: Path, capsys: pytest.CaptureFixture[str], in_vpype: tuple[str, ...] = ()) -> None:
+def test_the_commands_of_a_page_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in commands(page):
         if command == WITH_INKSCAPE:
             continue
         words, _, target = command.partition(">")
         name, *arguments = shlex.split(words, comments=True)
         if name == "vpype":
-            pytest.importorskip("vpype_cli").execute(shlex.join([*arguments, *in_vpype]))
+            pytest.importorskip("vpype_cli").execute(shlex.join([*arguments, *IN_VPYPE]))
             continue
-        assert name == "laserpath", f"{command!r} is not run by this test; give it another kind of block"
         if arguments[:2] == ["profiles", "new"] and "-o" in arguments:
             Path(arguments[arguments.index("-o") + 1], f"{arguments[3]}.toml").unlink(missing_ok=True)
         with pytest.raises(SystemExit) as caught:
