@@ -41,7 +41,7 @@ def estimate(pieces: Geometries, united: bool) -> float:
         return count
     points = points[rng.choice(len(points), min(_SEEN, len(points)), replace=False)]
     # Each lies on the outlines of the two pieces that cross there; rounding puts it in or out of those.
-    inside = shapely.STRtree(pieces).query(shapely.points(points), predicate="within")[0]
+    inside = shapely.STRtree(shapely.points(points)).query(pieces, predicate="contains")[1]
     covered = float((np.bincount(inside, minlength=len(points)) > 2).mean())
     return count * (1 - covered + _COVERED * covered)
 
