@@ -39,15 +39,20 @@ _LONGEST = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Light:
-    """Flashes of light. xy: (M, 2) mm.  energy: (M,) mJ.  time: (M,) s, ascending, from 0."""
+    """Flashes of light. xy: (M, 2) mm.  energy: (M,) mJ.  time: (M,) s, ascending, from 0.
+
+    Contiguous arrays of float64 are kept as they are; others are copied.
+    """
 
     xy: Floats
     energy: Floats
     time: Floats
 
     def __post_init__(self) -> None:
-        n = len(self.energy)
-        if self.xy.shape != (n, 2) or self.time.shape != (n,):
+        for name in ("xy", "energy", "time"):  # as the kernels take them
+            object.__setattr__(self, name, np.require(getattr(self, name), np.float64, "C"))
+        n = self.energy.size
+        if self.energy.shape != (n,) or self.xy.shape != (n, 2) or self.time.shape != (n,):
             raise InputError(
                 f"light has places of shape {self.xy.shape}, energies of shape {self.energy.shape} and times "
                 f"of shape {self.time.shape}, but must have (M, 2), (M,) and (M,)"
@@ -86,7 +91,6 @@ class _Interval:
         self.last = np.append(self.first[1:], len(light.time))
         self.uv = np.ascontiguousarray(model.grid.to_pixels(light.xy))
         self.radicals = light.energy / model.kinetics.radical_dose
-        self.xy = np.ascontiguousarray(light.xy, dtype=np.float64)
         self.background = model.tail.field(self.uv) if model.tail else None
 
     def forward(self, state: Floats, k: int) -> Floats:
@@ -124,7 +128,7 @@ class _Interval:
         made = np.zeros(self.model.grid.shape)
         part = slice(self.first[k], self.last[k])
         if self.background and self.radicals[part].any():
-            self.background.add(made, self.background.field(self.xy[part], self.radicals[part]))
+            self.background.add(made, self.background.field(self.light.xy[part], self.radicals[part]))
             made[made < _FEWEST] = 0  # and the noise of the FFT
         return made / 2
 
@@ -134,7 +138,7 @@ class _Interval:
         count = self.last[k] - self.first[k]
         if self.background and count:
             d_radicals, d_xy = np.zeros(count), np.zeros((count, 2))
-            self.background.pull(self.xy[part], self.radicals[part], d_made, d_radicals, d_xy)
+            self.background.pull(self.light.xy[part], self.radicals[part], d_made, d_radicals, d_xy)
             d_points[part, 0] += d_radicals
             d_points[part, 1:3] += d_xy * self.model.grid.pitch
 
@@ -221,7 +225,7 @@ class KineticModel:
         last = float(light.time[-1]) if len(light.time) else 0.0
         end = last if end is None else end
         if not last <= end < float("inf"):
-            raise InputError(f"end is {end:g} s, but the last light is at {last:g} s")
+            raise InputError(f"end is {end:.9g} s, but the last light is at {last:.9g} s")
         count = max(1, int(np.ceil(end / self.interval)))
         interval = _Interval(self, light, count, end)
         rows, columns = self.grid.shape

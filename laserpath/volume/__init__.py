@@ -1,9 +1,11 @@
 """A volume that light passes through: differentiable pictures of one, and the resin that cures in depth.
 
 `marcher` renders a volume from several `camera`s, and has the gradients by both; `kernels` are the loops.
-`depth` says how deep a path cures, and `view` shows the part.
+`as_operator` makes the marcher an operator for PyTorch and JAX. `depth` says how deep a path cures, and
+`view` shows the part.
 """
 
+from laserpath.volume.as_operator import marcher_operator
 from laserpath.volume.camera import CameraGradient, Cameras
 from laserpath.volume.depth import CuredDepth, cured_depth
 from laserpath.volume.marcher import March, RayMarcher, RenderGradient
@@ -18,5 +20,6 @@ __all__ = [
     "RenderGradient",
     "Turned",
     "cured_depth",
+    "marcher_operator",
     "turned",
 ]

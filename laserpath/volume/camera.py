@@ -34,16 +34,15 @@ class Cameras:
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
-        n = len(self.position)
-        if n == 0:
+        object.__setattr__(self, "position", frozen_array(self.position, "cameras position", (None, 3)))
+        if (n := len(self.position)) == 0:
             raise InputError("cameras has 0 cameras, but must have at least 1")
-        shapes = {"position": (n, 3), "rotation": (n, 3, 3), "focal": (n, 2), "principal": (n, 2)}
+        shapes = {"rotation": (n, 3, 3), "focal": (n, 2), "principal": (n, 2)}
         for name, shape in shapes.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), f"cameras {name}", shape))
         if not (self.focal > 0).all():
             raise InputError(f"cameras focal is {self.focal.min():g} pixels, but must be above 0")
-        if len(self.shape) != 2 or min(self.shape) < 1:
-            raise InputError(f"cameras shape is {self.shape}, but must be (rows, columns), each at least 1")
+        check_shape(self.shape)
 
     @classmethod
     def looking_at(
@@ -105,6 +104,15 @@ class Cameras:
         plane[..., 0] = ((np.arange(columns) - self.principal[:, :1]) / self.focal[:, :1])[:, None, :]
         plane[..., 1] = ((np.arange(rows) - self.principal[:, 1:]) / self.focal[:, 1:])[:, :, None]
         return plane
+
+
+def check_shape(shape: tuple[int, int]) -> None:
+    """Raise InputError unless it can be that of a picture, (rows, columns)."""
+    sizes = np.asarray(shape)
+    if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
+        raise InputError(
+            f"cameras shape is {shape}, but must be (rows, columns), whole numbers of at least 1"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from laserpath import optics
+from laserpath import operators, optics
 from laserpath.base.errors import InputError
-from laserpath.kinetics import KineticModel, Kinetics, Light
+from laserpath.kinetics import KineticModel, Kinetics, Light, kinetics_operator
 from laserpath.types import Grid, Spot
 
 GRID = Grid((0.0, 0.0), 0.01, (37, 50))
@@ -158,6 +160,32 @@ def test_gradient_by_places_energies_and_times(memory: int | None) -> None:
         assert (value(h, way) - value(-h, way)) / (2 * h) == pytest.approx(slope, rel=1e-6)
 
 
+def test_the_operator_is_the_model_and_its_adjoint_that_of_differences() -> None:
+    """In units in which places, energies and times are about 1, as the step of the differences takes them."""
+    resin = replace(ALL_RATES, radical_dose=0.02, diffusion=1.0)
+    model = KineticModel(Grid((0.0, 0.0), 1.0, (12, 15)), Spot(fwhm=6.0), resin, interval=0.5)
+    rng = np.random.default_rng(9)
+    example = rng.uniform(3, 10, (6, 2)), rng.uniform(0.5, 1.5, 6), np.sort(rng.uniform(0, 2, 6))
+    operator = kinetics_operator(model, 2.5)
+    expected = model.expose(Light(*example), 2.5).conversion
+    assert 0.2 < expected.max() < 0.9
+    np.testing.assert_array_equal(operator(*example), expected)
+    operators.check(operator, example)
+    single = operator(*(one.astype(np.float32) for one in example))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, atol=1e-5)
+    assert not operator(np.zeros((0, 2)), np.zeros(0), np.zeros(0)).any()  # no light
+
+
+def test_light_keeps_the_arrays_that_the_kernels_can_take() -> None:
+    given = np.zeros((4, 2)), np.ones(4), np.arange(4.0)
+    light = Light(*given)
+    for one, other in zip(given, (light.xy, light.energy, light.time), strict=True):
+        assert one is other
+    single = Light(*(one.astype(np.float32) for one in given))
+    assert {one.dtype for one in (single.xy, single.energy, single.time)} == {np.dtype(np.float64)}
+
+
 @pytest.mark.parametrize("inhibition", [0.0, 1.0, 1e12])
 def test_nothing_is_nan_where_divisors_vanish(inhibition: float) -> None:
     """As many radicals as oxygen, no rate at all, or one that no step could follow."""
@@ -179,7 +207,16 @@ def test_wrong_numbers_are_a_sentence() -> None:
         Kinetics(1.0, 1.0, gel_conversion=1.5)
     with pytest.raises(InputError, match=r"must have \(M, 2\)"):
         Light(np.zeros((2, 2)), one, one)
+    with pytest.raises(InputError, match=r"energies of shape \(2, 1\)"):
+        Light(np.zeros((2, 2)), np.zeros((2, 1)), np.zeros(2))
     with pytest.raises(InputError, match="ascend"):
         Light(np.zeros((2, 2)), np.zeros(2), np.array([1.0, 0.0]))
     with pytest.raises(InputError, match="end is 0 s, but the last light is at 3 s"):
         model.expose(Light(np.zeros((1, 2)), one, one + 3), 0.0)
+    with pytest.raises(InputError, match="end is 0 s, but the last light is at 3 s"):
+        kinetics_operator(model, 0.0)(np.zeros((1, 2)), one, one + 3)
+    with pytest.raises(InputError, match=r"energies of shape \(\) and times"):
+        kinetics_operator(model, 1.0)(np.zeros((1, 2)), 0.0, one)
+    for end in (-1.0, np.inf, np.nan):
+        with pytest.raises(InputError, match=f"end is {end:g} s, but must be finite and at least 0 s"):
+            kinetics_operator(model, end)

@@ -7,6 +7,7 @@ NEED = (
     "test_operators_torch.py",
     "test_parity_curves.py",
     "test_parity_forum.py",
+    "test_parity_kinetics.py",
     "test_parity_strokes.py",
     "test_parity_volume.py",
     "test_torch_example.py",

@@ -1,20 +1,26 @@
-"""Picture and gradient of the ray march against PyTorch's `grid_sample` and autograd."""
+"""Picture and gradient of the ray march against PyTorch's `grid_sample` and autograd; and as an operator."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as functional
+from jax.test_util import check_grads
 
-from laserpath.volume import Cameras, March, RayMarcher
+from laserpath import InputError
+from laserpath.operators import jax_function, torch_function
+from laserpath.volume import Cameras, March, RayMarcher, marcher_operator
 
 pytestmark = pytest.mark.parity
 
 SHAPE = (9, 8, 10)
 """z, y, x."""
+PICTURE = (4, 5)
+"""Of the operator: rows, columns."""
 FIELDS = ("position", "rotation", "focal", "principal")
 CORNERS = {
     False: {"origin": tuple(-1 + 1 / n for n in SHAPE[::-1]), "pitch": tuple(2 / n for n in SHAPE[::-1])},
@@ -96,3 +102,77 @@ def test_picture_and_gradients_are_those_of_grid_sample(opacity, align, jitter):
             other = other.detach().numpy()
             error = float(np.abs(one - other).max() / np.abs(other).max())
             assert error <= limit, f"{name} in {precision}"
+
+
+def small() -> tuple[RayMarcher, list[np.ndarray]]:
+    """A marcher in f64 whose rays miss, pass, and end in the volume, and inputs for its operator."""
+    made = [
+        Cameras.looking_at((0.3, -0.2, -4), (0.1, 0, 0), (0, 1, 0), 5.0, PICTURE),
+        Cameras.looking_at((3, 1.4, 2), (0, 0, 0.1), (0, 0, 1), 4.0, PICTURE),
+    ]
+    march = March((-0.9, -0.8, -0.7), (0.5, 0.5, 0.5), step=0.15, steps=30, near=1.9, jitter=0.8, seed=5)
+    volume = np.random.default_rng(6).uniform(0.1, 1, (3, 4, 4, 4))
+    volume[..., 3] *= 2
+    fields = (np.concatenate([getattr(one, name) for one in made]) for name in FIELDS)
+    return RayMarcher(replace(march, opacity="clamped"), "f64"), [volume, *fields]
+
+
+def tensors(arrays: list[np.ndarray], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+    return [torch.tensor(one, dtype=dtype, requires_grad=True) for one in arrays]
+
+
+def test_gradcheck_of_the_operator():
+    marcher, arrays = small()
+    call = torch_function(marcher_operator(marcher, PICTURE))
+    opacity = call(*tensors(arrays))[..., 3]
+    assert (opacity == 0).any() and (opacity == 1).any() and ((opacity > 0) & (opacity < 1)).any()
+    assert torch.autograd.gradcheck(call, tensors(arrays))
+
+
+def test_torch_s_check_of_ops():
+    marcher, arrays = small()
+    call = torch_function(marcher_operator(marcher, PICTURE))
+    torch.library.opcheck(torch.ops.laserpath.volume.default, (*tensors(arrays), call.which))
+
+
+def test_jax_has_the_derivatives_of_torch_and_of_differences():
+    marcher, arrays = small()
+    operator, given = marcher_operator(marcher, PICTURE), tensors(arrays)
+    (torch_function(operator)(*given) ** 2).sum().backward()
+    with jax.enable_x64(True):
+        function = jax_function(operator)
+        by_jax = jax.jit(jax.grad(lambda *t: (function(*t) ** 2).sum(), range(5)))(*arrays)
+        for one, other in zip(by_jax, given, strict=True):
+            np.testing.assert_allclose(np.asarray(one), other.grad.numpy(), rtol=1e-12, atol=1e-12)
+        check_grads(function, arrays, order=1, modes=["rev"], eps=1e-6, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_tensors_of_the_marcher_s_precision_are_not_copied(precision, monkeypatch):
+    """Up to the marcher itself, which puts a rim of zeros around the volume."""
+    seen, check, arrays = [], RayMarcher._volume, small()[1]
+    monkeypatch.setattr(
+        RayMarcher, "_volume", lambda self, values: seen.append(check(self, values)) or seen[-1]
+    )
+    operator = marcher_operator(RayMarcher(small()[0].march, precision), PICTURE)
+    given = tensors(arrays, {"f32": torch.float32, "f64": torch.float64}[precision])
+    picture = torch_function(operator)(*given)
+    picture.sum().backward()
+    assert picture.dtype == given[0].dtype == given[0].grad.dtype
+    assert len(seen) >= 2
+    assert {one.__array_interface__["data"][0] for one in seen} == {given[0].data_ptr()}
+
+
+def test_refusals_name_what_is_wrong():
+    marcher, arrays = small()
+    operator, (volume, *cameras) = marcher_operator(marcher, PICTURE), tensors(arrays)
+    call = torch_function(operator)
+    with pytest.raises(InputError, match=r"a density of -\S+, but it must be at least 0"):
+        call(-volume, *cameras)
+    with pytest.raises(InputError, match=r"cameras rotation has shape \(1, 3, 3\), but \(2, 3, 3\)"):
+        call(volume, cameras[0], cameras[1][:1], *cameras[2:])
+    (slope,) = torch.autograd.grad(call(volume, *cameras).sum(), volume, create_graph=True)
+    with pytest.raises(RuntimeError, match="laserpath::volume has no second derivative"):
+        slope.sum().backward()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="volume is not finite in 192 values"):
+        jax.block_until_ready(jax_function(operator)(np.nan * arrays[0], *arrays[1:]))

@@ -9,8 +9,9 @@ import plain
 import pytest
 from scenes import FIELDS, MARCH, two_cameras, volume
 
+from laserpath import operators
 from laserpath.base.errors import InputError
-from laserpath.volume import Cameras, March, RayMarcher
+from laserpath.volume import Cameras, March, RayMarcher, marcher_operator
 from laserpath.volume.marcher import OPACITIES
 
 CAMERAS = two_cameras()
@@ -69,6 +70,16 @@ def test_only_what_is_wanted_is_computed_and_is_the_same():
     np.testing.assert_allclose(other.cameras.position, both_.cameras.position, rtol=1e-12)
 
 
+def test_the_operator_is_the_marcher_and_its_adjoint_that_of_differences():
+    """Random places, so that no sample is nearer to a kink than the difference's step."""
+    marcher, cameras = RayMarcher(MARCH, "f64"), two_cameras((3, 4))
+    values = volume(np.random.default_rng(6), (3, 4, 5))
+    operator = marcher_operator(marcher, (3, 4))
+    example = (values, *(getattr(cameras, name) for name in FIELDS))
+    np.testing.assert_array_equal(operator(*example), marcher.render(values, cameras))
+    operators.check(operator, example)
+
+
 def test_a_homogeneous_slab_has_the_closed_form():
     """Through a slab of density σ and length l the opacity is 1 − e^(−σ l), or σ l where it adds up to 1."""
     values = np.ones((40, 3, 3, 4))
@@ -107,6 +118,13 @@ def bad_volume(values):
     return RayMarcher(MARCH).render(values, CAMERAS)
 
 
+def operated(values=None, **changed):
+    """The operator on good inputs, but for those that are changed."""
+    values = np.ones((2, 2, 2, 4)) if values is None else values
+    cameras = {name: changed.get(name, getattr(CAMERAS, name)) for name in FIELDS}
+    return marcher_operator(RayMarcher(MARCH), CAMERAS.shape)(values, *cameras.values())
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -126,6 +144,14 @@ def bad_volume(values):
             lambda: RayMarcher(MARCH).gradient(np.ones((2, 2, 2, 4)), CAMERAS, np.ones(3)),
             "d_picture has shape",
         ),
+        (lambda: replace(CAMERAS, position=np.ones(3)), r"cameras position has shape \(3,\), but"),
+        (lambda: marcher_operator(RayMarcher(MARCH), (0, 5)), r"cameras shape is \(0, 5\), but must be"),
+        (lambda: marcher_operator(RayMarcher(MARCH), (2.5, 5)), "whole numbers of at least 1"),
+        (lambda: operated(-np.ones((2, 2, 2, 4))), "a density of -1, but it must be at least 0"),
+        (lambda: operated(position=np.float64(1)), r"cameras position has shape \(\), but"),
+        (lambda: operated(position=np.ones((0, 3))), "cameras has 0 cameras, but must have at least 1"),
+        (lambda: operated(rotation=np.eye(3)), r"rotation has shape \(3, 3\), but \(2, 3, 3\) is needed"),
+        (lambda: operated(focal=np.zeros((2, 2))), "focal is 0 pixels, but must be above 0"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(call, sentence):
