@@ -6,6 +6,8 @@ names that the pages use, and with a laserpath.toml that makes planning short, a
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import shlex
 import shutil
@@ -47,10 +49,25 @@ IN_VPYPE = ("--iterations", "2", "--initial", "contour")
 """As in laserpath.toml, which vpype's command does not read."""
 
 
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_are_python(page: Path) -> None:
+    """And what they import of laserpath is there."""
+    for example in EXAMPLES[page]:
+        for node in ast.walk(ast.parse(example)):
+            if not isinstance(node, ast.ImportFrom) or node.module is None:
+                continue
+            package, *_, last = node.module.split(".")
+            if package in ("laserpath", "gcode") and last not in ("torch", "jax"):
+                module = importlib.import_module(node.module)
+                assert [name.name for name in node.names if not hasattr(module, name.name)] == []
+
+
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.parity] if "torch" in "".join(examples) else [])
+        pytest.param(
+            page, id=page.stem, marks=pytest.mark.parity if "torch" in "".join(examples) else pytest.mark.slow
+        )
         for page, examples in EXAMPLES.items()
     ],
 )

@@ -15,6 +15,7 @@ def test_what_is_a_little_slower_passes(times: int) -> None:
     assert within(5 if times == 3 else 4, lambda: [unit() for _ in range(times)])
 
 
+@pytest.mark.slow
 def test_what_is_ten_times_as_slow_fails() -> None:
     with pytest.raises(pytest.fail.Exception, match="times the processor time"):
         within(4, lambda: [unit() for _ in range(10)])

@@ -68,6 +68,7 @@ def check(found: Fit, truth: Process) -> None:
     assert found["fwhm"].value == pytest.approx(truth.spot.fwhm, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_fit_finds_the_process_that_exposed_the_chart_and_plan_takes_its_profiles(tmp_path: Path) -> None:
     machine = profiles.machine("grbl-diode-405")
     truth = Process(Spot(0.085), Resin(critical_dose=0.5), machine)

@@ -127,6 +127,7 @@ def test_json_is_all_there_is_on_stdout(design: Path, capsys: pytest.CaptureFixt
     assert content["quality"] == "standard"
 
 
+@pytest.mark.slow
 def test_sensitivity_is_computed_on_request_only(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ("plan", "square.svg", "--iterations", "10", "--initial", "contour")
     assert run(*given, "--json") == 0

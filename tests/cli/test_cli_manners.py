@@ -98,6 +98,7 @@ def test_an_empty_value_is_refused(
     assert f"{name} is empty\n" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
     doctor = [sys.executable, "-m", "laserpath", "doctor"]
     result = subprocess.run(doctor, capture_output=True, text=True, check=True, cwd=tmp_path)

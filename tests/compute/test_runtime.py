@@ -71,6 +71,7 @@ def test_a_forked_child_is_refused_with_the_advice_to_spawn():
     assert printed.endswith("parent goes on\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_child_forked_before_taichi_started_works():
     assert "True" in run("""
@@ -83,6 +84,7 @@ def test_a_child_forked_before_taichi_started_works():
     """)
 
 
+@pytest.mark.slow
 def test_a_host_s_own_taichi_stands():
     assert "cpu True" in run("""
         import taichi as ti
@@ -92,6 +94,7 @@ def test_a_host_s_own_taichi_stands():
     """)
 
 
+@pytest.mark.slow
 def test_one_device_a_process():
     printed = run("""
         from laserpath.base.errors import InputError

@@ -101,6 +101,7 @@ except InputError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such limit")
 @pytest.mark.parametrize("gibibytes", [6.0, 0.0])
 def test_a_process_with_little_memory_does_not_call_a_file_damaged(gibibytes, tmp_path: Path):

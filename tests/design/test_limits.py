@@ -242,6 +242,7 @@ def test_a_decoder_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, t
         picture.picture(png(), ("PNG",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I", "I;16", "F"])
 def test_a_decoded_image_has_the_numbers_of_the_file(mode: str) -> None:
     """In the real subprocess: CMYK, palettes and the like become RGBA."""

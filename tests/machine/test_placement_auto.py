@@ -134,6 +134,7 @@ def run(arguments: list[str]) -> None:
 QUICK = Settings(iterations=1, initial="contour", quality="draft")
 
 
+@pytest.mark.slow
 def test_a_plan_holds_the_origin_in_effect(tmp_path: Path):
     plan = laserpath.plan(chip(tmp_path), Process(), QUICK)
     assert plan.settings.origin == "design"

@@ -104,6 +104,7 @@ def test_more_pixels_than_there_may_be_are_refused_before_planning() -> None:
         forecast(Design(shapely.box(0, 0, 2000, 2000)), PROCESS, QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [field(2), TEE], ids=lambda design: design.name)
 def test_the_write_time_is_near_the_plan_s(design: Design) -> None:
     made = laserpath.plan(design, PROCESS, QUICK)

@@ -343,7 +343,8 @@ def points(root: ET.Element) -> Floats:
 QUICK = ("--iterations=2", "--initial=contour", "--spot-fwhm=200")
 
 
-@pytest.mark.parametrize("origin", ["design", pytest.param("page", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("origin", ["design", "page"])
 def test_the_planned_path_lies_in_the_drawing(
     tmp_path: Path, drawing: Path, document: Path, origin: str
 ) -> None:

@@ -392,6 +392,7 @@ def slicer(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_file_is_changed_in_place(tmp_path: Path) -> None:
     file = tmp_path / ".12345.gcode.pp"
     file.write_text(sliced(square(2, 50, 40)), encoding="utf-8")

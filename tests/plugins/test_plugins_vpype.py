@@ -112,6 +112,7 @@ def vpype(tmp_path: Path) -> tuple[list[str], dict[str, str]]:
     return [sys.executable, "-c", "from vpype_cli import cli; cli()"], environment
 
 
+@pytest.mark.slow
 def test_it_plans_what_vpype_read(vpype: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     command, environment = vpype
     words = "read plate.svg laserpath -q -o out --fill --stroke 0.2mm --initial contour --iterations 2"

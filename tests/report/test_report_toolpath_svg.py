@@ -124,6 +124,7 @@ def test_a_path_without_moves_is_drawn(job: Job) -> None:
     assert not paths(ElementTree.fromstring(draw(empty, job.design, Machine())), "lit")
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_moves_take_seconds(job: Job) -> None:
     n, rng = 100_000, np.random.default_rng(1)
     path = Toolpath(
