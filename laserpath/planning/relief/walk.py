@@ -58,10 +58,11 @@ def plan_relief(
 ) -> ReliefPlan:
     """Plan a relief for a process; `progress` is called in each iteration.
 
-    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
+    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes; and strokes,
+    if the initial curve is 'strokes'.
     Raises InputError for a relief that cannot be exposed.
     """
-    return plan_layout(lay_out(relief, process, settings), progress)
+    return plan_layout(lay_out(relief, process, settings, progress), progress)
 
 
 def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | None = None) -> ReliefPlan:
@@ -102,7 +103,9 @@ def _picture(grid: Grid, design: Design) -> Bools:
 
 def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> Iterator[str]:
     """The plan's warnings. roomy: whether the head has room to reach its speed beside every line."""
-    if solution.stopped:
+    if layout.stopped:
+        yield "the fit of the strokes was stopped by the user, so that their powers are not optimised"
+    elif solution.stopped:
         yield f"the optimiser was {outcome(len(solution.loss), layout.settings.iterations, stopped=True)}"
     yield from layout.relief.warnings
     yield from _overdosed(layout.relief, layout.process)
