@@ -31,6 +31,10 @@ _LONGEST_FWHM = 30.0
 _WIDEST_FWHM = 4.0
 """Widest stroke of a picture that needs few: a larger value leaves fewer strokes for detail."""
 
+_LONG, _WIDE = 6.0, 3.0
+"""Longest and widest stroke, relative to the side of the square that each has to cover. Most are shorter, as
+the missing dose ends: larger values leave less dose out, smaller ones show more detail."""
+
 _ENOUGH = 0.01
 """Missing dose, relative to the largest wanted one, at which no further stroke is made."""
 
@@ -51,7 +55,7 @@ def lay_strokes(
     missing, made = np.array(target, dtype=np.float64), list[AdditiveStrokes]()
     sigma = fwhm / np.sqrt(8 * np.log(2)) / grid.pitch
     each = np.sqrt((target > _ENOUGH * target.max()).sum() / max(most, 1)) * grid.pitch
-    largest = max(_LONGEST_FWHM * fwhm, 2 * each), max(_WIDEST_FWHM * fwhm, each)
+    largest = max(_LONGEST_FWHM * fwhm, _LONG * each), max(_WIDEST_FWHM * fwhm, _WIDE * each)
     with suppress(KeyboardInterrupt):
         for number in range(1, most + 1):
             blurred = gaussian_filter(missing, sigma, mode="constant")

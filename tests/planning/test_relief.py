@@ -309,6 +309,19 @@ def test_strokes_are_reported_as_they_are_laid_and_fitted_and_may_be_stopped() -
         assert plan.executed.write_time > 0
 
 
+def test_few_strokes_stay_on_the_picture_and_say_what_they_leave_out() -> None:
+    ink = np.random.default_rng(3).random((120, 160))
+    few = replace(settings(2), initial="strokes", strokes=2)
+    plan = plan_relief(relief_of(ink, Black(dose=0.2)), Process(machine=FINE), few)
+    assert re.fullmatch(
+        r"2 strokes leave \d+% of the wanted dose out; more --strokes, up to 10000, .*", plan.warnings[0]
+    )
+    x0, y0, x1, y1 = plan.design.bounds
+    lit = plan.toolpath.on
+    xy, room = np.concatenate([plan.toolpath.xy[:-1][lit], plan.toolpath.xy[1:][lit]]), 0.05
+    assert (xy >= np.array([x0, y0]) - room).all() and (xy <= np.array([x1, y1]) + room).all()
+
+
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no working curve"):
         relief_of(lens(40), Black(height=0.06), Resin())

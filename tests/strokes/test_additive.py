@@ -116,7 +116,7 @@ def test_few_strokes_reach_all_of_a_large_picture():
     target[inside, inside] = 1.0
     first = lay_strokes(target, GRID, FWHM / 8, 8)
     dose = StrokeModel.of(first, GRID, FWHM / 8).dose(first)
-    assert (dose[inside, inside] > 0.5).mean() > 0.5
+    assert (dose[inside, inside] > 0.5).mean() > 0.6
 
 
 def test_bad_input_of_a_fit_is_refused():

@@ -53,7 +53,7 @@ class ReliefLayout:
     target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, or fitted
     strokes, whose moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
     requested: pixels per FWHM of the given settings.  notes: why the picture was moved from its place.
-    stopped: whether the user stopped the fit of the strokes.
+    missing: share of the wanted dose that strokes leave out.  stopped: whether the user stopped their fit.
     """
 
     relief: Relief
@@ -68,6 +68,7 @@ class ReliefLayout:
     speed: float
     requested: float
     notes: tuple[str, ...]
+    missing: float = 0.0
     stopped: bool = False
 
     @property
@@ -124,13 +125,15 @@ def lay_out(
         coarse = grid_for(design, spot, min(fine, COARSEST))
         rough, most = _target(relief, coarse, process.resin), settings.strokes or STROKES
         lines = stroke_lines(rough, coarse, fwhm, most, machine, progress)
-        xy, lit, start, stopped = lines.xy, lines.lit, lines.energy, lines.stopped
+        xy, lit, start = lines.xy, lines.lit, lines.energy
+        missing, stopped = lines.missing, lines.stopped
     else:
         xy, lit = raster(target.dose, grid, fwhm, PIECE_FWHM * fwhm)
-        start, stopped = _start(target, grid, xy, lit, fwhm), False
+        start, missing, stopped = _start(target, grid, xy, lit, fwhm), 0.0, False
     return ReliefLayout(
-        relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes, stopped
-    )
+        relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes,
+        missing, stopped,
+    )  # fmt: skip
 
 
 def _target(relief: Relief, grid: Grid, resin: Resin) -> GreyTarget:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from laserpath.base.arrays import Bools
+from laserpath.base.choices import STROKES_MAX
 from laserpath.config import project as project_file
 from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
@@ -17,9 +18,13 @@ from laserpath.planning.relief.layout import ReliefLayout, lay_out, strength_for
 from laserpath.planning.relief.page import page
 from laserpath.planning.relief.result import ReliefFigures, ReliefResult
 from laserpath.planning.relief.solve import ReliefSolution, solve
+from laserpath.planning.relief.strokes import STROKES
 from laserpath.types import Design, Grid, Process, Relief, Settings
 
 _DOSE_MARGIN = 1e-9
+
+_MISSING = 0.1
+"""Share of the wanted dose that strokes may leave out without a warning."""
 
 
 class ReliefPlan(ReliefResult):
@@ -107,6 +112,12 @@ def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> It
         yield "the fit of the strokes was stopped by the user, so that their powers are not optimised"
     elif solution.stopped:
         yield f"the optimiser was {outcome(len(solution.loss), layout.settings.iterations, stopped=True)}"
+    elif layout.missing > _MISSING:
+        most = layout.settings.strokes or STROKES
+        yield (
+            f"{most} strokes leave {layout.missing:.0%} of the wanted dose out; more "
+            f"--strokes, up to {STROKES_MAX}, or the raster, without --initial strokes, leave out less"
+        )
     yield from layout.relief.warnings
     yield from _overdosed(layout.relief, layout.process)
     if not roomy:
