@@ -314,7 +314,7 @@ def test_few_strokes_stay_on_the_picture_and_say_what_they_leave_out() -> None:
     few = replace(settings(2), initial="strokes", strokes=2)
     plan = plan_relief(relief_of(ink, Black(dose=0.2)), Process(machine=FINE), few)
     assert re.fullmatch(
-        r"2 strokes leave \d+% of the wanted dose out; more --strokes, up to 10000, .*", plan.warnings[0]
+        r"2 strokes leave \d+% of the wanted dose out; more --strokes, up to 10000, .*", plan.warnings[-1]
     )
     x0, y0, x1, y1 = plan.design.bounds
     lit = plan.toolpath.on

@@ -53,7 +53,7 @@ class ReliefLayout:
     target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, or fitted
     strokes, whose moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
     requested: pixels per FWHM of the given settings.  notes: why the picture was moved from its place.
-    missing: share of the wanted dose that strokes leave out.  stopped: whether the user stopped their fit.
+    stopped: whether the user stopped the fit of the strokes.
     """
 
     relief: Relief
@@ -68,7 +68,6 @@ class ReliefLayout:
     speed: float
     requested: float
     notes: tuple[str, ...]
-    missing: float = 0.0
     stopped: bool = False
 
     @property
@@ -125,14 +124,12 @@ def lay_out(
         coarse = grid_for(design, spot, min(fine, COARSEST))
         rough, most = _target(relief, coarse, process.resin), settings.strokes or STROKES
         lines = stroke_lines(rough, coarse, fwhm, most, machine, progress)
-        xy, lit, start = lines.xy, lines.lit, lines.energy
-        missing, stopped = lines.missing, lines.stopped
+        xy, lit, start, stopped = lines.xy, lines.lit, lines.energy, lines.stopped
     else:
         xy, lit = raster(target.dose, grid, fwhm, PIECE_FWHM * fwhm)
-        start, missing, stopped = _start(target, grid, xy, lit, fwhm), 0.0, False
+        start, stopped = _start(target, grid, xy, lit, fwhm), False
     return ReliefLayout(
-        relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes,
-        missing, stopped,
+        relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes, stopped
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from laserpath.planning.curve.strokes import side_by_side
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief.lines import PIECE_FWHM, PITCH_FWHM
 from laserpath.planning.relief.target import GreyTarget
-from laserpath.strokes import StrokeModel, fit_additive, lay_strokes
+from laserpath.strokes import fit_additive, lay_strokes
 from laserpath.types import Grid, Machine
 
 STROKES = 256
@@ -39,14 +39,12 @@ near strokes; and how many of these there are for each pixel of the grid, as str
 class StrokeLines:
     """xy: (N+1, 2) mm.  lit: (N,) whether each move may be on.  energy: (N,) mJ/mm, of its line.
 
-    missing: share of the wanted dose that the strokes leave out.
     stopped: whether the user stopped the fit of the strokes.
     """
 
     xy: Floats
     lit: Bools
     energy: Floats
-    missing: float
     stopped: bool
 
 
@@ -110,8 +108,6 @@ def stroke_lines(
     if not steps.stopped:
         steps.done = most
         found = fit_additive(found, grid, fwhm, loss, _ITERATIONS, steps).strokes
-    short = np.maximum(target.dose - StrokeModel.of(found, grid, fwhm).dose(found), 0)
-    missing = float(short.sum() / max(float(target.dose.sum()), 1e-30))
     fitted = side_by_side(found, fwhm, PITCH_FWHM * fwhm)
     tour = quicker(order(_inside(fitted.strokes, target.dose > 0, grid, fwhm)), machine)
     pieces = [joined.subdivide(stroke, PIECE_FWHM * fwhm) for stroke in tour]
@@ -119,4 +115,4 @@ def stroke_lines(
     lit = np.ones(len(xy) - 1, dtype=bool)
     lit[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = False
     energy = np.where(lit, fitted.energies((xy[1:] + xy[:-1]) / 2), 0.0)
-    return StrokeLines(xy, lit, energy, missing, steps.stopped)
+    return StrokeLines(xy, lit, energy, steps.stopped)
