@@ -78,7 +78,8 @@ def convert(number: Decimal | float | int, unit: str, units: Units) -> float:
 
 def _with_unit(units: Units, unit: str) -> str:
     others = [k for k in units if k]
-    return f" with a unit of {', '.join(others)} (without one: {unit})" if others else ""
+    bare = f" (without one: {unit})" if unit else ""
+    return f" with a unit of {', '.join(others)}{bare}" if others else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,7 @@ def _together(each: Sequence[Forecast]) -> Forecast:
         sum(one.write_seconds for one in each),
         tuple(dict.fromkeys(note for one in each for note in one.notes)),
         tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
+        fitting=sum(one.fitting for one in each),
     )
 
 

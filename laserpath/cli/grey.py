@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from laserpath.cli import progress
+from laserpath.cli import progress, show
 from laserpath.cli.job import Job, Made
 from laserpath.config import options, request
 
@@ -27,7 +27,7 @@ may be meant for other designs."""
 def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
     """Plan the image and write its files."""
     from laserpath.base.errors import InputError
-    from laserpath.planning.relief import forecast_relief, lay_out, load_relief, plan_layout
+    from laserpath.planning.relief import forecast_fit, forecast_relief, lay_out, load_relief, plan_layout
 
     refused = [name for name in _ARRANGING if job.values.get(name)]
     if refused:
@@ -47,7 +47,10 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
         relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
     width, height = relief.size
     job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
-    layout = lay_out(relief, job.process, job.settings)
+    if fit := forecast_fit(relief, job.process, job.settings):
+        meter.expect(fit)
+        job.talk.tell(f"fitting strokes, about {show.rough(fit.fitting)}, before more can be said")
+    layout = lay_out(relief, job.process, job.settings, listen)
     for note in layout.notes:
         job.talk.tell(note)
     expected = forecast_relief(layout)

@@ -38,6 +38,19 @@ class Parsed(Type):
             self.fail(str(error), param, ctx)
 
 
+class WholeNumber(click.IntRange):
+    """click's range of whole numbers, with a plainer sentence for what is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; fails if it is none, or out of range."""
+        try:
+            int(value)
+        except ValueError:
+            upper = "" if self.max is None else f" to {self.max}"
+            self.fail(f"{value!r} is not a whole number from {self.min}{upper}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class GroupedOption(click.Option):
     """An option listed under a heading of the help."""
 

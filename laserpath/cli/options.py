@@ -11,7 +11,7 @@ import click
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
-from laserpath.cli.grouped import Options, Parsed
+from laserpath.cli.grouped import Options, Parsed, WholeNumber
 from laserpath.config import options, values
 from laserpath.config.option import Option
 from laserpath.config.project import NAME
@@ -40,7 +40,7 @@ def _typed(option: Option) -> dict[str, Any]:
         case values.OneOf(words) if option.metavar is None:
             return {"type": click.Choice(words)}
         case values.Whole(low, high):
-            return {"type": click.IntRange(low, high)}
+            return {"type": WholeNumber(low, high)}
     return {"type": Parsed(option.parse, option.name)}
 
 

@@ -54,6 +54,7 @@ _SILENT = 5.0
 
 _ENDING = "measuring and writing"
 _NAMES = {
+    "fit": "fitting strokes",
     "try": "trying curves",
     "find": "finding",
     "shape": "shaping",
@@ -73,21 +74,25 @@ class Meter:
         self._iterations, self._clock = max(iterations, 1), clock
         self._start = self._shown_at = self._advanced_at = clock()
         self._all: list[tuple[float, float, float]] = [(0.0, 0.9, 0.1)]
+        self._fitting = [0.0]
         self._layer, self._attempts, self._noun = 0, 1, "layer"
         self._begin()
-        self._work = self._done = 0.0
+        self._work = self._done = self._share = 0.0
         self._shown: float | None = None
         self.name, self.loss = "reading", ""
         self.on_change: Callable[[], None] = lambda: None
 
     def expect(self, *forecasts: Forecast, attempts: int = 1, noun: str = "layer") -> None:
-        """Set the forecast of each layer, and start the clock.
+        """Set the forecast of each layer, and start the clock, unless a part has been done already.
 
         attempts: most plans of a layer; a tolerance takes several.  noun: what the layers are.
         """
         self._all = [(one.trying, one.solving, one.finishing) for one in forecasts]
+        self._fitting = [one.fitting for one in forecasts]
         self._layer, self._attempts, self._noun = 0, attempts, noun
         self._iterations = max(forecasts[0].iterations or self._iterations, 1)
+        if self._done > 0:
+            return
         self._start = self._shown_at = self._advanced_at = self._clock()
         self.name = "starting"
 
@@ -111,11 +116,14 @@ class Meter:
             return
         self.loss = f"{progress.loss:.4g}"
         self._count(progress)
+        fitting, step = self._fitting[self._layer], progress.iteration / max(progress.of, 1)
         if progress.stage in ("place", "convert") and self._attempts == 1:
             done = at_end
+        elif progress.stage == "fit":
+            done = fitting * step
         elif progress.stage == "try":
-            tries = max(_TRIES, self._tried)
-            done = trying * (self._tried - 1 + progress.iteration / max(progress.of, 1)) / tries
+            tries = 1 if fitting else max(_TRIES, self._tried)  # fitted strokes are improved once
+            done = fitting + (trying - fitting) * (self._tried - 1 + step) / tries
         else:
             iterations = min((self._before + progress.iteration) / self._iterations, self._attempts)
             done = trying + solving * iterations / self._attempts
@@ -129,7 +137,7 @@ class Meter:
     @property
     def share(self) -> float:
         """Share of the whole that is done, 0…1."""
-        return self._done / self._total
+        return self._share
 
     @property
     def left(self) -> float | None:
@@ -170,7 +178,7 @@ class Meter:
         if progress.stage != self._stage or progress.iteration < self._last:
             if progress.stage == "try":
                 self._tried += 1
-            elif self._stage != "try":
+            elif self._stage not in ("fit", "try"):
                 self._before += self._last
             if progress.stage in ("shape", "find") and self._stage in ("refine", "execute", "place"):
                 # Another attempt; the iterations that the last one did not need are done.
@@ -181,6 +189,7 @@ class Meter:
         """Set the forecast seconds done of this layer; a jump over needless steps is not work."""
         gained = max(sum(map(sum, self._all[: self._layer])) + done - self._done, 0.0)
         self._done += gained
+        self._share = max(self._share, self._done / self._total)  # a forecast may be replaced by a larger one
         elapsed, self._advanced_at = self._clock() - self._advanced_at, self._clock()
         # A jump is not work, but time passed as if it were.
         usual = elapsed / self._pace() if elapsed > 0 else 0.0

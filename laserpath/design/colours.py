@@ -41,10 +41,13 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "black": ("000000", "202020"), "grey": ("606060", "808080", "b0b0b0"), "white": ("ffffff", "e8e8e8"),
     "red": ("ff0000", "c00000", "e04040"), "orange": ("ff8000", "f0a040"), "brown": ("804000", "a06030"),
     "yellow": ("ffff00", "e0c000"), "green": ("00c000", "006000", "80ff40", "60a060"),
-    "cyan": ("00ffff", "00a0a0", "80d0e0"), "blue": ("0000ff", "000080", "3070e0", "80a0ff"),
+    "cyan": ("00ffff", "00a0a0", "80d0e0"), "blue": ("0000ff", "000080", "3070e0", "80a0ff", "204880"),
     "purple": ("8000ff", "600080", "9060c0"), "magenta": ("ff00ff", "c000a0"), "pink": ("ff80c0", "ffc0d0"),
 }  # fmt: skip
-"""Name → examples, as hexadecimal sRGB. A colour has the name of the nearest example."""
+"""Name → examples, as hexadecimal sRGB. A colour has the name of the nearest example, but for `_COLOURED`."""
+_COLOURED = 0.045
+"""Chroma in Oklab from which a colour is not called grey or white: a dark green of a photograph is nearer to
+grey than to any pure green, and still looks green. A larger value calls more colours grey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,11 @@ def named(rgb: RGB) -> str:
     """The name of the nearest common colour: `red`."""
     pairs = [(word, example) for word, examples in _WORDS.items() for example in examples]
     known = np.array([[int(example[k : k + 2], 16) / 255 for k in (0, 2, 4)] for _, example in pairs])
-    apart = oklab(known) - oklab(np.array([rgb]))
-    return pairs[int(np.argmin((apart**2).sum(axis=1)))][0]
+    colour = oklab(np.array([rgb]))
+    apart = ((oklab(known) - colour) ** 2).sum(axis=1)
+    if np.hypot(*colour[0, 1:]) > _COLOURED:
+        apart[[word in ("grey", "white") for word, _ in pairs]] = np.inf
+    return pairs[int(np.argmin(apart))][0]
 
 
 def in_words(rgb: RGB) -> str:

@@ -8,6 +8,7 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 **Planning.** Processor seconds for p pixels of the grid and n moves of the start:
 
     trials       40 iterations of each curve on a grid of 3 pixels per FWHM
+    strokes      0.8 µs for each pixel near a stroke and iteration of their fit; then up to 160 as in a trial
     iterations   25 ns p + 0.8 µs n + 5 ms each; the optimiser needs about the share `_DONE` of those allowed
     learning     1.5 ms per FWHM of line, on GRBL 0.6 to 1.6 ms and on Klipper 2.3 ms
     conversion   of a resin with kinetics: simulations with their gradients, `learning.conversion.seconds_of`
@@ -33,8 +34,10 @@ from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process
 from laserpath.machine.placement import to_expose
+from laserpath.planning.curve.strokes import ITERATIONS, STROKES
 from laserpath.planning.learning import conversion
 from laserpath.planning.learning.walk import ROUNDS
+from laserpath.planning.start import SETTLING
 from laserpath.planning.task import Task
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -50,6 +53,12 @@ _TRIALS, _TRIAL_ITERATIONS = 3.0, 40
 
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
+
+_STROKE_PIXEL = 0.8e-6
+"""Seconds of one iteration of the fit of strokes for each pixel near a stroke; measured."""
+
+_NEAR_LINE, _NEAR_END = 32.0, 90.0
+"""Pixels near 1 FWHM of a stroke, and near its two ends: 9 pixels per FWHM², up to 1.8 FWHM from it."""
 
 _BYTES_PER_PIXEL = 200.0
 
@@ -81,6 +90,7 @@ class Forecast:
 
     notes: sentences on what slows the machine down.  warnings: sentences on the design and this computer.
     iterations: the most that solving usually takes; None: as many as the settings allow.
+    fitting: s, the part of `trying` that fits strokes.
     """
 
     trying: float
@@ -91,6 +101,7 @@ class Forecast:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     iterations: int | None = None
+    fitting: float = 0.0
 
     @property
     def plan_seconds(self) -> float:
@@ -116,10 +127,11 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     memory = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(task)
     write, notes = _writing(task)
     warnings = (*_tiny(task), *coarser(settings, requested), *tight(memory))
+    fitting = _fitting(task) if settings.initial == "strokes" else 0.0
     trying, solving, finishing = _planning(task)
     if process.resin.kinetics is not None:
         finishing += _plans(settings) * _converting(task, write)
-    return Forecast(trying, solving, finishing, memory, write, notes, warnings)
+    return Forecast(fitting + trying, solving, finishing, memory, write, notes, warnings, fitting=fitting)
 
 
 def _pixels(task: Task) -> float:
@@ -144,9 +156,19 @@ def _planning(task: Task) -> tuple[float, float, float]:
     plans = _plans(settings)
     area = design.area.area / fwhm**2
     limit = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0
-    trying = 1.0 + (trials if settings.initial == "auto" else 0.0)
+    if settings.initial == "strokes":
+        trials = min(SETTLING, settings.iterations) * iteration(coarse)
+    trying = 1.0 + (trials if settings.initial in ("auto", "strokes") else 0.0)
     choosing = _CHOOSING * _length(task) / fwhm * (1 + ROUNDS[settings.quality]) / 3
     return trying, plans * solving, 2 + 2.5e-6 * pixels + limit + plans * choosing
+
+
+def _fitting(task: Task) -> float:
+    """Seconds for fitting strokes, from the pixels that are near them, more than once where they overlap."""
+    settings, fwhm = task.settings, task.scene.fwhm
+    ends = min(task.design.area.length / fwhm, settings.strokes or STROKES)
+    near = _NEAR_LINE * _length(task) / fwhm + _NEAR_END * ends
+    return min(ITERATIONS, settings.iterations) * _STROKE_PIXEL * near
 
 
 def _plans(settings: Settings) -> float:

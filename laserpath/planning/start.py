@@ -20,7 +20,15 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
-from laserpath.planning.curve import CURVES, drawn, initial_curve, main_direction, order, quicker
+from laserpath.planning.curve import (
+    CURVES,
+    drawn,
+    fitted_curve,
+    initial_curve,
+    main_direction,
+    order,
+    quicker,
+)
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, dose_to_size, optimise, vertex_bounds
 from laserpath.planning.optimise.objective import Objective
@@ -38,7 +46,7 @@ _COVERED = 1e-6
 _ITERATIONS = 40
 """Iterations of each trial: more rank the candidates more reliably and take longer."""
 
-_SETTLING = 160
+SETTLING = 160
 """Iterations of strokes before the stages, as many as those of four trials: more place them better."""
 
 _DEEPER, _WIDER = 1.25, 1.125
@@ -71,7 +79,8 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     """The curve that the settings name; for 'auto', the candidate with the best score in each region."""
     design, process, settings = task.design, task.process, task.settings
     if settings.initial == "strokes":
-        return _settled(initial_curve(design, process, settings), task, progress)
+        path, stopped = fitted_curve(design, process, settings, progress)
+        return Start(drawn_out(path, process), stopped=True) if stopped else _settled(path, task, progress)
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings))
     tried: list[_Trial] = []
@@ -95,7 +104,7 @@ def _settled(path: Toolpath, task: Task, progress: Callable[[Progress], None] | 
     """Fitted strokes after as many iterations as the trials of other curves have in all."""
     coarse = Task.of(task.design, task.process, replace(task.settings, pixels_per_fwhm=_PIXELS_PER_FWHM))
     try:
-        path, _ = _tried(path, coarse, min(_SETTLING, task.settings.iterations), progress)
+        path, _ = _tried(path, coarse, min(SETTLING, task.settings.iterations), progress)
     except _TrialStopped as stop:
         return Start(drawn_out(stop.toolpath, task.process), stopped=True)
     return Start(drawn_out(path, task.process))

@@ -51,7 +51,8 @@ def solve_within(
     weight, limit = weight_for(task.settings), task.settings.max_epe_fwhm
     if stopped:
         solution = solve(start, task.within(0), stopped=True)
-        return replace(solution, result="stopped by the user while curves were tried")
+        doing = "strokes were fitted" if task.settings.initial == "strokes" else "curves were tried"
+        return replace(solution, result=f"stopped by the user while {doing}")
     if limit is None:
         return solve(start, task, progress, weight)
 

@@ -2,21 +2,29 @@
 
 `painter` paints and has the gradient, `kernels` are its loops, `capsule` the coverage of one pixel by one
 stroke. `fitting` finds the strokes of a picture, `as_operator` makes them an operator for PyTorch and JAX.
-`additive` are the laser's strokes, whose doses add up, and their fit; `residual` lays them greedily.
+`additive` are the laser's strokes, whose doses add up, and their fit to any loss of the dose; `residual` lays
+them one after the other for a wanted dose.
 """
 
+from laserpath.strokes.additive import AdditiveFit, AdditiveStrokes, StrokeModel, fit_additive
 from laserpath.strokes.as_operator import strokes_operator
 from laserpath.strokes.fitting import FitSettings, FittedStrokes, fit_strokes
 from laserpath.strokes.model import Canvas, Strokes, StrokesGradient
 from laserpath.strokes.painter import StrokePainter
+from laserpath.strokes.residual import lay_strokes
 
 __all__ = [
+    "AdditiveFit",
+    "AdditiveStrokes",
     "Canvas",
     "FitSettings",
     "FittedStrokes",
+    "StrokeModel",
     "StrokePainter",
     "Strokes",
     "StrokesGradient",
+    "fit_additive",
     "fit_strokes",
+    "lay_strokes",
     "strokes_operator",
 ]

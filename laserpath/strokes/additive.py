@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.special import erf
 
 from laserpath.base.arrays import Bools, Floats, Indices
@@ -36,6 +36,9 @@ _THIN = 0.05
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 """Dose (rows, columns) mJ/mm² → loss, and its derivative by each dose."""
+
+Report = Callable[[int, float], None]
+"""Called with the number of an iteration, from 1, and its loss."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +90,12 @@ class StrokeModel:
 
     @classmethod
     def of(cls, strokes: AdditiveStrokes, grid: Grid, fwhm: float) -> StrokeModel:
-        """The model for strokes near the given ones. fwhm: of the spot, mm."""
+        """The model for strokes near the given ones. fwhm: of the spot, mm.
+
+        Raises InputError if the FWHM is not above 0.
+        """
+        if not 0 < fwhm < np.inf:
+            raise InputError(f"the FWHM of the strokes' spot is {fwhm} mm, but must be above 0 and finite")
         sigma = fwhm / np.sqrt(8 * np.log(2))
         reach = (_REACH + _SLACK) * sigma + strokes.width / 2
         near = [_near(a, b, r, grid) for (a, b), r in zip(strokes.lines, reach, strict=True)]
@@ -176,42 +184,105 @@ class _StrokeParts:
         )  # fmt: skip
 
 
-def fit(
-    strokes: AdditiveStrokes, grid: Grid, fwhm: float, loss: Loss, iterations: int = 60
-) -> tuple[AdditiveStrokes, Floats]:
-    """(the strokes of lowest loss near the given ones, the loss of each iteration), by L-BFGS-B.
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveFit:
+    """strokes: the best that were found.  losses: (K+1,) of the given strokes, then of each iteration.
 
-    fwhm: of the spot, mm.  Energies stay at 0 or above, a stroke of no width stays a line, and no vertex
-    moves further along an axis than `_SLACK` standard deviations.
+    stopped: by the user, before the fit had ended.
     """
-    model, unit = StrokeModel.of(strokes, grid, fwhm), max(float(strokes.energy.max(initial=0)), 1e-30)
-    corners, count = strokes.vertices.size, len(strokes)
-    history: list[float] = []
 
-    def at(x: Floats) -> AdditiveStrokes:
-        places, width, energy = np.split(x, [corners, corners + count])
-        moved = strokes.vertices + fwhm * places.reshape(-1, 2)
-        return replace(strokes, vertices=moved, width=fwhm * width, energy=unit * energy)
+    strokes: AdditiveStrokes
+    losses: Floats
+    stopped: bool = False
 
-    def evaluate(x: Floats) -> tuple[float, Floats]:
-        now = at(x)
-        value, slope = loss(model.dose(now))
-        vertices, width, energy = model.gradient(now, slope)
-        return value, np.concatenate([fwhm * vertices.ravel(), fwhm * width, unit * energy])
 
-    start = np.concatenate([np.zeros(corners), strokes.width / fwhm, strokes.energy / unit])
-    room = _SLACK * model.sigma / fwhm
-    bounds = (
-        [(-room, room)] * corners
-        + [(0.0, w + room if w else 0.0) for w in strokes.width / fwhm]
-        + [(0.0, None)] * count
-    )
-    done = minimize(
-        evaluate, start, jac=True, method="L-BFGS-B", bounds=bounds,
-        callback=lambda intermediate_result: history.append(float(intermediate_result.fun)),
-        options={"maxiter": iterations},
-    )  # fmt: skip
-    return at(done.x), np.array([evaluate(start)[0], *history])
+def fit_additive(
+    strokes: AdditiveStrokes,
+    grid: Grid,
+    fwhm: float,
+    loss: Loss,
+    iterations: int = 60,
+    report: Report | None = None,
+) -> AdditiveFit:
+    """The strokes of lowest loss near the given ones, by L-BFGS-B.
+
+    grid: where the dose is computed.  fwhm: of the spot, mm.  iterations: the most.  loss: takes the dose
+    (rows, columns) mJ/mm² and returns its loss, and (rows, columns) the derivative of the loss by each dose:
+    the resin's curve from dose to print is in there.
+    report: called in each iteration; a KeyboardInterrupt from it ends the fit with the best strokes so far.
+    Energies stay at 0 or above, a stroke of no width stays a line, and no vertex moves further along an axis
+    than one standard deviation of the spot.
+    Raises InputError if the FWHM is not above 0 or the loss is not finite.
+    """
+    search = _FitSearch(strokes, StrokeModel.of(strokes, grid, fwhm), fwhm, loss)
+    latest, stopped = search.start, False
+    history = [search.evaluate(latest)[0]]
+
+    def note(intermediate_result: OptimizeResult) -> None:
+        nonlocal latest
+        latest = np.array(intermediate_result.x)
+        history.append(float(intermediate_result.fun))
+        if report is not None:
+            report(len(history) - 1, history[-1])
+
+    try:
+        minimize(
+            search.evaluate, search.start, jac=True, method="L-BFGS-B", bounds=search.bounds, callback=note,
+            options={"maxiter": iterations},
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        stopped = True
+    return AdditiveFit(search.at(latest), np.array(history), stopped)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FitSearch:
+    """The loss as a function of numbers of about 1: displacements and widths in `fwhm`, energies in
+    `unit`.
+    """
+
+    strokes: AdditiveStrokes
+    model: StrokeModel
+    fwhm: float
+    loss: Loss
+
+    @property
+    def unit(self) -> float:
+        """The largest energy of the given strokes, mJ/mm."""
+        return max(float(self.strokes.energy.max(initial=0)), 1e-30)
+
+    @property
+    def start(self) -> Floats:
+        """The numbers of the given strokes."""
+        strokes = self.strokes
+        still = np.zeros(strokes.vertices.size)
+        return np.concatenate([still, strokes.width / self.fwhm, strokes.energy / self.unit])
+
+    @property
+    def bounds(self) -> list[tuple[float, float | None]]:
+        """The least and the largest of each number."""
+        room = _SLACK * self.model.sigma / self.fwhm
+        return [
+            *[(-room, room)] * self.strokes.vertices.size,
+            *((0.0, w + room if w else 0.0) for w in self.strokes.width / self.fwhm),
+            *[(0.0, None)] * len(self.strokes),
+        ]
+
+    def at(self, x: Floats) -> AdditiveStrokes:
+        """The strokes of these numbers."""
+        strokes, corners = self.strokes, self.strokes.vertices.size
+        places, width, energy = np.split(x, [corners, corners + len(strokes)])
+        moved = strokes.vertices + self.fwhm * places.reshape(-1, 2)
+        return replace(strokes, vertices=moved, width=self.fwhm * width, energy=self.unit * energy)
+
+    def evaluate(self, x: Floats) -> tuple[float, Floats]:
+        """The loss, and its derivative by each number."""
+        now = self.at(x)
+        value, slope = self.loss(self.model.dose(now))
+        if not np.isfinite(value):
+            raise InputError(f"the loss of the strokes is {value}, but must be finite")
+        vertices, width, energy = self.model.gradient(now, slope)
+        return value, np.concatenate([self.fwhm * vertices.ravel(), self.fwhm * width, self.unit * energy])
 
 
 def _near(first: Floats, last: Floats, reach: float, grid: Grid) -> Indices:

@@ -2,16 +2,21 @@
 
 The place of the largest missing dose, blurred by the spot, is the middle of the next stroke. It goes as far
 to both sides as at least half of that dose is missing, in the direction of the largest sum, and is as wide as
-that holds across. Its dose is the mean of what is missing there.
+that holds across. Its dose is the mean of what is missing there. The fewer strokes there are for the area of
+the picture, the longer and wider they may be, so that they cover all of it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.arrays import Floats
-from laserpath.strokes.additive import AdditiveStrokes, StrokeModel
+from laserpath.base.errors import InputError
+from laserpath.strokes.additive import AdditiveStrokes, Report, StrokeModel
 from laserpath.types import Grid
 
 _DIRECTIONS = 12
@@ -21,27 +26,52 @@ _MISSING = 0.5
 """Share of the largest missing dose that must be missing along a stroke: a larger value shortens strokes."""
 
 _LONGEST_FWHM = 30.0
-"""Longest stroke: a larger value takes longer."""
+"""Longest stroke of a picture that needs few: a larger value takes longer."""
 
 _WIDEST_FWHM = 4.0
-"""Widest stroke: a larger value leaves fewer strokes for detail."""
+"""Widest stroke of a picture that needs few: a larger value leaves fewer strokes for detail."""
+
+_LONG, _WIDE = 6.0, 3.0
+"""Longest and widest stroke, relative to the side of the square that each has to cover. Most are shorter, as
+the missing dose ends: larger values leave less dose out, smaller ones show more detail."""
 
 _ENOUGH = 0.01
 """Missing dose, relative to the largest wanted one, at which no further stroke is made."""
 
 
-def greedy(target: Floats, grid: Grid, fwhm: float, most: int) -> AdditiveStrokes:
-    """At most `most` strokes for a target dose (rows, columns) mJ/mm² on a grid. fwhm: of the spot, mm."""
-    missing, made = np.array(target, dtype=np.float64), []
+def lay_strokes(
+    target: Floats, grid: Grid, fwhm: float, most: int, report: Report | None = None
+) -> AdditiveStrokes:
+    """At most `most` strokes for a target dose (rows, columns) mJ/mm² on a grid: a start for `fit_additive`.
+
+    fwhm: of the spot, mm.  report: called with the number of each stroke, from 1, and the root mean square of
+    the dose that is missing, mJ/mm²; a KeyboardInterrupt from it ends with the strokes so far.
+    Raises InputError if the target is not of the grid's shape, or not finite.
+    """
+    if target.shape != grid.shape:
+        raise InputError(f"target has shape {target.shape}, but its grid has {grid.shape}")
+    if bad := int((~np.isfinite(target)).sum()):
+        raise InputError(f"target is not finite in {bad} values")
+    missing, made = np.array(target, dtype=np.float64), list[AdditiveStrokes]()
     sigma = fwhm / np.sqrt(8 * np.log(2)) / grid.pitch
-    for _ in range(most):
-        blurred = gaussian_filter(missing, sigma, mode="constant")
-        row, column = np.unravel_index(int(np.argmax(blurred)), blurred.shape)
-        if blurred[row, column] <= _ENOUGH * target.max():
-            break
-        one = _stroke(blurred, np.array([column, row], dtype=np.float64), grid, fwhm)
-        missing -= StrokeModel.of(one, grid, fwhm).dose(one)
-        made.append(one)
+    each = np.sqrt((target > _ENOUGH * target.max()).sum() / max(most, 1)) * grid.pitch
+    largest = max(_LONGEST_FWHM * fwhm, _LONG * each), max(_WIDEST_FWHM * fwhm, _WIDE * each)
+    with suppress(KeyboardInterrupt):
+        for number in range(1, most + 1):
+            blurred = gaussian_filter(missing, sigma, mode="constant")
+            row, column = np.unravel_index(int(np.argmax(blurred)), blurred.shape)
+            if blurred[row, column] <= _ENOUGH * target.max():
+                break
+            one = _stroke(blurred, np.array([column, row], dtype=np.float64), grid, fwhm, largest)
+            missing -= StrokeModel.of(one, grid, fwhm).dose(one)
+            made.append(one)
+            if report is not None:
+                report(number, float(np.sqrt(np.mean(missing**2))))
+    return _as_one(made)
+
+
+def _as_one(made: Sequence[AdditiveStrokes]) -> AdditiveStrokes:
+    """Single strokes as one record."""
     count = len(made)
     return AdditiveStrokes(
         np.concatenate([one.vertices for one in made]) if made else np.zeros((0, 2)),
@@ -51,17 +81,18 @@ def greedy(target: Floats, grid: Grid, fwhm: float, most: int) -> AdditiveStroke
     )
 
 
-def _stroke(missing: Floats, middle: Floats, grid: Grid, fwhm: float) -> AdditiveStrokes:
-    """The stroke through a place, (column, row), of the missing dose."""
+def _stroke(
+    missing: Floats, middle: Floats, grid: Grid, fwhm: float, largest: tuple[float, float]
+) -> AdditiveStrokes:
+    """The stroke through a place, (column, row), of the missing dose. largest: length and width, mm."""
     angles = np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
     ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    longest = _LONGEST_FWHM / 2 * fwhm / grid.pitch
+    longest, widest = (extent / 2 / grid.pitch for extent in largest)
     arms = [[_arm(missing, middle, side * way, longest) for side in (-1, 1)] for way in ways]
     best = int(np.argmax([sum(total for _, total in pair) for pair in arms]))
     (back, one), (ahead, other) = arms[best]
     first, last = middle - back * ways[best], middle + ahead * ways[best]
     across = ways[(best + _DIRECTIONS // 2) % _DIRECTIONS]
-    widest = _WIDEST_FWHM / 2 * fwhm / grid.pitch
     wide = sum(_arm(missing, middle, side * across, widest)[0] for side in (-1, 1)) * grid.pitch
     mean = (one + other) / max(back + ahead + 2, 1)
     width = max(wide - fwhm / 2, fwhm / 4)

@@ -430,8 +430,12 @@ def test_examples_in_the_help_stand_line_by_line(
         ("plan square.svg --pitch 1e-9", "pitch 1e-09 mm must be between 0.1 and 10 times the spot's 0.1 mm"),
         ("plan square.svg --angle nan", "'--angle': 'nan' is not a finite number"),
         ("plan square.svg --iterations -1", "'--iterations': -1 is not in the range x>=0"),
-        ("plan square.svg --iterations 1.5", "'1.5' is not a valid integer"),
+        ("plan square.svg --iterations 1.5", "'1.5' is not a whole number from 0"),
         ("plan square.svg --strokes 9", "strokes is 9, but only the starting curve 'strokes' uses it"),
+        (
+            "plan square.svg --initial strokes --strokes few",
+            "'--strokes': 'few' is not a whole number from 1 to 10000",
+        ),
         ("plan square.svg --strokes 0", "'--strokes': 0 is not in the range 1<=x<=10000"),
         ("plan square.svg --passes 0", "'--passes': 0 is not in the range 1<=x<=100"),
         ("plan square.svg --seed -3", "-3 is not in the range"),

@@ -77,7 +77,7 @@ def test_a_project_can_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("two.svg --colours 0", "0 is not in the range 2<=x<=12"),
         ("two.svg --colours 100", "100 is not in the range 2<=x<=12"),
-        ("two.svg --colours many", "'many' is not a valid integer range"),
+        ("two.svg --colours many", "'many' is not a whole number from 2 to 12"),
         (
             "two.svg --colours 3",
             "only 2 colours besides the paper can be told apart: red #ff0000, blue #0000ff",

@@ -113,6 +113,28 @@ def test_between_reports_the_time_left_goes_on() -> None:
     assert meter.left == 0
 
 
+def test_fitting_strokes_moves_the_share_and_a_new_forecast_does_not_move_it_back() -> None:
+    clock = Clock()
+    meter, fitting = Meter(500, clock), replace(EXPECTED, fitting=20.0)
+    meter.expect(fitting)
+    shares = []
+    for k in range(1, 81):
+        clock.now += 0.25
+        meter(Progress("fit", k, 80, 1.0))
+        shares.append(meter.share)
+    assert meter.name == "fitting strokes"
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(20 / 150)
+    assert meter.left == pytest.approx(130, rel=0.1)
+    meter.expect(replace(fitting, solving=200.0))
+    for k in range(1, 161):
+        clock.now += 0.0625
+        meter(Progress("try", k, 160, 1.0))
+        shares.append(meter.share)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(max(30 / 250, 20 / 150))
+
+
 def test_sensitivity_counts_on_after_measuring() -> None:
     sensitivity = [Progress("sensitivity", k, 15, 0.02) for k in range(16)]
     shares, _ = fed([*reports_of(), *sensitivity], lambda event: 0.2)

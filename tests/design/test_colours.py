@@ -17,7 +17,7 @@ from shapes import both, differing_area, minus, plus
 from laserpath.base.errors import InputError
 from laserpath.design import Arrangement, Reading, load, load_colours
 from laserpath.design.arrange import Repeat
-from laserpath.design.colours import merged
+from laserpath.design.colours import merged, named
 from laserpath.machine.placement import place
 from laserpath.types import Design, Machine, Resin, Spot
 
@@ -214,3 +214,15 @@ def test_a_small_area_of_its_own_colour_survives_shades_of_a_large_one() -> None
     reds = {(0.8 + k / 255, 0.1, 0.1): 100.0 for k in range(5)}
     groups = merged({**reds, (0.1, 0.2, 0.9): 1.0, (0.9, 0.9, 0.1): 1.0}, 3)
     assert sorted(map(len, groups)) == [1, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("colour", "name"),
+    [
+        ("3c6049", "green"), ("25477b", "blue"), ("8db0e9", "blue"), ("606050", "grey"), ("101830", "black"),
+        ("d0e0f0", "white"), ("a02030", "red"),
+    ],
+)  # fmt: skip
+def test_muted_colours_of_photographs_have_the_names_that_they_look_like(colour: str, name: str) -> None:
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (0, 2, 4))
+    assert named((red, green, blue)) == name

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -284,6 +285,41 @@ def test_a_stopped_search_is_the_first_warning() -> None:
     assert plan.warnings[0] == "the optimiser was stopped by the user after 2 of 40 iterations"
     assert stages == ["powers", "powers", "measure"]
     assert plan.executed.write_time > 0, "what there is, is finished"
+
+
+def test_strokes_are_reported_as_they_are_laid_and_fitted_and_may_be_stopped() -> None:
+    relief, few = relief_of(lens(), Black(dose=0.2)), settings(4)
+    few = replace(few, initial="strokes", strokes=12)
+    steps: list[tuple[str, int]] = []
+
+    def progress(now: Progress, last: int = 1000) -> None:
+        steps.append((now.stage, now.iteration))
+        if now.stage == "fit" and now.iteration == last:
+            raise KeyboardInterrupt
+
+    plan_relief(relief, Process(machine=FINE), few, progress)
+    fits = [k for stage, k in steps if stage == "fit"]
+    assert fits == list(range(1, len(fits) + 1))
+    assert 12 < len(fits) <= 72
+    for last in (5, 15):  # while they are laid, and while they are fitted
+        steps.clear()
+        plan = plan_relief(relief, Process(machine=FINE), few, partial(progress, last=last))
+        assert steps[-2:] == [("fit", last), ("measure", 1)]
+        assert plan.warnings[0].startswith("the fit of the strokes was stopped by the user")
+        assert plan.executed.write_time > 0
+
+
+def test_few_strokes_stay_on_the_picture_and_say_what_they_leave_out() -> None:
+    ink = np.random.default_rng(3).random((120, 160))
+    few = replace(settings(2), initial="strokes", strokes=2)
+    plan = plan_relief(relief_of(ink, Black(dose=0.2)), Process(machine=FINE), few)
+    assert re.fullmatch(
+        r"2 strokes leave \d+% of the wanted dose out; more --strokes, up to 10000, .*", plan.warnings[-1]
+    )
+    x0, y0, x1, y1 = plan.design.bounds
+    lit = plan.toolpath.on
+    xy, room = np.concatenate([plan.toolpath.xy[:-1][lit], plan.toolpath.xy[1:][lit]]), 0.05
+    assert (xy >= np.array([x0, y0]) - room).all() and (xy <= np.array([x1, y1]) + room).all()
 
 
 def test_bad_input(tmp_path: Path) -> None:

@@ -120,6 +120,24 @@ def test_stopped_early_in_a_later_trial_the_best_finished_one_is_taken():
     np.testing.assert_array_equal(early.toolpath.xy, first.toolpath.xy)
 
 
+def test_fitting_strokes_is_reported_and_stopped_there_its_best_is_the_start():
+    strokes = Settings(initial="strokes", iterations=8)
+    stages = []
+
+    def progress(news, last="measure"):
+        stages.append(news.stage)
+        if news.stage == last and news.iteration == 3:
+            raise KeyboardInterrupt
+
+    start_curve(Task.of(TWO, PROCESS, strokes), progress)
+    assert stages == ["fit"] * 8 + ["try"] * 8
+    stages.clear()
+    start = start_curve(Task.of(TWO, PROCESS, strokes), lambda news: progress(news, "fit"))
+    assert stages == ["fit"] * 3
+    assert start.stopped
+    assert start.toolpath.on.any()
+
+
 def test_a_curve_that_is_the_same_as_another_is_tried_once():
     disc, count = design(shapely.Point(2, 2).buffer(0.8)), 0
 

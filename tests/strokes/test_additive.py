@@ -8,8 +8,7 @@ from builders import FWHM, centred_grid
 
 from laserpath.base.errors import InputError
 from laserpath.dose import accurate_model
-from laserpath.strokes.additive import AdditiveStrokes, StrokeModel, fit
-from laserpath.strokes.residual import greedy
+from laserpath.strokes import AdditiveStrokes, StrokeModel, fit_additive, lay_strokes
 from laserpath.types import Spot
 
 GRID = centred_grid(0.8, 4.0)
@@ -77,7 +76,8 @@ def test_a_fit_finds_strokes_again_from_beside_them():
 
     beside = replace(strokes, vertices=strokes.vertices + rng.uniform(-0.02, 0.02, strokes.vertices.shape),
                      energy=strokes.energy * rng.uniform(0.7, 1.3, len(strokes)))  # fmt: skip
-    found, history = fit(beside, GRID, FWHM, loss, 60)
+    fitted = fit_additive(beside, GRID, FWHM, loss, 60)
+    found, history = fitted.strokes, fitted.losses
     assert history[-1] < history[0] / 100
     assert (found.energy >= 0).all() and (found.width >= 0).all()
 
@@ -87,6 +87,49 @@ def test_strokes_that_do_not_fit_together_are_refused():
         AdditiveStrokes(np.zeros((2, 2)), np.array([[0, 1]]), np.zeros(2), np.zeros(1))
     with pytest.raises(InputError, match="strokes name vertices 0 to 2, but there are 2"):
         AdditiveStrokes(np.zeros((2, 2)), np.array([[0, 2]]), np.zeros(1), np.zeros(1))
+
+
+def test_a_fit_reports_each_iteration_and_a_stop_keeps_the_best_so_far():
+    strokes, seen = replace(some(7), energy=np.full(6, 0.02)), []
+    target = 1.3 * StrokeModel.of(strokes, GRID, FWHM).dose(strokes)
+
+    def loss(dose):
+        return float(((dose - target) ** 2).sum()), 2 * (dose - target)
+
+    def stop(iteration, now):
+        seen.append((iteration, now))
+        if iteration == 3:
+            raise KeyboardInterrupt
+
+    fitted = fit_additive(strokes, GRID, FWHM, loss, 60, stop)
+    assert fitted.stopped
+    assert [k for k, _ in seen] == [1, 2, 3]
+    assert fitted.losses[1:].tolist() == [value for _, value in seen]
+    dose = StrokeModel.of(strokes, GRID, FWHM).dose(fitted.strokes)
+    assert loss(dose)[0] == pytest.approx(fitted.losses[-1]), "the strokes are those of the last loss"
+    assert fitted.losses[-1] < fitted.losses[0]
+
+
+def test_few_strokes_reach_all_of_a_large_picture():
+    """A stroke of the usual size covers a 30th of it, so eight would leave most of it without dose."""
+    target, inside = np.zeros(GRID.shape), slice(20, -20)
+    target[inside, inside] = 1.0
+    first = lay_strokes(target, GRID, FWHM / 8, 8)
+    dose = StrokeModel.of(first, GRID, FWHM / 8).dose(first)
+    assert (dose[inside, inside] > 0.5).mean() > 0.6
+
+
+def test_bad_input_of_a_fit_is_refused():
+    strokes, target = some(8), np.zeros(GRID.shape)
+    with pytest.raises(InputError, match="FWHM of the strokes' spot is 0 mm, but must be above 0"):
+        fit_additive(strokes, GRID, 0, lambda dose: (0.0, dose))
+    with pytest.raises(InputError, match="loss of the strokes is nan, but must be finite"):
+        fit_additive(strokes, GRID, FWHM, lambda dose: (float("nan"), dose))
+    with pytest.raises(InputError, match=r"target has shape \(3, 3\), but its grid has"):
+        lay_strokes(np.zeros((3, 3)), GRID, FWHM, 4)
+    target[0, 0] = np.nan
+    with pytest.raises(InputError, match="target is not finite in 1 values"):
+        lay_strokes(target, GRID, FWHM, 4)
 
 
 def test_strokes_are_laid_where_dose_is_missing():
@@ -100,9 +143,9 @@ def test_strokes_are_laid_where_dose_is_missing():
     def loss(dose):
         return float(((dose - target) ** 2).sum()), 2 * (dose - target)
 
-    first = greedy(target, GRID, FWHM, 16)
+    first = lay_strokes(target, GRID, FWHM, 16)
     assert 3 <= len(first) <= 16
-    _, history = fit(first, GRID, FWHM, loss, 60)
+    history = fit_additive(first, GRID, FWHM, loss, 60).losses
     assert history[-1] < history[0] / 10
     assert history[-1] < 2e-3 * (target**2).sum()
-    assert len(greedy(np.zeros(GRID.shape), GRID, FWHM, 16)) == 0
+    assert len(lay_strokes(np.zeros(GRID.shape), GRID, FWHM, 16)) == 0

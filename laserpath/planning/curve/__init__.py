@@ -29,12 +29,14 @@ from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes
 from laserpath.planning.curve.tour import quicker
+from laserpath.planning.optimise.loop import Progress
 from laserpath.types import Design, Process, Settings, Toolpath
 from laserpath.types.settings import SEGMENTS_FWHM
 
 __all__ = [
     "CURVES",
     "drawn",
+    "fitted_curve",
     "initial_curve",
     "is_closed",
     "join",
@@ -124,11 +126,17 @@ def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
     return strokes
 
 
-def _fitted(design: Design, process: Process, settings: Settings) -> Toolpath:
-    """The path along fitted strokes, with their energies."""
-    fitted = fitted_lines(design, process, settings)
+def fitted_curve(
+    design: Design, process: Process, settings: Settings, progress: Callable[[Progress], None] | None = None
+) -> tuple[Toolpath, bool]:
+    """(the path along fitted strokes, with their energies; whether the user stopped the fit).
+
+    progress: called in each iteration of the fit, which a KeyboardInterrupt from it ends.
+    """
+    fitted = fitted_lines(design, process, settings, progress)
     shorter = replace(settings, segment_fwhm=max(_SHARE_OF_SEGMENT * settings.segment_fwhm, SEGMENTS_FWHM[0]))
-    return fitted.dosed(drawn(quicker(order(fitted.strokes), process.machine), process, shorter), process)
+    path = drawn(quicker(order(fitted.strokes), process.machine), process, shorter)
+    return fitted.dosed(path, process), fitted.stopped
 
 
 def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
@@ -137,7 +145,7 @@ def initial_curve(design: Design, process: Process, settings: Settings) -> Toolp
     'auto' means 'contour' here; `start` tries several curves.
     """
     if settings.initial == "strokes":
-        return _fitted(design, process, settings)
+        return fitted_curve(design, process, settings)[0]
     lines = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
     if not lines:
         fwhm = optics.fwhm(process.spot)

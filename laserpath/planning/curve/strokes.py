@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,9 +27,10 @@ from laserpath.base.overlay import EMPTY, areas, within
 from laserpath.design.scene import Scene
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.skeleton import skeleton
+from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.objective import Objective
 from laserpath.resin import power_for
-from laserpath.strokes.additive import AdditiveStrokes, fit
+from laserpath.strokes import AdditiveStrokes, fit_additive
 from laserpath.types import Design, Process, Settings, Toolpath
 
 STROKES = 1000
@@ -37,7 +39,7 @@ STROKES = 1000
 _PIXELS_PER_FWHM = 3.0
 """Resolution of the fit: a finer one places the strokes more accurately and takes longer."""
 
-_ITERATIONS = 80
+ITERATIONS = 80
 """Most iterations of the fit: more bring the strokes nearer to the drawing, and take longer."""
 
 _SPACING_FWHM = 0.1
@@ -67,11 +69,15 @@ _FAINT = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedLines:
-    """strokes: polylines (K, 2) mm.  segments: (S, 2, 2) mm, all of their segments.  energy: (S,) mJ/mm."""
+    """strokes: polylines (K, 2) mm.  segments: (S, 2, 2) mm, all of their segments.  energy: (S,) mJ/mm.
+
+    stopped: whether the user stopped their fit.
+    """
 
     strokes: list[Floats]
     segments: Floats
     energy: Floats
+    stopped: bool = False
 
     def dosed(self, path: Toolpath, process: Process) -> Toolpath:
         """A path along these lines, each exposing move with the power for the energy of its segment."""
@@ -90,17 +96,28 @@ def strokes(design: Design, process: Process, settings: Settings) -> list[Floats
     return fitted_lines(design, process, settings).strokes
 
 
-def fitted_lines(design: Design, process: Process, settings: Settings) -> FittedLines:
-    """The lines of a design's fitted strokes, with energies; InputError if it needs too many strokes."""
+def fitted_lines(
+    design: Design, process: Process, settings: Settings, progress: Callable[[Progress], None] | None = None
+) -> FittedLines:
+    """The lines of a design's fitted strokes, with energies; InputError if it needs too many strokes.
+
+    progress: called in each iteration of the fit, which a KeyboardInterrupt from it ends.
+    """
     scene = Scene.around(design, process.spot, process.resin, _PIXELS_PER_FWHM)
     objective = Objective.of(scene)
-    found, _ = fit(
-        first_strokes(design, process, settings), scene.grid, scene.fwhm, objective,
-        min(_ITERATIONS, settings.iterations),
-    )  # fmt: skip
+    most = min(ITERATIONS, settings.iterations)
+
+    def report(iteration: int, loss: float) -> None:
+        if progress is not None:
+            progress(Progress("fit", iteration, most, loss))
+
+    first = first_strokes(design, process, settings)
+    fitted = fit_additive(first, scene.grid, scene.fwhm, objective, most, report)
+    found = fitted.strokes
     needed = found.energy > _FAINT * np.median(found.energy)
     found = replace(found, ends=found.ends[needed], width=found.width[needed], energy=found.energy[needed])
-    return side_by_side(found, scene.fwhm, settings.pitch_fwhm * scene.fwhm)
+    lines = side_by_side(found, scene.fwhm, settings.pitch_fwhm * scene.fwhm)
+    return replace(lines, stopped=fitted.stopped)
 
 
 def first_strokes(design: Design, process: Process, settings: Settings) -> AdditiveStrokes:

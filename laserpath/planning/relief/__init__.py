@@ -8,7 +8,7 @@ forecasts the plan. `solve` optimises the line energies. `walk` has all the step
 read back, executed and measured (`result`) like that of a design. `page` is the report.
 """
 
-from laserpath.planning.relief.layout import ReliefLayout, forecast_relief, lay_out
+from laserpath.planning.relief.layout import ReliefLayout, forecast_fit, forecast_relief, lay_out
 from laserpath.planning.relief.result import ReliefFigures, in_words
 from laserpath.planning.relief.target import from_image, load_relief
 from laserpath.planning.relief.walk import ReliefPlan, plan_layout, plan_relief
@@ -17,6 +17,7 @@ __all__ = [
     "ReliefFigures",
     "ReliefLayout",
     "ReliefPlan",
+    "forecast_fit",
     "forecast_relief",
     "from_image",
     "in_words",

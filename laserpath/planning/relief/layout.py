@@ -13,6 +13,7 @@ For the same pictures that was 0.5 to 2.3 times the measured time: a smooth pict
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,8 +28,9 @@ from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.placement import placed
 from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, tight
+from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
-from laserpath.planning.relief.strokes import STROKES, stroke_lines
+from laserpath.planning.relief.strokes import STROKES, seconds_of, stroke_lines
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.planning.smooth import to_levels
 from laserpath.resin import line_energy, power_for, speed_for
@@ -51,6 +53,7 @@ class ReliefLayout:
     target: on `grid`.  design: the rectangle that the picture fills.  xy: (N+1, 2) mm, the raster, or fitted
     strokes, whose moves `lit` (N,) may be on.  start: (N,) mJ/mm, the initial line energies.  speed: mm/s.
     requested: pixels per FWHM of the given settings.  notes: why the picture was moved from its place.
+    stopped: whether the user stopped the fit of the strokes.
     """
 
     relief: Relief
@@ -65,6 +68,7 @@ class ReliefLayout:
     speed: float
     requested: float
     notes: tuple[str, ...]
+    stopped: bool = False
 
     @property
     def energy_max(self) -> float:
@@ -93,11 +97,17 @@ class ReliefLayout:
         return with_runs(path, self.ramp, *ends)
 
 
-def lay_out(relief: Relief, process: Process, settings: Settings | None = None) -> ReliefLayout:
+def lay_out(
+    relief: Relief,
+    process: Process,
+    settings: Settings | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> ReliefLayout:
     """Place a relief on the machine and lay raster lines over it.
 
     Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes; and strokes,
-    if the initial curve is 'strokes', which takes the place of the raster.
+    if the initial curve is 'strokes', which takes the place of the raster. Fitting them takes a while:
+    progress is called for each step, and a KeyboardInterrupt from it ends the fit with the strokes so far.
     """
     settings = replace(settings or Settings(), pitch_fwhm=PITCH_FWHM)
     check_process(process, settings)
@@ -112,20 +122,57 @@ def lay_out(relief: Relief, process: Process, settings: Settings | None = None) 
     speed = min(*machine.speed_max, PIECE_FWHM * fwhm * machine.segment_rate, allowed)
     if settings.initial == "strokes":
         coarse = grid_for(design, spot, min(fine, COARSEST))
-        most = settings.strokes or STROKES
-        xy, lit, start = stroke_lines(_target(relief, coarse, process.resin), coarse, fwhm, most, machine)
+        rough, most = _target(relief, coarse, process.resin), settings.strokes or STROKES
+        lines = stroke_lines(rough, coarse, fwhm, most, machine, progress)
+        xy, lit, start, stopped = lines.xy, lines.lit, lines.energy, lines.stopped
     else:
         xy, lit = raster(target.dose, grid, fwhm, PIECE_FWHM * fwhm)
-        start = _start(target, grid, xy, lit, fwhm)
+        start, stopped = _start(target, grid, xy, lit, fwhm), False
     return ReliefLayout(
-        relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes
-    )
+        relief, process, settings, design, grid, target, xy, lit, start, speed, requested, notes, stopped
+    )  # fmt: skip
 
 
 def _target(relief: Relief, grid: Grid, resin: Resin) -> GreyTarget:
     """The target of a relief on a grid."""
     height = None if relief.height is None else resample(relief, relief.height, grid)
     return GreyTarget(resample(relief, relief.dose, grid), height, resin)
+
+
+def forecast_fit(relief: Relief, process: Process, settings: Settings) -> Forecast | None:
+    """The time for fitting a relief's strokes and for what follows; None if it is to have a raster.
+
+    The write time is not known before they are fitted, and is 0 here.
+    """
+    if settings.initial != "strokes":
+        return None
+    fwhm, area = optics.fwhm(process.spot), float(np.prod(relief.size))
+    pixels, moves = area * (settings.pixels_per_fwhm / fwhm) ** 2, area / (PITCH_FWHM * PIECE_FWHM * fwhm**2)
+    return _expected(pixels, moves, settings, _fitting(relief, process, settings))
+
+
+def _fitting(relief: Relief, process: Process, settings: Settings) -> float:
+    """Seconds for fitting the strokes of a relief."""
+    if settings.initial != "strokes":
+        return 0.0
+    fine = min(settings.pixels_per_fwhm, COARSEST)
+    pixels = float(np.prod(relief.size)) * (fine / optics.fwhm(process.spot)) ** 2
+    return seconds_of(pixels, settings.strokes or STROKES)
+
+
+def _expected(pixels: float, moves: float, settings: Settings, fitting: float) -> Forecast:
+    """The time and memory of planning, without what depends on the lines."""
+    most = min(settings.iterations, _MOST)
+    iteration = 60e-9 * pixels + 1.2e-6 * moves + 5e-3
+    return Forecast(
+        trying=1.0 + fitting,
+        solving=_DONE * most * iteration,
+        finishing=1.5 + 1e-6 * pixels + 2e-5 * moves,
+        memory=BASE_BYTES + _BYTES_PER_PIXEL * pixels,
+        write_seconds=0.0,
+        iterations=most,
+        fitting=fitting,
+    )
 
 
 def forecast_relief(layout: ReliefLayout) -> Forecast:
@@ -138,18 +185,13 @@ def forecast_relief(layout: ReliefLayout) -> Forecast:
     path, _ = layout.toolpath(layout.start)
     machine = layout.process.machine
     motion = gcode.motion.profile(convert.to_moves(path, machine), convert.limits(machine))
-    most = min(layout.settings.iterations, _MOST)
-    iteration = 60e-9 * pixels + 1.2e-6 * moves + 5e-3
-    memory = BASE_BYTES + _BYTES_PER_PIXEL * pixels
-    return Forecast(
-        trying=1.0,
-        solving=_DONE * most * iteration,
-        finishing=1.5 + 1e-6 * pixels + 2e-5 * moves,
-        memory=memory,
+    fitting = _fitting(layout.relief, layout.process, layout.settings)
+    expected = _expected(pixels, moves, layout.settings, fitting)
+    return replace(
+        expected,
         write_seconds=layout.settings.passes * float(motion.duration.sum()),
         notes=_slow(layout),
-        warnings=(*coarser(layout.settings, layout.requested), *tight(memory)),
-        iterations=most,
+        warnings=(*coarser(layout.settings, layout.requested), *tight(expected.memory)),
     )
 
 

@@ -42,8 +42,10 @@ def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> Relie
     """The line energies of a relief's raster whose dose is nearest to the target.
 
     progress: called with the number and the loss of each iteration. A KeyboardInterrupt ends the search with
-    the latest energies.
+    the latest energies; after a fit of strokes that the user has stopped there is none.
     """
+    if layout.stopped:
+        return ReliefSolution(layout.start, np.zeros(0), stopped=True)
     problem = _Problem.of(layout)
     losses: list[float] = []
     latest = layout.start[layout.lit] / problem.unit

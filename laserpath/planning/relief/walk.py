@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from laserpath.base.arrays import Bools
+import numpy as np
+
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.choices import STROKES_MAX
 from laserpath.config import project as project_file
 from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
@@ -17,9 +20,13 @@ from laserpath.planning.relief.layout import ReliefLayout, lay_out, strength_for
 from laserpath.planning.relief.page import page
 from laserpath.planning.relief.result import ReliefFigures, ReliefResult
 from laserpath.planning.relief.solve import ReliefSolution, solve
+from laserpath.planning.relief.strokes import STROKES
 from laserpath.types import Design, Grid, Process, Relief, Settings
 
 _DOSE_MARGIN = 1e-9
+
+_MISSING = 0.1
+"""Share of the wanted dose that strokes may leave out without a warning."""
 
 
 class ReliefPlan(ReliefResult):
@@ -58,10 +65,11 @@ def plan_relief(
 ) -> ReliefPlan:
     """Plan a relief for a process; `progress` is called in each iteration.
 
-    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes.
+    Only these settings have an effect: iterations, pixels_per_fwhm, origin, offset and passes; and strokes,
+    if the initial curve is 'strokes'.
     Raises InputError for a relief that cannot be exposed.
     """
-    return plan_layout(lay_out(relief, process, settings), progress)
+    return plan_layout(lay_out(relief, process, settings, progress), progress)
 
 
 def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | None = None) -> ReliefPlan:
@@ -71,15 +79,17 @@ def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | Non
     solution = solve(layout, _listener(progress, settings.iterations))
     report_measuring(progress, solution.loss)
     path, roomy = layout.toolpath(solution.energy)
-    warnings = tuple(_warnings(layout, solution, roomy))
+    model = accurate_model(grid, process.spot)
+    commanded = model.dose(path)
+    warnings = (*_warnings(layout, solution, roomy), *_left_out(layout, commanded))
     lines = header(design, process, settings, warnings)
     shipped = MachineProgram.written(path, process, settings.passes, lines)
     check_exposes(shipped.executed, shipped.path, path, design, process, settings)
-    model, seconds = accurate_model(grid, process.spot), shipped.run.write_time
+    seconds = shipped.run.write_time
     dose, picture = model.dose(shipped.executed), _picture(grid, design)
     return ReliefPlan(
         relief, process, settings, grid, target, shipped, dose,
-        commanded=ReliefFigures.of(model.dose(path), target, picture, seconds),
+        commanded=ReliefFigures.of(commanded, target, picture, seconds),
         executed=ReliefFigures.of(dose, target, picture, seconds),
         loss=solution.loss, warnings=warnings, design=design, notes=layout.notes,
     )  # fmt: skip
@@ -102,7 +112,9 @@ def _picture(grid: Grid, design: Design) -> Bools:
 
 def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> Iterator[str]:
     """The plan's warnings. roomy: whether the head has room to reach its speed beside every line."""
-    if solution.stopped:
+    if layout.stopped:
+        yield "the fit of the strokes was stopped by the user, so that their powers are not optimised"
+    elif solution.stopped:
         yield f"the optimiser was {outcome(len(solution.loss), layout.settings.iterations, stopped=True)}"
     yield from layout.relief.warnings
     yield from _overdosed(layout.relief, layout.process)
@@ -113,6 +125,19 @@ def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> It
             f"move the picture by --offset {run:.3g},0mm, or its first and last columns come out wrong"
         )
     yield from _few_levels(layout)
+
+
+def _left_out(layout: ReliefLayout, dose: Floats) -> Iterator[str]:
+    """A sentence if strokes leave out much of the wanted dose. dose: of the path to be written."""
+    if layout.settings.initial != "strokes" or layout.stopped:
+        return
+    wanted, most = layout.target.dose, layout.settings.strokes or STROKES
+    share = float(np.maximum(wanted - dose, 0).sum() / wanted.sum())
+    if share > _MISSING:
+        yield (
+            f"{most} strokes leave {share:.0%} of the wanted dose out; more --strokes, up to {STROKES_MAX}, "
+            "or the raster, without --initial strokes, leave out less"
+        )
 
 
 def _few_levels(layout: ReliefLayout) -> Iterator[str]:
