@@ -182,6 +182,7 @@ def test_one_straight_edge_does_not_tell_blur_from_contrast() -> None:
     assert any("the blur is known to less than a factor of 2" in sentence for sentence in fit.warnings)
 
 
+@pytest.mark.slow
 def test_another_image_is_reported_as_unlike() -> None:
     noise = np.random.default_rng(0).normal(size=(160, 160))
     assert any("may not show what was commanded" in s for s in fit_print(noise, pattern(0), PIXEL).warnings)

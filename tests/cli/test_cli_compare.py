@@ -40,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: str) -> Pat
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_plan_has_truer_edges_than_a_hatch(planned: str) -> None:
     comparison = compare([hatch(), planned], design=DESIGN, names=["hatch", "plan"])
     rows = {row.key: row for row in comparison.rows}

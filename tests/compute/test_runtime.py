@@ -37,6 +37,7 @@ def run(script, **environment):
     return result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_the_first_call_may_come_from_any_of_many_threads():
     assert (
         run("""
@@ -49,6 +50,7 @@ def test_the_first_call_may_come_from_any_of_many_threads():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_is_refused_with_the_advice_to_spawn():
     printed = run("""

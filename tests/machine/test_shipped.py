@@ -75,6 +75,7 @@ def test_an_exposure_without_a_target_has_no_commanded_print() -> None:
         _ = Exposure(MachineProgram.of(PATH, Process()), scene).commanded
 
 
+@pytest.mark.slow
 def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
         MachineProgram(())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize(("initial", "top"), [("auto", 1.3), ("random", 1.4)], ids=["auto", "random"])
 def test_a_plan_samples_its_outline_once(

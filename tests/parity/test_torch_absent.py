@@ -27,6 +27,7 @@ def test_the_dose_does_not_import_torch():
     assert (run.stdout.split(), run.stderr) == (["False", "False"], "")
 
 
+@pytest.mark.slow
 def test_the_dose_works_without_torch():
     run = python(WITHOUT + "import laserpath.dose; print(laserpath.dose.DoseModel.__name__)")
     assert (run.stdout.strip(), run.returncode) == ("DoseModel", 0)
@@ -40,6 +41,7 @@ def test_without_torch_one_sentence_says_what_to_install():
     )
 
 
+@pytest.mark.slow
 def test_in_its_own_folder_it_does_not_pass_for_pytorch():
     """There `import torch` finds our file, because the current folder comes first."""
     run = python("import torch", cwd=Path(laserpath.dose.__file__).parent)

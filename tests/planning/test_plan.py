@@ -155,6 +155,7 @@ def test_hatch_finds_the_design_too():
     )
 
 
+@pytest.mark.slow
 def test_a_random_walk_is_drawn_into_the_design():
     """A bad start on purpose: it must come most of the way, through spots that get narrower."""
     plan = laserpath.plan(

@@ -81,6 +81,7 @@ def test_regions_share_out_the_whole_grid_by_nearness():
     assert left != right
 
 
+@pytest.mark.slow
 def test_the_same_every_time():
     first, second = (start_curve(TASK).toolpath for _ in range(2))
     np.testing.assert_array_equal(first.xy, second.xy)

@@ -60,6 +60,7 @@ def weights(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 def test_a_loose_tolerance_is_spent_on_speed(weights):
     path = within(0.8)
     assert weights[1:] and weights == sorted(weights)
@@ -68,6 +69,7 @@ def test_a_loose_tolerance_is_spent_on_speed(weights):
     assert time(path) < time(solve(START, Task.of(BAR, PROCESS, SETTINGS)).written)
 
 
+@pytest.mark.slow
 def test_a_tolerance_that_cannot_be_kept_gives_the_most_accurate(weights):
     path = within(1e-4)
     assert weights == sorted(weights, reverse=True) and len(weights) == 4

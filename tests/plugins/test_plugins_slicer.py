@@ -303,6 +303,7 @@ def lit_at(moves: gcode.Moves, z: float) -> Floats:
     return moves.xy[1:][moves.on & (np.abs(moves.z[1:] - z) < 1e-6)]
 
 
+@pytest.mark.slow
 def test_every_layer_is_lit_at_its_height(stack: tuple[str, gcode.Moves]) -> None:
     _, moves = stack
     assert set(np.round(moves.z[1:][moves.on], 6)) == {0.2, 0.4, 0.6, 0.8}

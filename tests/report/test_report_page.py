@@ -243,6 +243,7 @@ def test_strips_and_dots_are_reported(size: tuple[float, float]) -> None:
     assert len(html_of(make_job(design))) < 3_000_000
 
 
+@pytest.mark.slow
 def test_the_same_bytes_again_and_from_threads(job: Job, html: str) -> None:
     pages: list[str] = []
     threads = [threading.Thread(target=lambda: pages.append(html_of(job))) for _ in range(2)]
