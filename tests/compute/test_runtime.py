@@ -137,6 +137,7 @@ def test_vulkan_computes_what_the_cpu_does():
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_by_taichi():
     assert run("dose()") == ""
 

@@ -78,6 +78,7 @@ def test_a_written_project_plans_the_same(folder: Path, process: Process, settin
             assert read == (written if isinstance(written, str | None) else pytest.approx(written))
 
 
+@pytest.mark.slow
 def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Byte for byte, but for the words about where it came from."""
     options = "--iterations 6 --spot-fwhm 90um --critical-dose 30 --rotate 90 --size x2mm --offset 1,2mm"

@@ -117,6 +117,7 @@ def test_a_process_with_little_memory_does_not_call_a_file_damaged(gibibytes, tm
         assert float(done.stdout) > 1
 
 
+@pytest.mark.slow
 def test_a_foundry_s_cell_is_planned_with_no_option(tmp_path: Path):
     """Around zero, several layers, notes, a cell that is elsewhere."""
     import laserpath

@@ -116,6 +116,7 @@ def test_in_focus_only_nothing_of_it_is_made(monkeypatch):
     assert solve(started(ONE), Task.of(FORK, ONE, replace(SETTINGS, iterations=4, blur=1.0))).loss.size
 
 
+@pytest.mark.slow
 @ORDERS
 def test_edges_are_more_accurate_out_of_focus_and_nearly_as_accurate_in_it(process):
     tasks = [Task.of(FORK, process, replace(SETTINGS, blur=width)) for width in (1.0, WIDTH)]

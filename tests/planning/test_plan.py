@@ -147,6 +147,7 @@ def test_write_gives_three_files_that_agree(bracket, tmp_path):
     assert (tmp_path / "out" / "bracket.gcode").read_text() == bracket.program
 
 
+@pytest.mark.slow
 def test_hatch_finds_the_design_too():
     settings = laserpath.Settings(initial="hatch", iterations=300)
     assert (

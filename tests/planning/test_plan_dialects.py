@@ -93,6 +93,7 @@ def test_a_late_laser_is_commanded_early() -> None:
     assert plan.report.executed.figures.epe_mean < raw.figures.epe_mean / 1.5
 
 
+@pytest.mark.slow
 def test_passes_add_up_on_a_controller_of_constant_power() -> None:
     machine = SPOKEN["klipper"]
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, passes=3))

@@ -42,6 +42,7 @@ def tried(plan: Plan) -> dict[str, list[Machine]]:
     return found
 
 
+@pytest.mark.slow
 def test_it_begins_with_what_the_report_says() -> None:
     executed = planned().report.executed
     own = computed().planned

@@ -37,6 +37,7 @@ def test_every_region_has_strokes():
         assert any(part.intersects(line) for line in lines)
 
 
+@pytest.mark.slow
 def test_it_is_no_worse_than_any_candidate_region_by_region():
     tried = [
         _Trial.of(candidate, CURVES[candidate.settings.initial](TWO, PROCESS, candidate.settings))

@@ -96,6 +96,7 @@ def test_a_stop_in_a_later_attempt_is_reported(weights):
     assert solution.stopped and "stopped by the user" in solution.result
 
 
+@pytest.mark.slow
 def test_what_is_shipped_is_what_has_to_keep_it():
     """The shipped program is less accurate than the path, so that it misses the path's tolerance."""
     shipped = []

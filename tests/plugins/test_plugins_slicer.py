@@ -436,6 +436,7 @@ def test_an_error_leaves_the_file_as_it_was(
     assert os.listdir(tmp_path) == [file.name]
 
 
+@pytest.mark.slow
 def test_the_forecast_of_the_layers_is_printed_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
