@@ -60,8 +60,7 @@ def test_far_from_lines_it_converts_as_a_spot_that_reaches_further(lines: int) -
 
 
 def test_far_from_lines_it_uses_up_oxygen_as_a_spot_that_reaches_further() -> None:
-    # No radicals end alone: in a long dark time the model lets them meet oxygen first.
-    usual, wide = near_and_far(replace(AIR, termination=0.0), hatch(9))
+    usual, wide = near_and_far(AIR, hatch(9))
     np.testing.assert_allclose(far_rows(1 - usual.oxygen), far_rows(1 - wide.oxygen), rtol=0.05)
     assert far_rows(1 - usual.oxygen).min() > 1e-3
 

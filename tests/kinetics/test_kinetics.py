@@ -134,6 +134,19 @@ def test_half_the_interval_changes_little() -> None:
     assert np.abs(a - b).max() < 0.01 * a.max()
 
 
+def test_half_the_interval_has_a_quarter_of_the_error() -> None:
+    """Without diffusion, whose pixels and fronts would mix in. Radicals end and meet oxygen equally fast."""
+    rng = np.random.default_rng(3)
+    light = Light(np.tile(MIDDLE, (50, 1)), np.full(50, 2e-4), np.sort(rng.uniform(0, 4, 50)))
+    rates = replace(ALL_RATES, diffusion=0.0, inhibition=5.0)
+    fine, coarse, finest = (
+        KineticModel(GRID, SPOT, rates, interval=s).expose(light, 6.0).conversion for s in (0.01, 0.02, 0.002)
+    )
+    ratio = np.linalg.norm(coarse - finest) / np.linalg.norm(fine - finest)
+    assert 3.5 < ratio < 4.5
+    assert np.abs(fine - finest).max() < 1e-3
+
+
 @pytest.mark.parametrize("memory", [None, 1, 100])
 def test_gradient_by_places_energies_and_times(memory: int | None) -> None:
     rng = np.random.default_rng(4)

@@ -84,14 +84,14 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 
 
 def _values(path: Path) -> Floats:
-    """Sum of the colours, row 0 lowest; refused when overexposed."""
+    """Sum of the colours, row 0 lowest; refused when overexposed. float32 holds it, whole numbers to 2²⁴."""
     shown = picture(limits.plain(path, "table_bytes"), ("PNG",))
     if shown is None:
         raise InputError("it is not a PNG file that can be read")
     raw = shown.numbers[..., :3] if shown.numbers.ndim == 3 else shown.numbers
     highest = 255 if raw.dtype == np.uint8 else 65535
     colours = np.atleast_3d(raw)
-    values = colours.sum(axis=2, dtype=np.float64)
+    values = colours.sum(axis=2, dtype=np.float32)
     bright = values > (values.min() + values.max()) / 2
     full = float((colours.max(axis=2) >= highest)[bright].mean()) if bright.any() else 0.0
     if full > _OVEREXPOSED:
@@ -103,10 +103,12 @@ def _values(path: Path) -> Floats:
 
 
 def _photograph(values: Floats, pixel: float, smooth: float | None) -> Beam:
-    light = values - _border(values)[0]
+    light = values - np.float32(_border(values)[0])
     rough = _rough_fwhm(light)
-    light = _cropped(np.where(_lit(light, rough), light, 0.0))
-    light, pixel, rough = _resampled(light, pixel, rough)
+    if (fewer := int(rough / _PIXELS_PER_FWHM)) > 1:
+        light, pixel, rough = _averaged(light, fewer), pixel * fewer, rough / fewer
+    light = _cropped(np.where(_lit(light, rough), light, 0.0)).astype(np.float64)
+    light, pixel, rough = _refined(light, pixel, rough)
     # Measured with half of the smoothing, since the highest pixel of a noisy picture is too high. The squares
     # of the widths add up.
     half = rough * _SMOOTH_FWHM / 2
@@ -160,10 +162,8 @@ def _cropped(light: Floats) -> Floats:
     return light[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def _resampled(light: Floats, pixel: float, fwhm: float) -> tuple[Floats, float, float]:
-    """The pixels averaged, or interpolated by a cubic spline, to 24 to 64 per FWHM."""
-    if (fewer := int(fwhm / _PIXELS_PER_FWHM)) > 1:
-        return _averaged(light, fewer), pixel * fewer, fwhm / fewer
+def _refined(light: Floats, pixel: float, fwhm: float) -> tuple[Floats, float, float]:
+    """The pixels interpolated by a cubic spline, to at least 24 per FWHM."""
     finer = int(np.ceil(24 / fwhm))
     light = np.pad(light, 4)
     places = [(np.arange(n * finer) + 0.5) / finer - 0.5 for n in light.shape]
