@@ -71,6 +71,7 @@ class Options:
         return plane | ({} if self.depth_error is None else {"depth": self.depth_error})
 
 
+@np.errstate(all="ignore")  # what is not finite is refused by name
 def fit(measurements: Measurements, options: Options | None = None) -> Fit:
     """Spot, critical dose, reciprocity and working curve, as far as the measurements determine them."""
     options = options or Options()
@@ -328,5 +329,7 @@ def _other_shapes(
 def _misfit(data: Data, solution: FitSolution) -> float:
     """−2 ln of the likelihood of the sizes in the plane, up to a constant."""
     plane = solution.used & (data.group != DEPTH)
+    if not plane.any():
+        return 0.0
     off = (data.predicted(data.model.sizes(solution.physics)) - data.size)[plane]
     return float(plane.sum() * np.log((off**2).mean()))

@@ -103,6 +103,11 @@ def solve(
 
 
 def _least(data: Data, unknowns: Unknowns, theta: Floats, sigma: Floats, loss: str) -> Floats:
+    if not np.isfinite(data.residuals(unknowns.physics(theta), sigma)).all():
+        raise InputError(
+            "no spot and resin give sizes like those measured: some are too far from the others; look "
+            "for a wrong unit or decimal point"
+        )
     solution = least_squares(
         lambda x: data.residuals(unknowns.physics(x), sigma),
         theta, jac=lambda x: data.slopes(unknowns, x, sigma), x_scale="jac", loss=loss, xtol=1e-9, ftol=1e-10,

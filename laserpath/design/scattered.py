@@ -25,6 +25,8 @@ from laserpath.design.joined import distinct
 
 VERTICES = 20  # of a shape, from which on comparing two takes twice as long as comparing two squares
 SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated: a few first, then more
+_CROWDED = 100.0
+"""Others that a shape meets on average, from which on pairs take longer than the union of all at once."""
 
 Geometry = BaseGeometry
 Geometries = NDArray[np.object_]
@@ -71,6 +73,10 @@ def parts(*geometries: BaseGeometry) -> Geometries:
 def covered(pieces: Geometries) -> BaseGeometry:
     """The union of valid polygons."""
     pieces = distinct(pieces)
+    tree = shapely.STRtree(pieces)
+    _check_pairs(tree, pieces)
+    if _boxes_that_meet(tree, pieces) > _CROWDED * len(pieces):
+        return shapely.normalize(valid(tidy(union(pieces))))
     first, second = _meeting(pieces)
     if len(first):
         pieces = pieces[~_redundant(pieces, first, second)]
@@ -117,12 +123,20 @@ def _meeting(pieces: Geometries) -> tuple[Indices, Indices]:
     return a[a < b], b[a < b]
 
 
+def _sample(pieces: Geometries, size: int) -> Geometries:
+    return pieces[np.random.default_rng(0).permutation(len(pieces))[:size]]
+
+
+def _boxes_that_meet(tree: shapely.STRtree, pieces: Geometries, size: int = SAMPLES[0]) -> float:
+    """About how many pairs of pieces have boxes that meet, from a sample of that size."""
+    sample = _sample(pieces, size)
+    return tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
+
+
 def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
     """Raise if there would be too many pairs to check, estimated from the boxes of a sample."""
-    order = np.random.default_rng(0).permutation(len(pieces))
     for size in SAMPLES:
-        sample = pieces[order[:size]]
-        pairs = tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
+        pairs, sample = _boxes_that_meet(tree, pieces, size), _sample(pieces, size)
         vertices = float(shapely.get_num_coordinates(sample).mean()) if len(sample) else 0.0
         squares = pairs * (1 + vertices / VERTICES)
         if squares > limits.now().pairs:
