@@ -95,6 +95,7 @@ def _unknown(data: bytes) -> str:
     return "the file is neither PNG nor TIFF"
 
 
+@np.errstate(invalid="ignore")  # a signalling NaN, which is refused by its name
 def _ink(image: Decoded) -> Floats:
     """(rows, columns) ink, row 0 the uppermost."""
     numbers = image.numbers
