@@ -60,7 +60,11 @@ def plain(path: str | os.PathLike[str], most: int) -> bytes:
     """
     # Without O_NONBLOCK, opening a FIFO waits for its writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    _check(os.stat(path))  # opening a device may have an effect
+    try:
+        info = os.stat(path)
+    except ValueError as error:  # a name with a zero byte
+        raise OSError(errno.EINVAL, str(error)) from None
+    _check(info)  # opening a device may have an effect
     with os.fdopen(os.open(path, flags), "rb") as file:
         info = os.fstat(file.fileno())
         _check(info)
