@@ -74,8 +74,7 @@ def covered(pieces: Geometries) -> BaseGeometry:
     """The union of valid polygons."""
     pieces = distinct(pieces)
     tree = shapely.STRtree(pieces)
-    _check_pairs(tree, pieces)
-    if _boxes_that_meet(tree, pieces) > _CROWDED * len(pieces):
+    if _checked_pairs(tree, pieces) > _CROWDED * len(pieces):
         return shapely.normalize(valid(tidy(union(pieces))))
     first, second = _meeting(pieces)
     if len(first):
@@ -118,25 +117,17 @@ def _with_area(pieces: Geometries) -> Geometries:
 def _meeting(pieces: Geometries) -> tuple[Indices, Indices]:
     """Pairs i < j of pieces that share at least a point."""
     tree = shapely.STRtree(pieces)
-    _check_pairs(tree, pieces)
+    _checked_pairs(tree, pieces)
     a, b = tree.query(pieces, predicate="intersects")
     return a[a < b], b[a < b]
 
 
-def _sample(pieces: Geometries, size: int) -> Geometries:
-    return pieces[np.random.default_rng(0).permutation(len(pieces))[:size]]
-
-
-def _boxes_that_meet(tree: shapely.STRtree, pieces: Geometries, size: int = SAMPLES[0]) -> float:
-    """About how many pairs of pieces have boxes that meet, from a sample of that size."""
-    sample = _sample(pieces, size)
-    return tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
-
-
-def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
-    """Raise if there would be too many pairs to check, estimated from the boxes of a sample."""
+def _checked_pairs(tree: shapely.STRtree, pieces: Geometries) -> float:
+    """About how many pairs of pieces have boxes that meet, from a sample; raises if they are too many."""
+    order, pairs = np.random.default_rng(0).permutation(len(pieces)), 0.0
     for size in SAMPLES:
-        pairs, sample = _boxes_that_meet(tree, pieces, size), _sample(pieces, size)
+        sample = pieces[order[:size]]
+        pairs = tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
         vertices = float(shapely.get_num_coordinates(sample).mean()) if len(sample) else 0.0
         squares = pairs * (1 + vertices / VERTICES)
         if squares > limits.now().pairs:
@@ -146,6 +137,7 @@ def _check_pairs(tree: shapely.STRtree, pieces: Geometries) -> None:
                 "pairs",
                 squares,
             )
+    return pairs
 
 
 def _redundant(pieces: Geometries, first: Indices, second: Indices) -> Bools:

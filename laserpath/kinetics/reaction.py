@@ -25,8 +25,6 @@ for both, and it is right where oxygen takes the radicals long before s is over.
 may vanish. The derivatives by s of a flow are its right-hand sides, at its end.
 """
 
-import numpy as np
-
 from laserpath.compute.runtime import ti
 
 RATES = 4
@@ -198,8 +196,3 @@ def adjoint(cell: Cell, s: ti.f64, k: Rates, slope: Cell) -> ti.types.vector(4, 
             d_s,
         ]
     )
-
-
-def rates(inhibition: float, first: float, second: float, propagation: float) -> np.ndarray:
-    """(4,) the rates in the order of `Rates`."""
-    return np.array([inhibition, first, second, propagation])

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 from scipy.special import erf
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
+from laserpath.base.minimise import minimised
 from laserpath.types import Grid
 
 _REACH = 3.2
@@ -215,24 +215,11 @@ def fit_additive(
     Raises InputError if the FWHM is not above 0 or the loss is not finite.
     """
     search = _FitSearch(strokes, StrokeModel.of(strokes, grid, fwhm), fwhm, loss)
-    latest, stopped = search.start, False
-    history = [search.evaluate(latest)[0]]
-
-    def note(intermediate_result: OptimizeResult) -> None:
-        nonlocal latest
-        latest = np.array(intermediate_result.x)
-        history.append(float(intermediate_result.fun))
-        if report is not None:
-            report(len(history) - 1, history[-1])
-
-    try:
-        minimize(
-            search.evaluate, search.start, jac=True, method="L-BFGS-B", bounds=search.bounds, callback=note,
-            options={"maxiter": iterations},
-        )  # fmt: skip
-    except KeyboardInterrupt:
-        stopped = True
-    return AdditiveFit(search.at(latest), np.array(history), stopped)
+    before = search.evaluate(search.start)[0]
+    latest, losses, stopped = minimised(
+        search.evaluate, search.start, search.bounds, {"maxiter": iterations}, report
+    )
+    return AdditiveFit(search.at(latest), np.array([before, *losses]), stopped)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

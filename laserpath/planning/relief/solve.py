@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from laserpath.base.arrays import Floats
+from laserpath.base.minimise import minimised
 from laserpath.dose import DoseModel
 from laserpath.planning.relief.layout import ReliefLayout
 
@@ -47,24 +47,10 @@ def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> Relie
     if layout.stopped:
         return ReliefSolution(layout.start, np.zeros(0), stopped=True)
     problem = _Problem.of(layout)
-    losses: list[float] = []
-    latest = layout.start[layout.lit] / problem.unit
-    bounds = [(0.0, layout.energy_max / problem.unit)] * len(latest)
-
-    def note(intermediate_result: object) -> None:
-        nonlocal latest
-        latest = np.array(intermediate_result.x)  # type: ignore[attr-defined]
-        losses.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
-        progress(len(losses), losses[-1])
-
-    stopped = False
-    try:
-        minimize(
-            problem.loss, latest, jac=True, method="L-BFGS-B", bounds=bounds, callback=note,
-            options={"maxiter": layout.settings.iterations, "ftol": _GAIN, "gtol": 0.0},
-        )  # fmt: skip
-    except KeyboardInterrupt:
-        stopped = True
+    bounds = [(0.0, layout.energy_max / problem.unit)] * int(layout.lit.sum())
+    options = {"maxiter": layout.settings.iterations, "ftol": _GAIN, "gtol": 0.0}
+    start = layout.start[layout.lit] / problem.unit
+    latest, losses, stopped = minimised(problem.loss, start, bounds, options, progress)
     return ReliefSolution(problem.energy(latest), np.array(losses), stopped)
 
 
