@@ -31,6 +31,12 @@ def whole(owner: object, *names: str) -> None:
             raise InputError(f"{name} is {value}, but must be a whole number")
 
 
+def whole_between(name: str, value: object, low: int, high: int) -> None:
+    """Raise unless the value is a whole number within its limits."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise InputError(f"{name} is {value}, but must be a whole number between {low} and {high}")
+
+
 def between(owner: object, **limits: tuple[float, float]) -> None:
     """Raise unless each named field of `owner` is a number within its limits."""
     for name, (low, high) in limits.items():

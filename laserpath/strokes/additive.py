@@ -1,14 +1,14 @@
 """Straight strokes whose doses add, as a laser's do, fitted to whatever loss of the dose is given.
 
 A stroke is a rectangle from one end to the other, evenly exposed and blurred by a spot of standard deviation
-σ. With u along it from its first end, v across it, length l, width w and line energy q its dose is
+σ. With u along it and v across it from its middle, length l, width w and line energy q its dose is
 
-    D(u, v) = q A(u) C(v),   A = ½ [erf(u/s) − erf((u − l)/s)],   s = √2 σ,
+    D(u, v) = q A(u) C(v),   A = ½ [erf((u + l/2)/s) − erf((u − l/2)/s)],   s = √2 σ,
     C = 1/(2w) [erf((v + w/2)/s) − erf((v − w/2)/s)],
 
-a single line for w → 0. Strokes may share their ends, so that a chain of them stays one line while it is
-fitted. The gradient is in closed form. The spot is Gaussian here, whatever its profile: what is fitted is a
-start.
+a single line for w → 0, a dot for l → 0. Strokes may share their ends, so that a chain of them stays one line
+while it is fitted. The gradient is in closed form. The spot is Gaussian here, whatever its profile: what is
+fitted is a start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import erf
 
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, frozen_array
+from laserpath.base.checks import whole_between
 from laserpath.base.errors import InputError
 from laserpath.base.minimise import minimised
 from laserpath.types import Grid
@@ -29,10 +30,22 @@ _REACH = 3.2
 the dose left out is 6e-3 of the peak at this one."""
 
 _SLACK = 1.0
-"""The same for how far a stroke may move while it is fitted: a larger value takes longer."""
+"""Standard deviations of the spot by which a stroke may move while it is fitted: a larger value takes longer,
+since more pixels are computed for each stroke."""
 
 _THIN = 0.05
-"""Least width and length, in standard deviations of the spot: thinner strokes are computed like this one."""
+"""Least width and length, in standard deviations of the spot. Smaller strokes are computed with this one
+about their middle, so that nothing is divided by 0; a larger value makes dots too long."""
+
+_POINT = 1e-3
+"""Length, in standard deviations of the spot, below which a stroke lies along x. The derivative by its
+direction grows as 1/length: with a smaller value, that of a wide dot hides all others from the fit."""
+
+_FAR = 1e6
+"""Largest coordinate and width, mm."""
+
+_MOST_ITERATIONS = 1_000_000
+"""Of a fit."""
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 """Dose (rows, columns) mJ/mm² → loss, and its derivative by each dose."""
@@ -41,11 +54,20 @@ Report = Callable[[int, float], None]
 """Called with the number of an iteration, from 1, and its loss."""
 
 
+def sigma_of(fwhm: float) -> float:
+    """Standard deviation of a Gaussian spot, both in mm; InputError unless the FWHM is above 0 and finite."""
+    if not 0 < fwhm < np.inf:
+        raise InputError(f"the FWHM of the strokes' spot is {fwhm} mm, but must be above 0 and finite")
+    return float(fwhm / np.sqrt(8 * np.log(2)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AdditiveStrokes:
     """N strokes. vertices: (M, 2) mm.  ends: (N, 2) indices of each stroke's first and last vertex.
 
     width: (N,) mm, of the evenly exposed band; 0: one line.  energy: (N,) mJ/mm, the sum over that width.
+    The arrays are read-only copies. InputError if a shape is wrong, a value is not finite, a width is below 0
+    or a vertex does not exist.
     """
 
     vertices: Floats
@@ -54,17 +76,27 @@ class AdditiveStrokes:
     energy: Floats
 
     def __post_init__(self) -> None:
-        count = len(self.ends)
-        if self.width.shape != (count,) or self.energy.shape != (count,):
+        ends = np.array(self.ends)
+        if ends.ndim != 2 or ends.shape[1] != 2 or (ends.size and ends.dtype.kind not in "iu"):
             raise InputError(
-                f"{count} strokes have widths of shape {self.width.shape} and energies of shape "
-                f"{self.energy.shape}, but must have ({count},)"
+                f"strokes ends are of shape {ends.shape} and type {ends.dtype}, "
+                "but must be (N, 2) whole numbers"
             )
-        if count and not 0 <= self.ends.min() <= self.ends.max() < len(self.vertices):
+        count, ends = len(ends), ends.astype(np.int64)
+        ends.flags.writeable = False
+        object.__setattr__(self, "ends", ends)
+        for name, shape in (("vertices", (None, 2)), ("width", (count,)), ("energy", (count,))):
+            object.__setattr__(self, name, frozen_array(getattr(self, name), f"strokes {name}", shape))
+        if count and not 0 <= ends.min() <= ends.max() < len(self.vertices):
             raise InputError(
-                f"strokes name vertices {self.ends.min()} to {self.ends.max()}, but there are "
-                f"{len(self.vertices)}"
+                f"strokes name vertices {ends.min()} to {ends.max()}, but there are {len(self.vertices)}"
             )
+        if (far := float(np.abs(self.vertices).max(initial=0))) > _FAR:
+            raise InputError(f"strokes vertices reach {far:g} mm, but must be within ±{_FAR:g} mm")
+        low, high = float(self.width.min(initial=0)), float(self.width.max(initial=0))
+        if not 0 <= low <= high <= _FAR:
+            wrong = low if low < 0 else high
+            raise InputError(f"strokes width is {wrong:g} mm, but must be between 0 and {_FAR:g} mm")
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -94,12 +126,10 @@ class StrokeModel:
 
         Raises InputError if the FWHM is not above 0.
         """
-        if not 0 < fwhm < np.inf:
-            raise InputError(f"the FWHM of the strokes' spot is {fwhm} mm, but must be above 0 and finite")
-        sigma = fwhm / np.sqrt(8 * np.log(2))
+        sigma = sigma_of(fwhm)
         reach = (_REACH + _SLACK) * sigma + strokes.width / 2
         near = [_near(a, b, r, grid) for (a, b), r in zip(strokes.lines, reach, strict=True)]
-        owner = np.repeat(np.arange(len(strokes)), [len(one) for one in near])
+        owner = np.repeat(np.arange(len(strokes)), np.array([len(one) for one in near], dtype=np.int64))
         pixel = np.concatenate(near) if near else np.zeros(0, dtype=np.int64)
         row, column = np.divmod(pixel, grid.shape[1])
         return cls(grid, sigma, pixel, owner, np.stack([grid.x()[column], grid.y()[row]], axis=1))
@@ -121,12 +151,12 @@ class StrokeModel:
             return sums
 
         by_u, by_v = part.across * part.along_u, part.along * part.across_v
-        turn = part.normal / part.length[:, None] * total(by_u * part.v - by_v * part.u)
-        stretch = part.tangent * total(part.across * part.along_length)
-        first = -part.tangent * total(by_u) - part.normal * total(by_v) - turn - stretch
+        shift = -(part.tangent * total(by_u) + part.normal * total(by_v)) / 2
+        turn = part.turning * total(by_u * part.v - by_v * part.u)
+        stretch = part.stretching * total(part.across * part.along_length)
         vertices = np.zeros_like(strokes.vertices)
-        np.add.at(vertices, strokes.ends[:, 0], first)
-        np.add.at(vertices, strokes.ends[:, 1], turn + stretch)
+        np.add.at(vertices, strokes.ends[:, 0], shift - turn - stretch)
+        np.add.at(vertices, strokes.ends[:, 1], shift + turn + stretch)
         width = np.where(part.thin, 0.0, total(part.along * part.across_width)[:, 0])
         return vertices, width, energy
 
@@ -140,12 +170,14 @@ class StrokeModel:
 class _StrokeParts:
     """A and C at each pixel of a model, with their derivatives. u, v: (P,) mm, along and across the stroke.
 
-    tangent, normal: (N, 2).  length: (N,) mm.  thin: (N,) whether a stroke is computed with the least width.
+    tangent, normal: (N, 2), of length 1.  turning: (N, 2) 1/mm, stretching: (N, 2), the derivatives of the
+    stroke's angle and length by its last end.  thin: (N,) whether it is computed with the least width.
     """
 
     tangent: Floats
     normal: Floats
-    length: Floats
+    turning: Floats
+    stretching: Floats
     thin: Bools
     u: Floats
     v: Floats
@@ -161,23 +193,29 @@ class _StrokeParts:
         least, s, owner = _THIN * model.sigma, np.sqrt(2) * model.sigma, model.owner
         first, last = strokes.lines[:, 0], strokes.lines[:, 1]
         way = last - first
-        length = np.maximum(np.hypot(*way.T), least)
-        tangent = np.where(way.any(axis=1, keepdims=True), way / length[:, None], (1.0, 0.0))
+        far = np.hypot(*way.T)[:, None]
+        directed, tiny = far > _POINT * model.sigma, np.finfo(np.float64).tiny
+        tangent = np.where(directed, way / np.maximum(far, tiny), (1.0, 0.0))
         normal = np.stack([-tangent[:, 1], tangent[:, 0]], axis=1)
-        off = model.at - first[owner]
+        off = model.at - ((first + last) / 2)[owner]
         u, v = (off * tangent[owner]).sum(axis=1), (off * normal[owner]).sum(axis=1)
-        width, reach = np.maximum(strokes.width, least)[owner], length[owner]
+        width, length = np.maximum(strokes.width, least)[owner], np.maximum(far[:, 0], least)[owner]
 
         def bell(x: Floats) -> Floats:
             return np.exp(-((x / s) ** 2)) / (s * np.sqrt(np.pi))
 
-        at_first, at_last, left, right = bell(u), bell(u - reach), bell(v + width / 2), bell(v - width / 2)
+        at_first, at_last, left, right = (
+            bell(u + length / 2), bell(u - length / 2), bell(v + width / 2), bell(v - width / 2)
+        )  # fmt: skip
         across = (erf((v + width / 2) / s) - erf((v - width / 2) / s)) / (2 * width)
         return cls(
-            tangent, normal, length, strokes.width <= least, u, v,
-            along=(erf(u / s) - erf((u - reach) / s)) / 2,
+            tangent, normal,
+            turning=np.where(directed, normal / np.maximum(far, tiny), 0.0),
+            stretching=np.where(far > least, tangent, 0.0),
+            thin=strokes.width <= least, u=u, v=v,
+            along=(erf((u + length / 2) / s) - erf((u - length / 2) / s)) / 2,
             along_u=at_first - at_last,
-            along_length=at_last,
+            along_length=(at_first + at_last) / 2,
             across=across,
             across_v=(left - right) / width,
             across_width=((left + right) / 2 - across) / width,
@@ -212,10 +250,14 @@ def fit_additive(
     report: called in each iteration; a KeyboardInterrupt from it ends the fit with the best strokes so far.
     Energies stay at 0 or above, a stroke of no width stays a line, and no vertex moves further along an axis
     than one standard deviation of the spot.
-    Raises InputError if the FWHM is not above 0 or the loss is not finite.
+    Raises InputError if the FWHM is not above 0, the iterations are not a whole number from 0 to 1e6, or the
+    loss is not finite.
     """
+    whole_between("iterations", iterations, 0, _MOST_ITERATIONS)
     search = _FitSearch(strokes, StrokeModel.of(strokes, grid, fwhm), fwhm, loss)
     before = search.evaluate(search.start)[0]
+    if not len(search.start):
+        return AdditiveFit(strokes, np.array([before]))
     latest, losses, stopped = minimised(
         search.evaluate, search.start, search.bounds, {"maxiter": iterations}, report
     )
@@ -275,10 +317,12 @@ class _FitSearch:
 def _near(first: Floats, last: Floats, reach: float, grid: Grid) -> Indices:
     """Flat indices of the pixels within a distance of the line from first to last (2,), all in mm."""
     rows, columns = grid.shape
-    low = np.floor(grid.to_pixels(np.minimum(first, last)[None] - reach))[0].astype(np.int64)
-    high = np.ceil(grid.to_pixels(np.maximum(first, last)[None] + reach))[0].astype(np.int64)
-    column = np.arange(max(low[0], 0), min(high[0], columns - 1) + 1)
-    row = np.arange(max(low[1], 0), min(high[1], rows - 1) + 1)
+    low = np.floor(grid.to_pixels(np.minimum(first, last)[None] - reach))[0]
+    high = np.ceil(grid.to_pixels(np.maximum(first, last)[None] + reach))[0]
+    column, row = (
+        np.arange(max(low[k], 0), min(high[k], count - 1) + 1, dtype=np.int64)
+        for k, count in enumerate((columns, rows))
+    )
     x, y = grid.x()[column][None, :], grid.y()[row][:, None]
     way = last - first
     share = ((x - first[0]) * way[0] + (y - first[1]) * way[1]) / max(float(way @ way), 1e-300)

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import whole_between
 from laserpath.base.errors import InputError
-from laserpath.strokes.additive import AdditiveStrokes, Report, StrokeModel
+from laserpath.strokes.additive import AdditiveStrokes, Report, StrokeModel, sigma_of
 from laserpath.types import Grid
 
 _DIRECTIONS = 12
@@ -38,6 +39,9 @@ the missing dose ends: larger values leave less dose out, smaller ones show more
 _ENOUGH = 0.01
 """Missing dose, relative to the largest wanted one, at which no further stroke is made."""
 
+_MOST = 1_000_000
+"""Most strokes that may be asked for."""
+
 
 def lay_strokes(
     target: Floats, grid: Grid, fwhm: float, most: int, report: Report | None = None
@@ -46,14 +50,16 @@ def lay_strokes(
 
     fwhm: of the spot, mm.  report: called with the number of each stroke, from 1, and the root mean square of
     the dose that is missing, mJ/mm²; a KeyboardInterrupt from it ends with the strokes so far.
-    Raises InputError if the target is not of the grid's shape, or not finite.
+    Raises InputError if the target is not of the grid's shape or not finite, the FWHM is not above 0, or
+    `most` is not a whole number from 0 to 1e6.
     """
+    whole_between("the most strokes", most, 0, _MOST)
+    sigma = sigma_of(fwhm) / grid.pitch
     if target.shape != grid.shape:
         raise InputError(f"target has shape {target.shape}, but its grid has {grid.shape}")
     if bad := int((~np.isfinite(target)).sum()):
         raise InputError(f"target is not finite in {bad} values")
     missing, made = np.array(target, dtype=np.float64), list[AdditiveStrokes]()
-    sigma = fwhm / np.sqrt(8 * np.log(2)) / grid.pitch
     each = np.sqrt((target > _ENOUGH * target.max()).sum() / max(most, 1)) * grid.pitch
     largest = max(_LONGEST_FWHM * fwhm, _LONG * each), max(_WIDEST_FWHM * fwhm, _WIDE * each)
     with suppress(KeyboardInterrupt):
