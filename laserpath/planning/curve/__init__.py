@@ -134,6 +134,8 @@ def fitted_curve(
     progress: called in each iteration of the fit, which a KeyboardInterrupt from it ends.
     """
     fitted = fitted_lines(design, process, settings, progress)
+    if not fitted.strokes:
+        raise _nothing_fits("strokes", design, process)
     shorter = replace(settings, segment_fwhm=max(_SHARE_OF_SEGMENT * settings.segment_fwhm, SEGMENTS_FWHM[0]))
     path = drawn(quicker(order(fitted.strokes), process.machine), process, shorter)
     return fitted.dosed(path, process), fitted.stopped
@@ -148,9 +150,12 @@ def initial_curve(design: Design, process: Process, settings: Settings) -> Toolp
         return fitted_curve(design, process, settings)[0]
     lines = _named("contour" if settings.initial == "auto" else settings.initial)(design, process, settings)
     if not lines:
-        fwhm = optics.fwhm(process.spot)
-        raise InputError(
-            f"no {settings.initial} line fits into design {design.name!r}: "
-            f"all of it is narrower than the spot of {fwhm:g} mm; use a smaller spot"
-        )
+        raise _nothing_fits(settings.initial, design, process)
     return drawn(quicker(order(lines), process.machine), process, settings)
+
+
+def _nothing_fits(initial: str, design: Design, process: Process) -> InputError:
+    return InputError(
+        f"no {initial} line fits into design {design.name!r}: "
+        f"all of it is narrower than the spot of {optics.fwhm(process.spot):g} mm; use a smaller spot"
+    )

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 import shapely
-from shapely.geometry import MultiPolygon
+from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.planning.curve.medial import medial_axis
@@ -25,6 +25,10 @@ and of the middle of a crossing; a larger value loses crossings, a smaller one g
 _SPUR, _SHARP = 2.0, 0.5
 """A branch is a spur if it is shorter than this, in radii at its foot, and its tip is nearer to the edge than
 this share of that radius. Larger values drop short pointed lines, smaller ones keep corners' branches."""
+
+_DOT = 0.1
+"""Length of a part's chains, relative to the diagonal of its bounds, below which it is a dot: a larger value
+takes the skeleton of short fat lines away, a smaller one leaves discs with a stroke that has no direction."""
 
 _JOINED = 1.0
 """Distance of two junctions, in radii, below which they are one: a larger value joins lines side by side."""
@@ -64,6 +68,37 @@ class Skeleton:
             parts = np.split(chain, np.unique(np.concatenate([cuts, cuts + 1]))) if len(cuts) else [chain]
             chains += [part for part in parts if len(part) > 1]
         return Skeleton(self.vertices, self.radius, chains)
+
+    def with_dots(self, area: MultiPolygon, filled: MultiPolygon) -> Skeleton:
+        """With a line for each part of an area that has hardly any of the chains, as a disc.
+
+        The line is in the middle of the part, half as long. Parts that touch `filled` are left as they are.
+        """
+        parts = shapely.get_parts(area)
+        middles = [self.vertices[chain[len(chain) // 2]] for chain in self.chains]
+        owner = shapely.STRtree(parts).nearest(shapely.points(np.array(middles).reshape(-1, 2)))
+        lengths = [np.hypot(*np.diff(self.vertices[chain], axis=0).T).sum() for chain in self.chains]
+        drawn = np.bincount(owner, np.array(lengths, dtype=np.float64), len(parts))
+        low, high = np.split(shapely.bounds(parts), 2, axis=1)
+        dot = (drawn < _DOT * np.hypot(*(high - low).T)) & ~shapely.intersects(parts, filled)
+        vertices, radius = [self.vertices], [self.radius]
+        chains = [chain for chain, part in zip(self.chains, owner, strict=True) if not dot[part]]
+        for number, part in enumerate(parts[dot]):
+            line, wide = _middle_line(part)
+            vertices.append(line)
+            radius.append(np.full(2, wide / 2))
+            chains.append(len(self.vertices) + 2 * number + np.arange(2))
+        return Skeleton(np.concatenate(vertices), np.concatenate(radius), chains)
+
+
+def _middle_line(part: Polygon) -> tuple[Floats, float]:
+    """(line (2, 2), width), mm: half of the longer middle line of the smallest box around a part."""
+    box = shapely.get_coordinates(part.minimum_rotated_rectangle)
+    if len(box) < 5:  # so thin that the box is a line
+        box = shapely.get_coordinates(shapely.box(*part.bounds))
+    sides = np.diff(box[:3], axis=0)
+    long = int(np.argmax(np.hypot(*sides.T)))
+    return box[:4].mean(axis=0) + np.outer([-0.25, 0.25], sides[long]), float(np.hypot(*sides[1 - long]))
 
 
 def skeleton(area: MultiPolygon, spacing: float) -> Skeleton:

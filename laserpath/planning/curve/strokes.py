@@ -1,7 +1,8 @@
 """Strokes: straight lines along the middle of a drawing's lines, fitted to it, then joined to long strokes.
 
 1. The skeleton of the design (`skeleton`), simplified to straight strokes, so coarsely that they are no more
-   than asked for. Parts too wide for a few lines side by side get rings and a hatch (`outline`).
+   than asked for. A dot gets a short stroke. Parts too wide for a few lines side by side get rings and a
+   hatch (`outline`).
 2. The ends, widths and line energies of all strokes are fitted together, by the loss of the dose that they
    add up to (`strokes.additive`). Strokes that meet share their ends.
 3. A stroke that is wider than one line becomes lines side by side.
@@ -114,7 +115,7 @@ def fitted_lines(
     first = first_strokes(design, process, settings)
     fitted = fit_additive(first, scene.grid, scene.fwhm, objective, most, report)
     found = fitted.strokes
-    needed = found.energy > _FAINT * np.median(found.energy)
+    needed = found.energy > _FAINT * (np.median(found.energy) if len(found) else 0.0)
     found = replace(found, ends=found.ends[needed], width=found.width[needed], energy=found.energy[needed])
     lines = side_by_side(found, scene.fwhm, settings.pitch_fwhm * scene.fwhm)
     return replace(lines, stopped=fitted.stopped)
@@ -128,6 +129,7 @@ def first_strokes(design: Design, process: Process, settings: Settings) -> Addit
     graph = skeleton(design.area, _SPACING_FWHM * fwhm)
     if not wide.is_empty:
         graph = graph.outside(wide)
+    graph = graph.with_dots(design.area, wide)
     finest, coarsest = (tolerance * fwhm for tolerance in _FLATNESS_FWHM)
     while True:
         along = main_direction(design.area)
@@ -193,8 +195,10 @@ def side_by_side(found: AdditiveStrokes, fwhm: float, pitch: float) -> FittedLin
             else:  # an offset line has other vertices
                 energies.append(np.full(len(line) - 1, np.average(energy, weights=length) / count))
             lines.append(line)
-    segments = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
-    return FittedLines(lines, segments, np.concatenate(energies))
+    segments = [np.stack([line[:-1], line[1:]], axis=1) for line in lines]
+    return FittedLines(
+        lines, np.concatenate([np.zeros((0, 2, 2)), *segments]), np.concatenate([np.zeros(0), *energies])
+    )
 
 
 def _even(energy: Floats, length: Floats, sigma: float, *, loop: bool) -> Floats:

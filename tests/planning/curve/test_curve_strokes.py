@@ -11,7 +11,8 @@ from shapes import minus
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.planning.curve.skeleton import skeleton
-from laserpath.planning.curve.strokes import first_strokes, fitted_lines, strokes, trails
+from laserpath.planning.curve.strokes import first_strokes, fitted_lines, side_by_side, strokes, trails
+from laserpath.strokes import AdditiveStrokes
 from laserpath.types import Process, Settings
 
 PROCESS, SETTINGS = Process(), Settings(initial="strokes")
@@ -71,6 +72,34 @@ def test_wide_lines_become_lines_side_by_side_and_areas_are_filled():
     disc = design(shapely.Point(1, 1).buffer(0.5))
     drawn = shapely.MultiLineString(strokes(disc, PROCESS, SETTINGS))
     assert minus(disc.area, drawn.buffer(0.75 * FWHM)).area < 0.02 * disc.area.area
+
+
+@pytest.mark.parametrize("size", [0.5 * FWHM, 1.2 * FWHM, 2 * FWHM])
+def test_dots_have_a_stroke_each_beside_lines_and_alone(size):
+    """Discs and squares have no medial axis, or one as short as rounding."""
+    disc, square = shapely.Point(1, 1).buffer(size / 2), shapely.box(2, 1, 2 + size, 1 + size)
+    line = shapely.LineString([(1, 3), (3, 3)]).buffer(WIDE / 2)
+    for parts in ([disc], [square], [disc, square, line]):
+        drawn = design(*parts)
+        found = fitted_lines(drawn, PROCESS, SETTINGS)
+        lines = shapely.MultiLineString(found.strokes)
+        assert all(lines.distance(part.centroid) < 0.5 * FWHM for part in parts)
+        assert len(found.strokes) >= len(parts)
+        assert (found.energy > 0).all() and lines.length < 1.2 * sum(part.length / 2 for part in parts)
+
+
+def test_no_strokes_have_no_lines_side_by_side():
+    none = AdditiveStrokes(np.zeros((0, 2)), np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0))
+    found = side_by_side(none, FWHM, FWHM)
+    assert found.strokes == [] and found.segments.shape == (0, 2, 2) and found.energy.shape == (0,)
+
+
+@pytest.mark.slow
+def test_a_dot_cures_where_it_is_drawn():
+    dot = design(shapely.Point(1, 1).buffer(FWHM))
+    plan = laserpath.plan(dot, settings=replace(SETTINGS, iterations=40))
+    figures = plan.report.executed.figures
+    assert figures.missing_edges == 0 and figures.epe_mean < 0.2 * FWHM
 
 
 def test_every_stroke_is_in_one_trail():
