@@ -1,4 +1,5 @@
-"""A smooth field of points: a convolution on coarse nodes without periodicity, for what no pixel resolves.
+"""A smooth field of points: a convolution on coarse nodes without periodicity, for fields that vary slowly
+from pixel to pixel.
 
 Points go to the nodes by a cubic B-spline, pixels take the field from them by linear interpolation. Both keep
 the energy, and both are exactly differentiated by the adjoint.

@@ -30,7 +30,7 @@ _STEPS = 60
 
 @ti.func
 def on_line(wx: ti.f64, wy: ti.f64, ex: ti.f64, ey: ti.f64, inverse: ti.f64) -> ti.f64:
-    """T of the point of the line a + t e that is nearest p, w = p − a. inverse: 1/e², or 0 where a is b."""
+    """The t of the point of the line a + t e nearest p, w = p − a. inverse: 1/e², or 0 where a is b."""
     t = ti.cast(0.5, ti.f64)
     if inverse > 0:
         t = ti.min(ti.max((wx * ex + wy * ey) * inverse, 0.0), 1.0)
@@ -66,7 +66,7 @@ def _rising(c0: ti.f64, c1: ti.f64, c2: ti.f64, c3: ti.f64, low: ti.f64, high: t
 
 @ti.func
 def on_quadratic(wx: ti.f64, wy: ti.f64, ex: ti.f64, ey: ti.f64, fx: ti.f64, fy: ti.f64) -> ti.f64:
-    """T of the point of the curve a + 2 t e + t² f that is nearest p, w = p − a.
+    """The t of the point of the curve a + 2 t e + t² f nearest p, w = p − a.
 
     Half the derivative of the squared distance is a cubic in t whose first coefficient is not negative: it
     rises up to its first extremum and from its second on, and the distance has its minima there. Bracketed,

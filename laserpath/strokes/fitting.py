@@ -33,8 +33,8 @@ _WIDEST, _NARROWEST = 0.25, 0.06
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """strokes: how many.  steps: of Adam, in all rounds.  rounds: in which strokes are added.
-    moves: rounds in which some strokes are put anew.  seed: of their directions.
+    """strokes: how many.  steps: of Adam in all, at least 2 (rounds + moves).  rounds: in which strokes are
+    added.  moves: rounds in which some strokes are put anew.  seed: of their directions.
     """
 
     strokes: int = 32
@@ -47,6 +47,11 @@ class FitSettings:
         whole(self, "strokes", "steps", "rounds", "moves", "seed")
         between(self, strokes=(1, 1 << 16), steps=(1, 1 << 20), seed=(0, 2**32 - 1))
         between(self, rounds=(1, self.strokes), moves=(0, 1 << 10))
+        if self.steps < (least := 2 * (self.rounds + self.moves)):
+            raise InputError(
+                f"steps is {self.steps}, but must be at least {least}, two for each of {self.rounds} rounds "
+                f"and {self.moves} moves"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +91,7 @@ class _Fitting:
         use, empty = self.settings, np.broadcast_to(self.background, self.target.shape)
         self.losses.append(float(np.mean((empty - self.target) ** 2)))
         error, strokes = empty - self.target, None
-        each = max(1, use.steps // (2 * (use.rounds + use.moves)))
+        each = use.steps // (2 * (use.rounds + use.moves))
         for number, count in enumerate(_shares(use.strokes, use.rounds)):
             width = _WIDEST * (_NARROWEST / _WIDEST) ** (number / max(1, use.rounds - 1))
             strokes = _together(strokes, self._put(error, count, width * self.side))
@@ -98,7 +103,7 @@ class _Fitting:
             if found < loss:
                 strokes, loss = moved, found
                 error = self.painter.paint(strokes) - self.target
-        strokes, loss = self._improved(strokes, max(1, use.steps + 1 - len(self.losses)), 0.7, 0.01)
+        strokes, loss = self._improved(strokes, use.steps + 1 - len(self.losses), 0.7, 0.01)
         return FittedStrokes(strokes, loss, np.array(self.losses))
 
     def _put(self, error: Floats, count: int, width: float) -> Strokes:

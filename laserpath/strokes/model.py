@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,8 @@ _FAR = 1e6
 """Largest coordinate and width, in pixels: coverage is then still known to 1e-9."""
 _LARGEST = 1 << 14
 """Rows and columns of a canvas."""
+_MOST_VALUES = 1 << 28
+"""Rows · columns · channels of a canvas: 2 GB in float64, and a gradient needs it twice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +83,13 @@ class StrokesGradient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
-    """shape: (rows, columns).  background: (C,) or (rows, columns, C).  mode: 'over' or 'add'."""
+    """shape: (rows, columns).  background: (C,) or (rows, columns, C).  mode: 'over' or 'add'.
+
+    Without a background it is white, (1, 1, 1), or dark, (0, 0, 0), in the mode 'add'.
+    """
 
     shape: tuple[int, int]
-    background: ArrayLike = field(default=(1.0, 1.0, 1.0))
+    background: ArrayLike = ()
     mode: str = "over"
 
     def __post_init__(self) -> None:
@@ -99,12 +104,19 @@ class Canvas:
             )
         if self.mode not in MODES:
             raise InputError(f"canvas mode {self.mode!r} is unknown; known: {', '.join(MODES)}")
-        given = np.shape(self.background)
-        needed = (None,) if len(given) == 1 else (*self.shape, None)
-        background = frozen_array(self.background, "canvas background", needed)
+        given = self.background
+        if np.size(given) == 0:
+            given = (0.0,) * 3 if self.mode == "add" else (1.0,) * 3
+        needed = (None,) if np.ndim(given) == 1 else (*self.shape, None)
+        background = frozen_array(given, "canvas background", needed)
         if not 1 <= background.shape[-1] <= MOST_CHANNELS:
             raise InputError(
                 f"canvas background has {background.shape[-1]} channels, but must have 1 to {MOST_CHANNELS}"
+            )
+        if (values := int(shape[0]) * int(shape[1]) * background.shape[-1]) > _MOST_VALUES:
+            raise InputError(
+                f"canvas of shape {self.shape} has {values} values in {background.shape[-1]} channels, "
+                f"but must have at most {_MOST_VALUES}"
             )
         object.__setattr__(self, "background", background)
 

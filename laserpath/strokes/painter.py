@@ -3,7 +3,7 @@
 With the coverage c_k of a pixel by stroke k = 1 … N (`capsule`), α_k its alpha and f_k its colour,
 
     'over'   C_k = (1 − α_k c_k) C_(k−1) + α_k c_k f_k,   C_0 the background, C_N the picture
-    'add'    C_N = C_0 + Σ_k α_k c_k f_k                  dose only adds: one channel, α_k the dose
+    'add'    C_N = C_0 + Σ_k α_k c_k f_k                  light, which only adds: α_k the dose
 
 **Adjoint.** With g = ∂L/∂C_N, and T_k = Π_(j>k) (1 − α_j c_j) the light that passes what is above k,
 

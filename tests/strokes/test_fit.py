@@ -24,13 +24,23 @@ def test_a_picture_of_strokes_is_found():
     )
 
 
-@pytest.mark.slow(90)
+def test_a_fit_takes_as_many_steps_as_it_is_given():
+    painter, target = StrokePainter(Canvas((20, 20))), np.zeros((20, 20, 3))
+    for steps in (8, 9, 31):
+        found = fit_strokes(painter, target, FitSettings(strokes=2, steps=steps, rounds=2, moves=2))
+        assert len(found.losses) == steps + 1
+
+
+@pytest.mark.slow(100)
 def test_a_fit_is_as_good_as_a_greedy_one_with_ten_times_the_steps():
-    """32 strokes on 256²: the loss falls to a tenth at most, and to within 5 % of the greedy fit's."""
+    """32 strokes on 256²: the loss falls to a tenth at most, and the median of three seeds is within 5 % of
+    the greedy fit's.
+    """
     painter, target = StrokePainter(Canvas((256, 256))), smooth_drawing(256)
-    found = fit_strokes(painter, target)
-    assert found.loss <= 0.1 * found.losses[0]
-    assert found.loss <= 1.05 * greedy(painter, target, 32, 10 * (len(found.losses) - 1))
+    fits = [fit_strokes(painter, target, FitSettings(seed=seed)) for seed in range(3)]
+    assert all(found.loss <= 0.1 * found.losses[0] for found in fits)
+    peer = greedy(painter, target, 32, 10 * (len(fits[0].losses) - 1))
+    assert np.median([found.loss for found in fits]) <= 1.05 * peer
 
 
 def test_the_operator_s_adjoint_is_that_of_differences():
@@ -54,6 +64,10 @@ def test_the_operator_s_adjoint_is_that_of_differences():
         (lambda: FitSettings(strokes=0), "strokes is 0, but must be between 1 and 65536"),
         (lambda: FitSettings(strokes=4, rounds=5), "rounds is 5, but must be between 1 and 4"),
         (lambda: FitSettings(steps=1.5), "steps is 1.5, but must be a whole number"),
+        (
+            lambda: FitSettings(steps=31),
+            "steps is 31, but must be at least 32, two for each of 8 rounds and 8",
+        ),
         (
             lambda: fit_strokes(StrokePainter(Canvas((9, 9))), np.zeros((9, 8, 3))),
             r"target has shape \(9, 8, 3\), but must have \(9, 9, 3\)",

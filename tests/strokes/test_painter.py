@@ -182,6 +182,12 @@ def test_many_layers_of_almost_opaque_strokes_do_not_underflow():
 GIVEN = Strokes([[[1.0, 2], [3, 4]]], [1.0], [[1.0, 0, 0]], [0.5])
 
 
+def test_light_is_added_to_the_dark_unless_a_background_is_given():
+    assert not np.any(Canvas(SHAPE, mode="add").background)
+    assert np.all(Canvas(SHAPE).background == 1)
+    assert Canvas(SHAPE).channels == Canvas(SHAPE, mode="add").channels == 3
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -203,6 +209,7 @@ GIVEN = Strokes([[[1.0, 2], [3, 4]]], [1.0], [[1.0, 0, 0]], [0.5])
             "d_picture is not finite in 3 values",
         ),
         (lambda: Canvas((0, 5)), r"canvas shape is \(0, 5\), but must be \(rows, columns\), each from 1"),
+        (lambda: Canvas((1 << 14, 1 << 14)), "has 805306368 values in 3 channels, but must have at most"),
         (lambda: Canvas(SHAPE, mode="under"), "canvas mode 'under' is unknown; known: over, add"),
         (lambda: Canvas(SHAPE, np.zeros((3, 4, 3))), "canvas background has shape"),
         (lambda: StrokePainter(Canvas(SHAPE), "f16"), "precision 'f16' is unknown; known: f32, f64"),
