@@ -29,7 +29,8 @@ MOST_STEPS = 10**9
 
 
 class Step(Protocol[State, Slope]):
-    """One step of a simulation, and its adjoint. Both depend on their arguments alone, and change none of them.
+    """One step of a simulation, and its adjoint. Both depend on their arguments alone, and leave them
+    as they are.
 
     The slope is ∂L/∂state; what else it holds, such as ∂L/∂parameters, the adjoint adds up.
     """
@@ -109,10 +110,10 @@ def _split(count: int, slots: int) -> int:
     """After how many of `count` steps the next state is kept. slots: states to keep, with the first.
 
     Let r be the least number with `count` ≤ C(slots + r, slots) = C(slots + r - 1, slots) +
-    C(slots + r - 1, slots - 1). The first part is gone through again with all slots, and may have as many steps
-    as the first term; the second part has one slot less. The result is the largest first part for which the
-    second still has at least C(slots + r - 2, slots - 1) steps, the most that r - 1 would do for; Griewank and
-    Walther allow any split with which both parts stay within their terms.
+    C(slots + r - 1, slots - 1). The first part is gone through again with all slots, and may have as many
+    steps as the first term says; the second has one slot less, and may have as many as the second term says.
+    Any split within both is one of the best (Griewank and Walther). This one has the largest first part that
+    leaves the second C(slots + r - 2, slots - 1) steps, as many as r - 1 would do for.
     """
     if slots == 1:
         return count - 1

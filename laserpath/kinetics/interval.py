@@ -71,8 +71,8 @@ class Intervals:
         needed = end / longest
         if not needed <= MOST_INTERVALS:
             raise InputError(
-                f"end is {end:g} s and the interval {longest:g} s, which are {needed:.3g} intervals, but there "
-                f"must be at most {MOST_INTERVALS}"
+                f"end is {end:g} s and the interval {longest:g} s, which are {needed:.3g} intervals, "
+                f"but must be at most {MOST_INTERVALS}"
             )
         self.layer, self.count = layer, max(1, int(np.ceil(needed)))
         self._edges = np.linspace(0, end, self.count + 1)
@@ -169,6 +169,6 @@ class Intervals:
         tiles = lit_tiles(self._uv[first : self._last[k]], table.reach, radicals)
         return (
             tiles.corner, tiles.first, (first + tiles.lit).astype(np.int32), self._uv, self._radicals,
-            self._time, float(self._edges[k]), float(self._edges[k + 1]), self._rates, table.form, table.value,
-            table.slope,
+            self._time, float(self._edges[k]), float(self._edges[k + 1]), self._rates,
+            table.form, table.value, table.slope,
         )  # fmt: skip

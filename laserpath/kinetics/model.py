@@ -1,12 +1,12 @@
 """Conversion of the resin after an exposure, through time, and its gradient by every point of light.
 
-Time is cut into intervals (`interval`). Within one, each cell is on its own: points of light add radicals, and
-the dark between them is one step (`kernels`, `reaction`). Before and after it oxygen diffuses and is supplied
-for half of the interval (`oxygen`), so that any interval is stable; one of a few per cent of FWHM²/D is
-accurate. The far tail of an interval's light (`tail`) adds its radicals in two halves, at the two ends of the
-interval; where they are fewer than 1e-12 of the oxygen at rest, they are left out. Only tiles that light or
-radicals have reached are computed. For the gradient, the states between intervals are kept or computed again:
-`compute.checkpointing`.
+Time is cut into intervals (`interval`). Within one, each cell is on its own: points of light add radicals,
+and the dark between them is one step (`kernels`, `reaction`). Before and after it oxygen diffuses and is
+supplied for half of the interval (`oxygen`), so that any interval is stable; one of a few per cent of FWHM²/D
+is accurate. The far tail of an interval's light (`tail`) adds its radicals in two halves, at the two ends of
+the interval; where they are fewer than 1e-12 of the oxygen at rest, they are left out. Only tiles that light
+or radicals have reached are computed. For the gradient, the states between intervals are kept or computed
+again: `compute.checkpointing`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _FARTHEST = (1.0, 1000.0)
 _OF_DIFFUSION = 0.02
 """Longest interval that is chosen by itself, in FWHM²/D, the time in which oxygen crosses the spot."""
 _OF_TERMINATION = 0.3
-"""Longest interval that is chosen by itself, in lifetimes 1/(k₁ + k₂) of a radical where R = 1. The conversion
-is then wrong by less than half a per cent where termination and inhibition compete."""
+"""Longest interval that is chosen by itself, in lifetimes 1/(k₁ + k₂) of a radical where R = 1. The
+conversion is then wrong by less than half a per cent where termination and inhibition compete."""
 _LONGEST = 1.0
 """Longest interval that is chosen by itself, s."""
 
@@ -82,7 +82,8 @@ class KineticModel:
     interval: s between two steps of diffusion; by default 0.02 FWHM²/D, at most 1 s and 0.3 of a radical's
     life.  farthest: reach of the spot itself, 1 to 1000 FWHM; beyond it, an Airy spot is its mean over the
     rings (`tail`), whose light counts as spread over its interval.  memory: states that are kept for the
-    gradient; see `checkpointed`.  Raises InputError for a photographed spot, which has no profile over a radius.
+    gradient; see `checkpointed`.  Raises InputError for a photographed spot, which has no profile over a
+    radius.
     """
 
     def __init__(

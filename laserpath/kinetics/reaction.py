@@ -19,8 +19,8 @@ Inhibition alone leaves the share F of R s, since J = ln(O/O')/k_o = R s F there
        F = φ(α − β) λ(α φ(α − β)),   α = k_o s R, β = k_o s O.
 
 J = J₂ F, with F of the radicals after the first half of 2, is exact for each flow alone and wrong by O(s³)
-for both. Where oxygen takes the radicals long before s is over, R ≪ O and k_o O s ≫ 1, it is right for k₁ s ≪ 1
-and k₂ R s ≪ 1. For a larger k₁ s it is too small there, by the factor ψ(k₁ s): by 14 % at k₁ s = 0.3.
+for both. Where oxygen takes the radicals long before s is over, R ≪ O and k_o O s ≫ 1, it is right for
+k₁ s ≪ 1 and k₂ R s ≪ 1. For a larger k₁ s it is too small there, by the factor ψ(k₁ s): by 14 % at 0.3.
 
 φ, ψ and λ have finite limits at 0, taken by their series, so nothing divides by a rate or a difference that
 may vanish. The derivatives by s of a flow are its right-hand sides, at its end.
