@@ -64,6 +64,8 @@ class Slope(NamedTuple):
 class Intervals:
     """The intervals of one exposure to a light, equally long, from 0 s to `end`.
 
+    count: of the intervals.  points: M, of the points of light.
+
     What it needs of the light it copies, so that a later change of the light's arrays changes nothing.
     """
 
@@ -76,7 +78,7 @@ class Intervals:
             )
         self.layer, self.count = layer, max(1, int(np.ceil(needed)))
         self._edges = np.linspace(0, end, self.count + 1)
-        self._time = light.time.copy()
+        self._time, self.points = light.time.copy(), len(light.time)
         self._first = np.searchsorted(self._time, self._edges[:-1])
         self._last = np.append(self._first[1:], len(self._time))
         self._uv = np.ascontiguousarray(layer.grid.to_pixels(light.xy))
@@ -85,10 +87,6 @@ class Intervals:
         if layer.tail:
             self._xy, self._near = light.xy.copy(), layer.tail.is_near(self._uv)
             self._background = layer.tail.field(self._uv[self._near])
-
-    def __len__(self) -> int:
-        """Points of light."""
-        return len(self._time)
 
     def forward(self, state: Floats, k: int) -> Floats:
         """The state at the end of interval k, of that at its begin."""

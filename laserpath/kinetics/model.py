@@ -68,7 +68,7 @@ class Conversion:
             raise InputError(f"d_conversion is not finite in {int((~np.isfinite(slope)).sum())} values")
         d_state = np.zeros((3 * rows, columns))
         d_state[2 * rows :] = -slope
-        points = self._run.gradient(Slope(d_state, np.zeros((len(self._intervals), 4)))).points
+        points = self._run.gradient(Slope(d_state, np.zeros((self._intervals.points, 4)))).points
         return LightGradient(
             xy=points[:, 1:3] / layer.grid.pitch,
             energy=points[:, 0] / layer.kinetics.radical_dose,
