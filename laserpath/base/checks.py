@@ -37,6 +37,12 @@ def whole_between(name: str, value: object, low: int, high: int) -> None:
         raise InputError(f"{name} is {value}, but must be a whole number between {low} and {high}")
 
 
+def on_cpu_only(what: str, device: str) -> None:
+    """Raise unless the device is 'cpu'. what: subject and verb, such as 'strokes are painted'."""
+    if device != "cpu":
+        raise InputError(f"device is {device!r}, but {what} on the 'cpu' only")
+
+
 def between(owner: object, **limits: tuple[float, float]) -> None:
     """Raise unless each named field of `owner` is a number within its limits."""
     for name, (low, high) in limits.items():

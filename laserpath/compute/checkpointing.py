@@ -14,7 +14,8 @@ Source: A. Griewank and A. Walther, "Algorithm 799: revolve", ACM Transactions o
 from __future__ import annotations
 
 from math import comb
-from typing import Generic, Protocol, TypeVar
+from operator import index
+from typing import Generic, Protocol, SupportsIndex, TypeVar
 
 from laserpath.base.errors import InputError
 
@@ -28,7 +29,8 @@ MOST_STEPS = 10**9
 
 
 class Step(Protocol[State, Slope]):
-    """One step of a simulation, and its adjoint. Both depend on their arguments alone, and change none.
+    """One step of a simulation, and its adjoint. Both depend on their arguments alone, and leave them
+    as they are.
 
     The slope is ∂L/∂state; what else it holds, such as ∂L/∂parameters, the adjoint adds up.
     """
@@ -43,8 +45,8 @@ class Step(Protocol[State, Slope]):
 class Checkpointed(Generic[State, Slope]):
     """A simulation that has run forward, and can be differentiated any number of times.
 
-    final: the state after all steps.  memory: states that are kept at once, besides `final` and the one in
-    work.  computed: steps forward so far.
+    final: the state after all steps.  memory: states that are kept at once, besides `final`, the one before
+    it and the one in work.  computed: steps forward so far.
     """
 
     def __init__(self, step: Step[State, Slope], state: State, n: int, memory: int) -> None:
@@ -91,20 +93,27 @@ def checkpointed(
     than another n steps forward, besides the n adjoint ones. Raises InputError if n is negative or memory is
     below 1.
     """
-    _whole("n", n, 0, MOST_STEPS)
+    n, memory = _whole("n", n, 0), checked_memory(memory)
     if memory is None:
         memory = 1
         while comb(memory + 2, 2) < n:
             memory += 1
-    _whole("memory", memory, 1, MOST_STEPS)
     return Checkpointed(step, state, n, memory)
+
+
+def checked_memory(memory: int | None) -> int | None:
+    """Raise InputError unless `memory` is None or a number of states that may be kept."""
+    return None if memory is None else _whole("memory", memory, 1)
 
 
 def _split(count: int, slots: int) -> int:
     """After how many of `count` steps the next state is kept. slots: states to keep, with the first.
 
-    With r the least that will do, both parts must: C(slots + r - 1, slots) ≥ the first, which is computed
-    once more with all slots, and C(slots - 1 + r, slots - 1) ≥ the second, with one slot less.
+    Let r be the least number with `count` ≤ C(slots + r, slots) = C(slots + r - 1, slots) +
+    C(slots + r - 1, slots - 1). The first part is gone through again with all slots, and may have as many
+    steps as the first term says; the second has one slot less, and may have as many as the second term says.
+    Any split within both is one of the best (Griewank and Walther). This one has the largest first part that
+    leaves the second C(slots + r - 2, slots - 1) steps, as many as r - 1 would do for.
     """
     if slots == 1:
         return count - 1
@@ -114,6 +123,12 @@ def _split(count: int, slots: int) -> int:
     return min(comb(slots + r - 1, slots), count - comb(slots + r - 2, slots - 1))
 
 
-def _whole(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(f"{name} is {value!r}, but must be a whole number from {least} to {most}")
+def _whole(name: str, value: SupportsIndex, least: int) -> int:
+    """The value as an int, also of NumPy's integers."""
+    try:
+        number = least - 1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= MOST_STEPS:
+        raise InputError(f"{name} is {value}, but must be a whole number from {least} to {MOST_STEPS}")
+    return number

@@ -9,7 +9,8 @@ that stops radicals and diffuses back, radicals that last longer than the head t
 """
 
 from laserpath.kinetics.as_operator import kinetics_operator
-from laserpath.kinetics.model import Conversion, KineticModel, Light, LightGradient
+from laserpath.kinetics.light import Light, LightGradient
+from laserpath.kinetics.model import Conversion, KineticModel
 from laserpath.types import Kinetics
 
 __all__ = ["Conversion", "KineticModel", "Kinetics", "Light", "LightGradient", "kinetics_operator"]

@@ -7,7 +7,8 @@ import numpy as np
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import number
 from laserpath.base.errors import InputError
-from laserpath.kinetics.model import KineticModel, Light
+from laserpath.kinetics.light import Light
+from laserpath.kinetics.model import KineticModel
 from laserpath.operators.record import Operator
 
 NAME = "laserpath::kinetics"

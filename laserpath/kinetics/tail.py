@@ -7,7 +7,8 @@ mean over its rings is h̄(r) = c/r³ (`optics.tail`), so the background is the 
 
 where w is the part of h that is in the table. β, some per cent, makes up for the table's end within a ring.
 b is smooth over a FWHM, so nodes that far apart hold it (`dose.smooth`). What is left out are the rings:
-beside a line, a wave of a fifth of the background near R, and less further away.
+beside a line, a wave of a fifth of the background near R, and less further away; and light that is more than
+some 500 FWHM outside the grid.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from laserpath import optics
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.dose.direct import RadialTable, window
 from laserpath.dose.smooth import MARGIN, SmoothField
 from laserpath.dose.tail import mean_tail
@@ -29,6 +30,9 @@ _WITHIN = 4
 """Samples of b along a side of the square that a node stands for."""
 _BLOCK = 8
 """Nodes by which the margin grows for light outside the grid, so that it is the same for similar light."""
+_FARTHEST = 500
+"""Nodes, about as many FWHM, from the grid to light that counts. A half-plane full of light beyond 500 FWHM
+would add 1.2e-4 of its dose at the edge of the grid; twice as far would need four times the memory."""
 
 
 class FarTail:
@@ -48,9 +52,17 @@ class FarTail:
         self._more = ((1 - table.energy * grid.pixel_area) / mean - whole) / inner
         self._fields: dict[int, SmoothField] = {}
 
+    def is_near(self, uv: Floats) -> Bools:
+        """(M,) whether points at fractional columns and rows uv (M, 2) add to the background of the grid."""
+        return self._beyond(uv) <= _FARTHEST * self._ratio
+
+    def _beyond(self, uv: Floats) -> Floats:
+        """(M,) pixels by which points are outside the grid, along the axis on which they are further out."""
+        return np.maximum(-uv, uv - self._grid.shape[::-1]).max(axis=1).clip(0)
+
     def field(self, uv: Floats) -> SmoothField:
-        """The background of points at fractional columns and rows uv (M, 2), wherever they are."""
-        beyond = max(float(-uv.min()), *(uv.max(axis=0) - self._grid.shape[::-1]), 0.0) if len(uv) else 0.0
+        """The background of points at fractional columns and rows uv (M, 2), all of which are near."""
+        beyond = float(self._beyond(uv).max(initial=0.0))
         margin = MARGIN + _BLOCK * int(np.ceil(beyond / self._ratio / _BLOCK))
         if margin not in self._fields:
             self._fields[margin] = SmoothField.of(self._grid, self._ratio, self._kernel, "f64", margin)

@@ -9,7 +9,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
-from laserpath.kinetics.model import Light
+from laserpath.kinetics.light import Light
 from laserpath.machine.program import MachineProgram, ProgramPart, lagged
 
 _APART_FWHM = 0.1

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import on_cpu_only
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import REAL, cpu_count, device
 from laserpath.strokes import kernels
@@ -55,8 +56,7 @@ class StrokePainter:
     def __init__(self, canvas: Canvas, precision: str = "f32") -> None:
         if precision not in REAL:
             raise InputError(f"precision {precision!r} is unknown; known: {', '.join(REAL)}")
-        if (runs_on := device()) != "cpu":
-            raise InputError(f"device is {runs_on!r}, but strokes are painted on the 'cpu' only")
+        on_cpu_only("strokes are painted", device())
         self.canvas, self.precision = canvas, precision
         self._real: type[np.floating[Any]] = np.float32 if precision == "f32" else np.float64
         shape = (*canvas.shape, canvas.channels)

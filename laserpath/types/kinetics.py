@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from laserpath.base.checks import number, positive
 from laserpath.base.errors import InputError
 
+_LONGEST_WAIT = 1e6
+"""s, twelve days. A simulation takes at least a step for each second of the wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kinetics:
@@ -24,8 +27,8 @@ class Kinetics:
     propagation: k_p, 1/s.  inhibition: k_o, 1/s.  termination: k₁, 1/s, where a radical ends alone.
     pair_termination: k₂, 1/s, where two end each other.  diffusion: D of oxygen, mm²/s.  supply: s, 1/s, of
     oxygen through the surface.  oxygen: at first, 1 in air and 0 under nitrogen.  gel_conversion: from which
-    the resin stays.  wait: s, from the last light until the rest is washed away, at which plans and
-    simulations of programs measure the conversion.
+    the resin stays.  wait: s, at most 1e6, from the last light until the rest is washed away, at which plans
+    and simulations of programs measure the conversion.
 
     Sources: E. Andrzejewska, "Photopolymerization kinetics of multifunctional monomers", Prog. Polym. Sci. 26
     (2001), 605–665, for termination of both orders; C. Decker and A. D. Jenkins, "Kinetic approach of oxygen
@@ -58,6 +61,8 @@ class Kinetics:
             number(f"kinetics {name}", value)
             if not 0 <= value < float("inf"):
                 raise InputError(f"kinetics {name} is {value:g}, but must be finite and at least 0")
+        if self.wait > _LONGEST_WAIT:
+            raise InputError(f"kinetics wait is {self.wait:g} s, but must be at most {_LONGEST_WAIT:g} s")
         if self.gel_conversion >= 1:
             raise InputError(f"kinetics gel_conversion is {self.gel_conversion:g}, but must be below 1")
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 import gcode
 from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError
-from laserpath.types.beam import Spot
+from laserpath.types.beam import BeamImage, Spot
 from laserpath.types.drawing import Point
 from laserpath.types.kinetics import Kinetics
 
@@ -203,4 +203,9 @@ class Process:
         if self.spot.photons != self.resin.order:
             raise InputError(
                 f"spot photons {self.spot.photons} are not the resin's absorption order {self.resin.order}"
+            )
+        if self.resin.kinetics is not None and isinstance(self.spot.measured, BeamImage):
+            raise InputError(
+                f"resin {self.resin.name!r} reacts through time, and there the spot cannot be a photograph; "
+                "give its FWHM and a profile"
             )

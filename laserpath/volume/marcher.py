@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, positive, whole
+from laserpath.base.checks import between, on_cpu_only, positive, whole
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import REAL, cpu_count, device
 from laserpath.volume import kernels
@@ -129,8 +129,7 @@ class RayMarcher:
     def __init__(self, march: March, precision: str = "f32") -> None:
         if precision not in REAL:
             raise InputError(f"precision {precision!r} is unknown; known: {', '.join(REAL)}")
-        if (runs_on := device()) != "cpu":
-            raise InputError(f"device is {runs_on!r}, but volumes are marched on the 'cpu' only")
+        on_cpu_only("volumes are marched", device())
         self.march, self.precision = march, precision
         self._real = np.float32 if precision == "f32" else np.float64
 

@@ -19,12 +19,12 @@ def growth(request: dict[str, Any]) -> dict[str, float]:
     small(*problem("S").points_and_energies())
     points = problem(size).points_and_energies()
     Path("/proc/self/clear_refs").write_text("5")  # forgets the largest memory so far (Linux only)
-    before = _status("VmRSS")
+    before = status("VmRSS")
     row.make(size, "gaussian", "cpu")(*points)
-    return {"bytes": _status("VmHWM") - before}
+    return {"bytes": status("VmHWM") - before}
 
 
-def _status(name: str) -> float:
+def status(name: str) -> float:
     """A line of /proc/self/status, in bytes."""
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return 1024.0 * int(lines[name].split()[0])

@@ -90,7 +90,12 @@ def test_a_second_gradient_is_the_first() -> None:
     assert run.gradient((np.ones(1), 0.0)) == first
 
 
-@pytest.mark.parametrize(("n", "memory"), [(-1, 3), (2.5, 3), (5, 0), (True, 1)])
+def test_whole_numbers_of_numpy_will_do() -> None:
+    run = checkpointed(Counting(), 0, np.int64(5), np.int32(2))
+    assert run.final == 5 and run.memory == 2
+
+
+@pytest.mark.parametrize(("n", "memory"), [(-1, 3), (2.5, 3), (5, 0), (True, 1), (np.float64(4), 1)])
 def test_wrong_numbers_are_a_sentence(n: int, memory: int) -> None:
     with pytest.raises(InputError, match=r"must be a whole number from"):
         checkpointed(Counting(), 0, n, memory)

@@ -73,9 +73,21 @@ def test_light_outside_the_grid_counts() -> None:
     np.testing.assert_allclose(far_rows(usual.conversion), far_rows(wide.conversion), rtol=0.05)
 
 
+def test_light_far_outside_the_grid_is_left_out_and_takes_no_memory() -> None:
+    """A flash 10 m away, and one just beyond what counts, beside one on the grid."""
+    model = KineticModel(STRIP, SPOT, NITROGEN)
+    xy = np.array([[0.4, 0.3], [1e4, -1e4], [0.4, -600 * FWHM]])
+    alone = model.expose(Light(xy[:1], np.ones(1), np.zeros(1)), 1.0)
+    run = model.expose(Light(xy, np.array([1.0, 1e3, 1e3]), np.zeros(3)), 1.0)
+    np.testing.assert_array_equal(run.conversion, alone.conversion)
+    gradient = run.gradient(np.ones(STRIP.shape))
+    assert not gradient.xy[1:].any() and not gradient.energy[1:].any()
+    np.testing.assert_array_equal(gradient.xy[:1], alone.gradient(np.ones(STRIP.shape)).xy)
+
+
 def test_a_gaussian_has_no_tail() -> None:
     model = KineticModel(STRIP, Spot(fwhm=FWHM, profile="gaussian"), NITROGEN)
-    assert model.tail is None and model.outside < 1e-4
+    assert 0 < model.outside < 1e-4
 
 
 @pytest.mark.parametrize("first", [0, 40])

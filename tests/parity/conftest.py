@@ -8,6 +8,7 @@ NEED = (
     "test_parity_curves.py",
     "test_parity_forum.py",
     "test_parity_kinetics.py",
+    "test_parity_reaction.py",
     "test_parity_strokes.py",
     "test_parity_volume.py",
     "test_torch_example.py",
