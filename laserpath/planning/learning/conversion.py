@@ -25,6 +25,7 @@ from laserpath.machine.program import MachineProgram, early, with_energies
 from laserpath.measure.conversion import by_conversion, equivalent_dose, kinetics_of, relative
 from laserpath.measure.corners import rounded_off
 from laserpath.measure.figures import edge_errors
+from laserpath.measure.path_conversion import PieceGradient
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
 from laserpath.planning.optimise.objective import Objective
@@ -39,10 +40,10 @@ _PIXELS_PER_FWHM = 4.0
 """Of the grid on which conversions are computed while learning: a finer one costs its square."""
 
 _FACTORS = np.geomspace(0.6, 1.6, 9)
-"""Factors on all energies that are tried at first, since the dose model may be wrong as a whole."""
+"""Factors on all energies that are compared first, since the dose model may be wrong as a whole."""
 
 _FINER = np.linspace(0.94, 1.06, 7)
-"""Factors on the best of these that are tried then."""
+"""Factors that are compared next, on the energies times the best of `_FACTORS`."""
 
 _ROUNDS = ((False, 0.5), (True, 0.5))
 """Whether vertices stay, and the share of the evaluations, of each execution."""
@@ -98,21 +99,22 @@ class KineticLines:
         return relative(points.conversion.conversion, self._model.kinetics.gel_conversion)[0]
 
     def pull(self, points: _Exposed, d_relative: Floats, ends: Floats, line_energy: Floats) -> PathGradient:
-        """∂L/∂(ends, line energy) from ∂L/∂u, at fixed times."""
+        """∂L/∂(ends, line energy) from ∂L/∂u, at fixed times: the derivative by a duration has no use here.
+
+        The controller's durations follow from all vertices and feeds near by, with its limits of acceleration.
+        """
         if points.conversion is None:
             self.spread(points)
         assert points.conversion is not None
         _, slope = relative(points.conversion.conversion, self._model.kinetics.gel_conversion)
-        found, at, pieces = points.conversion.gradient(d_relative * slope), self._flashes, len(line_energy)
-        d_energy = np.bincount(at.piece, at.share * found.energy, pieces)  # by the energy of a piece, mJ
+        flashes = points.conversion.gradient(d_relative * slope)
+        found = PieceGradient.of(self._flashes, flashes, len(line_energy))
         along = np.diff(ends, axis=0) / np.maximum(points.length, 1e-12)[:, None]
-        stretch = (d_energy * line_energy)[:, None] * along
-        d_ends = np.zeros_like(ends)
-        for axis in range(2):
-            pull = found.xy[:, axis]
-            d_ends[:-1, axis] += np.bincount(at.piece, (1 - at.fraction) * pull, pieces) - stretch[:, axis]
-            d_ends[1:, axis] += np.bincount(at.piece, at.fraction * pull, pieces) + stretch[:, axis]
-        return PathGradient(d_ends, d_energy * points.length)
+        stretch = (found.energy * line_energy)[:, None] * along
+        d_ends = found.ends
+        d_ends[:-1] -= stretch
+        d_ends[1:] += stretch
+        return PathGradient(d_ends, found.energy * points.length)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
