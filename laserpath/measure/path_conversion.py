@@ -1,13 +1,14 @@
 """Toolpath → conversion of a resin with kinetics, and its gradient by positions, powers and speeds.
 
-Move k, of length l_k (mm), power P_k (mW) and speed v_k (mm/s), takes t_k = l_k/v_k seconds and gives the light
-e_k = P_k t_k mJ. Its n flashes are at the fractions f_i along it, and come at
+Move k, of length l_k (mm), power P_k (mW) and speed v_k (mm/s), takes t_k = l_k/v_k seconds and gives the
+light e_k = P_k t_k mJ. Its n flashes are at the fractions f_i along it, and come at
 
     T_i = t_1 + … + t_(k−1) + f_i t_k,   each with e_k/n.
 
 So a move's duration delays all light that comes after it. With ∂L/∂T of each flash from the kinetic model,
 
-    ∂L/∂t_k = Σ_(i of k) f_i ∂L/∂T_i + Σ_(i of later moves) ∂L/∂T_i + P_k ∂L/∂e_k,   ∂L/∂v_k = −∂L/∂t_k t_k/v_k.
+    ∂L/∂t_k = Σ_(i of k) f_i ∂L/∂T_i + Σ_(i of later moves) ∂L/∂T_i + P_k ∂L/∂e_k,
+    ∂L/∂v_k = −∂L/∂t_k t_k/v_k.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from laserpath.types import Toolpath
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PieceGradient:
-    """Derivatives of a scalar by a polyline of P pieces. ends: (P+1, 2) per mm, at fixed energies and durations.
+    """Derivatives of a scalar by a polyline of P pieces, each with the other two held.
 
-    energy: (P,) per mJ.  duration: (P,) per s, at fixed energies.
+    ends: (P+1, 2) per mm.  energy: (P,) per mJ.  duration: (P,) per s.
     """
 
     ends: Floats
@@ -44,10 +45,11 @@ class PieceGradient:
             pull = found.xy[:, axis]
             ends[:-1, axis] += np.bincount(at.piece, (1 - at.fraction) * pull, pieces)
             ends[1:, axis] += np.bincount(at.piece, at.fraction * pull, pieces)
-        later = np.bincount(at.piece, found.time, pieces)[::-1].cumsum()[::-1]
-        duration = np.bincount(at.piece, at.fraction * found.time, pieces)
+        later = np.cumsum(np.bincount(at.piece, found.time, pieces)[::-1])[::-1]
+        duration = np.bincount(at.piece, at.fraction * found.time, pieces).astype(np.float64)
         duration[:-1] += later[1:]
-        return cls(ends, np.bincount(at.piece, at.share * found.energy, pieces), duration)
+        energy = np.bincount(at.piece, at.share * found.energy, pieces).astype(np.float64)
+        return cls(ends, energy, duration)
 
 
 class PathConversion:

@@ -38,7 +38,7 @@ def test_the_gradient_is_that_of_differences(model: KineticModel, name: str) -> 
     given = getattr(path, name)
     free = path.on if name == "power" else np.ones(len(given), bool)
     found = getattr(PathConversion(model, path, END).gradient(weight), name)
-    size, h = (0.08 if name == "xy" else given), 1e-5  # a larger step meets kinks: flashes in the next interval
+    size, h = (0.08 if name == "xy" else given), 1e-5  # a larger step moves flashes to another interval
 
     def value(change: np.ndarray) -> float:
         moved = replace(path, **{name: given + change})
