@@ -38,8 +38,8 @@ def pictures(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -
             "In depth: a section",
             section(cured),
             f"Section through the resin at y = {number(float(y))} mm, with the cured part.",
-            f"{in_words(cured, done, reacting=reacting)} The section runs through that place, at y = {number(float(y))} mm; the "
-            "white line is where the dose is E_c.",
+            f"{in_words(cured, done, reacting=reacting)} The section runs through that place, at "
+            f"y = {number(float(y))} mm; the white line is where the dose is E_c.",
         ),
         Picture.from_png(
             "In depth: the part, turned over",
