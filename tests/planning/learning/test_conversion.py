@@ -116,6 +116,6 @@ def test_neighbours_written_quickly_overcure_by_dose_and_not_by_kinetics() -> No
     assert executed.by_dose.figures.overcure < executed.by_dose.figures.undercure
     assert wrong.overcure > 4 * wrong.undercure
     assert right.epe_mean < 0.5 * wrong.epe_mean
-    assert right.epe_p95 < wrong.epe_p95  # corners stay round: to fill them takes more light than is acceptable
+    assert right.epe_p95 < wrong.epe_p95  # corners take more light than is acceptable
     assert right.overcure < 0.25 * wrong.overcure
     assert right.dose_max < 1.05 * by_kinetics.over_dose
