@@ -18,10 +18,14 @@ _LEVELS = 160
 """Depths in the picture of a section."""
 _COLUMNS = 900
 """Most pixels across a section; more show no more."""
+_BY_DOSE = "The depth is that of the light's dose: the reaction through time is left out."
 
 
-def pictures(cured: CuredDepth, done: str = "cure") -> list[Picture]:
-    """The section through the deepest place, and the part turned over; none if nothing cures."""
+def pictures(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -> list[Picture]:
+    """The section through the deepest place, and the part turned over; none if nothing cures.
+
+    reacting: whether the resin has kinetics, which the depth leaves out.
+    """
     if not cured.depth.max() > 0:
         return []
     row, _ = cured.deepest
@@ -34,25 +38,31 @@ def pictures(cured: CuredDepth, done: str = "cure") -> list[Picture]:
             "In depth: a section",
             section(cured),
             f"Section through the resin at y = {number(float(y))} mm, with the cured part.",
-            f"{in_words(cured, done)} The section runs through that place, at y = {number(float(y))} mm; the "
-            "white line is where the dose is E_c.",
+            f"{in_words(cured, done, reacting=reacting)} The section runs through that place, at "
+            f"y = {number(float(y))} mm; the white line is where the dose is E_c.",
         ),
         Picture.from_png(
             "In depth: the part, turned over",
             _encoded(part.picture),
             "The cured part turned over and seen from the side.",
-            f"What {done}s, its lower side up: the light came from below. {depths}",
+            f"What {done}s, its lower side up: the light came from below. {depths}"
+            + (f" {_BY_DOSE}" if reacting else ""),
         ),
     ]
 
 
-def said(cured: CuredDepth, done: str = "cure") -> tuple[str, str]:
-    """(question, answer) for the page."""
-    return f"How deep it {done}s", in_words(cured, done)
+def said(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -> tuple[str, str]:
+    """(question, answer) for the page; `reacting` as for `pictures`."""
+    return f"How deep it {done}s", in_words(cured, done, reacting=reacting)
 
 
-def in_words(cured: CuredDepth, done: str = "cure") -> str:
-    """The largest depth, and how the spot widens, in one or two sentences."""
+def in_words(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -> str:
+    """The largest depth, how the spot widens, and what was left out, in one to three sentences."""
+    said = _depth_in_words(cured, done)
+    return f"{said} {_BY_DOSE}" if reacting else said
+
+
+def _depth_in_words(cured: CuredDepth, done: str) -> str:
     if not cured.depth.max() > 0:
         return f"Nothing {done}s: the largest dose is below the resin's E_c."
     figures = cured.as_dict()

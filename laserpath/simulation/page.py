@@ -38,11 +38,15 @@ def _in_depth(simulation: SimulationResult) -> Sequence[Picture]:
         return ()
     from laserpath.report import depth  # matplotlib, which JSON alone need not wait for
 
-    return depth.pictures(simulation.depth, _done(simulation))
+    return depth.pictures(simulation.depth, _done(simulation), reacting=_reacting(simulation))
 
 
 def _done(simulation: SimulationResult) -> str:
     return "cure" if simulation.process.resin.tone == "negative" else "clear"
+
+
+def _reacting(simulation: SimulationResult) -> bool:
+    return simulation.process.resin.kinetics is not None
 
 
 def exposed(simulation: SimulationResult) -> ExposedProgram:
@@ -63,7 +67,7 @@ def answers(simulation: SimulationResult) -> Iterator[tuple[str, str]]:
     if simulation.depth is not None:
         from laserpath.report import depth
 
-        yield depth.said(simulation.depth, _done(simulation))
+        yield depth.said(simulation.depth, _done(simulation), reacting=_reacting(simulation))
 
 
 def what_it_is(simulation: SimulationResult) -> str:

@@ -91,6 +91,11 @@ def test_the_part_turned_over_is_seen_on_white():
     assert [one.title for one in pictures] == ["In depth: a section", "In depth: the part, turned over"]
     assert all(len(one.source) < 150_000 for one in pictures)
     assert "µm deep at most" in report_depth.in_words(found)
+    sentence = "The depth is that of the light's dose: the reaction through time is left out."
+    assert sentence not in report_depth.said(found)[1]
+    reacting = report_depth.pictures(found, reacting=True)
+    assert all(sentence in one.text for one in reacting)
+    assert sentence in report_depth.said(found, reacting=True)[1]
 
 
 def test_where_nothing_cures_there_is_no_picture():

@@ -22,15 +22,17 @@ from laserpath.kinetics.model import usual_interval
 from laserpath.kinetics.timeline import Flashes
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
-from laserpath.measure.conversion import by_conversion, equivalent_dose, kinetics_of, relative
-from laserpath.measure.corners import rounded_off
-from laserpath.measure.figures import edge_errors
+from laserpath.measure.conversion import by_conversion, kinetics_of, relative
+from laserpath.measure.exposure import Exposure
+from laserpath.measure.path_conversion import PieceGradient
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
 from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.over_dose import OverDoseTerm
 from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Toolpath
+from laserpath.types.results import PrintFigures
 
 Listener = Callable[[Progress], None]
 Feasible = Callable[[Toolpath], Toolpath]
@@ -39,13 +41,16 @@ _PIXELS_PER_FWHM = 4.0
 """Of the grid on which conversions are computed while learning: a finer one costs its square."""
 
 _FACTORS = np.geomspace(0.6, 1.6, 9)
-"""Factors on all energies that are tried at first, since the dose model may be wrong as a whole."""
+"""Factors on all energies that are compared first, since the dose model may be wrong as a whole."""
 
 _FINER = np.linspace(0.94, 1.06, 7)
-"""Factors on the best of these that are tried then."""
+"""Factors that are compared next, on the energies times the best of `_FACTORS`."""
 
 _ROUNDS = ((False, 0.5), (True, 0.5))
 """Whether vertices stay, and the share of the evaluations, of each execution."""
+
+_BRIGHTEST = 1.05
+"""Largest dose, relative to the resin's limit, of a program that is taken: above it, `simulate` warns."""
 
 _EVALUATIONS = (6, 60)
 """Fewest and most evaluations in all: each is a simulation with its gradient."""
@@ -98,38 +103,43 @@ class KineticLines:
         return relative(points.conversion.conversion, self._model.kinetics.gel_conversion)[0]
 
     def pull(self, points: _Exposed, d_relative: Floats, ends: Floats, line_energy: Floats) -> PathGradient:
-        """∂L/∂(ends, line energy) from ∂L/∂u, at fixed times."""
+        """∂L/∂(ends, line energy) from ∂L/∂u, at fixed times: the derivative by a duration has no use here.
+
+        The controller's durations follow from all vertices and feeds near by, and its acceleration.
+        """
         if points.conversion is None:
             self.spread(points)
         assert points.conversion is not None
         _, slope = relative(points.conversion.conversion, self._model.kinetics.gel_conversion)
-        found, at, pieces = points.conversion.gradient(d_relative * slope), self._flashes, len(line_energy)
-        d_energy = np.bincount(at.piece, at.share * found.energy, pieces)  # by the energy of a piece, mJ
+        flashes = points.conversion.gradient(d_relative * slope)
+        found = PieceGradient.of(self._flashes, flashes, len(line_energy))
         along = np.diff(ends, axis=0) / np.maximum(points.length, 1e-12)[:, None]
-        stretch = (d_energy * line_energy)[:, None] * along
-        d_ends = np.zeros_like(ends)
-        for axis in range(2):
-            pull = found.xy[:, axis]
-            d_ends[:-1, axis] += np.bincount(at.piece, (1 - at.fraction) * pull, pieces) - stretch[:, axis]
-            d_ends[1:, axis] += np.bincount(at.piece, at.fraction * pull, pieces) + stretch[:, axis]
-        return PathGradient(d_ends, d_energy * points.length)
+        stretch = (found.energy * line_energy)[:, None] * along
+        d_ends = found.ends
+        d_ends[:-1] -= stretch
+        d_ends[1:] += stretch
+        return PathGradient(d_ends, found.energy * points.length)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lesson:
-    """What all rounds share. scene: by conversion, on the coarse grid.  loss: of the conversion there."""
+    """What all rounds share. scene: by conversion, on the coarse grid.  loss: of the conversion there.
+
+    over_dose: of the light there.
+    """
 
     task: Task
     scene: Scene
     model: KineticModel
     loss: Objective
+    over_dose: OverDoseTerm
 
     @classmethod
     def of(cls, task: Task, loss_of: Callable[[Scene], Objective]) -> _Lesson:
         spot = task.scene.spot
         scene = by_conversion(task.scene, grid_for(task.design, spot, _PIXELS_PER_FWHM))
         model = KineticModel(scene.grid, spot, kinetics_of(task.scene.resin))
-        return cls(task, scene, model, loss_of(scene))
+        return cls(task, scene, model, loss_of(scene), OverDoseTerm.of(replace(task.scene, grid=scene.grid)))
 
     def lines(self, path: Toolpath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
         """The execution of a path, and what its lines convert."""
@@ -143,8 +153,8 @@ class _Lesson:
         most = self.task.machine.power_max / float(path.power.max(initial=1e-300))
 
         def loss(factor: float) -> float:
-            light = lines.points(*shape(path.xy, factor * energy))
-            return float(self.loss(lines.spread(light))[0])
+            pieces = shape(path.xy, factor * energy)
+            return float(self.loss(lines.spread(lines.points(*pieces)))[0]) + self.over_dose(*pieces)[0]
 
         coarse = min(np.minimum(_FACTORS, most), key=loss)
         return replace(path, power=path.power * min(np.minimum(coarse * _FINER, most), key=loss))
@@ -164,19 +174,20 @@ def converted(
     the machine can execute it.  The second is whether the user stopped it.
     """
     lesson = _Lesson.of(task, loss_of)
-    best, least, stopped = learned, _error(learned, task), False
+    best, known, stopped = learned, _figures(learned, task), False
     for still, share in _ROUNDS:
         path = lesson.to_size(feasible(path))
         shape, lines = lesson.lines(path, moving=not still)
         count = max(round(share * _evaluations(len(lines), task)), 1)
         contrast = (lesson.loss.contrast,) * 2
         schedule = Schedule(count, contrast=contrast, finish=1.0, stage="convert", still=still)
-        terms = Terms(lesson.loss, shape=shape)
+        terms = Terms(lesson.loss, shape=shape, over_dose=lesson.over_dose)
         done = optimise(path, lines, terms, task.process, schedule, progress, bounds_of(task))
         path, stopped = done.toolpath, done.stopped
         program = _program(feasible(path), task)
-        if (error := _error(program, task)) < least:
-            best, least = program, error
+        figures = _figures(program, task)
+        if _is_better(figures, known, task):
+            best, known = program, figures
         if stopped:
             break
     return best, stopped
@@ -208,11 +219,15 @@ def _evaluations(flashes: float, task: Task) -> int:
     return min(int(worth), task.settings.iterations)
 
 
-def _error(program: MachineProgram, task: Task) -> float:
-    """Mean |EPE| by conversion, mm. Corners that the spot rounds off are not missing: no path avoids it."""
-    dose = equivalent_dose(program, task.scene.grid)
-    edges = rounded_off(edge_errors(dose, task.scene), dose, task.scene)
-    return float(np.abs(edges.epe).mean())
+def _figures(program: MachineProgram, task: Task) -> PrintFigures:
+    """The figures of a program, as the report shows them."""
+    return Exposure(program, task.scene, program.path).executed.figures
+
+
+def _is_better(new: PrintFigures, old: PrintFigures, task: Task) -> bool:
+    """Whether the mean edge error of the report is smaller, with no more light than is acceptable."""
+    most = max(_BRIGHTEST * task.scene.resin.over_dose, old.dose_max)
+    return new.epe_mean < old.epe_mean and new.dose_max <= most
 
 
 def _program(path: Toolpath, task: Task) -> MachineProgram:

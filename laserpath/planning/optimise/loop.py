@@ -21,6 +21,7 @@ from laserpath.dose.segments import PathGradient
 from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
 from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.over_dose import OverDoseTerm
 from laserpath.planning.optimise.variables import Variables
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.task import Task
@@ -147,13 +148,15 @@ class ExposedShape(Protocol):
 class Terms:
     """The terms of the loss: the dose in focus, the write time, the dose out of focus; None: left out.
 
-    shape: what the machine makes of the path, which is then exposed; None: the path is.
+    shape: what the machine makes of the path, which is then exposed; None: the path is.  over_dose: too much
+    light, where `objective` is not of the dose.
     """
 
     objective: Objective
     write_time: WriteTimeTerm | None = None
     defocus: DefocusTerm | None = None
     shape: ExposedShape | None = None
+    over_dose: OverDoseTerm | None = None
 
 
 def optimise(
@@ -266,6 +269,9 @@ class _Search:
         if terms.defocus is not None:
             out, d_out = terms.defocus(ends, pieces, contrast)
             loss, d_xy, d_energy = loss + out, d_xy + d_out.xy, d_energy + d_out.line_energy
+        if terms.over_dose is not None:
+            over, d_over = terms.over_dose(ends, pieces)
+            loss, d_xy, d_energy = loss + over, d_xy + d_over.xy, d_energy + d_over.line_energy
         if terms.shape is not None:
             d_xy, d_energy = terms.shape.pull(d_xy, d_energy, len(energy))
         if terms.write_time is not None:

@@ -41,7 +41,7 @@ DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
 """Relative dose and weight."""
 
 OVER_DOSE_WEIGHT = 32.0
-_OVER_DOSE_SHARE = 0.985
+OVER_DOSE_SHARE = 0.985
 """Share of the resin's over_dose at which the penalty begins, as it only acts above that: a smaller value
 keeps the dose further below the limit."""
 
@@ -124,7 +124,7 @@ class Objective:
     def per_pixel(self, dose: Floats) -> Floats:
         """(rows, columns) contribution of each pixel to L."""
         u = dose / self.resin.critical_dose
-        loss = OVER_DOSE_WEIGHT * np.maximum(u - _OVER_DOSE_SHARE * self.resin.over_dose, 0) ** 2
+        loss = OVER_DOSE_WEIGHT * np.maximum(u - OVER_DOSE_SHARE * self.resin.over_dose, 0) ** 2
         for d, weight in DOSE_WINDOW:
             loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - self.target.coverage) ** 2
         return self.scale * loss
@@ -143,7 +143,7 @@ class Objective:
         e = np.exp(u * number(-self.contrast / 10))
         e4 = np.square(np.square(e))
         power = number(np.exp(self.contrast)) * np.square(e4) * e
-        over = np.maximum(u - number(_OVER_DOSE_SHARE * self.resin.over_dose), 0)
+        over = np.maximum(u - number(OVER_DOSE_SHARE * self.resin.over_dose), 0)
         loss = OVER_DOSE_WEIGHT * float(np.vdot(over, over))
         np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
         for d, weight in DOSE_WINDOW:
