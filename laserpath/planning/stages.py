@@ -67,8 +67,8 @@ _THINNING_FWHM = 0.05
 path further, which *refine* has to correct."""
 
 _THINNING_OF_STROKES = 0.5
-"""That tolerance for strokes, relative to other curves. One line shapes both edges, so a vertex is worth more,
-and the write time that strokes win pays for keeping it: a smaller value gives smaller edge errors and takes
+"""That tolerance for strokes, relative to other curves. One line shapes both edges, so a vertex is worth
+more, and the write time that strokes win pays for it: a smaller value gives smaller edge errors and takes
 longer to write."""
 
 _INSIDE_FWHM, _INSIDE_ROOM = (0.8, 1.4), 5.0
