@@ -66,6 +66,11 @@ _THINNING_FWHM = 0.05
 """Tolerance for dropping vertices where the link is too slow: a larger one keeps more speed, but moves the
 path further, which *refine* has to correct."""
 
+_THINNING_OF_STROKES = 0.5
+"""That tolerance for strokes, relative to other curves. One line shapes both edges, so a vertex is worth
+more, and the write time that strokes win pays for it: a smaller value gives smaller edge errors and takes
+longer to write."""
+
 _INSIDE_FWHM, _INSIDE_ROOM = (0.8, 1.4), 5.0
 """Tolerance factor per vertex: 1 up to 0.8 FWHM from the outline, rising to 5 from 1.4 FWHM on, where a
 vertex shapes no edge. A larger factor drops more vertices inside."""
@@ -170,7 +175,9 @@ def _decimated(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     """The path that *refine* starts from, with fewer vertices and with powers on levels."""
     spot, machine = edges.task.scene.spot, edges.task.machine
     path = lean(path, edges)
-    path = decimate(path, spot, machine, _THINNING_FWHM, _room(path, edges.task.scene))
+    strokes = edges.task.settings.initial == "strokes"
+    tolerance = _THINNING_FWHM * (_THINNING_OF_STROKES if strokes else 1.0)
+    path = decimate(path, spot, machine, tolerance, _room(path, edges.task.scene))
     return to_levels(path, machine, spot)
 
 
