@@ -34,6 +34,7 @@ N. Max, Optical models for direct volume rendering, IEEE TVCG 1(2), 1995.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,8 +128,12 @@ class _Marched:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderGradient:
-    """Derivatives of a scalar by the volume (z, y, x, 4) and the cameras. None: not wanted."""
+    """Derivatives of a scalar by the volume (z, y, x, 4) and the cameras. None: not wanted.
 
+    picture: (N, rows, columns, 4), as of `RayMarcher.render`.
+    """
+
+    picture: Floats
     volume: Floats | None
     cameras: CameraGradient | None
 
@@ -150,23 +155,29 @@ class RayMarcher:
         return picture.reshape(len(cameras), *cameras.shape, 4)
 
     def gradient(
-        self, volume: ArrayLike, cameras: Cameras, d_picture: ArrayLike, *, by_volume: bool = True,
-        by_cameras: bool = True,
+        self, volume: ArrayLike, cameras: Cameras, d_picture: ArrayLike | Callable[[Floats], ArrayLike], *,
+        by_volume: bool = True, by_cameras: bool = True,
     ) -> RenderGradient:  # fmt: skip
-        """∂L/∂(volume, cameras) from ∂L/∂pictures, (N, rows, columns, 4)."""
-        shape = len(cameras), *cameras.shape, 4
-        slope = finite_array(d_picture, "d_picture", shape, self._real).reshape(-1, 4)
+        """∂L/∂(volume, cameras) from ∂L/∂pictures, (N, rows, columns, 4).
+
+        d_picture: that derivative, or a function of the pictures that returns it, so that they are rendered
+        once for the loss and its gradient.
+        """
         scene = self._scene(volume, cameras)
+        marched = self._marched(scene)
+        picture = marched.picture.reshape(len(cameras), *cameras.shape, 4)
+        given = d_picture(picture.copy()) if callable(d_picture) else d_picture
+        slope = finite_array(given, "d_picture", picture.shape, self._real).reshape(-1, 4)
         slabs = min(cpu_count(), _SLABS) if by_volume else cpu_count()
         d_volume = np.zeros((slabs, *scene.values.shape) if by_volume else (1,), self._real)
         d_start, d_along = np.zeros_like(scene.start), np.zeros_like(scene.along)
-        marched = self._marched(scene)
         kernels.adjoint(self.precision, *self._kind(), by_volume, by_cameras)(
             *scene.flat(), *self.march.fixed(), marched.picture, marched.end, marched.edge, slope, slabs,
             d_volume.reshape(-1), d_start, d_along,
         )  # fmt: skip
         pitch = np.asarray(self.march.pitch)
         return RenderGradient(
+            picture,
             d_volume[:, 1:-1, 1:-1, 1:-1].sum(axis=0) if by_volume else None,
             cameras.pull(d_start / pitch, d_along / pitch) if by_cameras else None,
         )

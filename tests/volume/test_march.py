@@ -70,6 +70,16 @@ def test_only_what_is_wanted_is_computed_and_is_the_same():
     np.testing.assert_allclose(other.cameras.position, both_.cameras.position, rtol=1e-12)
 
 
+def test_the_slope_may_be_a_function_of_the_picture():
+    values, marcher = volume(np.random.default_rng(1)), RayMarcher(MARCH, "f64")
+    picture = marcher.render(values, CAMERAS)
+    found = marcher.gradient(values, CAMERAS, lambda seen: 2 * seen)
+    np.testing.assert_array_equal(found.picture, picture)
+    right = marcher.gradient(values, CAMERAS, 2 * picture)
+    np.testing.assert_allclose(found.volume, right.volume, rtol=1e-12)
+    np.testing.assert_allclose(found.cameras.rotation, right.cameras.rotation, rtol=1e-12)
+
+
 def test_the_operator_is_the_marcher_and_its_adjoint_that_of_differences():
     """Random places, so that no sample is nearer to a kink than the difference's step."""
     marcher, cameras = RayMarcher(MARCH, "f64"), two_cameras((3, 4))
