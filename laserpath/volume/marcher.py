@@ -96,7 +96,7 @@ class March:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Scene:
+class _MarchInput:
     """What is marched. values: (z + 2, y + 2, x + 2, 4), the volume in a rim of zeros.
 
     start, along: (R, 3) origins and directions of the rays in voxels, the rim's first one at 0.
@@ -151,7 +151,7 @@ class RayMarcher:
 
     def render(self, volume: ArrayLike, cameras: Cameras) -> Floats:
         """The pictures, (N, rows, columns, 4): red, green, blue, opacity."""
-        picture = self._marched(self._scene(volume, cameras)).picture
+        picture = self._marched(self._input(volume, cameras)).picture
         return picture.reshape(len(cameras), *cameras.shape, 4)
 
     def gradient(
@@ -163,16 +163,16 @@ class RayMarcher:
         d_picture: that derivative, or a function of the pictures that returns it, so that they are rendered
         once for the loss and its gradient.
         """
-        scene = self._scene(volume, cameras)
-        marched = self._marched(scene)
+        given = self._input(volume, cameras)
+        marched = self._marched(given)
         picture = marched.picture.reshape(len(cameras), *cameras.shape, 4)
-        given = d_picture(picture.copy()) if callable(d_picture) else d_picture
-        slope = finite_array(given, "d_picture", picture.shape, self._real).reshape(-1, 4)
+        slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
+        slope = finite_array(slope, "d_picture", picture.shape, self._real).reshape(-1, 4)
         slabs = min(cpu_count(), _SLABS) if by_volume else cpu_count()
-        d_volume = np.zeros((slabs, *scene.values.shape) if by_volume else (1,), self._real)
-        d_start, d_along = np.zeros_like(scene.start), np.zeros_like(scene.along)
+        d_volume = np.zeros((slabs, *given.values.shape) if by_volume else (1,), self._real)
+        d_start, d_along = np.zeros_like(given.start), np.zeros_like(given.along)
         kernels.adjoint(self.precision, *self._kind(), by_volume, by_cameras)(
-            *scene.flat(), *self.march.fixed(), marched.picture, marched.end, marched.edge, slope, slabs,
+            *given.flat(), *self.march.fixed(), marched.picture, marched.end, marched.edge, slope, slabs,
             d_volume.reshape(-1), d_start, d_along,
         )  # fmt: skip
         pitch = np.asarray(self.march.pitch)
@@ -182,24 +182,24 @@ class RayMarcher:
             cameras.pull(d_start / pitch, d_along / pitch) if by_cameras else None,
         )
 
-    def _marched(self, scene: _Scene) -> _Marched:
-        rays = len(scene.start)
+    def _marched(self, given: _MarchInput) -> _Marched:
+        rays = len(given.start)
         out = _Marched(
             np.zeros((rays, 4), self._real), np.zeros(rays, np.int32), np.zeros((rays, 3), self._real)
         )  # fmt: skip
         kernels.march(self.precision, *self._kind())(
-            *scene.flat(), *self.march.fixed(), out.picture, out.end, out.edge
+            *given.flat(), *self.march.fixed(), out.picture, out.end, out.edge
         )  # fmt: skip
         return out
 
-    def _scene(self, volume: ArrayLike, cameras: Cameras) -> _Scene:
+    def _input(self, volume: ArrayLike, cameras: Cameras) -> _MarchInput:
         values = self._volume(volume)
         rimmed = np.zeros((*(n + 2 for n in values.shape[:3]), 4), self._real)
         rimmed[1:-1, 1:-1, 1:-1] = values
         origin, direction = cameras.rays
         pitch = np.asarray(self.march.pitch)
         start = (origin - np.asarray(self.march.origin)) / pitch + 1
-        return _Scene(rimmed, start, direction / pitch, cameras.order)
+        return _MarchInput(rimmed, start, direction / pitch, cameras.order)
 
     def _kind(self) -> tuple[bool, bool]:
         """Of the kernels: whether the opacity is clamped, and whether steps are jittered."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
+from statistics import median
 
 import pytest
 from bench_dose import WorkersClock
@@ -33,5 +34,8 @@ def bench_ray_march(benchmark, case: str, who: str) -> None:
     benchmark.pedantic(
         CLOCK.advance, setup=lambda: ((next(times),), {}), rounds=len(found[who]), iterations=1
     )
-    # PyTorch has its places in float32, so that some rays reach 1 in the step before or after ours.
-    assert max(found["errors"]) <= 2e-3, "picture and gradient equal PyTorch's"
+    # PyTorch has its places in float32, so that some rays reach 1 in the step before or after ours; the
+    # derivative of that step is another then. In float64 all is equal to 1e-9: tests/parity.
+    limit = 2e-3 if case == CASES[1] else 5e-5
+    assert max(found["errors"]) <= limit, "picture and gradient equal PyTorch's"
+    assert GOAL * median(found["ours"]) <= median(found["torch"])

@@ -22,6 +22,8 @@ import numpy as np
 
 from laserpath.volume import Cameras, March, RayMarcher
 
+_PAUSE = 0.5
+"""Seconds between the calls, in which the last one's threads go to sleep."""
 VOXELS, PIXELS, STEPS = 128, 256, 300
 MARCH = March(
     (-1 + 1 / VOXELS,) * 3, (2 / VOXELS,) * 3, step=2.34 / STEPS, steps=STEPS, near=2.83, opacity="clamped"
@@ -75,6 +77,7 @@ def main(request) -> dict:
         seconds: dict[str, list[float]] = {"ours": [], "torch": []}
         for _ in range(request["rounds"]):
             for key, call in (("ours", ours), ("torch", in_torch)):
+                time.sleep(_PAUSE)
                 begin = time.perf_counter()
                 call(*task)
                 seconds[key].append(time.perf_counter() - begin)
