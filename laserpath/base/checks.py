@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 
 
@@ -49,3 +53,15 @@ def between(owner: object, **limits: tuple[float, float]) -> None:
         number(name, getattr(owner, name))
         if not low <= getattr(owner, name) <= high:
             raise InputError(f"{name} is {getattr(owner, name)}, but must be between {low:g} and {high:g}")
+
+
+def finite_array(
+    values: ArrayLike, name: str, shape: tuple[int, ...], dtype: type[np.floating[Any]] | None = None
+) -> Floats:
+    """The values, contiguous, in `dtype` (None: their own). Raise unless finite and of that shape."""
+    array: Floats = np.ascontiguousarray(np.asarray(values), dtype=dtype)
+    if array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape}, but must have {shape}")
+    if bad := int((~np.isfinite(array)).sum()):
+        raise InputError(f"{name} is not finite in {bad} values")
+    return array

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.operators.record import Operator
+from laserpath.operators.record import Operator, returned
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
 """Largest deviation, relative to an input's largest derivative. A larger one lets wrong adjoints pass; a
@@ -33,7 +33,7 @@ def check(operator: Operator, example: Sequence[ArrayLike], *, adjoint: str = "i
     rng = np.random.default_rng(0)
     inputs = [array.copy() for array in operator.prepared(example)]
     before = [one.copy() for one in inputs]
-    value = _outputs(operator, inputs)
+    value = returned(operator(*inputs))
     slopes = [rng.normal(size=one.shape).astype(one.dtype) for one in value]
     before += [one.copy() for one in slopes]
     gradients = iter(operator.gradient(inputs, slopes))
@@ -82,12 +82,7 @@ def _difference(
     for sign in (1, -1):
         values[at] = middle + sign * step
         places.append(float(values[at]))
-        found = _outputs(operator, inputs)
+        found = returned(operator(*inputs))
         loss.append(sum(float(np.vdot(g.astype(float), y)) for g, y in zip(slopes, found, strict=True)))
     values[at] = middle
     return (loss[0] - loss[1]) / (places[0] - places[1])
-
-
-def _outputs(operator: Operator, inputs: Sequence[NDArray[Any]]) -> tuple[Floats, ...]:
-    found = operator(*inputs)
-    return found if isinstance(found, tuple) else (found,)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from laserpath.base.errors import InputError
+from laserpath.operators.record import returned
 
 if __name__ == "jax":  # a script's own folder comes first in Python's search path
     raise ImportError("this is laserpath/operators/jax.py, not JAX: start Python in another folder")
@@ -90,9 +91,8 @@ def _called(operator: Operator, function: Callable[..., Any], results: list[Any]
 
 
 def _values(operator: Operator, inputs: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
-    found = operator(*_arrays(inputs))
-    several = found if isinstance(found, tuple) else (found,)
-    return tuple(np.asarray(one, like.dtype) for one, like in zip(several, results, strict=True))
+    found = returned(operator(*_arrays(inputs)))
+    return tuple(np.asarray(one, like.dtype) for one, like in zip(found, results, strict=True))
 
 
 def _gradients(operator: Operator, read: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:

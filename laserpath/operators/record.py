@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,8 +129,12 @@ def precision(name: str, arrays: Sequence[NDArray[Any]]) -> type[np.floating[Any
     for array in arrays:
         if array.dtype.kind not in "biuf":
             raise InputError(f"operator {name} has an input of type {array.dtype}, but needs real numbers")
-    sizes = {array.dtype.itemsize for array in arrays if array.dtype.kind == "f"}
-    return np.float32 if sizes and max(sizes) <= 4 else np.float64
+    return np.float32 if single(a.dtype.itemsize for a in arrays if a.dtype.kind == "f") else np.float64
+
+
+def single(sizes: Iterable[int]) -> bool:
+    """Whether f32 is enough for real inputs of so many bytes a number: there is one, and none has more."""
+    return 0 < max(sizes, default=0) <= 4
 
 
 def returned(found: Any) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ import numpy as np
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import device as device_of_taichi
 from laserpath.compute.runtime import ti
+from laserpath.operators.record import returned, single
 
 if __name__ == "torch":  # a script's own folder comes first in Python's search path
     raise ImportError("this is laserpath/operators/torch.py, not PyTorch: start Python in another folder")
@@ -185,8 +186,7 @@ def _run(
         for one, may in zip(read, whole, strict=True)
     ]
     if operator.on_host:
-        found = function(*(one.numpy(force=True) for one in given))
-        arrays = found if isinstance(found, tuple) else (found,)
+        arrays = returned(function(*(one.numpy(force=True) for one in given)))
         written = [torch.from_numpy(np.require(one, requirements=["C", "W"])) for one in arrays]
     else:
         written = [torch.zeros(shape, dtype=real, device=place) for shape in shapes]
@@ -218,8 +218,8 @@ def _one_or_all(tensors: list[torch.Tensor]) -> Any:
 
 def _computed_in(tensors: Sequence[torch.Tensor]) -> torch.dtype:
     """In what the operator computes: f32 if its real inputs have no more, else f64."""
-    sizes = [one.dtype.itemsize for one in tensors if one.is_floating_point()]
-    return torch.float32 if sizes and max(sizes) <= 4 else torch.float64
+    f32 = single(one.dtype.itemsize for one in tensors if one.is_floating_point())
+    return torch.float32 if f32 else torch.float64
 
 
 def _dtype(tensors: Sequence[torch.Tensor]) -> torch.dtype:

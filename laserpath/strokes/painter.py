@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import on_cpu_only
+from laserpath.base.checks import finite_array, on_cpu_only
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import REAL, cpu_count, device
 from laserpath.strokes import kernels
@@ -43,7 +43,7 @@ _SLABS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tiles:
+class _Tiles:
     """The lists of the tiles: listed[first[k]:first[k + 1]] are the strokes of tile k."""
 
     first: NDArray[np.int32]
@@ -65,7 +65,7 @@ class StrokePainter:
 
     def paint(self, strokes: Strokes) -> Floats:
         """The picture, (rows, columns, C)."""
-        tiles, picture = self.tiles(strokes), self._background.copy()
+        tiles, picture = self._tiles(strokes), self._background.copy()
         kernels.paint(*self._kind(strokes))(
             *_flat(strokes), tiles.first, tiles.listed, self._slabs, picture
         )  # fmt: skip
@@ -73,12 +73,8 @@ class StrokePainter:
 
     def gradient(self, strokes: Strokes, d_picture: ArrayLike) -> StrokesGradient:
         """∂L/∂strokes from ∂L/∂picture, (rows, columns, C)."""
-        slope: Floats = np.ascontiguousarray(np.asarray(d_picture), dtype=self._real)
-        if slope.shape != self._background.shape:
-            raise InputError(f"d_picture has shape {slope.shape}, but must have {self._background.shape}")
-        if not np.isfinite(slope.sum()) and not np.isfinite(slope).all():
-            raise InputError(f"d_picture is not finite in {int((~np.isfinite(slope)).sum())} values")
-        tiles, ends = self.tiles(strokes), strokes.points.shape[1]
+        slope = finite_array(d_picture, "d_picture", self._background.shape, self._real)
+        tiles, ends = self._tiles(strokes), strokes.points.shape[1]
         parts = np.zeros((max(1, len(tiles.listed)), 2 * ends + 2 + strokes.channels))
         pixels = self._slabs, kernels.TILE**2
         passed, worth, closed = (
@@ -94,7 +90,7 @@ class StrokePainter:
         points = sums[:, : 2 * ends].reshape(strokes.points.shape)
         return StrokesGradient(points, sums[:, 2 * ends], sums[:, 2 * ends + 2 :], sums[:, 2 * ends + 1])
 
-    def tiles(self, strokes: Strokes) -> Tiles:
+    def _tiles(self, strokes: Strokes) -> _Tiles:
         """The tiles' lists."""
         self._check(strokes)
         rows, columns = self.canvas.shape
@@ -111,7 +107,7 @@ class StrokePainter:
         np.cumsum(count, out=first[1:])
         count[:], listed = 0, np.zeros(max(1, entries), np.int32)
         kernels.lists(strokes.curved, True)(*given, count, listed)
-        return Tiles(first, listed)
+        return _Tiles(first, listed)
 
     def _kind(self, strokes: Strokes) -> tuple[str, bool, bool, int]:
         """Of the kernels."""
@@ -132,7 +128,7 @@ def _flat(strokes: Strokes) -> tuple[Floats, Floats, Floats, Floats]:
     return strokes.points.reshape(len(strokes), -1), strokes.width, strokes.alpha, strokes.colour
 
 
-def _by_stroke(parts: Floats, tiles: Tiles, count: int) -> Floats:
+def _by_stroke(parts: Floats, tiles: _Tiles, count: int) -> Floats:
     """The sums of the rows of each stroke, in the order of the tiles: (N, columns of parts)."""
     sums = np.zeros((count, parts.shape[1]))
     entries = int(tiles.first[-1])

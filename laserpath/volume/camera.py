@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError
 
+MOST_RAYS = 1 << 26
+"""Pixels of all cameras together. More need more memory: 67 million take about 15 GB."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cameras:
@@ -43,19 +46,23 @@ class Cameras:
         if not (self.focal > 0).all():
             raise InputError(f"cameras focal is {self.focal.min():g} pixels, but must be above 0")
         check_shape(self.shape)
+        if (rays := n * int(self.shape[0]) * int(self.shape[1])) > MOST_RAYS:
+            raise InputError(f"cameras have {rays} pixels in all, but must have at most {MOST_RAYS}")
 
     @classmethod
     def looking_at(
         cls, position: ArrayLike, target: ArrayLike, up: ArrayLike, focal: float, shape: tuple[int, int]
     ) -> Cameras:
         """One camera at `position` that sees `target` in the middle; `up` points upwards in the picture."""
-        position, target = np.asarray(position, dtype=np.float64), np.asarray(target, dtype=np.float64)
+        given = {"position": position, "target": target, "up": up}
+        position, target, up = (frozen_array(one, f"camera {name}", (3,)) for name, one in given.items())
         forward = target - position
-        right = np.cross(forward, np.asarray(up, dtype=np.float64))
+        if not np.linalg.norm(forward) > 0:
+            raise InputError(f"camera position is {position}, which is its target, but must be another place")
+        right = np.cross(forward, up)
         if not np.linalg.norm(right) > 1e-12 * np.linalg.norm(forward) * np.linalg.norm(up):
-            raise InputError(
-                f"camera up is {np.asarray(up)}, along the line of sight {forward}, but must be across it"
-            )
+            raise InputError(f"camera up is {up}, along the line of sight {forward}, but must be across it")
+        check_shape(shape)
         axes = np.stack([right, np.cross(forward, right), forward])
         axes /= np.linalg.norm(axes, axis=1)[:, None]
         middle = (shape[1] - 1) / 2, (shape[0] - 1) / 2

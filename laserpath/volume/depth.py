@@ -18,6 +18,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import finite_array
 from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
 from laserpath.resin import cure_depth
@@ -94,13 +95,14 @@ def cured_depth(
     """How deep a path cures. dose: (rows, columns) mJ/mm², its dose at the surface, on `grid`.
 
     path: as executed.  index: refractive index of the resin. Raises InputError for a resin without a working
-    curve, and for a spot that spreads too far to be computed.
+    curve, a dose that is not finite or not of the grid's shape, and a spot that spreads too far to be
+    computed.
     """
     resin, spot = process.resin, process.spot
     check_working_curve(resin)
     if not 1 <= index <= 4:
         raise InputError(f"refractive index is {index:g}, but must be between 1 and 4")
-    dose = np.maximum(dose, 0)  # the error of an FFT may be below 0
+    dose = np.maximum(finite_array(dose, "dose", grid.shape), 0)  # the error of an FFT may be below 0
     surface = cure_depth(dose, resin.e_c or 1.0, _d_p(resin))
     bottom = _bottom(path, grid, dose, process)
     below = _at_depth(spot, bottom, index)

@@ -48,6 +48,12 @@ def span(p, d, size, near: ti.f64, step: ti.f64, steps: ti.i32):
 
 
 @ti.func
+def within(u, width: ti.i32, height: ti.i32, depth: ti.i32):
+    """Whether a place in voxels is in the volume or its rim; one far away has no index of 32 bits."""
+    return u.min() >= 0 and u[0] < width + 1 and u[1] < height + 1 and u[2] < depth + 1
+
+
+@ti.func
 def distance(
     k: ti.i32, near: ti.f64, step: ti.f64, jitter: ti.f64, key: ti.u32, jittered: ti.template()
 ) -> ti.f64:
@@ -105,7 +111,7 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
                 t = distance(k, near, step, jitter, key, jittered)
                 u = p + t * d
                 low = ti.cast(u, ti.i32)
-                if u.min() >= 0 and low[0] <= width and low[1] <= height and low[2] <= depth:
+                if within(u, width, height, depth):
                     wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
                     v = use.vec4(0)
                     for i, j in ti.static(ti.ndrange(2, 2)):
@@ -171,7 +177,7 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
             t = distance(k, near, step, jitter, key, jittered)
             u = p + t * d
             low = ti.cast(u, ti.i32)
-            if u.min() >= 0 and low[0] <= width and low[1] <= height and low[2] <= depth:
+            if within(u, width, height, depth):
                 wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
                 v, v_x, v_y, v_z = vec4(0), vec4(0), vec4(0), vec4(0)
                 for i, j in ti.static(ti.ndrange(2, 2)):

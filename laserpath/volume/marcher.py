@@ -34,13 +34,14 @@ N. Max, Optical models for direct volume rendering, IEEE TVCG 1(2), 1995.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, on_cpu_only, positive, whole
+from laserpath.base.checks import between, finite_array, on_cpu_only, positive, whole
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import REAL, cpu_count, device
 from laserpath.volume import kernels
@@ -51,7 +52,7 @@ OPACITIES = ("clamped", "exponential")
 
 MOST_STEPS = 1 << 20
 MOST_VALUES = 1 << 27
-"""Numbers in a volume, so that 32-bit indices reach all of `_SLABS` volumes: 320³ voxels."""
+"""Numbers in a volume with its rim, so that 32-bit indices reach all of `_SLABS` volumes: 320³ voxels."""
 _SLABS = 8
 """Most gradient volumes at a time, one a thread. More need more memory, and longer to add up."""
 
@@ -95,7 +96,26 @@ class March:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rendered:
+class _MarchInput:
+    """What is marched. values: (z + 2, y + 2, x + 2, 4), the volume in a rim of zeros.
+
+    start, along: (R, 3) origins and directions of the rays in voxels, the rim's first one at 0.
+    order: (R,) in which the rays are marched; neighbours one after the other are quicker.
+    """
+
+    values: Floats
+    start: Floats
+    along: Floats
+    order: Order
+
+    def flat(self) -> tuple[Floats, int, int, int, Floats, Floats, Order]:
+        """The kernels' first arguments: the volume, flat, its sizes, and the rays."""
+        depth, height, width = (n - 2 for n in self.values.shape[:3])
+        return self.values.reshape(-1), width, height, depth, self.start, self.along, self.order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Marched:
     """The march of R rays. picture: (R, 4) red, green, blue, opacity.
 
     end: (R,) the step that reached an opacity of 1, or K.  edge: (R, 3) its colour.
@@ -107,18 +127,13 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RayGradient:
-    """Derivatives of a scalar. volume: (z, y, x, 4).  origin, direction: (R, 3). None: not wanted."""
-
-    volume: Floats | None
-    origin: Floats | None
-    direction: Floats | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RenderGradient:
-    """Derivatives of a scalar by the volume (z, y, x, 4) and the cameras. None: not wanted."""
+    """Derivatives of a scalar by the volume (z, y, x, 4) and the cameras. None: not wanted.
 
+    picture: (N, rows, columns, 4), as of `RayMarcher.render`.
+    """
+
+    picture: Floats
     volume: Floats | None
     cameras: CameraGradient | None
 
@@ -135,90 +150,55 @@ class RayMarcher:
 
     def render(self, volume: ArrayLike, cameras: Cameras) -> Floats:
         """The pictures, (N, rows, columns, 4): red, green, blue, opacity."""
-        picture = self.march_rays(volume, *cameras.rays, cameras.order).picture
+        picture = self._marched(self._input(volume, cameras)).picture
         return picture.reshape(len(cameras), *cameras.shape, 4)
 
     def gradient(
-        self, volume: ArrayLike, cameras: Cameras, d_picture: ArrayLike, *, by_volume: bool = True,
-        by_cameras: bool = True,
+        self, volume: ArrayLike, cameras: Cameras, d_picture: ArrayLike | Callable[[Floats], ArrayLike], *,
+        by_volume: bool = True, by_cameras: bool = True,
     ) -> RenderGradient:  # fmt: skip
-        """∂L/∂(volume, cameras) from ∂L/∂pictures, (N, rows, columns, 4)."""
-        origin, direction = cameras.rays
-        rendered = self.march_rays(volume, origin, direction, cameras.order)
-        d_picture = self._checked(d_picture, "d_picture", (len(cameras), *cameras.shape, 4)).reshape(-1, 4)
-        found = self.pull_rays(
-            volume, origin, direction, rendered, d_picture, cameras.order, (by_volume, by_cameras)
-        )
-        by = None
-        if found.origin is not None and found.direction is not None:
-            by = cameras.pull(found.origin, found.direction)
-        return RenderGradient(found.volume, by)
+        """∂L/∂(volume, cameras) from ∂L/∂pictures, (N, rows, columns, 4).
 
-    def march_rays(
-        self,
-        volume: ArrayLike,
-        origin: ArrayLike,
-        direction: ArrayLike,
-        order: Order | None = None,
-    ) -> Rendered:
-        """The march along rays: origin, direction (R, 3); t counts in lengths of the direction.
-
-        order: (R,) in which the rays are marched; neighbours one after the other are quicker.
+        d_picture: that derivative, or a function of the pictures that returns it, so that they are rendered
+        once for the loss and its gradient.
         """
-        scene = self._scene(volume, origin, direction, order)
-        rays = len(scene[4])
-        out = (
+        given = self._input(volume, cameras)
+        marched = self._marched(given)
+        picture = marched.picture.reshape(len(cameras), *cameras.shape, 4)
+        slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
+        slope = finite_array(slope, "d_picture", picture.shape, self._real).reshape(-1, 4)
+        slabs = min(cpu_count(), _SLABS) if by_volume else cpu_count()
+        d_volume = np.zeros((slabs, *given.values.shape) if by_volume else (1,), self._real)
+        d_start, d_along = np.zeros_like(given.start), np.zeros_like(given.along)
+        kernels.adjoint(self.precision, *self._kind(), by_volume, by_cameras)(
+            *given.flat(), *self.march.fixed(), marched.picture, marched.end, marched.edge, slope, slabs,
+            d_volume.reshape(-1), d_start, d_along,
+        )  # fmt: skip
+        pitch = np.asarray(self.march.pitch)
+        return RenderGradient(
+            picture,
+            d_volume[:, 1:-1, 1:-1, 1:-1].sum(axis=0) if by_volume else None,
+            cameras.pull(d_start / pitch, d_along / pitch) if by_cameras else None,
+        )
+
+    def _marched(self, given: _MarchInput) -> _Marched:
+        rays = len(given.start)
+        out = _Marched(
             np.zeros((rays, 4), self._real), np.zeros(rays, np.int32), np.zeros((rays, 3), self._real)
         )  # fmt: skip
-        kernels.march(self.precision, *self._kind())(*scene, *self.march.fixed(), *out)
-        return Rendered(*out)
-
-    def pull_rays(
-        self, volume: ArrayLike, origin: ArrayLike, direction: ArrayLike, rendered: Rendered,
-        d_picture: ArrayLike, order: Order | None = None, wanted: tuple[bool, bool] = (True, True),
-    ) -> RayGradient:  # fmt: skip
-        """∂L/∂(volume, origin, direction) from ∂L/∂picture (R, 4). wanted: by volume, by rays."""
-        scene = self._scene(volume, origin, direction, order)
-        size, rays = scene[0].size, len(scene[4])
-        slabs = min(cpu_count(), _SLABS) if wanted[0] else cpu_count()
-        d_volume = np.zeros(slabs * size if wanted[0] else 1, self._real)
-        d_origin, d_along = np.zeros((rays, 3)), np.zeros((rays, 3))
-        d_picture = self._checked(d_picture, "d_picture", (rays, 4))
-        kernels.adjoint(self.precision, *self._kind(), *wanted)(
-            *scene, *self.march.fixed(), rendered.picture, rendered.end, rendered.edge, d_picture, slabs,
-            d_volume, d_origin, d_along,
+        kernels.march(self.precision, *self._kind())(
+            *given.flat(), *self.march.fixed(), out.picture, out.end, out.edge
         )  # fmt: skip
-        pitch = np.asarray(self.march.pitch)
-        depth, height, width = (int(scene[n]) for n in (3, 2, 1))
-        total = None
-        if wanted[0]:
-            inner = slice(1, -1)
-            rimmed = d_volume.reshape(slabs, depth + 2, height + 2, width + 2, 4)
-            total = rimmed[:, inner, inner, inner].sum(axis=0)
-        if not wanted[1]:
-            return RayGradient(total, None, None)
-        return RayGradient(total, d_origin / pitch, d_along / pitch)
+        return out
 
-    def _scene(
-        self, volume: ArrayLike, origin: ArrayLike, direction: ArrayLike, order: Order | None
-    ) -> tuple[Floats, int, int, int, Floats, Floats, Order]:
-        """The kernels' first arguments: the volume, flat, its sizes, and the rays in voxels."""
-        volume = self._volume(volume)
-        depth, height, width, _ = volume.shape
-        origin, direction = np.asarray(origin, np.float64), np.asarray(direction, np.float64)
-        for name, one in (("origin", origin), ("direction", direction)):
-            if one.shape != (len(origin), 3):
-                raise InputError(f"rays {name} has shape {one.shape}, but must have {(len(origin), 3)}")
-            if not np.isfinite(one).all():
-                raise InputError(f"rays {name} is not finite in {int((~np.isfinite(one)).sum())} values")
-        if order is None:
-            order = np.arange(len(origin), dtype=np.int32)
+    def _input(self, volume: ArrayLike, cameras: Cameras) -> _MarchInput:
+        values = self._volume(volume)
+        rimmed = np.zeros((*(n + 2 for n in values.shape[:3]), 4), self._real)
+        rimmed[1:-1, 1:-1, 1:-1] = values
+        origin, direction = cameras.rays
         pitch = np.asarray(self.march.pitch)
-        along = np.ascontiguousarray(direction / pitch)
-        start = np.ascontiguousarray((origin - np.asarray(self.march.origin)) / pitch + 1)
-        rimmed = np.zeros((depth + 2, height + 2, width + 2, 4), self._real)
-        rimmed[1:-1, 1:-1, 1:-1] = volume
-        return rimmed.reshape(-1), width, height, depth, start, along, order
+        start = (origin - np.asarray(self.march.origin)) / pitch + 1
+        return _MarchInput(rimmed, start, direction / pitch, cameras.order)
 
     def _kind(self) -> tuple[bool, bool]:
         """Of the kernels: whether the opacity is clamped, and whether steps are jittered."""
@@ -228,18 +208,14 @@ class RayMarcher:
         array: Floats = np.ascontiguousarray(np.asarray(volume), dtype=self._real)
         if array.ndim != 4 or array.shape[3] != 4 or array.size == 0:
             raise InputError(f"volume has shape {array.shape}, but must have (z, y, x, 4), each at least 1")
-        if array.size > MOST_VALUES:
-            raise InputError(f"volume has {array.size} values, but must have at most {MOST_VALUES}")
+        rimmed = 4 * int(np.prod([n + 2 for n in array.shape[:3]], dtype=object))
+        if rimmed > MOST_VALUES:
+            raise InputError(
+                f"volume of shape {array.shape} has {rimmed} values with a rim of zeros around it, but must "
+                f"have at most {MOST_VALUES}"
+            )
         if not np.isfinite(array.sum()) and not np.isfinite(array).all():
             raise InputError(f"volume is not finite in {int((~np.isfinite(array)).sum())} values")
         if (least := float(array[..., 3].min())) < 0:
             raise InputError(f"volume has a density of {least:g}, but it must be at least 0")
-        return array
-
-    def _checked(self, values: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-        array: Floats = np.ascontiguousarray(np.asarray(values), dtype=self._real)
-        if array.shape != shape:
-            raise InputError(f"{name} has shape {array.shape}, but must have {shape}")
-        if not np.isfinite(array).all():
-            raise InputError(f"{name} is not finite in {int((~np.isfinite(array)).sum())} values")
         return array

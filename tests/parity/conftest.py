@@ -15,3 +15,10 @@ NEED = (
     "test_torch_layer.py",
 )
 collect_ignore = [] if find_spec("torch") and find_spec("jax") else list(NEED)
+
+if not collect_ignore:
+    import jax
+    import jax.experimental
+
+    if not hasattr(jax, "enable_x64"):  # where the lower bound of JAX has it
+        jax.enable_x64 = jax.experimental.enable_x64

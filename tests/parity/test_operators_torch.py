@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import operator_kernels as kernels
@@ -177,14 +180,28 @@ def test_a_function_that_nobody_holds_still_goes_backward():
     assert x.grad.any()
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
+def test_with_taichi_on_the_same_device_nothing_is_copied_and_gradients_are_right(device):
+    run = subprocess.run(
+        [sys.executable, "on_a_device.py", device], cwd=Path(__file__).parent, check=False, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+
+
 @needs_cuda
-def test_on_a_gpu_the_same_comes_out():
-    """Without a copy only if Taichi runs there; here it may run on the CPU."""
+def test_tensors_on_a_gpu_go_to_a_taichi_on_the_cpu_and_back():
     here, there = tensors(), [one.detach().cuda().requires_grad_(one.requires_grad) for one in tensors()]
     for operator in (BY_HAND, BY_TAICHI):
-        found = torch_function(operator)(*there)
-        assert all(one.is_cuda for one in found)
-        torch.testing.assert_close(found[0].cpu(), torch_function(operator)(*here)[0])
+        outputs = [torch_function(operator)(*one) for one in (there, here)]
+        assert all(one.is_cuda for one in outputs[0])
+        weight = torch.arange(4, dtype=torch.float64)
+        gradients = [
+            torch.autograd.grad((y**2).sum() + (weight.to(z.device) * z).sum(), given[:2])
+            for (y, z), given in zip(outputs, (there, here), strict=True)
+        ]
+        for one, other in (*zip(*outputs, strict=True), *zip(*gradients, strict=True)):
+            torch.testing.assert_close(one.cpu(), other)
 
 
 def test_bad_input_is_refused_with_a_sentence():

@@ -135,6 +135,17 @@ def test_torch_s_check_of_ops():
     torch.library.opcheck(torch.ops.laserpath.volume.default, (*tensors(arrays), call.which))
 
 
+def test_torch_compile_makes_one_graph_of_strided_tensors_too():
+    marcher, arrays = small()
+    call, given = torch_function(marcher_operator(marcher, PICTURE)), tensors(arrays)
+    strided = [one.detach().repeat_interleave(2, 0)[::2].requires_grad_() for one in given]
+    compiled = torch.compile(lambda *t: (call(*t) ** 2).sum(), backend="aot_eager", fullgraph=True)
+    right = torch.autograd.grad((call(*given) ** 2).sum(), given)
+    for found in (torch.autograd.grad(compiled(*one), one) for one in (given, strided)):
+        for one, other in zip(found, right, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
 def test_jax_has_the_derivatives_of_torch_and_of_differences():
     marcher, arrays = small()
     operator, given = marcher_operator(marcher, PICTURE), tensors(arrays)

@@ -113,3 +113,7 @@ def test_bad_input_is_one_sentence():
         cured_depth(LINE, GRID, dose, replace(process, resin=Resin()))
     with pytest.raises(InputError, match=r"refractive index is 0\.5, but must be between 1 and 4"):
         cured_depth(LINE, GRID, dose, process, index=0.5)
+    with pytest.raises(InputError, match=r"dose has shape \(2, 2\), but must have \(41, 61\)"):
+        cured_depth(LINE, GRID, np.ones((2, 2)), process)
+    with pytest.raises(InputError, match="dose is not finite in 1 values"):
+        cured_depth(LINE, GRID, np.where(dose == dose.max(), np.nan, dose), process)

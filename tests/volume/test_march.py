@@ -70,6 +70,16 @@ def test_only_what_is_wanted_is_computed_and_is_the_same():
     np.testing.assert_allclose(other.cameras.position, both_.cameras.position, rtol=1e-12)
 
 
+def test_the_slope_may_be_a_function_of_the_picture():
+    values, marcher = volume(np.random.default_rng(1)), RayMarcher(MARCH, "f64")
+    picture = marcher.render(values, CAMERAS)
+    found = marcher.gradient(values, CAMERAS, lambda seen: 2 * seen)
+    np.testing.assert_array_equal(found.picture, picture)
+    right = marcher.gradient(values, CAMERAS, 2 * picture)
+    np.testing.assert_allclose(found.volume, right.volume, rtol=1e-12)
+    np.testing.assert_allclose(found.cameras.rotation, right.cameras.rotation, rtol=1e-12)
+
+
 def test_the_operator_is_the_marcher_and_its_adjoint_that_of_differences():
     """Random places, so that no sample is nearer to a kink than the difference's step."""
     marcher, cameras = RayMarcher(MARCH, "f64"), two_cameras((3, 4))
@@ -114,6 +124,15 @@ def test_behind_an_opacity_of_1_nothing_counts():
     np.testing.assert_allclose(found[:, 0], [0.2, 0.3, 0.5, 0, 0, 0], atol=1e-12)
 
 
+def test_steps_far_beyond_the_volume_see_nothing_of_it():
+    """Their places in voxels are too large for an index of 32 bits."""
+    camera = Cameras.looking_at((0, 0, -1.0), (0, 0, 1), (0, 1, 0), 1.0, (1, 1))
+    for step in (1e9, 1e13):
+        marcher = RayMarcher(March((0, 0, 0), (1, 1, 1), step=step, steps=4), "f64")
+        assert not marcher.render(np.ones((3, 3, 3, 4)), camera).any()
+        assert not marcher.gradient(np.ones((3, 3, 3, 4)), camera, np.ones((1, 1, 1, 4))).volume.any()
+
+
 def bad_volume(values):
     return RayMarcher(MARCH).render(values, CAMERAS)
 
@@ -152,6 +171,26 @@ def operated(values=None, **changed):
         (lambda: operated(position=np.ones((0, 3))), "cameras has 0 cameras, but must have at least 1"),
         (lambda: operated(rotation=np.eye(3)), r"rotation has shape \(3, 3\), but \(2, 3, 3\) is needed"),
         (lambda: operated(focal=np.zeros((2, 2))), "focal is 0 pixels, but must be above 0"),
+        (
+            lambda: Cameras.looking_at((1, 2, 3), (1, 2, 3), (0, 0, 1), 1, (2, 2)),
+            r"camera position is \[1\. 2\. 3\.\], which is its target, but must be another place",
+        ),
+        (
+            lambda: Cameras.looking_at((1, 2), (0, 0, 0), (0, 0, 1), 1, (2, 2)),
+            r"camera position has shape \(2,\)",
+        ),
+        (
+            lambda: Cameras.looking_at((1, 2, np.nan), (0, 0, 0), (0, 0, 1), 1, (2, 2)),
+            "camera position is not finite in 1 of 3 values",
+        ),
+        (
+            lambda: replace(CAMERAS, shape=(1 << 14, 1 << 13)),
+            "cameras have 268435456 pixels in all, but must have at most 67108864",
+        ),
+        (
+            lambda: bad_volume(np.broadcast_to(np.float32(1), (1, 1, 4_000_000, 4))),
+            r"\(1, 1, 4000000, 4\) has 144000072 values with a rim of zeros around it, but must have at most",
+        ),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(call, sentence):
