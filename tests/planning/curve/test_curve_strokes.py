@@ -11,6 +11,8 @@ from shapes import minus
 
 import laserpath
 from laserpath.base.errors import InputError
+from laserpath.design.scene import Scene
+from laserpath.measure import rounded_off
 from laserpath.planning.curve.skeleton import skeleton
 from laserpath.planning.curve.strokes import first_strokes, fitted_lines, side_by_side, strokes, trails
 from laserpath.strokes import AdditiveStrokes
@@ -141,15 +143,17 @@ def test_a_line_drawing_is_written_sooner_than_from_any_curve_of_auto_and_no_les
 def test_of_edge_error_and_write_time_one_is_better_than_with_auto_and_neither_worse(name):
     """The two of the five drawings of docs/planning.md where strokes win least; all five take minutes.
 
-    Within 3 %, since figures differ a little between processors.
+    Within 3 %, since figures differ a little between processors. Corners that the spot rounds off are
+    measured along their bisector: along the normal, one of them more or less at the cap is 5 % of the mean.
     """
-    executed = {}
+    error, time = {}, {}
     for initial in ("auto", "strokes"):
         plan = laserpath.plan(DRAWINGS / f"{name}.svg", settings=Settings(initial=initial))
-        executed[initial] = plan.report.executed
-    auto, ours = executed["auto"], executed["strokes"]
-    edge = ours.figures.epe_mean / auto.figures.epe_mean
-    time = ours.motion.write_time / auto.motion.write_time
-    assert max(edge, time) <= 1.03
-    assert min(edge, time) <= 0.95
-    assert ours.figures.missing_edges <= auto.figures.missing_edges + 1
+        executed, process = plan.report.executed, plan.process
+        scene = Scene.of(plan.design, plan.target, process.spot, process.resin)
+        edges = rounded_off(executed.edges, executed.dose, scene)
+        assert not edges.missing.any()
+        error[initial], time[initial] = np.abs(edges.epe).mean(), executed.motion.write_time
+    ratios = error["strokes"] / error["auto"], time["strokes"] / time["auto"]
+    assert max(ratios) <= 1.03
+    assert min(ratios) <= 0.97
