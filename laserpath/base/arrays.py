@@ -16,11 +16,15 @@ Bools = NDArray[np.bool_]
 
 def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
     """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
-    array = np.array(values, dtype=np.float64)
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:  # words, or rows of different lengths
+        raise InputError(f"{name} is not an array of numbers: {error}") from error
     if array.ndim != len(shape) or any(
         n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
     ):
-        needed = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        needed = ", ".join("any" if n is None else str(n) for n in shape)
+        needed = f"({needed},)" if len(shape) == 1 else f"({needed})"
         raise InputError(f"{name} has shape {array.shape}, but {needed} is needed")
     if bad := int((~np.isfinite(array)).sum()):
         raise InputError(f"{name} is not finite in {bad} of {array.size} values")

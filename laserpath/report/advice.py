@@ -121,6 +121,9 @@ def _on_iterations(data: PageData, level: str) -> Iterator[Advice]:
     gain, settings = _late_gain(data.loss), data.settings
     if settings is None:
         return
+    # Of a resin with kinetics the loss is of the dose, and what follows it corrects the conversion.
+    if data.process.resin.kinetics is not None and not data.report.stopped:
+        return
     changes = (Change("--iterations", 1),)
     if unfinished(data) and level != "good":
         mend = "let it run to its end" if data.report.stopped else f"take {_more(settings)}"

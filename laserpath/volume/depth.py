@@ -129,8 +129,8 @@ def check_working_curve(resin: Resin) -> None:
     """Raise InputError unless the resin has a penetration depth."""
     if resin.e_c is None:
         raise InputError(
-            f"resin {resin.name!r} has no penetration depth; give e_c and penetration_depth of its working "
-            "curve"
+            f"resin {resin.name!r} has no penetration depth; give its working curve in the profile, "
+            "e_c_mJ_per_cm2, penetration_depth_um and layer_um, in place of the critical dose"
         )
 
 

@@ -287,7 +287,7 @@ def test_torch_compile_takes_it_without_a_break():
         ({"speed": [0.0, 1.0]}, "toolpath speed 0 mm/s is not above 0 mm/s"),
         ({"power": [1.0, float("nan")]}, "toolpath power is not finite in 1 of 2 values"),
         ({"xy": [[0.0, 0.0], [float("inf"), 0.0], [0.0, 0.1]]}, "toolpath xy is not finite in 1 of 6 values"),
-        ({"power": [1.0]}, r"toolpath power has shape \(1,\), but \(2\) is needed"),
+        ({"power": [1.0]}, r"toolpath power has shape \(1,\), but \(2,\) is needed"),
         ({"xy": [[0.0, 0.0], [7.0, 0.0], [0.0, 0.1]]}, "outside the grid"),
         ({"speed": [1 + 1j, 1.0]}, "speed is of dtype torch.complex64, but must be real"),
     ],

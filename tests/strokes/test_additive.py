@@ -127,7 +127,7 @@ def test_strokes_that_do_not_fit_together_are_refused():
         "energy": np.ones(1),
     }
     for name, value, sentence in (
-        ("width", np.zeros(2), r"strokes width has shape \(2,\), but \(1\) is needed"),
+        ("width", np.zeros(2), r"strokes width has shape \(2,\), but \(1,\) is needed"),
         ("width", np.array([-0.1]), "strokes width is -0.1 mm, but must be between 0 and 1e"),
         ("energy", np.array([np.nan]), "strokes energy is not finite in 1 of 1 values"),
         ("vertices", np.zeros((2, 3)), r"strokes vertices has shape \(2, 3\)"),

@@ -196,7 +196,7 @@ def test_light_is_added_to_the_dark_unless_a_background_is_given():
         (lambda: replace(GIVEN, points=[[[0, 0], [2e6, 0]]]), r"reaches 2e\+06 pixels, but must be within"),
         (lambda: replace(GIVEN, points=[[[0, 0], [np.nan, 0]]]), "strokes points is not finite in 1 of 4"),
         (lambda: replace(GIVEN, width=[-1.0]), "strokes width is -1 pixels, but must be between 0 and"),
-        (lambda: replace(GIVEN, width=3.0), r"strokes width has shape \(\), but \(1\) is needed"),
+        (lambda: replace(GIVEN, width=3.0), r"strokes width has shape \(\), but \(1,\) is needed"),
         (lambda: replace(GIVEN, colour=np.zeros((1, 5))), "colour has 5 channels, but must have 1 to 4"),
         (
             lambda: StrokePainter(Canvas(SHAPE)).paint(replace(GIVEN, alpha=[1.5])),
