@@ -1,7 +1,7 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
 """Taichi kernels of the ray march, forward and adjoint; `marcher` has the equations.
 
-Arrays: volume and d_volume, flat, with the indices z, y, x, channel; the channels are red, green, blue,
+Arrays: volume and d_volume, (voxels, 4), with the indices z, y, x; the channels are red, green, blue,
 density. Around the volume is a rim of one voxel of zeros, so that no sample asks which of its corners is
 outside; width, height and depth are those without the rim. origin, along: (R, 3) float64, in voxels from the
 centre of the first voxel of the rim, x first; `along` is one unit of length of the ray. order: (R,) the rays
@@ -10,6 +10,9 @@ in the order in which they are marched: neighbours one after the other, so that 
 - Positions are computed in float64 in both precisions: at voxel 100 a float32 leaves 1e-5 of a voxel.
 - The adjoint marches front to back again: all that it needs of the samples behind is in the picture and in
   the two values `end` and `edge` of each ray.
+- The four channels of a voxel are one vector. So that the compiler keeps them in one register, the sample `v`
+  outlives the loop over the steps and is written to `edge` as a whole, and all four channels are treated
+  alike. Otherwise it loads each channel by itself, which is slower.
 - The adjoint adds to eight voxels a sample. Atomic additions of floats are loops on the CPU, so each thread
   has a slab: a gradient volume of its own; their sum is the gradient.
 """
@@ -84,7 +87,7 @@ def sampling(precision: str) -> SimpleNamespace:
 
 @cache
 def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
-    """The forward kernel: picture (R, 4), end (R,) and edge (R, 3)."""
+    """The forward kernel: picture (R, 4), end (R,) and edge (R, 4), the last sample of each ray."""
     use = sampling(precision)
     real, weights, vec4, fours = use.real, use.weights, use.vec4, use.fours
 
@@ -103,7 +106,8 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
             key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
             length, row = ti.cast(step, real), width + 2
             layer = row * (height + 2)
-            sum_, v = vec4(0), vec4(0)  # the colours, and the opacity; a sample
+            sum_ = vec4(0)  # the colours, and the opacity
+            v = vec4(0)  # the last sample
             stop = steps
             for k in range(first, last):
                 t = distance(k, near, step, jitter, key, jittered)
@@ -111,10 +115,12 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
                 low = ti.cast(u, ti.i32)
                 if within(u, width, height, depth):
                     wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
-                    v = vec4(0)
+                    left, right = vec4(0), vec4(0)  # at the lower and the upper x
                     for i, j in ti.static(ti.ndrange(2, 2)):
                         at = (low[2] + i) * layer + (low[1] + j) * row + low[0]
-                        v += (wz[i] * wy[j]) * (wx[0] * volume[at] + wx[1] * volume[at + 1])
+                        left += (wz[i] * wy[j]) * volume[at]
+                        right += (wz[i] * wy[j]) * volume[at + 1]
+                    v = wx[0] * left + wx[1] * right
                     s = v[3] * length
                     w = s
                     if ti.static(clamped):
@@ -135,7 +141,7 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
 @cache
 def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_rays: bool) -> Kernel:
     """The adjoint kernel: adds to d_volume, one gradient volume after the other for each of the slabs, and
-    writes d_origin and d_along (R, 3).
+    writes d_origin and d_along (R, 3). It writes `edge` again, as the forward kernel does.
     """
     use = sampling(precision)
     real, weights, vec3, vec4, fours = use.real, use.weights, use.vec3, use.vec4, use.fours
@@ -154,17 +160,16 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
         key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
         length, row = ti.cast(step, real), width + 2
         layer = row * (height + 2)
-        slope_, done, last_ = d_picture[ray], picture[ray], edge[ray]
-        g = vec3(slope_[0], slope_[1], slope_[2])
-        by_opacity, stop = slope_[3], end[ray]
+        by_picture, whole, cut, stop = d_picture[ray], picture[ray], edge[ray], end[ray]
+        g, by_opacity = vec3(by_picture[0], by_picture[1], by_picture[2]), by_picture[3]
         # What the samples behind are worth, or what more opacity in front does to them.
         behind = by_opacity
         if ti.static(clamped):
             if stop < steps:
-                behind = -(last_[0] * g[0] + last_[1] * g[1] + last_[2] * g[2])
+                behind = -(cut[0] * g[0] + cut[1] * g[1] + cut[2] * g[2])
                 last = stop + 1
         else:
-            behind = done[0] * g[0] + done[1] * g[1] + done[2] * g[2]
+            behind = whole[0] * g[0] + whole[1] * g[1] + whole[2] * g[2]
         opacity, seen = ti.cast(0, real), ti.cast(0, real)
         v = vec4(0)
         at_p, at_d = ti.Vector([0.0, 0.0, 0.0], ti.f64), ti.Vector([0.0, 0.0, 0.0], ti.f64)
@@ -174,17 +179,17 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
             low = ti.cast(u, ti.i32)
             if within(u, width, height, depth):
                 wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
-                v = vec4(0)
-                v_x, v_y, v_z = vec4(0), vec4(0), vec4(0)
+                left, right, v_y, v_z = vec4(0), vec4(0), vec4(0), vec4(0)
                 for i, j in ti.static(ti.ndrange(2, 2)):
                     at = (low[2] + i) * layer + (low[1] + j) * row + low[0]
                     v0, v1 = volume[at], volume[at + 1]
-                    both = wx[0] * v0 + wx[1] * v1
-                    v += (wz[i] * wy[j]) * both
+                    left += (wz[i] * wy[j]) * v0
+                    right += (wz[i] * wy[j]) * v1
                     if ti.static(by_rays):
-                        v_x += (wz[i] * wy[j]) * (v1 - v0)
+                        both = wx[0] * v0 + wx[1] * v1
                         v_y += (wz[i] * (2 * j - 1)) * both
                         v_z += ((2 * i - 1) * wy[j]) * both
+                v = wx[0] * left + wx[1] * right
                 s, q = v[3] * length, v[0] * g[0] + v[1] * g[1] + v[2] * g[2]
                 w, by_s = s, behind + q
                 if ti.static(clamped):
@@ -192,19 +197,21 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
                         w, by_s = 1 - opacity, ti.cast(0, real)
                     opacity += s
                 else:
-                    left = (1 - opacity) * ti.exp(-s)
-                    w = 1 - opacity - left
+                    through = (1 - opacity) * ti.exp(-s)
+                    w = 1 - opacity - through
                     seen += w * q
-                    by_s = left * q - (behind - seen) + by_opacity * (1 - done[3])
+                    by_s = through * q - (behind - seen) + by_opacity * (1 - whole[3])
                     opacity += w
                 h = vec4(w * g[0], w * g[1], w * g[2], by_s * length)
                 if ti.static(by_volume):
-                    for i, j, n in ti.static(ti.ndrange(2, 2, 2)):
-                        to = base + (low[2] + i) * layer + (low[1] + j) * row + low[0] + n
+                    h0, h1 = wx[0] * h, wx[1] * h
+                    for i, j in ti.static(ti.ndrange(2, 2)):
+                        to = base + (low[2] + i) * layer + (low[1] + j) * row + low[0]
                         # Not +=, which would be atomic: no other thread has this slab.
-                        d_volume[to] = d_volume[to] + (wz[i] * wy[j] * wx[n]) * h
+                        d_volume[to] = d_volume[to] + (wz[i] * wy[j]) * h0
+                        d_volume[to + 1] = d_volume[to + 1] + (wz[i] * wy[j]) * h1
                 if ti.static(by_rays):
-                    slope = ti.Vector([h.dot(v_x), h.dot(v_y), h.dot(v_z)])
+                    slope = ti.Vector([h.dot(right - left), h.dot(v_y), h.dot(v_z)])
                     at_p += slope
                     at_d += t * slope
         edge[ray] = v

@@ -109,7 +109,7 @@ class _MarchInput:
     order: Order
 
     def flat(self) -> tuple[Floats, int, int, int, Floats, Floats, Order]:
-        """The kernels' first arguments: the volume, flat, its sizes, and the rays."""
+        """The kernels' first arguments: the volume, (voxels, 4), its sizes, and the rays."""
         depth, height, width = (n - 2 for n in self.values.shape[:3])
         return self.values.reshape(-1, 4), width, height, depth, self.start, self.along, self.order
 
@@ -118,7 +118,7 @@ class _MarchInput:
 class _Marched:
     """The march of R rays. picture: (R, 4) red, green, blue, opacity.
 
-    end: (R,) the step that reached an opacity of 1, or K.  edge: (R, 3) its colour.
+    end: (R,) the step that reached an opacity of 1, or K.  edge: (R, 4) the last sample: that step's, if any.
     """
 
     picture: Floats
