@@ -1,7 +1,7 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
 """Taichi kernels of the ray march, forward and adjoint; `marcher` has the equations.
 
-Arrays: volume and d_volume, flat, with the indices z, y, x, channel; the channels are red, green, blue,
+Arrays: volume and d_volume, (voxels, 4), with the indices z, y, x; the channels are red, green, blue,
 density. Around the volume is a rim of one voxel of zeros, so that no sample asks which of its corners is
 outside; width, height and depth are those without the rim. origin, along: (R, 3) float64, in voxels from the
 centre of the first voxel of the rim, x first; `along` is one unit of length of the ray. order: (R,) the rays
@@ -10,6 +10,9 @@ in the order in which they are marched: neighbours one after the other, so that 
 - Positions are computed in float64 in both precisions: at voxel 100 a float32 leaves 1e-5 of a voxel.
 - The adjoint marches front to back again: all that it needs of the samples behind is in the picture and in
   the two values `end` and `edge` of each ray.
+- The four channels of a voxel are one vector. So that the compiler keeps them in one register, the sample `v`
+  outlives the loop over the steps and is written to `edge` as a whole, and all four channels are treated
+  alike. Otherwise it loads each channel by itself, which is slower.
 - The adjoint adds to eight voxels a sample. Atomic additions of floats are loops on the CPU, so each thread
   has a slab: a gradient volume of its own; their sum is the gradient.
 """
@@ -50,7 +53,8 @@ def span(p, d, size, near: ti.f64, step: ti.f64, steps: ti.i32):
 @ti.func
 def within(u, width: ti.i32, height: ti.i32, depth: ti.i32):
     """Whether a place in voxels is in the volume or its rim; one far away has no index of 32 bits."""
-    return u.min() >= 0 and u[0] < width + 1 and u[1] < height + 1 and u[2] < depth + 1
+    low = u[0] >= 0 and u[1] >= 0 and u[2] >= 0
+    return low and u[0] < width + 1 and u[1] < height + 1 and u[2] < depth + 1
 
 
 @ti.func
@@ -76,25 +80,22 @@ def sampling(precision: str) -> SimpleNamespace:
         f = ti.cast(u - low, real)
         return vec2(1 - f, f)
 
-    @ti.func
-    def voxel(volume: ti.template(), at: ti.i32) -> vec4:
-        return vec4(volume[at], volume[at + 1], volume[at + 2], volume[at + 3])
-
-    return SimpleNamespace(weights=weights, voxel=voxel, real=real, vec3=vec3, vec4=vec4)
+    return SimpleNamespace(
+        weights=weights, real=real, vec3=vec3, vec4=vec4, fours=ti.types.ndarray(vec4, 1)
+    )  # fmt: skip
 
 
 @cache
 def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
-    """The forward kernel: picture (R, 4), end (R,) and edge (R, 3)."""
+    """The forward kernel: picture (R, 4), end (R,) and edge (R, 4), the last sample of each ray."""
     use = sampling(precision)
-    real, weights, voxel = use.real, use.weights, use.voxel
-    values, rows = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
+    real, weights, vec4, fours = use.real, use.weights, use.vec4, use.fours
 
     @ti.kernel
     def kernel(
-        volume: values, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
+        volume: fours, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
         order: _INDICES, near: ti.f64, step: ti.f64, steps: ti.i32, jitter: ti.f64, seed: ti.u32,
-        picture: rows, end: _INDICES, edge: rows,
+        picture: fours, end: _INDICES, edge: fours,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNK)
         for m in range(order.shape[0]):
@@ -103,9 +104,10 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
             d = ti.Vector([along[ray, 0], along[ray, 1], along[ray, 2]], ti.f64)
             first, last = span(p, d, ti.Vector([width, height, depth]), near, step, steps)
             key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
-            length, row = ti.cast(step, real), 4 * (width + 2)
+            length, row = ti.cast(step, real), width + 2
             layer = row * (height + 2)
-            sum_ = use.vec4(0)  # the colours, and the opacity
+            sum_ = vec4(0)  # the colours, and the opacity
+            v = vec4(0)  # the last sample
             stop = steps
             for k in range(first, last):
                 t = distance(k, near, step, jitter, key, jittered)
@@ -113,27 +115,25 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
                 low = ti.cast(u, ti.i32)
                 if within(u, width, height, depth):
                     wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
-                    v = use.vec4(0)
+                    left, right = vec4(0), vec4(0)  # at the lower and the upper x
                     for i, j in ti.static(ti.ndrange(2, 2)):
-                        at = (low[2] + i) * layer + (low[1] + j) * row + 4 * low[0]
-                        v += (wz[i] * wy[j]) * (wx[0] * voxel(volume, at) + wx[1] * voxel(volume, at + 4))
+                        at = (low[2] + i) * layer + (low[1] + j) * row + low[0]
+                        left += (wz[i] * wy[j]) * volume[at]
+                        right += (wz[i] * wy[j]) * volume[at + 1]
+                    v = wx[0] * left + wx[1] * right
                     s = v[3] * length
                     w = s
                     if ti.static(clamped):
                         if sum_[3] + s > 1:
                             w = 1 - sum_[3]
                             stop = k
-                            for c in ti.static(range(3)):
-                                edge[ray, c] = v[c]
                     else:
                         w = (1 - sum_[3]) * (1 - ti.exp(-s))
-                    sum_ += w * use.vec4(v[0], v[1], v[2], 1)
+                    sum_ += w * vec4(v[0], v[1], v[2], 1)
                     if stop < steps:
                         sum_[3] = 1
                         break
-            end[ray] = stop
-            for c in ti.static(range(4)):
-                picture[ray, c] = sum_[c]
+            end[ray], picture[ray], edge[ray] = stop, sum_, v
 
     return Kernel(kernel)
 
@@ -141,11 +141,10 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
 @cache
 def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_rays: bool) -> Kernel:
     """The adjoint kernel: adds to d_volume, one gradient volume after the other for each of the slabs, and
-    writes d_origin and d_along (R, 3).
+    writes d_origin and d_along (R, 3). It writes `edge` again, as the forward kernel does.
     """
     use = sampling(precision)
-    real, weights, voxel, vec3, vec4 = use.real, use.weights, use.voxel, use.vec3, use.vec4
-    values, rows = ti.types.ndarray(real, 1), ti.types.ndarray(real, 2)
+    real, weights, vec3, vec4, fours = use.real, use.weights, use.vec3, use.vec4, use.fours
 
     @ti.func
     def pull(
@@ -159,19 +158,20 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
         d = ti.Vector([along[ray, 0], along[ray, 1], along[ray, 2]], ti.f64)
         first, last = span(p, d, ti.Vector([width, height, depth]), near, step, steps)
         key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
-        length, row = ti.cast(step, real), 4 * (width + 2)
+        length, row = ti.cast(step, real), width + 2
         layer = row * (height + 2)
-        g = vec3(d_picture[ray, 0], d_picture[ray, 1], d_picture[ray, 2])
-        by_opacity, stop = d_picture[ray, 3], end[ray]
+        by_picture, whole, cut, stop = d_picture[ray], picture[ray], edge[ray], end[ray]
+        g, by_opacity = vec3(by_picture[0], by_picture[1], by_picture[2]), by_picture[3]
         # What the samples behind are worth, or what more opacity in front does to them.
         behind = by_opacity
         if ti.static(clamped):
             if stop < steps:
-                behind = -(edge[ray, 0] * g[0] + edge[ray, 1] * g[1] + edge[ray, 2] * g[2])
+                behind = -(cut[0] * g[0] + cut[1] * g[1] + cut[2] * g[2])
                 last = stop + 1
         else:
-            behind = picture[ray, 0] * g[0] + picture[ray, 1] * g[1] + picture[ray, 2] * g[2]
+            behind = whole[0] * g[0] + whole[1] * g[1] + whole[2] * g[2]
         opacity, seen = ti.cast(0, real), ti.cast(0, real)
+        v = vec4(0)
         at_p, at_d = ti.Vector([0.0, 0.0, 0.0], ti.f64), ti.Vector([0.0, 0.0, 0.0], ti.f64)
         for k in range(first, last):
             t = distance(k, near, step, jitter, key, jittered)
@@ -179,16 +179,17 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
             low = ti.cast(u, ti.i32)
             if within(u, width, height, depth):
                 wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
-                v, v_x, v_y, v_z = vec4(0), vec4(0), vec4(0), vec4(0)
+                left, right, v_y, v_z = vec4(0), vec4(0), vec4(0), vec4(0)
                 for i, j in ti.static(ti.ndrange(2, 2)):
-                    at = (low[2] + i) * layer + (low[1] + j) * row + 4 * low[0]
-                    v0, v1 = voxel(volume, at), voxel(volume, at + 4)
-                    both = wx[0] * v0 + wx[1] * v1
-                    v += (wz[i] * wy[j]) * both
+                    at = (low[2] + i) * layer + (low[1] + j) * row + low[0]
+                    v0, v1 = volume[at], volume[at + 1]
+                    left += (wz[i] * wy[j]) * v0
+                    right += (wz[i] * wy[j]) * v1
                     if ti.static(by_rays):
-                        v_x += (wz[i] * wy[j]) * (v1 - v0)
+                        both = wx[0] * v0 + wx[1] * v1
                         v_y += (wz[i] * (2 * j - 1)) * both
                         v_z += ((2 * i - 1) * wy[j]) * both
+                v = wx[0] * left + wx[1] * right
                 s, q = v[3] * length, v[0] * g[0] + v[1] * g[1] + v[2] * g[2]
                 w, by_s = s, behind + q
                 if ti.static(clamped):
@@ -196,38 +197,39 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
                         w, by_s = 1 - opacity, ti.cast(0, real)
                     opacity += s
                 else:
-                    left = (1 - opacity) * ti.exp(-s)
-                    w = 1 - opacity - left
+                    through = (1 - opacity) * ti.exp(-s)
+                    w = 1 - opacity - through
                     seen += w * q
-                    by_s = left * q - (behind - seen) + by_opacity * (1 - picture[ray, 3])
+                    by_s = through * q - (behind - seen) + by_opacity * (1 - whole[3])
                     opacity += w
                 h = vec4(w * g[0], w * g[1], w * g[2], by_s * length)
                 if ti.static(by_volume):
-                    for i, j, n in ti.static(ti.ndrange(2, 2, 2)):
-                        to = base + (low[2] + i) * layer + (low[1] + j) * row + 4 * (low[0] + n)
-                        weight = wz[i] * wy[j] * wx[n]
-                        for c in ti.static(range(4)):
-                            # Not +=, which would be atomic: no other thread has this slab.
-                            d_volume[to + c] = d_volume[to + c] + weight * h[c]
+                    h0, h1 = wx[0] * h, wx[1] * h
+                    for i, j in ti.static(ti.ndrange(2, 2)):
+                        to = base + (low[2] + i) * layer + (low[1] + j) * row + low[0]
+                        # Not +=, which would be atomic: no other thread has this slab.
+                        d_volume[to] = d_volume[to] + (wz[i] * wy[j]) * h0
+                        d_volume[to + 1] = d_volume[to + 1] + (wz[i] * wy[j]) * h1
                 if ti.static(by_rays):
-                    slope = ti.Vector([h.dot(v_x), h.dot(v_y), h.dot(v_z)])
+                    slope = ti.Vector([h.dot(right - left), h.dot(v_y), h.dot(v_z)])
                     at_p += slope
                     at_d += t * slope
+        edge[ray] = v
         for c in ti.static(range(3)):
             d_origin[ray, c], d_along[ray, c] = at_p[c], at_d[c]
 
     @ti.kernel
     def kernel(
-        volume: values, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
+        volume: fours, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
         order: _INDICES, near: ti.f64, step: ti.f64, steps: ti.i32, jitter: ti.f64, seed: ti.u32,
-        picture: rows, end: _INDICES, edge: rows, d_picture: rows, slabs: ti.i32, d_volume: values,
+        picture: fours, end: _INDICES, edge: fours, d_picture: fours, slabs: ti.i32, d_volume: fours,
         d_origin: POSITIONS, d_along: POSITIONS,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNK)
         for turn in range(slabs * CHUNK):
             slab, rays = turn // CHUNK, order.shape[0]
             if turn % CHUNK == 0:
-                base = slab * (4 * (width + 2) * (height + 2) * (depth + 2))
+                base = slab * ((width + 2) * (height + 2) * (depth + 2))
                 # Blocks of rays in turns, so that each slab gets as many that hit the volume.
                 for m in range(((rays + CHUNK * slabs - 1) // (CHUNK * slabs)) * CHUNK):
                     at = (m // CHUNK * slabs + slab) * CHUNK + m % CHUNK

@@ -109,16 +109,16 @@ class _MarchInput:
     order: Order
 
     def flat(self) -> tuple[Floats, int, int, int, Floats, Floats, Order]:
-        """The kernels' first arguments: the volume, flat, its sizes, and the rays."""
+        """The kernels' first arguments: the volume, (voxels, 4), its sizes, and the rays."""
         depth, height, width = (n - 2 for n in self.values.shape[:3])
-        return self.values.reshape(-1), width, height, depth, self.start, self.along, self.order
+        return self.values.reshape(-1, 4), width, height, depth, self.start, self.along, self.order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Marched:
     """The march of R rays. picture: (R, 4) red, green, blue, opacity.
 
-    end: (R,) the step that reached an opacity of 1, or K.  edge: (R, 3) its colour.
+    end: (R,) the step that reached an opacity of 1, or K.  edge: (R, 4) the last sample: that step's, if any.
     """
 
     picture: Floats
@@ -168,11 +168,11 @@ class RayMarcher:
         slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
         slope = finite_array(slope, "d_picture", picture.shape, self._real).reshape(-1, 4)
         slabs = min(cpu_count(), _SLABS) if by_volume else cpu_count()
-        d_volume = np.zeros((slabs, *given.values.shape) if by_volume else (1,), self._real)
+        d_volume = np.zeros((slabs, *given.values.shape) if by_volume else (1, 4), self._real)
         d_start, d_along = np.zeros_like(given.start), np.zeros_like(given.along)
         kernels.adjoint(self.precision, *self._kind(), by_volume, by_cameras)(
             *given.flat(), *self.march.fixed(), marched.picture, marched.end, marched.edge, slope, slabs,
-            d_volume.reshape(-1), d_start, d_along,
+            d_volume.reshape(-1, 4), d_start, d_along,
         )  # fmt: skip
         pitch = np.asarray(self.march.pitch)
         return RenderGradient(
@@ -184,7 +184,7 @@ class RayMarcher:
     def _marched(self, given: _MarchInput) -> _Marched:
         rays = len(given.start)
         out = _Marched(
-            np.zeros((rays, 4), self._real), np.zeros(rays, np.int32), np.zeros((rays, 3), self._real)
+            np.zeros((rays, 4), self._real), np.zeros(rays, np.int32), np.zeros((rays, 4), self._real)
         )  # fmt: skip
         kernels.march(self.precision, *self._kind())(
             *given.flat(), *self.march.fixed(), out.picture, out.end, out.edge

@@ -12,9 +12,9 @@ from campaign import child
 from machine import cores
 
 CASES = ("no ray reaches 1", "rays reach 1 in their middle")
-GOAL = {CASES[0]: 4.0, CASES[1]: 5.0}
-"""How many times faster than PyTorch. The aim is 5; where every ray passes all of the volume, ratios of 4.6,
-4.7 and 5.6 were measured, so that 5 is not certain there, and a ratio below 4 is a step back."""
+GOAL = 5.0
+"""How many times faster than PyTorch. On two busy cores, ratios of 6.5 and 7.8 were measured where every ray
+passes all of the volume, 9.6 and 13.8 where rays end in its middle."""
 CLOCK = WorkersClock()
 
 
@@ -39,4 +39,4 @@ def bench_ray_march(benchmark, case: str, who: str) -> None:
     # derivative of that step is another then. In float64 all is equal to 1e-9: tests/parity.
     limit = 2e-3 if case == CASES[1] else 5e-5
     assert max(found["errors"]) <= limit, "picture and gradient equal PyTorch's"
-    assert GOAL[case] * median(found["ours"]) <= median(found["torch"])
+    assert GOAL * median(found["ours"]) <= median(found["torch"])
