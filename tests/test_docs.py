@@ -134,7 +134,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     _samples(tmp_path)
     Path("design.svg").write_text(DRAWING)
     ink = np.add.outer(np.linspace(-1, 1, 40) ** 2, np.linspace(-1, 1, 60) ** 2)
-    Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save("lens.png", dpi=(1270, 1270))
+    for name in ("lens", "photo"):
+        Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save(f"{name}.png", dpi=(1270, 1270))
     Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))
     _drawings()
     Path("laserpath.toml").write_text('design = "design.svg"\niterations = 2\ninitial = "contour"\n')
