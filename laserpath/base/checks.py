@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 
+_PRECISIONS = ("f32", "f64")
+
 
 def number(name: str, value: object) -> None:
     """Raise unless the value is a number, or a pair of them."""
@@ -41,6 +43,12 @@ def whole_between(name: str, value: object, low: int, high: int) -> None:
         raise InputError(f"{name} is {value}, but must be a whole number between {low} and {high}")
 
 
+def known_precision(precision: str) -> None:
+    """Raise unless it is the precision of an engine."""
+    if precision not in _PRECISIONS:
+        raise InputError(f"precision {precision!r} is unknown; known: {', '.join(_PRECISIONS)}")
+
+
 def on_cpu_only(what: str, device: str) -> None:
     """Raise unless the device is 'cpu'. what: subject and verb, such as 'strokes are painted'."""
     if device != "cpu":
@@ -62,6 +70,9 @@ def finite_array(
     array: Floats = np.ascontiguousarray(np.asarray(values), dtype=dtype)
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}, but must have {shape}")
-    if bad := int((~np.isfinite(array)).sum()):
+    # nan and inf persist in a sum, which is quicker than a look at every value; it may itself overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total) and (bad := int((~np.isfinite(array)).sum())):
         raise InputError(f"{name} is not finite in {bad} values")
     return array

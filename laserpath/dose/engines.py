@@ -15,7 +15,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import number
+from laserpath.base.checks import known_precision, number
 from laserpath.base.errors import InputError
 from laserpath.types import Grid, Spot
 
@@ -58,8 +58,7 @@ class Engine(Protocol):
 
 def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
     """Raise InputError for a request that no engine can meet."""
-    if precision not in DTYPE:
-        raise InputError(f"precision {precision!r} is unknown; known: {', '.join(DTYPE)}")
+    known_precision(precision)
     number("tolerance", tolerance)
     if not 1e-6 <= tolerance <= 0.1:
         raise InputError(f"tolerance is {tolerance:g}, but must be between 1e-06 and 0.1")

@@ -143,9 +143,7 @@ class Plan:
             cured = cured_depth(self.shipped.executed, executed.grid, executed.light, self.process)
         except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
             return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
-        reacting = self.process.resin.kinetics is not None
-        answer = depth.said(cured, done, reacting=reacting)
-        return depth.pictures(cured, done, reacting=reacting), (answer,)
+        return depth.pictures(cured, done), (depth.said(cured, done),)
 
     @cached_property
     def page_data(self) -> PageData:

@@ -21,11 +21,8 @@ _COLUMNS = 900
 _BY_DOSE = "The depth is that of the light's dose: the reaction through time is left out."
 
 
-def pictures(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -> list[Picture]:
-    """The section through the deepest place, and the part turned over; none if nothing cures.
-
-    reacting: whether the resin has kinetics, which the depth leaves out.
-    """
+def pictures(cured: CuredDepth, done: str = "cure") -> list[Picture]:
+    """The section through the deepest place, and the part turned over; none if nothing cures."""
     if not cured.depth.max() > 0:
         return []
     row, _ = cured.deepest
@@ -38,7 +35,7 @@ def pictures(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -
             "In depth: a section",
             section(cured),
             f"Section through the resin at y = {number(float(y))} mm, with the cured part.",
-            f"{in_words(cured, done, reacting=reacting)} The section runs through that place, at "
+            f"{in_words(cured, done)} The section runs through that place, at "
             f"y = {number(float(y))} mm; the white line is where the dose is E_c.",
         ),
         Picture.from_png(
@@ -46,20 +43,25 @@ def pictures(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -
             _encoded(part.picture),
             "The cured part turned over and seen from the side.",
             f"What {done}s, its lower side up: the light came from below. {depths}"
-            + (f" {_BY_DOSE}" if reacting else ""),
+            + (f" {_BY_DOSE}" if _reacts(cured) else ""),
         ),
     ]
 
 
-def said(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -> tuple[str, str]:
-    """(question, answer) for the page; `reacting` as for `pictures`."""
-    return f"How deep it {done}s", in_words(cured, done, reacting=reacting)
+def said(cured: CuredDepth, done: str = "cure") -> tuple[str, str]:
+    """(question, answer) for the page."""
+    return f"How deep it {done}s", in_words(cured, done)
 
 
-def in_words(cured: CuredDepth, done: str = "cure", *, reacting: bool = False) -> str:
+def in_words(cured: CuredDepth, done: str = "cure") -> str:
     """The largest depth, how the spot widens, and what was left out, in one to three sentences."""
     said = _depth_in_words(cured, done)
-    return f"{said} {_BY_DOSE}" if reacting else said
+    return f"{said} {_BY_DOSE}" if _reacts(cured) else said
+
+
+def _reacts(cured: CuredDepth) -> bool:
+    """Whether the resin has kinetics, which the depth leaves out."""
+    return cured.resin.kinetics is not None
 
 
 def _depth_in_words(cured: CuredDepth, done: str) -> str:

@@ -38,15 +38,11 @@ def _in_depth(simulation: SimulationResult) -> Sequence[Picture]:
         return ()
     from laserpath.report import depth  # matplotlib, which JSON alone need not wait for
 
-    return depth.pictures(simulation.depth, _done(simulation), reacting=_reacting(simulation))
+    return depth.pictures(simulation.depth, _done(simulation))
 
 
 def _done(simulation: SimulationResult) -> str:
     return "cure" if simulation.process.resin.tone == "negative" else "clear"
-
-
-def _reacting(simulation: SimulationResult) -> bool:
-    return simulation.process.resin.kinetics is not None
 
 
 def exposed(simulation: SimulationResult) -> ExposedProgram:
@@ -67,7 +63,7 @@ def answers(simulation: SimulationResult) -> Iterator[tuple[str, str]]:
     if simulation.depth is not None:
         from laserpath.report import depth
 
-        yield depth.said(simulation.depth, _done(simulation), reacting=_reacting(simulation))
+        yield depth.said(simulation.depth, _done(simulation))
 
 
 def what_it_is(simulation: SimulationResult) -> str:

@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import finite_array, on_cpu_only
+from laserpath.base.checks import finite_array, known_precision, on_cpu_only
 from laserpath.base.errors import InputError
-from laserpath.compute.runtime import REAL, cpu_count, device
+from laserpath.compute.runtime import cpu_count, device
 from laserpath.strokes import kernels
 from laserpath.strokes.model import Canvas, Strokes, StrokesGradient
 
@@ -54,8 +54,7 @@ class StrokePainter:
     """Pictures and gradients on one canvas in one precision, 'f32' or 'f64', on the CPU."""
 
     def __init__(self, canvas: Canvas, precision: str = "f32") -> None:
-        if precision not in REAL:
-            raise InputError(f"precision {precision!r} is unknown; known: {', '.join(REAL)}")
+        known_precision(precision)
         on_cpu_only("strokes are painted", device())
         self.canvas, self.precision = canvas, precision
         self._real: type[np.floating[Any]] = np.float32 if precision == "f32" else np.float64

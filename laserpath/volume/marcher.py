@@ -41,9 +41,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, finite_array, on_cpu_only, positive, whole
+from laserpath.base.checks import between, finite_array, known_precision, on_cpu_only, positive, whole
 from laserpath.base.errors import InputError
-from laserpath.compute.runtime import REAL, cpu_count, device
+from laserpath.compute.runtime import cpu_count, device
 from laserpath.volume import kernels
 from laserpath.volume.camera import CameraGradient, Cameras
 
@@ -142,8 +142,7 @@ class RayMarcher:
     """Pictures and gradients in one precision, 'f32' or 'f64', on the CPU."""
 
     def __init__(self, march: March, precision: str = "f32") -> None:
-        if precision not in REAL:
-            raise InputError(f"precision {precision!r} is unknown; known: {', '.join(REAL)}")
+        known_precision(precision)
         on_cpu_only("volumes are marched", device())
         self.march, self.precision = march, precision
         self._real = np.float32 if precision == "f32" else np.float64

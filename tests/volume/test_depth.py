@@ -11,7 +11,7 @@ from laserpath import optics
 from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
 from laserpath.report import depth as report_depth
-from laserpath.types import Grid, Machine, Process, Resin, Spot, Toolpath
+from laserpath.types import Grid, Kinetics, Machine, Process, Resin, Spot, Toolpath
 from laserpath.volume import cured_depth, turned
 
 E_C, D_P = 0.085, 0.11
@@ -93,9 +93,9 @@ def test_the_part_turned_over_is_seen_on_white():
     assert "µm deep at most" in report_depth.in_words(found)
     sentence = "The depth is that of the light's dose: the reaction through time is left out."
     assert sentence not in report_depth.said(found)[1]
-    reacting = report_depth.pictures(found, reacting=True)
-    assert all(sentence in one.text for one in reacting)
-    assert sentence in report_depth.said(found, reacting=True)[1]
+    reacting = replace(found, resin=replace(found.resin, kinetics=Kinetics(1.0, 1.0, 1.0)))
+    assert all(sentence in one.text for one in report_depth.pictures(reacting))
+    assert sentence in report_depth.said(reacting)[1]
 
 
 def test_where_nothing_cures_there_is_no_picture():
