@@ -29,12 +29,13 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare torture fuzz lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-guards test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare torture fuzz lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
 	@echo 'make test        the fast tests, for which Python is enough;  COVERAGE=1  with their branch coverage'
-	@echo 'make test-slow   the slow ones;  make test-all  both'
+	@echo 'make test-slow   the slow ones;  make test-guards  those of them that guard what a machine does'
+	@echo 'make test-all    every set of tests, the docs and a minute of fuzz: before a release'
 	@echo 'make test-tools  those that drive programs beside Python: see make tools, make readers'
 	@echo 'make test-lower  with the oldest dependencies that are allowed, the tests nearest to them;  ALL=1  every fast test'
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
@@ -66,8 +67,20 @@ test: $(VENV)/dev.stamp
 test-slow: $(VENV)/dev.stamp
 	$(PYTEST) -m slow || test $$? -eq 5
 
-test-all: $(VENV)/dev.stamp
-	$(PYTEST) -m 'not tools and not parity'
+# What a program makes a machine do, tested slowly: written, read back, verified, executed as recorded. For the CI.
+GUARDS := tests/gcode tests/machine tests/simulation tests/planning/test_plan_dialects.py tests/torture
+test-guards: $(VENV)/dev.stamp
+	$(PYTEST) -m slow $(GUARDS)
+
+# All that can be tested, one after the other: most of an hour.
+test-all:
+	$(MAKE) test
+	$(MAKE) docs
+	$(MAKE) test-slow
+	$(MAKE) test-tools
+	$(MAKE) test-lower
+	$(MAKE) test-parity
+	$(MAKE) fuzz SECONDS=60
 
 # A program that is missing fails its tests; of other people's readers, those that are here are compared with.
 test-tools: $(VENV)/dev.stamp

@@ -24,9 +24,13 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.design.scene import Scene
 from laserpath.planning import walk
 from laserpath.planning.relief import page as relief_page
+from laserpath.planning.unconstrained import Effort
 from laserpath.report import album, colours, histograms, pictures, plots
 from laserpath.simulation.comparison import pictures as comparison_pictures
 from laserpath.types.results import Limit
+
+ROUGH = 20
+"""Evaluations of the unconstrained optimum of a plan in the fast set."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,14 +75,16 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def limits_once() -> Iterator[None]:
+def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
     """Each worker computes the unconstrained optimum of a scene once: it depends on nothing else, and takes
-    up to half of a small plan's time.
+    up to half of a small plan's time. In the fast set it is a rough one.
 
-    tests/planning/test_unconstrained.py computes them itself.
+    tests/planning/test_unconstrained.py and tests/report/test_report_limit.py compute them themselves.
     """
     known: dict[bytes, Limit | None] = {}
     real = walk.affordable_limit
+    optimum = walk.unconstrained_optimum
+    effort = Effort() if _is_thorough(request.config) else Effort(evaluations=ROUGH)
 
     def remembered(scene: Scene) -> Limit | None:
         key = pickle.dumps((scene.design.area.wkb, scene.grid, scene.spot, scene.resin))
@@ -88,6 +94,7 @@ def limits_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk, "affordable_limit", remembered)
+        patch.setattr(walk, "unconstrained_optimum", lambda scene, loss: optimum(scene, loss, effort))
         yield
 
 

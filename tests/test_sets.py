@@ -46,8 +46,19 @@ def test_every_test_is_chosen_by_one_command(mark: str | None) -> None:
     commands = ("test", "test-slow", "test-tools", "test-parity")
     chosen = [command for command in commands if eval(choice(command), {}, names)]
     assert chosen == [f"test-{mark}" if mark else "test"]
-    assert eval(choice("test-all"), {}, names) == (mark in (None, "slow"))
+    assert choice("test-guards") == choice("test-slow")
     assert choice("test-lower") == choice("test")
+
+
+def test_everything_is_run_before_a_release() -> None:
+    (recipe,) = re.findall(r"^test-all:\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    ran = re.findall(r"\$\(MAKE\) ([\w-]+)", recipe)
+    assert {"test", "test-slow", "test-tools", "test-parity", "test-lower", "docs", "fuzz"} == set(ran)
+
+
+def test_what_guards_a_machine_is_there() -> None:
+    (guards,) = re.findall(r"^GUARDS := (.*)", MAKEFILE, re.M)
+    assert [place for place in guards.split() if not (ROOT / place).exists()] == []
 
 
 def test_the_sets_are_the_marks() -> None:
@@ -77,7 +88,7 @@ def test_who_needs_a_program_is_among_the_tools() -> None:
 
 
 def test_random_tests_run_again_among_the_slow_with_all_their_examples() -> None:
-    assert [thorough(choice(f"test{kind}")) for kind in ("", "-slow", "-all")] == [False, True, True]
+    assert [thorough(choice(f"test{kind}")) for kind in ("", "-slow", "-guards")] == [False, True, True]
     given: list[str] = []
     item = SimpleNamespace(
         nodeid="test", obj=SimpleNamespace(is_hypothesis_test=True), get_closest_marker=lambda name: None,

@@ -91,7 +91,7 @@ def beyond(fit: Fit) -> dict[str, float]:
     return {e.name: abs(e.value - true[e.name]) / ((e.high - e.low) / 2) for e in fit.estimates}
 
 
-@pytest.mark.parametrize("profile_offset", [0.0, 1.0])
+@pytest.mark.parametrize("profile_offset", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_the_offset_of_the_machine_is_found_whatever_the_profile_says(profile_offset: float) -> None:
     found = calibration.fit(exposed(profile_offset), QUICK)
     assert found["level_offset"].value == pytest.approx(1, abs=0.25)

@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.special import ndtri
 
 from laserpath.base.errors import InputError
-from laserpath.calibration.heights import HeightModel, _centred, fit_heights, outside
+from laserpath.calibration.heights import HeightFit, HeightModel, _centred, fit_heights, outside
 from laserpath.calibration.isodose import IsoDose
 
 PIXEL = 1e-4
@@ -110,8 +110,12 @@ def pairs() -> list[tuple[np.ndarray, np.ndarray]]:
     return [printed(seed) for seed in range(4)]
 
 
-def test_a_fit_finds_again_what_printed(pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    fit = fit_heights(pairs, PIXEL, with_survival=False)
+@pytest.fixture(scope="module")
+def fit(pairs: list[tuple[np.ndarray, np.ndarray]]) -> HeightFit:
+    return fit_heights(pairs, PIXEL, with_survival=False)
+
+
+def test_a_fit_finds_again_what_printed(fit: HeightFit) -> None:
     found = fit.model.dose
     assert found.width == pytest.approx(DOSE.width, rel=0.1)
     assert found.tail_width == pytest.approx(DOSE.tail_width, rel=0.2)
@@ -119,10 +123,9 @@ def test_a_fit_finds_again_what_printed(pairs: list[tuple[np.ndarray, np.ndarray
     assert fit.shape_rms == pytest.approx(1e-5, rel=0.05)  # the noise, and nothing more
 
 
-def test_it_predicts_prints_that_it_has_not_seen(pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    model = fit_heights(pairs, PIXEL, with_survival=False).model
+def test_it_predicts_prints_that_it_has_not_seen(fit: HeightFit) -> None:
     m, _ = printed(50)
-    assert np.abs(model.predict(m) - TRUTH.predict(m)).max() < 1e-5
+    assert np.abs(fit.model.predict(m) - TRUTH.predict(m)).max() < 1e-5
 
 
 def test_the_level_of_a_print_does_not_pull_the_shape(pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:

@@ -80,7 +80,7 @@ def test_there_and_back(shift: float, turn: float, scale: float) -> None:
 # Blur and contrast
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 2))])
 def test_what_printed_is_found_again(seed: int) -> None:
     pose, mask = any_pose(seed), pattern(seed)
     fit = fit_print(photo(mask, pose, seed, dark=seed % 2 == 1), mask, PIXEL)
@@ -125,7 +125,7 @@ def test_twice_the_pixel_is_twice_the_spot(plain: tuple[np.ndarray, np.ndarray, 
     assert other.contrast.value == pytest.approx(one.contrast.value)
 
 
-@pytest.mark.parametrize("finer", [2.5, 0.6])
+@pytest.mark.parametrize("finer", [pytest.param(2.5, marks=pytest.mark.slow), 0.6])
 def test_the_photo_may_have_pixels_of_another_size(finer: float) -> None:
     """finer: photo's pixels in one of the mask's."""
     mask = pattern(7)

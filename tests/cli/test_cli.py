@@ -108,7 +108,7 @@ def beside(design: Path) -> list[str]:
 
 
 def test_the_bare_command_plans_for_real(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("plan", "square.svg", "--iterations", "20") == 0
+    assert run("plan", "square.svg", "--iterations", "5") == 0
     assert beside(design) == NAMES
     printed = capsys.readouterr()
     assert all(name in printed.out for name in NAMES)
@@ -116,8 +116,10 @@ def test_the_bare_command_plans_for_real(design: Path, capsys: pytest.CaptureFix
     assert "Traceback" not in printed.err
 
 
-def test_json_is_all_there_is_on_stdout(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("plan", "square.svg", "-o", "out/deep", "--iterations", "20", "--json") == 0
+def test_json_is_all_there_is_on_stdout(
+    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("plan", "square.svg", "-o", "out/deep", "--json") == 0
     content = json.loads(capsys.readouterr().out)
     assert sorted(Path(f).name for f in content["files"]) == NAMES
     assert all(Path(f).is_file() for f in content["files"])

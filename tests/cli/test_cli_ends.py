@@ -91,6 +91,7 @@ def test_messages_that_cannot_be_written_stop_nothing(chart: Path, monkeypatch: 
     assert len(list(chart.iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone_changes_no_exit_code(chart: Path) -> None:
     """As `laserpath check FILE | head -1`, which exits with 1 if the file has errors."""
     Path("bad.gcode").write_text("M4 S100\nG0 X1\n" * 1000)

@@ -25,7 +25,7 @@ from laserpath.cli.show import rough
 from laserpath.planning.forecasts import Forecast
 
 BAR = "POLYGON((0 0,2 0,2 1,0 1,0 0))"
-PLAN = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]
+PLAN = ["plan", "bar.wkt", "--iterations", "10", "--initial", "contour"]
 EXPECTED = Forecast(trying=30.0, solving=100.0, finishing=20.0, memory=1e9, write_seconds=60.0)
 
 

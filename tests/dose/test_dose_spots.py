@@ -39,8 +39,9 @@ def test_every_spot_is_spread_as_its_profile(spot):
         assert np.abs(found - expected).max() <= 1e-3 * optics.profile(spot, 0, 0)
     side = np.arange(-0.6, 0.6, FWHM / 3)
     area = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    expected = sum(optics.profile(spot, x - a, y - b) for a, b in area)
-    assert np.abs(spread(area, np.ones(len(area))) - expected).max() <= 1e-3 * expected.max()
+    some = slice(1, None, 4), slice(2, None, 4)  # of the pixels; the direct sum takes long
+    expected = sum(optics.profile(spot, x[some] - a, y[some] - b) for a, b in area)
+    assert np.abs(spread(area, np.ones(len(area)))[some] - expected).max() <= 1e-3 * expected.max()
 
 
 @pytest.mark.parametrize("spot", SPOTS.values(), ids=SPOTS.keys())

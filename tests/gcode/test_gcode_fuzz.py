@@ -305,8 +305,8 @@ def test_a_line_that_is_cut_short_moves_no_further(
 @each
 @pytest.mark.parametrize("piece", ["(", "G1 ", "X", "1", ";", "*", "[", '"', "G1X1", "\r", "%", "N1", "S1 "])
 def test_a_long_repetition_takes_no_long_time(piece: str, dialect: gcode.Dialect) -> None:
-    check(piece * 100_000, dialect)
-    check("G1 X1 F60" + piece * 100_000 + "\n", dialect)
+    check(piece * 30_000, dialect)
+    check("G1 X1 F60" + piece * 30_000 + "\n", dialect)
 
 
 def test_lines_are_numbered_from_one_and_in_order() -> None:

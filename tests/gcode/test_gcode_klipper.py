@@ -266,10 +266,10 @@ def test_place_and_time_are_inverse(seed: int, share: float) -> None:
         assert travelled(motion, row, motion.reached(row, s)) == pytest.approx(s, abs=1e-7)
 
 
-def test_a_million_moves_take_a_second() -> None:
-    points = np.cumsum(np.random.default_rng(0).normal(0.05, 0.1, (1_000_001, 2)), axis=0)
+def test_two_hundred_thousand_moves_take_a_fifth_of_a_second() -> None:
+    points = np.cumsum(np.random.default_rng(0).normal(0.05, 0.1, (200_001, 2)), axis=0)
     run(points[:99], FREE)  # compiles
-    within(60, lambda: run(points, replace(FREE, minimum_cruise_ratio=0.5)))
+    within(12, lambda: run(points, replace(FREE, minimum_cruise_ratio=0.5)))
 
 
 @pytest.mark.parametrize(

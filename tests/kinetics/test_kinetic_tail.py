@@ -52,7 +52,7 @@ def test_no_energy_is_lost(spot: Spot) -> None:
     assert energy == pytest.approx(1 - optics.energy_outside(spot, 25 * fwhm), abs=3e-4)
 
 
-@pytest.mark.parametrize("lines", [1, 9])
+@pytest.mark.parametrize("lines", [1, pytest.param(9, marks=pytest.mark.slow)])
 def test_far_from_lines_it_converts_as_a_spot_that_reaches_further(lines: int) -> None:
     usual, wide = near_and_far(NITROGEN, hatch(lines))
     np.testing.assert_allclose(far_rows(usual.conversion), far_rows(wide.conversion), rtol=0.05)
@@ -75,7 +75,7 @@ def test_light_outside_the_grid_counts() -> None:
 
 def test_light_far_outside_the_grid_is_left_out_and_takes_no_memory() -> None:
     """A flash 10 m away, and one just beyond what counts, beside one on the grid."""
-    model = KineticModel(STRIP, SPOT, NITROGEN)
+    model = KineticModel(STRIP, SPOT, NITROGEN, interval=0.1)
     xy = np.array([[0.4, 0.3], [1e4, -1e4], [0.4, -600 * FWHM]])
     alone = model.expose(Light(xy[:1], np.ones(1), np.zeros(1)), 1.0)
     run = model.expose(Light(xy, np.array([1.0, 1e3, 1e3]), np.zeros(3)), 1.0)

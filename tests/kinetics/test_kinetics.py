@@ -37,9 +37,11 @@ def steady(intensity: float, seconds: float, flashes: int = 2000) -> Light:
     return Light(np.tile(MIDDLE, (flashes, 1)), np.full(flashes, energy), time)
 
 
-def used(kinetics: Kinetics, light: Light, end: float, grid: Grid = POINT) -> float:
+def used(
+    kinetics: Kinetics, light: Light, end: float, grid: Grid = POINT, interval: float | None = None
+) -> float:
     """ln(1/m) at the middle, which is k_p ∫ R dt."""
-    conversion = KineticModel(grid, SPOT, kinetics).expose(light, end).conversion
+    conversion = KineticModel(grid, SPOT, kinetics, interval=interval).expose(light, end).conversion
     return float(-np.log1p(-conversion[grid.shape[0] // 2, grid.shape[1] // 2]))
 
 
@@ -58,19 +60,28 @@ def test_of_first_order_only_the_dose_counts() -> None:
 
 @pytest.mark.parametrize(("rates", "slope"), [({"termination": 4.0}, 1), ({"pair_termination": 40.0}, 2)])
 def test_the_slope_of_the_working_curve(rates: dict[str, float], slope: int) -> None:
-    """Depth of the gel over ln(time): D_p where one radical ends alone, 2 D_p where two end each other."""
+    """Depth of the gel over ln(time): D_p where one radical ends alone, 2 D_p where two end each other.
+
+    All depths in one run: beside a Gaussian spot the light falls as exp(−4 ln 2 r²/FWHM²), and so as it does
+    at that depth. Without oxygen the interval changes nothing.
+    """
     kinetics = Kinetics(radical_dose=1.0, propagation=0.2, oxygen=0.0, gel_conversion=0.05, **rates)
-    depth = np.linspace(1, 9, 9)  # in D_p
+    row = Grid(MIDDLE, SPOT.fwhm / 16, (1, 30))
+    depth = 4 * np.log(2) * (np.arange(30) / 16) ** 2  # in D_p
+    model = KineticModel(row, SPOT, kinetics, interval=0.05)
     reached = []
     for seconds in (40.0, 80.0):
-        gone = [used(kinetics, steady(np.exp(-z), seconds), seconds) for z in depth]
+        gone = -np.log1p(-model.expose(steady(1.0, seconds), seconds).conversion[0])
         reached.append(np.interp(-np.log(-np.log1p(-0.05)), -np.log(gone), depth))
     assert (reached[1] - reached[0]) / np.log(2) == pytest.approx(slope, rel=0.03)
 
 
 def test_of_second_order_the_root_of_the_intensity_counts() -> None:
     kinetics = Kinetics(radical_dose=1.0, propagation=0.3, pair_termination=100.0, oxygen=0.0)
-    slow, fast = used(kinetics, steady(1.0, 40.0), 40.0), used(kinetics, steady(4.0, 10.0), 10.0)
+    slow, fast = (
+        used(kinetics, steady(intensity, seconds), seconds, interval=0.05)
+        for intensity, seconds in ((1.0, 40.0), (4.0, 10.0))
+    )
     assert slow == pytest.approx(0.3 * 40 * np.sqrt(1 / 100), rel=0.01)
     assert fast == pytest.approx(slow / 2, rel=0.01)
 
@@ -94,9 +105,10 @@ def test_oxygen_comes_back_between_two_exposures() -> None:
             np.concatenate([once.energy] * 2),
             np.concatenate([once.time, once.time + 5 + rest]),
         )
-        return used(kinetics, twice, 30 + rest, GRID)
+        return used(kinetics, twice, 12 + rest, coarse)
 
-    at_once, later = after_a_rest(0.0), after_a_rest(600.0)
+    coarse = Grid((0.0, 0.0), 0.02, (19, 25))
+    at_once, later = after_a_rest(0.0), after_a_rest(100.0)
     assert at_once > 2 * later
 
 

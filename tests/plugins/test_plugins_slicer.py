@@ -342,7 +342,12 @@ def test_the_program_says_what_it_is(stack: tuple[str, gcode.Moves]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "corner"), [("page", (49.0, 39.0)), ("design", (0.0, 0.0)), ("centre", (-1.0, -1.0))]
+    ("origin", "corner"),
+    [
+        ("page", (49.0, 39.0)),
+        pytest.param("design", (0.0, 0.0), marks=pytest.mark.slow),
+        ("centre", (-1.0, -1.0)),
+    ],
 )
 def test_layers_keep_their_places_to_each_other(origin: str, corner: tuple[float, float]) -> None:
     text = sliced(square(2, 50, 40), square(1, 50.5, 40.5))

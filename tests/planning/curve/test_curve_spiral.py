@@ -142,7 +142,7 @@ def test_a_ring_left_alone_stays_closed():
 
 @pytest.mark.parametrize(("shape", "share"), [(shapely.Point(3, 3).buffer(2.5, quad_segs=60), 0.85),
                                               (shapely.box(1, 1, 6, 6), 0.95)])  # fmt: skip
-@pytest.mark.parametrize("pitch", [PITCH, 1.5 * FWHM])
+@pytest.mark.parametrize("pitch", [pytest.param(PITCH, marks=pytest.mark.slow), 1.5 * FWHM])
 def test_it_is_quicker_to_write_than_rings(shape, share, pitch):
     """No stops between rings; in a square its corners take most of the time."""
     assert write_time(strokes_of(shape, pitch)) <= share * write_time(contour_of(shape, pitch))
