@@ -10,6 +10,7 @@ another tool's file may have on purpose. Nothing that a dialect says can pass it
     end         the laser is dark and disarmed before M2 or M30, its outputs are 0, and nothing follows
     power       within 0…s_max, lit moves at least `least`
     words       no word outside the dialect's own lines is passed over
+    lengths     no line is longer than the controller takes
     moves       with `asked`: from the first lit move to the last, what is read back is what was asked for
 """
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from gcode.checking.asked import compare
 from gcode.dialects.fixed import PYTHON, check_fixed, may_be_linuxcnc
-from gcode.dialects.record import Dialect
+from gcode.dialects.record import Dialect, size
 from gcode.errors import GcodeError
 from gcode.move import Moves
 from gcode.reading.parser import read
@@ -55,6 +56,7 @@ def verify(
     problems = [
         *_lit(program, dwells=asked is not None and bool((asked.still & asked.on).any())),
         *_end(program, dialect), *_powers(program, least), *_words(program), *_python(text, dialect),
+        *_lengths(text, dialect),
     ]  # fmt: skip
     if problems:
         line, sentence = min(problems)
@@ -110,6 +112,17 @@ def _python(text: str, dialect: Dialect) -> Iterator[Problem]:
     """A comment that is a program of its own."""
     if may_be_linuxcnc(dialect) and (found := PYTHON.search(text)):
         yield len(_lines(text[: found.end()])), "LinuxCNC runs this comment as Python"
+
+
+def _lengths(text: str, dialect: Dialect) -> Iterator[Problem]:
+    """A line that is longer than the controller takes, a CR before its LF included."""
+    lines, limit = text.split("\n" if "\n" in text else "\r"), dialect.line_limit
+    if not dialect.line_excess or (text.isascii() and len(max(lines, key=len)) <= limit):
+        return
+    for number, line in enumerate(lines, start=1):
+        if size(line) > limit and (found := dialect.counted(line)) > limit:
+            yield number, f"the line has {found} characters, above {dialect.name}'s {limit}"
+            return
 
 
 def _lines(text: str) -> list[str]:

@@ -100,7 +100,7 @@ BROKEN = [
     ("marlin", "G1 X11 Y2", "X11 Y2", "error", 8, "G word"),
     ("marlin", "G1 X11 Y2", "g1 X11 Y2", "error", 8, "lower case"),
     ("marlin", "G1 X11 Y2", "N5 G1 X11 Y2", "error", 8, "again"),
-    ("marlin", "X11 Y2 F1200", "X11" + " " * 80 + "Y2 F1200", "error", 8, "cut off"),
+    ("marlin", "X11 Y2 F1200", "X11" + " " * 80 + "Y2 F1200", "error", 8, "drops the rest"),
     ("marlin", "S128\nM5", "S128 ;" + "c" * 100 + "\nM5", "warning", 8, "comment alone"),
     ("marlin", "S128\nM5", "\nM5", "warning", 8, "dark behind a G0"),
     ("marlin", "S128\nM5", "S256\nM5", "error", 8, "outside 0…255"),

@@ -390,3 +390,14 @@ def test_headers_and_footers_may_park_and_set_modes() -> None:
     program = own("grbl")
     text = gcode.write(program.moves, dialect)
     gcode.verify(text, dialect, asked=program.moves)
+
+
+def test_a_header_that_is_not_wrapped_passes_no_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    header, program = ["Settings: " + "x" * 300], own("linuxcnc")
+    text, _ = gate.verified(program.moves, program.machine, header)
+    assert max(map(len, text.splitlines())) == 252
+    monkeypatch.setattr("gcode.writing.writer.textwrap.wrap", lambda row, width: [row])
+    with pytest.raises(
+        InputError, match=r"not written: line 1: the line has 312 characters, above linuxcnc's 252"
+    ):
+        gate.verified(program.moves, program.machine, header)

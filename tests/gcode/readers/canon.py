@@ -34,7 +34,7 @@ trajectory planner keeps it until a segment is added, and it adds none without l
 
 An error is a sentence and the line on stderr, and exit code 1: an unknown G or M, two of a group in a line,
 G1 with no feed, an arc whose radii differ or whose R is too small, a file without M2, M30 or %, a line
-beyond 255 characters, `1e3`, carriage returns alone.
+beyond 252 characters, the CR of CR LF among them, `1e3`, carriage returns alone.
 """
 
 from __future__ import annotations
