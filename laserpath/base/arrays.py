@@ -17,6 +17,9 @@ Bools = NDArray[np.bool_]
 def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
     """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
     try:
+        # NumPy would drop the imaginary parts of a complex array with a warning only.
+        if np.iscomplexobj(values):
+            raise InputError(f"{name} is complex, but must have real values")
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:  # words, or rows of different lengths
         raise InputError(f"{name} is not an array of numbers: {error}") from error

@@ -67,7 +67,10 @@ def finite_array(
     values: ArrayLike, name: str, shape: tuple[int, ...], dtype: type[np.floating[Any]] | None = None
 ) -> Floats:
     """The values, contiguous, in `dtype` (None: their own). Raise unless finite and of that shape."""
-    array: Floats = np.ascontiguousarray(np.asarray(values), dtype=dtype)
+    given = np.asarray(values)
+    if np.iscomplexobj(given):
+        raise InputError(f"{name} is complex, but must have real values")
+    array: Floats = np.ascontiguousarray(given, dtype=dtype)
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}, but must have {shape}")
     # nan and inf persist in a sum, which is quicker than a look at every value; it may itself overflow.

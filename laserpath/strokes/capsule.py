@@ -12,8 +12,10 @@ t minimises the distance, or is at an end, so the derivative of the distance by 
     ∂coverage/∂P_i = w_i u,   ∂coverage/∂width = ½
 
 and all are 0 for r outside 0..1. r = 0 and r = 1 count as inside, as in PyTorch's `clamp`; on the stroke's
-axis u = 0, the mean of both sides. If all points of a stroke are one, t = ½: then a change of an end has the
-mean of the derivatives to either side, and a shift of all points has its derivative.
+axis u = 0, the mean of both sides. If all points of a stroke are one, t = ½, and a shift of all points has
+its derivative. Of a line a change of one end then has the mean of the derivatives to either side, ½ of the
+shift's. Of a quadratic it has not: the weights are ¼, ½, ¼, while the means of both sides are ½, ¼, ½, which
+add up to more than the shift's. Where two places of a curve are equally near, the derivative is that of one.
 
 All lengths are in pixels; the centre of the pixel in row i and column j is x = j, y = i.
 """

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.checks import between, whole
+from laserpath.base.checks import between, finite_array, whole
 from laserpath.base.errors import InputError
 from laserpath.strokes.model import Strokes
 from laserpath.strokes.painter import StrokePainter
@@ -29,6 +29,9 @@ _RATES = {"points": 1.0, "width": 0.6, "colour": 0.02, "alpha": 0.02}
 """Adam's step at its start: pixels of a canvas of 256, and shares of 1. Twice as much overshoots."""
 _WIDEST, _NARROWEST = 0.25, 0.06
 """Width of the first and of the last strokes put, in sides of the canvas."""
+_OVERSHOOT = 0.25
+"""By how much a target may be outside of what colours of 0 to 1 reach: a picture that was resized with a
+cubic filter overshoots edges by less than that. A larger value takes wrongly scaled pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +79,10 @@ class _Fitting:
     def __init__(self, painter: StrokePainter, target: ArrayLike, settings: FitSettings) -> None:
         self.painter, self.settings = painter, settings
         shape = (*painter.canvas.shape, painter.canvas.channels)
-        self.target: Floats = np.asarray(target, np.float32 if painter.precision == "f32" else np.float64)
-        if self.target.shape != shape:
-            raise InputError(f"target has shape {self.target.shape}, but must have {shape}")
-        if bad := int((~np.isfinite(self.target)).sum()):
-            raise InputError(f"target is not finite in {bad} values")
+        real = np.float32 if painter.precision == "f32" else np.float64
+        self.target = finite_array(target, "target", shape, real)
         self.background: Floats = np.asarray(painter.canvas.background)
+        self._within_reach()
         self.side = float(min(shape[:2]))
         self.rng = np.random.default_rng(settings.seed)
         self.losses: list[float] = []
@@ -105,6 +106,18 @@ class _Fitting:
                 error = self.painter.paint(strokes) - self.target
         strokes, loss = self._improved(strokes, use.steps + 1 - len(self.losses), 0.7, 0.01)
         return FittedStrokes(strokes, loss, np.array(self.losses))
+
+    def _within_reach(self) -> None:
+        """InputError if strokes with colours of 0 to 1 cannot come near the target."""
+        low, high = min(0.0, float(self.background.min())), max(1.0, float(self.background.max()))
+        if self.painter.canvas.mode == "add":
+            high += self.settings.strokes - 1
+        least, most = float(self.target.min()), float(self.target.max())
+        if least < low - _OVERSHOOT or most > high + _OVERSHOOT:
+            raise InputError(
+                f"target has values from {least:g} to {most:g}, but must be between {low:g} and {high:g}: "
+                "divide one of 8 bits by 255"
+            )
 
     def _put(self, error: Floats, count: int, width: float) -> Strokes:
         """Strokes where the error is largest, one after the other; each takes its surroundings out."""

@@ -76,6 +76,18 @@ def test_the_operator_s_adjoint_is_that_of_differences():
             lambda: fit_strokes(StrokePainter(Canvas((9, 9))), np.full((9, 9, 3), np.inf)),
             "target is not finite in 243 values",
         ),
+        (
+            lambda: fit_strokes(StrokePainter(Canvas((9, 9))), np.full((9, 9, 3), 255, np.uint8)),
+            "target has values from 255 to 255, but must be between 0 and 1: divide one of 8 bits by 255",
+        ),
+        (
+            lambda: fit_strokes(StrokePainter(Canvas((9, 9), mode="add")), np.full((9, 9, 3), 255.0)),
+            "target has values from 255 to 255, but must be between 0 and 32: divide one of 8 bits by 255",
+        ),
+        (
+            lambda: fit_strokes(StrokePainter(Canvas((9, 9))), np.full((9, 9, 3), 0.5 + 1j)),
+            "target is complex, but must have real values",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):

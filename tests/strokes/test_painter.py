@@ -153,6 +153,18 @@ def test_a_point_s_ends_have_the_mean_of_both_sides():
     assert np.abs(found).max() > 1
 
 
+def test_a_curve_s_point_has_the_derivative_of_a_shift():
+    """The means of both sides would be ½, ¼ and ½ of it, together more than the shift."""
+    point = Strokes([[[20.23, 17.14]] * 3], [6.0], [[1.0, 0, 0]], [0.7])
+    rng = np.random.default_rng(6)
+    painter, slope = StrokePainter(Canvas(SHAPE), "f64"), rng.normal(size=(*SHAPE, 3))
+    found, sides = painter.gradient(point, slope).points[0], differences(painter, point, slope, "points")[0]
+    line = replace(point, points=point.points[:, :2])
+    shift = painter.gradient(line, slope).points[0].sum(axis=0)
+    np.testing.assert_allclose(found, np.outer((0.25, 0.5, 0.25), shift), rtol=1e-9)
+    np.testing.assert_allclose(sides, np.outer((0.5, 0.25, 0.5), shift), atol=1e-3)
+
+
 def test_an_opaque_stroke_hides_what_is_beneath():
     over = Strokes(
         [[[5.0, 5], [40, 30]], [[0, 15.0], [45, 15]]], [4.0, 100], [[1.0, 0, 0], [0, 1, 0]], [0.5, 1]
@@ -207,6 +219,14 @@ def test_light_is_added_to_the_dark_unless_a_background_is_given():
         (
             lambda: StrokePainter(Canvas((1, 1))).gradient(GIVEN, np.full((1, 1, 3), np.nan)),
             "d_picture is not finite in 3 values",
+        ),
+        (
+            lambda: replace(GIVEN, points=GIVEN.points + 1j),
+            "strokes points is complex, but must have real values",
+        ),
+        (
+            lambda: StrokePainter(Canvas((1, 1))).gradient(GIVEN, np.full((1, 1, 3), 1j)),
+            "d_picture is complex, but must have real values",
         ),
         (lambda: Canvas((0, 5)), r"canvas shape is \(0, 5\), but must be \(rows, columns\), each from 1"),
         (lambda: Canvas((1 << 14, 1 << 14)), "has 805306368 values in 3 channels, but must have at most"),
