@@ -22,7 +22,7 @@ from shapes import differing_area
 from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.dxf import read
-from laserpath.design.dxf.loops import joined
+from laserpath.design.loops import joined
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
@@ -261,17 +261,18 @@ def test_what_is_filled_stays_filled_under_outlines() -> None:
     assert drawn(draw).area.area == pytest.approx(100)
 
 
-def test_lines_that_branch_do_not_say_what_is_inside() -> None:
+def test_lines_that_branch_enclose_what_is_between_them() -> None:
     def draw(_: Any, model: Any) -> None:
         model.add_lwpolyline([(0, 0), (10, 0), (10, 10)])
         model.add_lwpolyline([(10, 10), (0, 10), (0, 0)])
         model.add_line((0, 0), (10, 10), {"layer": "Cut"})
+        model.add_circle((5, 2), 1)
         lines(model, [(20, 0), (24, 0), (24, 3)])
 
     design = drawn(draw)
-    assert design.area.area == pytest.approx(6)
+    assert design.area.area == pytest.approx(106 - np.pi, abs=0.05)
     (warning,) = design.warnings
-    assert "5 lines" not in warning and "on layer '0', 'Cut' are left out, because branching" in warning
+    assert "the 2 cells between them are filled, as one area: --line-width" in warning
 
 
 @given(

@@ -8,24 +8,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Bools
 from laserpath.design.dxf.blocks import Curves
 from laserpath.design.dxf.drawing import Layers, listed
 from laserpath.design.dxf.repair import NAMED
+from laserpath.design.loops import Gap
 
 Met = Counter[tuple[str, str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLines:
-    """Lines that enclose nothing. curves, layers: numbers.  gap: between their nearest loose ends, mm.
+    """Lines that enclose nothing. curves, layers: numbers.  gap: between their nearest loose ends.
 
-    gap is inf if there is only one loose end, and None if the lines branch.
+    branching: whether they branch.
     """
 
     curves: list[int]
     layers: list[int]
-    gap: float | None
+    gap: Gap | None
+    branching: bool
+
+    def near(self, most: float = np.inf) -> str:
+        """Where an outline may have been intended to close, for the end of a sentence. most: mm."""
+        if self.gap is None or self.branching or self.gap.width > most:
+            return ""
+        return f"; the nearest loose ends are {self.gap.width:.3g} mm apart, at {_at(self.gap)}"
 
 
 def left_out(other: Met, layers: Layers) -> list[str]:
@@ -80,26 +88,47 @@ def twice(n: int) -> list[str]:
     return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
 
 
-def closed(gaps: Floats) -> list[str]:
-    """The warning about gaps that were closed. gaps: (k,) mm."""
+def closed(gaps: Sequence[Gap], spot: float) -> list[str]:
+    """The warning about gaps that were closed. spot: the largest that is, mm."""
+    if not gaps:
+        return []
+    widest = max(gaps, key=lambda gap: gap.width)
+    up_to = f"as gaps up to the spot's {spot:.3g} mm are"
     if len(gaps) == 1:
-        return [f"a gap of {gaps[0]:.3g} mm between lines is taken as closed"]
-    many = f"{len(gaps)} gaps of up to {gaps.max(initial=0):.3g} mm between lines are taken as closed"
-    return [many] if len(gaps) else []
+        return [f"a gap of {widest.width:.3g} mm between lines at {_at(widest)} is taken as closed, {up_to}"]
+    many = f"{len(gaps)} gaps between lines are taken as closed, {up_to}, the widest"
+    return [f"{many} of {widest.width:.3g} mm at {_at(widest)}"]
+
+
+def _at(gap: Gap) -> str:
+    """The place of a gap: `(10, 6) mm`."""
+    x, y = gap.place
+    return f"({x:.5g}, {y:.5g}) mm"
+
+
+def shared(cells: Sequence[int]) -> list[str]:
+    """The warning about outlines of lines that share edges. cells: of each outline."""
+    if not cells:
+        return []
+    n, outlines = sum(cells), f"{len(cells)} areas" if len(cells) > 1 else "one area"
+    between = f"the {n} cells between them are" if n > 1 else "the cell between them is"
+    return [
+        f"lines branch or cross, and {between} filled, as {outlines}: "
+        "--line-width 0.2mm would draw the lines instead"
+    ]
 
 
 def not_drawn(lines: OpenLines, layers: Layers) -> str:
     """The warning about lines that enclose nothing and are left out."""
     n, where = len(lines.curves), listed(layers.names[k] for k in lines.layers)
     some, be = ("1 line", "is") if n == 1 else (f"{n} lines", "are")
-    if lines.gap is None:
+    if lines.branching:
         return (
             f"{some} on layer {where} {be} left out, because branching lines do not say what is inside: "
             "hatch what shall be solid, or draw the lines with --line-width 0.2mm"
         )
-    near = f"; the nearest loose ends are {lines.gap:.3g} mm apart" if np.isfinite(lines.gap) else ""
     return (
-        f"{some} on layer {where} {be} left out, because what is not closed has no area{near}: "
+        f"{some} on layer {where} {be} left out, because what is not closed has no area{lines.near()}: "
         "close the outline, or draw the lines with --line-width 0.2mm"
     )
 

@@ -2,8 +2,9 @@
 
 Solid are the areas that DXF fills (hatches, solids, lines with a width), and the areas that outlines enclose
 by the even-odd rule over all layers that count: an outline in another is a hole, and an outline in a hole is
-an island. An outline that is drawn twice counts once. Lines that enclose nothing are drawn in the width of
-the reading; without one they are left out, unless there is nothing else: then they are as wide as the spot.
+an island. An outline that is drawn twice counts once. Lines that branch enclose what is between them, unless
+a width is given. Lines that enclose nothing are drawn in the width of the reading; without one they are left
+out, unless there is nothing else: then they are as wide as the spot.
 """
 
 from __future__ import annotations
@@ -16,26 +17,20 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design import scattered
 from laserpath.design.curves import Chain, polylines
-from laserpath.design.curves import lines as straight
 from laserpath.design.dxf import messages
 from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader
 from laserpath.design.dxf.copies import check_copies
 from laserpath.design.dxf.drawing import DrawingFile, Layers
-from laserpath.design.dxf.loops import joined
+from laserpath.design.enclosed import SAME, enclosed
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
 from laserpath.design.shapes import hairlines
 from laserpath.design.stroke import Pen, stroke
 from laserpath.types import Design
 
-SAME = 1e-6  # mm: outlines that agree within this are one outline drawn twice
 METRE = 1000.0  # mm: units of at least this are taken for mm if they make the drawing too large
+NEAR = 10.0  # spots: loose ends no farther apart look as if they were meant to meet
 FARTHEST = 1e10  # mm from the origin: up to here the coordinates are good to 2 nm
-GAP, GAPS = 1e-4, 10.0
-"""Largest gap between loose ends that is closed: share of the drawing's size, and multiple of the tolerance.
-
-Larger values close more outlines that a program left open, but also slits that are intended.
-"""
 
 
 def read(data: bytes, name: str, reading: Reading) -> Design:
@@ -102,12 +97,13 @@ class _AreaBuilder:
 
     def area(self, layers: Layers, reading: Reading) -> tuple[scattered.Geometry, list[str]]:
         """The solid area, and warnings about it."""
-        outlined, lines, notes = self._outlined(layers)
+        outlined, lines, notes = self._outlined(reading)
         pieces = np.concatenate([self._filled(), scattered.parts(outlined)])
         width = reading.line_width
         if width is None and len(pieces) == 0 and lines:
             width = reading.hairline
-            notes.append(hairlines(sum(len(line.curves) for line in lines), width))
+            near = lines[0].near(NEAR * width / reading.grown)
+            notes.append(hairlines(sum(len(line.curves) for line in lines), width) + near)
         elif width is None:
             notes += [messages.not_drawn(line, layers) for line in lines]
         if width is not None:
@@ -115,31 +111,22 @@ class _AreaBuilder:
             pieces = np.concatenate([pieces, stroked(drawn, width / reading.grown, self._tolerance)])
         return scattered.covered(pieces), notes
 
-    def _outlined(self, layers: Layers) -> tuple[scattered.Geometry, list[messages.OpenLines], list[str]]:
+    def _outlined(self, reading: Reading) -> tuple[scattered.Geometry, list[messages.OpenLines], list[str]]:
         """The area that outlines enclose, the lines that enclose nothing, and warnings about both."""
-        whole = [self._cubics[k] for k in np.flatnonzero(self._role == CLOSED)]
-        pen = np.flatnonzero(self._role == OPEN)
-        pen, twice = self._once(pen)
-        ends = np.array([(self._cubics[k][0, 0], self._cubics[k][-1, 3]) for k in pen]).reshape(-1, 2, 2)
-        found = joined(ends, self._tolerance, self._gap())
-        for loop in found.loops:
-            parts = [self._cubics[pen[k]][::-1, ::-1] if back else self._cubics[pen[k]] for k, back in loop]
-            whole.append(_bridged(parts))
-        rings, again = _each_once(self._flattened(whole))
+        whole = self._flattened([self._cubics[k] for k in np.flatnonzero(self._role == CLOSED)])
+        pen, twice = self._once(np.flatnonzero(self._role == OPEN))
+        strokes = self._flattened([self._cubics[k] for k in pen])
+        spot = reading.hairline / reading.grown
+        found = enclosed(whole, strokes, self._tolerance, spot, branching=reading.line_width is None)
         lines = [
-            messages.OpenLines(pen[which].tolist(), np.unique(self._layer[pen[which]]).tolist(), gap)
-            for which, gap in ((found.open, found.gap), (found.branching, None))
+            messages.OpenLines(
+                pen[which].tolist(), np.unique(self._layer[pen[which]]).tolist(), found.nearest, branching
+            )
+            for which, branching in ((found.open, False), (found.branching, True))
             if which.any()
         ]
-        notes = [*messages.twice(twice + again), *messages.closed(found.closed)]
-        return scattered.even_odd(rings), lines, notes
-
-    def _gap(self) -> float:
-        """Largest gap between loose ends that is closed, mm."""
-        if not self._cubics:
-            return 0.0
-        points = np.concatenate(self._cubics).reshape(-1, 2)
-        return min(GAP * float(np.ptp(points, axis=0).max()), GAPS * self._tolerance)
+        notes = [*messages.twice(twice + found.again), *messages.closed(found.closed, spot)]
+        return found.area, lines, [*notes, *messages.shared(found.cells)]
 
     def _flattened(self, cubics: Sequence[Floats]) -> list[Floats]:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
@@ -175,36 +162,8 @@ def _near(cubics: Floats) -> tuple[Floats, list[str]]:
     return cubics - low, [f"what is drawn lies {x:.6g}, {y:.6g} m from the origin, and is moved there"]
 
 
-def _bridged(parts: Sequence[Floats]) -> Floats:
-    """Consecutive curves, with a straight line across each gap."""
-    out: list[Floats] = []
-    for before, after in zip([parts[-1], *parts], parts, strict=False):
-        p, q = before[-1, 3], after[0, 0]
-        if (p != q).any():
-            out.append(straight(np.array([p, q])))
-        out.append(after)
-    return np.concatenate(out)
-
-
 def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> scattered.Geometries:
     """The pieces whose union is the area of lines with round ends and corners. width: mm."""
     pen = Pen(width, "round", "round", 4.0, tolerance)
     drawn = polylines([Chain(one, tolerance / 2, pen.turn) for one in cubics])
     return scattered.parts(*(piece for line in drawn for piece in stroke(line, False, pen)))
-
-
-def _each_once(rings: list[Floats]) -> tuple[list[Floats], int]:
-    """The rings without duplicates (of any start and direction), and how many are dropped."""
-    if not rings:
-        return [], 0
-    points, ends = scattered.flat(rings)
-    first = ends[:-1]
-    box = np.column_stack([np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)])
-    _, which, count = np.unique(np.round(box / SAME), axis=0, return_inverse=True, return_counts=True)
-    drop, seen = set(), set()
-    for k in np.flatnonzero(count[which.ravel()] > 1).tolist():  # a ring with a unique box has no duplicate
-        vertices = np.unique(np.round(rings[k] / SAME), axis=0).tobytes()
-        if vertices in seen:
-            drop.add(k)
-        seen.add(vertices)
-    return [ring for k, ring in enumerate(rings) if k not in drop], len(drop)

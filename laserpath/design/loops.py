@@ -4,7 +4,7 @@ Ends no farther apart than the tolerance are one node. Two loose ends, each the 
 one node too if the gap between them is small. Curves with a loose end are removed, one after the other.
 Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
 to traverse them gives the same even-odd area. Where three curves meet, say at a line that divides a
-rectangle, the inside is undefined: such curves stay open.
+rectangle, that is undefined: such curves branch, and are no loops.
 
 ends: (n, 2, 2), the first and the last point of n curves.
 """
@@ -25,27 +25,33 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """A gap between two ends. width: mm.  place: its middle, mm."""
+
+    width: float
+    place: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Loops:
     """loops: the curves of each in order, and whether each is reversed.  open, branching: (n,) the other
     curves.
 
-    gap: smallest distance between two loose ends; inf if there are none.  closed: (k,) the gaps that were
-    closed.
+    nearest: the smallest gap between two loose ends; None if there are fewer.
     """
 
     loops: list[list[tuple[int, bool]]]
     open: Bools
     branching: Bools
-    gap: float
-    closed: Floats
+    nearest: Gap | None
 
 
 def joined(ends: Floats, tolerance: float, gap: float = 0.0) -> Loops:
     """The loops of curves. gap: largest distance of two loose ends that are taken to meet."""
     if len(ends) == 0:
         none = np.zeros(0, dtype=bool)
-        return Loops([], none, none, np.inf, np.zeros(0))
-    nodes, closed = _bridged(ends, _nodes(ends.reshape(-1, 2), tolerance).reshape(-1, 2), gap)
+        return Loops([], none, none.copy(), None)
+    nodes = _bridged(ends, _nodes(ends.reshape(-1, 2), tolerance).reshape(-1, 2), gap)
     live = _without_loose(nodes)
     degree = np.bincount(nodes[live].ravel(), minlength=nodes.max() + 1)
     links = (np.ones(live.sum()), (nodes[live, 0], nodes[live, 1]))
@@ -53,7 +59,7 @@ def joined(ends: Floats, tolerance: float, gap: float = 0.0) -> Loops:
     island = connected_components(graph, directed=False)[1]
     odd = np.isin(island, island[degree % 2 == 1])
     branching = live & odd[nodes[:, 0]]
-    return Loops(_trails(nodes, live & ~branching), ~live, branching, _gap(ends, nodes), closed)
+    return Loops(_trails(nodes, live & ~branching), ~live, branching, _nearest(ends, nodes))
 
 
 def _nodes(points: Floats, tolerance: float) -> Ints:
@@ -64,11 +70,11 @@ def _nodes(points: Floats, tolerance: float) -> Ints:
     return nodes
 
 
-def _bridged(ends: Floats, nodes: Ints, gap: float) -> tuple[Ints, Floats]:
-    """The nodes, (n, 2), with loose ends across small gaps merged; and those gaps."""
+def _bridged(ends: Floats, nodes: Ints, gap: float) -> Ints:
+    """The nodes, (n, 2), with loose ends across small gaps merged."""
     loose = np.flatnonzero(np.bincount(nodes.ravel())[nodes.ravel()] == 1)
     if len(loose) < 2:
-        return nodes, np.zeros(0)
+        return nodes
     points = ends.reshape(-1, 2)[loose]
     far, near = cKDTree(points).query(points, k=2)
     partner = np.where(near[:, 0] == np.arange(len(loose)), near[:, 1], near[:, 0])
@@ -76,7 +82,7 @@ def _bridged(ends: Floats, nodes: Ints, gap: float) -> tuple[Ints, Floats]:
     first = np.flatnonzero(mutual & (np.arange(len(loose)) < partner))
     flat = nodes.ravel().copy()
     flat[loose[partner[first]]] = flat[loose[first]]
-    return flat.reshape(-1, 2), far[first, 1]
+    return flat.reshape(-1, 2)
 
 
 def _without_loose(nodes: Ints) -> Bools:
@@ -126,9 +132,17 @@ def _trails(nodes: Ints, live: Bools) -> list[list[tuple[int, bool]]]:
     return loops
 
 
-def _gap(ends: Floats, nodes: Ints) -> float:
-    """The smallest distance between loose ends, where an outline may have been intended to close."""
+def _nearest(ends: Floats, nodes: Ints) -> Gap | None:
+    """The smallest gap between loose ends, where an outline may have been intended to close."""
     loose = ends[np.bincount(nodes.ravel())[nodes] == 1]
     if len(loose) < 2:
-        return float("inf")
-    return float(cKDTree(loose).query(loose, k=2)[0][:, 1].min())
+        return None
+    apart, near = cKDTree(loose).query(loose, k=2)
+    k = int(apart[:, 1].argmin())
+    return between(loose[k], loose[near[k, 1]])
+
+
+def between(p: Floats, q: Floats) -> Gap:
+    """The gap between two points, mm."""
+    x, y = ((p + q) / 2).tolist()
+    return Gap(float(np.hypot(*(p - q))), (x, y))
