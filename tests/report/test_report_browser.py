@@ -168,11 +168,23 @@ def test_the_policy_of_the_page_lets_nothing_out(seen: Seen) -> None:
     seen.wrong.clear()  # the browser says so
 
 
-def test_the_first_screen_has_the_verdict_then_the_warnings_then_the_map(seen: Seen) -> None:
-    tops = [
-        seen.page.locator(place).bounding_box()["y"] for place in (".verdict", ".warnings", "#viewer canvas")
-    ]
-    assert tops == sorted(tops)
+def test_the_first_screen_has_the_verdict_with_its_warnings_and_the_map(browser: Any, address: str) -> None:
+    seen = opened(browser, address, viewport={"width": 1280, "height": 800})
+    places = (".verdict > p", ".verdict .more a", "#viewer canvas", ".play", "#warnings")
+    boxes = [seen.page.locator(place).first.bounding_box() for place in places]
+    assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
+    assert boxes[3]["y"] + boxes[3]["height"] <= 800, "verdict, map and clock without scrolling"
+    assert boxes[2]["y"] < 350 and boxes[2]["height"] >= 320
+    seen.context.close()
+
+
+def test_no_letter_needs_a_font_of_symbols(seen: Seen) -> None:
+    """A system may have no font with ⛶, ▶ or ✗, and shows a box; all pictures are drawn."""
+    text = seen.page.evaluate("document.documentElement.outerHTML.split('<script')[0]")
+    text += "".join(seen.page.locator("main").all_inner_texts())
+    assert not {letter for letter in text if "\u2500" <= letter <= "\u2bff" or ord(letter) > 0xFFFF}
+    button = seen.page.get_by_role("button", name="Show all")
+    assert button.is_visible() and button.locator("svg").bounding_box()["width"] > 8
 
 
 def test_everything_that_can_be_used_has_a_name(seen: Seen) -> None:
@@ -220,7 +232,7 @@ def test_the_colours_are_those_of_what_cures(job: Job, seen: Seen) -> None:
     for overlay in ("places", "outline"):
         seen.page.locator(f"[data-show={overlay}]").uncheck()
     seen.point(4.6, 2.4)
-    seen.page.mouse.wheel(0, -120)
+    turn(seen, -120)
     box = seen.page.locator("#viewer canvas").bounding_box()
     image = Image.open(io.BytesIO(seen.picture())).convert("RGB")
     view, size = seen.state("view"), np.array([box["width"], box["height"]])
@@ -243,11 +255,90 @@ def test_the_colours_are_those_of_what_cures(job: Job, seen: Seen) -> None:
 def test_the_wheel_zooms_about_the_cursor(seen: Seen) -> None:
     before, (left, top) = seen.state("view"), seen.at(2.0, 3.2)
     seen.page.mouse.move(left, top)
-    seen.page.mouse.wheel(0, -300)
-    seen.rest()
+    turn(seen, -300)
     after = seen.state("view")
     assert after["zoom"] > 1.3 * before["zoom"]
     assert seen.at(2.0, 3.2) == pytest.approx((left, top), abs=0.6)
+
+
+def turn(seen: Seen, by: float, key: str = "Control") -> None:
+    """The wheel with a key held."""
+    seen.page.keyboard.down(key)
+    seen.page.mouse.wheel(0, by)
+    seen.rest()
+    seen.page.keyboard.up(key)
+
+
+def scrolled(seen: Seen) -> float:
+    """How far down the page is, when it has come to rest."""
+    now, before = float(seen.page.evaluate("scrollY")), -1.0
+    while now != before:
+        seen.page.wait_for_timeout(60)
+        now, before = float(seen.page.evaluate("scrollY")), now
+    return now
+
+
+def test_the_wheel_is_the_pages_until_the_map_is_clicked(seen: Seen) -> None:
+    page, hint = seen.page, seen.page.locator(".hint")
+    page.evaluate("scrollTo(0, 0)")
+    whole, (left, top) = seen.state("view"), seen.at(2.0, 3.2)
+    page.mouse.move(left, top)
+    page.mouse.wheel(0, 50)
+    assert scrolled(seen) == 50
+    assert seen.state("view") == whole
+    assert "Ctrl" in hint.inner_text() and "seen" in hint.get_attribute("class")
+    page.mouse.click(left, top)
+    page.mouse.wheel(0, -200)
+    seen.rest()
+    assert scrolled(seen) == 50
+    assert seen.state("view")["zoom"] > 1.3 * whole["zoom"]
+    assert "seen" not in hint.get_attribute("class")
+    page.mouse.move(left, 20)
+    page.mouse.move(left, top)
+    page.mouse.wheel(0, -50)
+    assert scrolled(seen) == 0, "the mouse has left the map, which let go"
+    page.keyboard.down("Meta")
+    before = seen.state("view")["zoom"]
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Meta")
+    seen.rest()
+    assert seen.state("view")["zoom"] > before
+
+
+def test_keys_need_no_focus_on_the_map(seen: Seen) -> None:
+    keyboard, whole = seen.page.keyboard, seen.state("view")
+    seen.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    keyboard.press("ArrowDown")
+    assert scrolled(seen) > 0, "all is shown, so that the arrows are the page's"
+    assert seen.state("view") == whole
+    for key in ("+", "+"):
+        keyboard.press(key)
+    nearer, before = seen.state("view"), scrolled(seen)
+    assert nearer["zoom"] > 2 * whole["zoom"]
+    keyboard.press("ArrowDown")
+    assert scrolled(seen) == before
+    assert seen.state("view")["y"] < nearer["y"]
+    keyboard.press(" ")
+    assert seen.state("playing")
+    keyboard.press(" ")
+    assert not seen.state("playing")
+    keyboard.press("0")
+    seen.rest()
+    assert seen.state("view") == pytest.approx(whole)
+
+
+def test_keys_are_left_to_what_has_the_focus_and_to_a_page_without_the_map(seen: Seen) -> None:
+    whole = seen.state("view")
+    seen.page.locator("[name=rate]").focus()
+    for key in ("+", "1"):
+        seen.page.keyboard.press(key)
+    seen.page.locator("[data-show=path]").focus()
+    seen.page.keyboard.press(" ")
+    assert seen.state("shown.path") and not seen.state("playing")
+    assert seen.state("view") == whole
+    seen.page.evaluate("document.activeElement.blur(); scrollTo(0, 1e6)")
+    seen.page.keyboard.press("+")
+    assert seen.state("view") == whole
 
 
 def test_dragging_moves_the_map_with_the_hand(seen: Seen) -> None:
@@ -354,7 +445,7 @@ def test_a_worst_place_is_flown_to(job: Job, seen: Seen) -> None:
     first.click()
     seen.rest()
     view = seen.state("view")
-    rows = seen.page.locator("#places tbody tr").first.locator("td").all_inner_texts()
+    rows = seen.page.locator("#places tbody tr").first.locator("td").all_text_contents()
     assert (view["x"], view["y"]) == pytest.approx((float(rows[1]), float(rows[2])), abs=1e-3)
     assert view["zoom"] > 2 * whole
     assert first.get_attribute("aria-current") == "true"
@@ -362,7 +453,7 @@ def test_a_worst_place_is_flown_to(job: Job, seen: Seen) -> None:
 
 
 def test_a_number_on_the_map_is_its_place(seen: Seen) -> None:
-    rows = seen.page.locator("#places tbody tr").nth(2).locator("td").all_inner_texts()
+    rows = seen.page.locator("#places tbody tr").nth(2).locator("td").all_text_contents()
     seen.page.mouse.click(*seen.at(float(rows[1]), float(rows[2])))
     seen.rest()
     assert seen.state("place") == 2
@@ -466,6 +557,47 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str, width: int) -
     seen.page.locator("details").evaluate_all("all => all.forEach((one) => (one.open = true))")
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     seen.context.close()
+
+
+BROKEN = """() => {
+    const found = [], range = document.createRange();
+    for (const cell of document.querySelectorAll("td, th")) {
+        if (!cell.checkVisibility()) continue;
+        const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+        for (let node; (node = walk.nextNode());) {
+            for (const { index, 0: word } of node.data.matchAll(/[^\\s_/\\\\\u2010-]+/g)) {
+                range.setStart(node, index), range.setEnd(node, index + word.length);
+                const lines = new Set([...range.getClientRects()].map((r) => Math.round(r.top)));
+                if (lines.size > 1) found.push(word);
+            }
+        }
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_no_word_in_a_table_is_broken(browser: Any, address: str, width: int) -> None:
+    seen = opened(browser, address, viewport={"width": width, "height": 800})
+    seen.page.locator("details").evaluate_all("all => all.forEach((one) => (one.open = true))")
+    assert seen.page.evaluate(BROKEN) == []
+    assert seen.page.locator("td").filter(has_text="negative").first.is_visible()
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    seen.context.close()
+
+
+def test_the_last_tables_are_folded_and_open_on_paper(seen: Seen) -> None:
+    folded = seen.page.locator("details.fold")
+    assert folded.count() >= 4
+    assert not seen.page.locator("#places").is_visible() and not seen.page.locator(".records").is_visible()
+    seen.page.evaluate(
+        """addEventListener("beforeprint", () => {
+             window.printed = document.querySelectorAll("details[open]").length;
+           })"""
+    )
+    seen.page.pdf()
+    assert seen.page.evaluate("window.printed") == seen.page.locator("details").count()
+    assert seen.page.locator("details[open]").count() == 0
 
 
 def test_fingers_tap_pinch_and_pan(browser: Any, address: str) -> None:

@@ -19,7 +19,7 @@ from laserpath.report.numbers import area, duration, number
 from laserpath.types import Design, Process, Resin, Settings, Toolpath
 from laserpath.types.results import MotionFigures, PrintFigures
 
-VOID = {"meta", "link", "img", "br", "hr", "input"}
+VOID = {"meta", "link", "img", "br", "hr", "input", "wbr"}
 
 
 class Reader(HTMLParser):

@@ -11,6 +11,7 @@ function wireCanvas(viewer) {
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button > 0) return;
     canvas.setPointerCapture(event.pointerId);
+    hold(true);
     if (!down.size) travelled = 0;
     down.set(event.pointerId, at(event));
   });
@@ -29,6 +30,8 @@ function wireCanvas(viewer) {
     if (others.length === 1) viewer.move(() => pinch(view, others[0], before, now));
   });
 
+  // The wheel is the page's until somebody clicks into the map, and again when the mouse has left it.
+  const hold = (held) => ((viewer.held = held), held && viewer.hint(false));
   const up = (event) => {
     const alone = down.size === 1 && down.has(event.pointerId);
     down.delete(event.pointerId);
@@ -37,14 +40,18 @@ function wireCanvas(viewer) {
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);
   canvas.addEventListener("pointerleave", (event) => {
-    if (event.pointerType === "mouse") (viewer.probe = null), viewer.tell();
+    if (event.pointerType === "mouse") (viewer.probe = null), viewer.tell(), hold(false);
   });
   canvas.addEventListener("wheel", (event) => {
+    if (!viewer.held && !event.ctrlKey && !event.metaKey) return viewer.hint(true);
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 16 : 1;
     viewer.move(() => view.zoomAt(...at(event), Math.exp(-Math.max(-120, Math.min(120, event.deltaY * lines)) / 300)));
   }, { passive: false });
-  canvas.addEventListener("keydown", (event) => pressed(viewer, event));
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hold(false);
+    else if (!event.ctrlKey && !event.metaKey && !event.altKey && heeds(viewer, event)) pressed(viewer, event);
+  });
 }
 
 function tap(viewer, [left, top]) {
@@ -66,9 +73,19 @@ function pinch(view, still, before, now) {
   if (span(before) > 1) view.zoomAt(...to, span(now) / span(before));
 }
 
+// Whether a key is the map's: nothing else that has the focus takes it, and the map is seen. The page scrolls by
+// the arrows as long as the map shows all, which then has nowhere to move.
+function heeds({ canvas, view }, { key, target }) {
+  if (target === canvas) return true;
+  if (target.closest("select, textarea, [contenteditable], input:not([type=checkbox], [type=radio])")) return false;
+  const moves = key.startsWith("Arrow") || key === "Home", taken = target.closest("button, a, summary, input");
+  if ((taken && (moves || key === " ")) || (moves && view.fitted)) return false;
+  const box = canvas.getBoundingClientRect(), middle = (box.top + box.bottom) / 2;
+  return middle > 0 && middle < innerHeight;
+}
+
 // Keys move the map under a cross in its middle, which is what is told.
 function pressed(viewer, event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { view } = viewer, step = Math.min(view.width, view.height) / 8, middle = [view.width / 2, view.height / 2];
   const moves = {
     ArrowLeft: () => view.pan(step, 0), ArrowRight: () => view.pan(-step, 0),

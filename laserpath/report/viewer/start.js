@@ -24,6 +24,16 @@ async function start() {
   section.dataset.ready = "yes";
 }
 
+// On paper all that is folded is open; afterwards it is as it was.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const one of folded) one.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const one of folded) one.open = false;
+});
+
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const text = document.getElementById(button.dataset.copy);

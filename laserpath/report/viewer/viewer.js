@@ -13,7 +13,7 @@ class Viewer {
     this.lines = new Lines(data.track, this.ground.powers);
     this.shown = { layer: "cure", outline: true, error: false, path: false, travel: true, places: true };
     this.time = data.track.total;
-    this.playing = this.busy = false;
+    this.playing = this.busy = this.held = false;
     this.place = this.pinned = this.probe = null;
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
     this.wireLayers();
@@ -115,7 +115,7 @@ class Viewer {
     this.playing = playing;
     this.last = null;
     const button = this.part(".play");
-    button.textContent = playing ? "❚❚" : "▶";
+    button.classList.toggle("playing", playing);
     button.setAttribute("aria-label", playing ? "Pause" : "Play");
     this.change();
   }
@@ -209,6 +209,15 @@ class Viewer {
     this.rest();
     this.change();
     return x + y;
+  }
+
+  // How to zoom, said to a wheel that scrolls the page.
+  hint(seen) {
+    const hint = this.part(".hint"), key = /Mac|iP/.test(navigator.platform) ? "⌘" : "Ctrl";
+    hint.textContent = `Hold ${key} and turn the wheel to zoom, or click the map first`;
+    hint.classList.toggle("seen", seen);
+    clearTimeout(this.hinted);
+    if (seen) this.hinted = setTimeout(() => this.hint(false), 1200);
   }
 
   // What is there
