@@ -7,7 +7,8 @@
 
 After any error, and after a signal that ends the process, every place is left as it was: no new file, no
 temporary one, no new folder, and the files to be replaced have their old content. Signals wait (`Held`) and
-act between two files of step 1, or after the burst.
+act between two files of step 1, or after the burst. A file that is read-only is not replaced: that is an
+error, too.
 
 No filesystem renames several files at once. If the process is killed (SIGKILL) or the power fails in the
 burst, each file is whole, but some are old and some are new. What such an end leaves under temporary names
@@ -78,14 +79,39 @@ def calls() -> int:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError if files could not be written to `folder`, whether or not it exists."""
+    """Raise InputError if no file can be written to `folder`, whether or not it exists. Leaves nothing there.
+
+    A file is made and removed, since permissions do not tell: root has all of them, and /sys takes no file.
+    """
     existing = next((p for p in (folder, *folder.parents) if p.exists()), Path())
     if not existing.is_dir():
         raise InputError(
             f"{str(existing)!r} is a file, so nothing can be written to the folder {str(folder)!r}"
         )
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(f"folder {str(existing)!r} is not writable")
+    try:
+        _try(folder / "a file")
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.ENOENT):  # the last from /proc
+            raise InputError(f"folder {str(existing)!r} is not writable") from error
+        raise InputError(_sentence(folder, error)) from error
+
+
+def check_places(places: Iterable[Path]) -> None:
+    """Raise InputError if `write_all` could not write these files. Leaves nothing behind.
+
+    For commands that compute for long: it is asked before.
+    """
+    for place in places:
+        try:
+            _try(Path(os.path.realpath(place)))
+        except OSError as error:
+            raise InputError(_sentence(place, error)) from error
+
+
+def _try(place: Path) -> None:
+    """Make what `write_all` makes first, and remove it."""
+    with Held(), contextlib.ExitStack() as undo:
+        _stage(place, "", undo)
 
 
 def _stage(place: Path, text: str, undo: contextlib.ExitStack) -> Path:
@@ -95,6 +121,9 @@ def _stage(place: Path, text: str, undo: contextlib.ExitStack) -> Path:
         raise IsADirectoryError(errno.EISDIR, "is a folder")
     if place.exists() and not place.is_file():  # root could replace /dev/null
         raise OSError(errno.ENODEV, "it is a device or a pipe, not a plain file")
+    # A rename would replace it all the same. For root only the mode tells.
+    if place.exists() and not (os.access(place, os.W_OK) and place.stat().st_mode & 0o222):
+        raise OSError(errno.ENODEV, "it is there already, and read-only")
     temporary = _spare_name(place)
     undo.callback(temporary.unlink, missing_ok=True)
     # Unlike tempfile's, these files get the permissions that the user's umask gives.

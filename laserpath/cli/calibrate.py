@@ -79,11 +79,12 @@ def calibrate(**given: Any) -> None:
     NAME.svg, a map of the chart, and NAME.csv, the sheet for your measurements.
     """
     from laserpath import calibration
-    from laserpath.base.files import check_folder
+    from laserpath.base.files import check_folder, check_places
 
     folder = Path(given["output"])
     check_folder(folder)
     name = plain_name(given["name"])
+    check_places(folder / f"{name}.{end}" for end in ("gcode", "svg", "csv"))
     low, high = given["from"], given["to"]
     if (low is None) != (high is None):
         raise click.UsageError(

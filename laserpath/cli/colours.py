@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
+from laserpath.base.files import check_places
 from laserpath.cli import progress, show
 from laserpath.cli.job import Job, Made
 from laserpath.config import request
@@ -43,6 +44,8 @@ def plan_colours(job: Job, meter: Meter) -> Made:
     from laserpath.planning import forecast
 
     parts = _load(job, meter)
+    job.check_places(*(part.name for part in parts))
+    check_places([job.folder / f"{part.part.drawing}.colours.html" for part in parts[:1] if part.part])
     processes = request.colour_processes(job.values, job.process, parts)
     for sentence in parts[0].warnings:
         job.talk.warn(sentence)

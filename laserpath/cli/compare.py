@@ -36,7 +36,7 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
 
     Writes DESIGN.comparison.html: figures side by side, cured outlines, doses, and where they differ.
     """
-    from laserpath.base.files import check_folder
+    from laserpath.base.files import check_folder, check_places
 
     if len(programs) < 2:
         raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
@@ -49,6 +49,9 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
     count = len(programs) * (len(exposures.STAGES) - 1) + 1
     with exposures.stages(count, hidden=given["quiet"]) as stage:
         from laserpath.simulation.comparison import compare as compare_programs
+        from laserpath.simulation.comparison import path_of
+
+        check_places([path_of(programs, inputs.design, folder)])
 
         def begin(name: str) -> None:
             stage(name)

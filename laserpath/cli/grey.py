@@ -45,6 +45,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
         )
     with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
         relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
+    job.check_places(relief.name)
     width, height = relief.size
     job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
     if fit := forecast_fit(relief, job.process, job.settings):

@@ -30,6 +30,15 @@ class Job:
     check: Callable[[], None]
     kept: Callable[[], None]
 
+    def check_places(self, *names: str) -> None:
+        """Raise InputError if the files of plans of these names could not be written."""
+        from laserpath.base.files import check_places
+        from laserpath.planning import paths_of
+
+        given = self.given
+        for name in names:
+            check_places(paths_of(name, self.folder, frame=given["frame"], project=given["save_project"]))
+
 
 @dataclass(frozen=True, slots=True)
 class Made:

@@ -118,6 +118,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
             reading=request.reading_of(job.values, tolerance),
             arrangement=request.arrangement_of(job.values),
         )
+    job.check_places(drawn.name)
     job.talk.tell(show.in_short(drawn))
     for sentence in drawn.warnings:
         job.talk.warn(sentence)

@@ -42,7 +42,7 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     Writes FILE.simulation.html, the report, and FILE.cured.svg, the cured outline. With --design it also
     measures how far that is from the design. `-` reads stdin.
     """
-    from laserpath.base.files import check_folder
+    from laserpath.base.files import check_folder, check_places
 
     folder = Path(given["output"])
     check_folder(folder)
@@ -51,9 +51,11 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     if inputs.design is not None:
         talk.tell(show.in_short(inputs.design))
     with exposures.stages(len(exposures.STAGES), hidden=given["quiet"]) as stage:
+        from laserpath.simulation import paths_of
         from laserpath.simulation import simulate as simulate_program
 
         program, name = exposures.program(file)
+        check_places(paths_of(name, folder))
 
         def begin(name: str) -> None:
             stage(name)

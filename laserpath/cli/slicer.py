@@ -84,19 +84,19 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
 
     The outer walls of each layer are its design. Identical layers are planned once.
     """
+    from laserpath.base.files import check_places, write_all
     from laserpath.plugins.slicer import stack_of
 
     # A part of a stack is of no use, so one Ctrl-C stops at once.
     with Interrupts() as interrupts:
         text = _read(file)
+        check_places([file])
         process, settings = _inputs(given)
         talk = show.Talk(quiet=given["quiet"])
         with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
             with progress.reading(file.name, meter, hidden=given["quiet"]):
                 stack = stack_of(text, process, settings, name=_name(file))
             done = _replanned(stack, given["settle"], talk, meter, interrupts.check)
-        from laserpath.base.files import write_all
-
         interrupts.check()
         write_all({file: done.program})
     for sentence in done.warnings:

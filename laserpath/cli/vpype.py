@@ -78,7 +78,8 @@ laserpath.help_group = "Output"  # type: ignore[attr-defined]  # under which vpy
 
 def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     from laserpath import optics, plan
-    from laserpath.base.files import check_folder
+    from laserpath.base.files import check_folder, check_places
+    from laserpath.planning import paths_of
 
     folder = Path(given["output"])
     check_folder(folder)
@@ -86,6 +87,7 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     fwhm = optics.fwhm(process.spot)
     settings = request.settings_of(given, fwhm)
     drawn = _design(document, given, fwhm)
+    check_places(paths_of(drawn.name, folder, frame=given["frame"], project=False))
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     talk.tell(show.in_short(drawn))
     for note in show.placing(drawn, process, settings):

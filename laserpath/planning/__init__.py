@@ -10,11 +10,12 @@ from laserpath.planning.colours import ColourPlans, plan_colours
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.output import paths_of
 from laserpath.planning.robustness import sensitivity
 from laserpath.planning.unconstrained import limit
 from laserpath.planning.walk import Plan, plan
 
 __all__ = [
-    "ColourPlans", "Forecast", "Plan", "Progress", "forecast", "header", "limit", "plan", "plan_colours",
-    "sensitivity",
+    "ColourPlans", "Forecast", "Plan", "Progress", "forecast", "header", "limit", "paths_of", "plan",
+    "plan_colours", "sensitivity",
 ]  # fmt: skip

@@ -36,6 +36,13 @@ class Planned(Protocol):
         """The G-code."""
 
 
+def paths_of(name: str, folder: str | Path = ".", *, frame: bool, project: bool) -> tuple[Path, ...]:
+    """The paths of the files of a plan of that name, in the order of `files_of`."""
+    ends = ("gcode", "toolpath.svg", "report.html", *(("frame.gcode",) if frame else ()))
+    places = (*(f"{name}.{end}" for end in ends), *((project_file.NAME,) if project else ()))
+    return tuple(Path(folder) / place for place in places)
+
+
 def write_files(
     plan: Planned, name: str, page: str, folder: str | Path, *, frame: bool, project: bool
 ) -> tuple[Path, ...]:
@@ -52,15 +59,13 @@ def files_of(
     project: also laserpath.toml.
     """
     machine = plan.process.machine
-    texts = {
-        "gcode": plan.program,
-        "toolpath.svg": toolpath_svg.draw(convert.as_light(plan.toolpath, machine), plan.design, machine),
-        "report.html": page,
-    }
+    texts = [
+        plan.program,
+        toolpath_svg.draw(convert.as_light(plan.toolpath, machine), plan.design, machine),
+        page,
+    ]
     if frame:
-        texts["frame.gcode"] = framing.frame(plan.design, machine)
-    places = {Path(folder) / f"{name}.{end}": text for end, text in texts.items()}
+        texts.append(framing.frame(plan.design, machine))
     if project:
-        text = project_file.text(plan.design, plan.process, plan.settings, folder)
-        places[Path(folder) / project_file.NAME] = text
-    return places
+        texts.append(project_file.text(plan.design, plan.process, plan.settings, folder))
+    return dict(zip(paths_of(name, folder, frame=frame, project=project), texts, strict=True))

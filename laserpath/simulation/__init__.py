@@ -10,6 +10,6 @@ G-code gets the figures of the plan.
 
 from laserpath.simulation.figures import DoseFigures, PathExposure
 from laserpath.simulation.result import BestExposure
-from laserpath.simulation.walk import Choices, Simulation, simulate
+from laserpath.simulation.walk import Choices, Simulation, paths_of, simulate
 
-__all__ = ["BestExposure", "Choices", "DoseFigures", "PathExposure", "Simulation", "simulate"]
+__all__ = ["BestExposure", "Choices", "DoseFigures", "PathExposure", "Simulation", "paths_of", "simulate"]

@@ -55,6 +55,12 @@ class Choices:
     depth: bool = False
 
 
+def paths_of(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
+    """The paths of the report and of the drawing of a program of that name."""
+    stem = Path(name).stem or "program"
+    return Path(folder) / f"{stem}.simulation.html", Path(folder) / f"{stem}.cured.svg"
+
+
 class Simulation(SimulationResult):
     """The result of `simulate`, and the files made of it.
 
@@ -72,9 +78,8 @@ class Simulation(SimulationResult):
 
     def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
         """Write NAME.simulation.html and NAME.cured.svg, both or none; return their paths."""
-        stem = Path(self.name).stem or "program"
-        texts = {"simulation.html": self.page(), "cured.svg": self.drawing()}
-        return files.write_all({Path(folder) / f"{stem}.{end}": text for end, text in texts.items()})
+        report, cured = paths_of(self.name, folder)
+        return files.write_all({report: self.page(), cured: self.drawing()})
 
 
 def simulate(

@@ -12,7 +12,7 @@ import pytest
 
 from laserpath.base import files
 from laserpath.base.errors import InputError
-from laserpath.base.files import check_folder, write_all
+from laserpath.base.files import check_folder, check_places, write_all
 
 
 def everything(folder: Path) -> dict[str, str | None]:
@@ -130,10 +130,43 @@ def test_a_folder_that_cannot_be_written_is_refused_beforehand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_folder(tmp_path / "not" / "yet" / "there")
+    check_places([tmp_path / "neither" / "a", tmp_path / "b"])
     assert everything(tmp_path) == {}
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(InputError, match="not writable"):
+    monkeypatch.setattr(os, "access", lambda *_: True)  # as for root
+    failing(monkeypatch, Path, "mkdir", 1, PermissionError(errno.EPERM, "no"))
+    with pytest.raises(InputError, match=f"^folder {str(tmp_path)!r} is not writable$"):
         check_folder(tmp_path / "sub")
+    failing(monkeypatch, builtins, "open", 1, PermissionError(errno.EACCES, "no"))
+    with pytest.raises(InputError, match=f"^folder {str(tmp_path)!r} is not writable$"):
+        check_folder(tmp_path)
+    failing(monkeypatch, builtins, "open", 1, OSError(errno.EROFS, "no"))
+    with pytest.raises(InputError, match="read-only"):
+        check_places([tmp_path / "neither" / "a"])
+    assert everything(tmp_path) == {}
+
+
+@pytest.mark.skipif(not Path("/sys/class").is_dir(), reason="only Linux has a /sys")
+@pytest.mark.parametrize("folder", ["/sys/class", "/sys/class/new/deep"])
+def test_a_folder_that_takes_no_files_is_refused_beforehand_also_for_root(folder: str) -> None:
+    with pytest.raises(InputError, match=r"'/sys/class.* (is not writable|is read-only)$"):
+        check_folder(Path(folder))
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
+    """A rename would do it, for its owner as for root."""
+    (tmp_path / "a").write_text("kept")
+    (tmp_path / "a").chmod(0o444)
+    for attempt in (lambda: check_places([tmp_path / "a"]), lambda: write_all({tmp_path / "a": "new"})):
+        with pytest.raises(InputError, match=r"a' cannot be written: it is there already, and read-only$"):
+            attempt()
+    assert everything(tmp_path) == {"a": "kept"}
+
+
+def test_a_place_that_is_a_folder_is_refused_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(InputError, match="it is a folder"):
+        check_places([tmp_path / "b", tmp_path / "a"])
+    assert everything(tmp_path) == {"a": None}
 
 
 def test_a_name_too_long(tmp_path: Path) -> None:

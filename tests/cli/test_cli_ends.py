@@ -30,6 +30,35 @@ def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        (("plan", "square.svg"), "square.report.html"),
+        (("plan", "square.svg", "--frame"), "square.frame.gcode"),
+        (("plan", "square.svg", "--colours", "2"), "square.colours.html"),
+        (("simulate", "a.gcode"), "a.cured.svg"),
+        (("compare", "a.gcode", "b.gcode", "--design", "square.svg"), "square.comparison.html"),
+        (("calibrate",), "chart.csv"),
+        (("slicer", "a.gcode"), "a.gcode"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_named_before_anything_is_computed(
+    chart: Path, arguments: tuple[str, ...], taken: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No program is read either: b.gcode does not exist, and a.gcode has nothing to expose."""
+    (chart / "square.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="1mm" viewBox="0 0 2 1">'
+        '<path d="M0 0h1v1h-1z"/><path fill="red" d="M1 0h1v1h-1z"/></svg>'
+    )
+    (chart / "a.gcode").write_text("")
+    (chart / taken).touch()
+    (chart / taken).chmod(0o444)
+    before = sorted(chart.iterdir())
+    assert run(*arguments) == 2
+    assert f"{taken}' cannot be written: it is there already, and read-only\n" in capsys.readouterr().err
+    assert sorted(chart.iterdir()) == before
+
+
 def signalled(write: Callable[..., object], number: int, *, late: bool) -> Callable[..., object]:
     """`Chart.write` with a signal before or after it."""
 

@@ -18,6 +18,12 @@ MOST = 8
 """Largest number of programs; a table with more columns is unreadable."""
 
 
+def path_of(names: Sequence[str], design: Design | None, folder: str | Path = ".") -> Path:
+    """The path of the page that compares programs of these names."""
+    name = design.name if design else Path(names[0]).stem
+    return Path(folder) / f"{name}.comparison.html"
+
+
 class Comparison(ComparisonResult):
     """The result of `compare`, and the page made of it. simulations: one for each program."""
 
@@ -30,8 +36,7 @@ class Comparison(ComparisonResult):
 
     def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
         """Write NAME.comparison.html, of the design's name or the first program's; return its path."""
-        name = self.design.name if self.design else Path(self.names[0]).stem
-        return files.write_all({Path(folder) / f"{name}.comparison.html": self.page()})
+        return files.write_all({path_of(self.names, self.design, folder): self.page()})
 
 
 def compare(
