@@ -16,6 +16,7 @@ from laserpath.config import profiles
 if TYPE_CHECKING:
     from gcode import Checked
 
+_STDIN = "-"
 _EPILOG = """\b
 Examples:
   laserpath check design.gcode
@@ -56,10 +57,13 @@ def check(
     Finds lines where the laser is on but must be off, values out of the machine's range, commands that its
     controller does not understand, and moves that it cannot follow.
     """
-    text = _read(file)
+    data = _read(file)
     import gcode
+    from laserpath.design import refuse_drawing
     from laserpath.machine.convert import envelope
 
+    refuse_drawing(data, "" if str(file) == _STDIN else str(file))
+    text = data.decode("utf-8", "surrogateescape")  # the check reports bytes that are not UTF-8
     laser = profiles.machine(machine)
     language = gcode.dialect(laser.dialect if dialect is None else dialect)
     checked = gcode.examine(text, language, envelope(laser, language))
@@ -74,10 +78,9 @@ def check(
         context.exit(HAS_ERRORS)
 
 
-def _read(file: Path) -> str:
-    """The text of a file, or of stdin for `-`; bytes that are not UTF-8 are kept for the check to report."""
-    data = limits.stdin() if str(file) == "-" else limits.content(file, "program_bytes", "program")
-    return data.decode("utf-8", "surrogateescape")
+def _read(file: Path) -> bytes:
+    """The content of a file, or of stdin for `-`."""
+    return limits.stdin() if str(file) == _STDIN else limits.content(file, "program_bytes", "program")
 
 
 def _print(text: str) -> None:

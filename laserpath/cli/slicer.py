@@ -160,7 +160,11 @@ def _as_json(file: Path, done: Relaid) -> str:
 
 
 def _read(file: Path) -> str:
-    return limits.content(file, "program_bytes", "sliced file").decode("utf-8", "replace")
+    from laserpath.design import refuse_drawing
+
+    data = limits.content(file, "program_bytes", "sliced file")
+    refuse_drawing(data, str(file))
+    return data.decode("utf-8", "replace")
 
 
 def _name(file: Path) -> str:

@@ -8,6 +8,7 @@ Readers are imported on first use. They take bytes, and open no other file that 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import fields, replace
 from importlib import import_module
@@ -19,10 +20,10 @@ from gcode.errors import GcodeError
 from laserpath.base import entry_points, limits
 from laserpath.base.errors import InputError, short
 from laserpath.base.quantities import quoted_path
-from laserpath.design import formats
+from laserpath.design import foreign, formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.colours import chosen, of_part
-from laserpath.design.opening import unpacked
+from laserpath.design.opening import head, unpacked
 from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.types import Design, Part
 
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "load_colours",
     "opened",
+    "refuse_drawing",
     "suffixes",
 ]
 
@@ -188,6 +190,20 @@ def opened(raw: bytes, suffix: str) -> tuple[bytes, str]:
     data = unpacked(raw)
     format_ = formats.detect(data, suffix)
     return formats.readable(data, format_), format_
+
+
+def refuse_drawing(data: bytes, name: str) -> None:
+    """Raise InputError if the content of a file that should be a program is a drawing that `plan` reads."""
+    data = unpacked(data)
+    known = formats.by_content(data)
+    # A dwell with a star in its comment looks like a comment of Gerber.
+    if known and not (known == "Gerber" and foreign.is_gcode(head(data))):
+        what = "a picture" if is_image(known) else "a drawing"
+        plan = shlex.quote(name) if name else "FILE"
+        raise InputError(
+            f"{name or 'the program'} is {what} ({known}), not G-code: `laserpath plan {plan}` makes a "
+            "program of it"
+        )
 
 
 def _opened(raw: bytes, suffix: str, *, colours: bool) -> tuple[bytes, str, Reader]:

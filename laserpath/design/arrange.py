@@ -17,6 +17,7 @@ from shapely import affinity
 from laserpath.base.checks import between, number, whole
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import GRID, minus, tidy, union, valid
+from laserpath.design.reading import SHOWS_ABSENCE
 from laserpath.types import Design, Point
 
 _MOST_COPIES = 10_000
@@ -136,6 +137,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
         area=area,
         page=page,
         part=part,
+        warnings=tuple(w for w in design.warnings if w != SHOWS_ABSENCE or not arrangement.negative),
         source=(*design.source, *arrangement.in_words()),
         recipe=(*design.recipe, *arrangement.recipe()),
     )

@@ -185,6 +185,9 @@ def _text(text: str) -> Look | None:
     for pattern, look in _TEXT_PATTERNS:
         if pattern.match(text):
             return look
-    if len(_GCODE.findall(text)) >= _LINES_OF_GCODE:
-        return "G-code", _PROGRAM
-    return None
+    return ("G-code", _PROGRAM) if is_gcode(text) else None
+
+
+def is_gcode(text: str) -> bool:
+    """Whether the beginning of a text has enough lines that look like G-code."""
+    return len(_GCODE.findall(text)) >= _LINES_OF_GCODE

@@ -16,6 +16,13 @@ FLATTEN_FWHM = 1 / 50
 """Largest distance of a flattened curve from the true one; larger values give fewer vertices."""
 
 
+SHOWS_ABSENCE = (
+    "the file says that it shows where material is absent (FilePolarity Negative); with --negative "
+    "what is not drawn becomes solid"
+)
+"""The warning of a file that is to be inverted, which `arrange` takes back once it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Black:
     """The dose in mJ/mm², or the height in mm, that black stands for."""

@@ -37,7 +37,10 @@ class Planned(Protocol):
 
 
 def paths_of(name: str, folder: str | Path = ".", *, frame: bool, project: bool) -> tuple[Path, ...]:
-    """The paths of the files of a plan of that name, in the order of `files_of`."""
+    """The paths of the files that a plan writes; name: of its design. The program's is the first.
+
+    Other arguments: those of `Plan.write`.
+    """
     ends = ("gcode", "toolpath.svg", "report.html", *(("frame.gcode",) if frame else ()))
     places = (*(f"{name}.{end}" for end in ends), *((project_file.NAME,) if project else ()))
     return tuple(Path(folder) / place for place in places)

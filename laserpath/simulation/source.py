@@ -17,6 +17,7 @@ import numpy as np
 import gcode
 from laserpath.base import limits
 from laserpath.base.errors import InputError
+from laserpath.design import refuse_drawing
 from laserpath.machine import convert
 from laserpath.types import Machine
 
@@ -109,6 +110,8 @@ def _text(program: Program) -> tuple[str, str]:
     title, data = ("program", program) if not isinstance(program, Path) else (program.name, _bytes(program))
     if not data or not data.strip():
         raise InputError(f"{title!r} is empty")
+    if isinstance(data, bytes):
+        refuse_drawing(data, str(program) if isinstance(program, Path) else "")
     binary = data.find(b"\0") if isinstance(data, bytes) else data.find("\0")
     if binary >= 0:
         raise InputError(f"{title!r} is no text: its byte {binary} is 0")

@@ -158,3 +158,13 @@ def test_a_closed_stdin_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_empty_dialect_is_not_the_machine_s(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", str(program), "--dialect", "") == 2
     assert "dialect '' is unknown" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("check",), ("simulate",), ("compare", "sound.gcode"), ("slicer",)])
+def test_a_drawing_is_sent_to_plan(
+    program: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("text.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg"><path d="{"M0 0h1" * 40}"/></svg>')
+    assert run(*command, "text.svg") == 2
+    assert "text.svg is a drawing (SVG), not G-code: `laserpath plan text.svg`" in capsys.readouterr().err
+    assert [path.name for path in sorted(Path().iterdir())] == ["sound.gcode", "text.svg"]

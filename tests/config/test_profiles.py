@@ -234,6 +234,20 @@ def test_an_unknown_name_gets_the_nearest_known_one(kind: str) -> None:
         LOADERS[kind](known[:-1])
 
 
+@pytest.mark.parametrize(
+    ("kind", "amount", "option"),
+    [
+        ("spot", "80um", "--spot-fwhm"),
+        ("spot", "0.08", "--spot-fwhm"),
+        ("resin", "35 mJ/cm2", "--critical-dose"),
+        ("resin", "35", "--critical-dose"),
+    ],
+)
+def test_an_amount_in_the_place_of_a_name_gets_its_option(kind: str, amount: str, option: str) -> None:
+    with pytest.raises(InputError, match=f"; did you mean {option} {amount}\\?$"):
+        LOADERS[kind](amount)
+
+
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.toml' is missing"):
         profiles.machine("nowhere.toml")

@@ -18,7 +18,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.limits import limits
 from laserpath.cli import main
 from laserpath.cli.plan import plan
-from laserpath.design import Reading, formats, load
+from laserpath.design import Reading, formats, load, refuse_drawing
 
 pytestmark = [
     pytest.mark.usefixtures("forking", "decoding"),
@@ -245,6 +245,26 @@ def test_a_file_of_which_nothing_is_known_names_what_can_be_read(tmp_path: Path)
         read(tmp_path, "file.xyz", "Some prose.\n")
     with pytest.raises(InputError, match="has no ending"):
         read(tmp_path, "file", "Some prose.\n")
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_drawing_in_the_place_of_a_program_is_called_so(name: str):
+    with pytest.raises(InputError, match=rf"^my file is a (drawing|picture) \({name}\), .*plan 'my file'`"):
+        refuse_drawing(good(name), "my file")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"G21\nG4 P0.1 ; settle * now\nM4 S0\nG1 X1 F600 S9\nM5\n",
+        b"%\n(POLYGON)\nG1 X1\n%\n",
+        b"; <svg>\nG0 X1\n",
+        b"N1 G04 P5*33\n",
+        b"",
+    ],
+)
+def test_a_program_is_no_drawing(program: bytes):
+    refuse_drawing(program, "a.nc")
 
 
 def test_what_says_nothing_about_the_format_goes_by_the_content_too(tmp_path: Path, capsys):

@@ -19,6 +19,7 @@ from shapes import NODING, both, differing_area, minus, plus
 
 from laserpath.base.errors import InputError
 from laserpath.design import load
+from laserpath.design.arrange import Arrangement, arrange
 from laserpath.design.gerber import read
 from laserpath.design.reading import Reading
 from laserpath.design.target import rasterise
@@ -378,6 +379,8 @@ def test_the_attributes_of_the_file_are_reported() -> None:
         "%TF.FileFunction,Soldermask,Top*%\n%TF.FilePolarity,Negative*%\n%ADD10C,1*%\nD10*\nX0Y0D03*\n"
     )
     assert "--negative" in got.warnings[0]
+    assert arrange(got, Arrangement(rotate=90)).warnings == got.warnings
+    assert arrange(got, Arrangement(negative=True)).warnings == ()
     assert got.source == ("Gerber Soldermask,Top in mm",)
 
 

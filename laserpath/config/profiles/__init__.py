@@ -27,6 +27,7 @@ from gcode.files import TOML_BYTES, plain, toml
 from laserpath.base import entry_points
 from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
+from laserpath.base.quantities import DOSE, LENGTH, Units, parse
 
 if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and Shapely
     from laserpath.types import Machine, Resin, Spot
@@ -35,6 +36,11 @@ Profile = str | Path | Mapping[str, Any]
 """A name, a file, or a table of keys and values."""
 
 FOLDERS = {"machine": "machines", "resin": "resins", "spot": "spots"}
+_AMOUNTS: dict[str, tuple[Units, str]] = {
+    "spot": (LENGTH, "--spot-fwhm"),
+    "resin": (DOSE, "--critical-dose"),
+}
+"""Kind → the units of the amount that is often given in the place of a profile, and its option."""
 DEFAULTS = {"machine": "grbl-diode-405", "resin": "generic-405", "spot": "diode-0.1mm"}
 
 
@@ -104,7 +110,8 @@ def text(kind: str, name_or_path: str | Path) -> str:
     except GcodeError as error:
         raise InputError(f"{kind} profile {str(name_or_path)!r} {error}") from None
     except FileNotFoundError:
-        raise InputError(f"{kind} profile {str(name_or_path)!r} is missing") from None
+        near = _as_amount(kind, str(name_or_path))
+        raise InputError(f"{kind} profile {str(name_or_path)!r} is missing{near}") from None
     except (OSError, ValueError) as error:
         cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else _reason(error)
         raise InputError(f"{kind} profile {str(name_or_path)!r} cannot be read: {cause}") from error
@@ -122,8 +129,20 @@ def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
     if os.path.isfile(name):
         raise InputError(f"{kind} profile {name!r} is a file, but a profile file ends in .toml")
     known = entry_points.names(entry_points.SPOTS, names(kind)) if kind == "spot" else names(kind)
-    near = did_you_mean(name, known)
+    near = _as_amount(kind, name) or did_you_mean(name, known)
     raise InputError(f"{kind} profile {name!r} is unknown; known: {', '.join(known)}{near}")
+
+
+def _as_amount(kind: str, name: str) -> str:
+    """The option that takes a length or a dose, if the name of a spot or of a resin is one; else ''."""
+    if kind not in _AMOUNTS:
+        return ""
+    units, option = _AMOUNTS[kind]
+    try:
+        parse(name, units, "")
+    except InputError:
+        return ""
+    return f"; did you mean {option} {name}?"
 
 
 def in_short(kind: str, name_or_path: str | Path) -> str:

@@ -14,7 +14,7 @@ from laserpath.design.gerber.paint import Painting, area
 from laserpath.design.gerber.plotter import Plotter
 from laserpath.design.gerber.words import commands, text_of, where
 from laserpath.design.joined import check_reach, without_specks
-from laserpath.design.reading import Reading
+from laserpath.design.reading import SHOWS_ABSENCE, Reading
 from laserpath.types import Design
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
@@ -66,10 +66,7 @@ def _plotted(text: str, plotter: Plotter) -> Painting:
 def _about(text: str) -> tuple[str, ...]:
     """A warning if the file's attributes give it a negative polarity."""
     if _attribute(text, "FilePolarity") == "Negative":
-        return (
-            "the file says that it shows where material is absent (FilePolarity Negative); with --negative "
-            "what is not drawn becomes solid",
-        )
+        return (SHOWS_ABSENCE,)
     return ()
 
 
