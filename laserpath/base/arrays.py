@@ -17,12 +17,11 @@ Bools = NDArray[np.bool_]
 def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
     """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness."""
     try:
-        # NumPy would drop the imaginary parts of a complex array with a warning only.
-        if np.iscomplexobj(values):
-            raise InputError(f"{name} is complex, but must have real values")
-        array = np.array(values, dtype=np.float64)
+        given = np.asarray(values)
+        array = np.array(given, dtype=None if given.dtype.kind == "c" else np.float64)
     except (TypeError, ValueError) as error:  # words, or rows of different lengths
         raise InputError(f"{name} is not an array of numbers: {error}") from error
+    not_complex(array, name)
     if array.ndim != len(shape) or any(
         n is not None and n != m for n, m in zip(shape, array.shape, strict=True)
     ):
@@ -32,4 +31,12 @@ def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) ->
     if bad := int((~np.isfinite(array)).sum()):
         raise InputError(f"{name} is not finite in {bad} of {array.size} values")
     array.flags.writeable = False
+    return array
+
+
+def not_complex(values: ArrayLike, name: str) -> NDArray[Any]:
+    """The values as an array. Raises InputError if they are complex: NumPy would drop a part of each."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise InputError(f"{name} is complex, but must have real values")
     return array

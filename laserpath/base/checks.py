@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, not_complex
 from laserpath.base.errors import InputError
 
 _PRECISIONS = ("f32", "f64")
@@ -67,10 +67,7 @@ def finite_array(
     values: ArrayLike, name: str, shape: tuple[int, ...], dtype: type[np.floating[Any]] | None = None
 ) -> Floats:
     """The values, contiguous, in `dtype` (None: their own). Raise unless finite and of that shape."""
-    given = np.asarray(values)
-    if np.iscomplexobj(given):
-        raise InputError(f"{name} is complex, but must have real values")
-    array: Floats = np.ascontiguousarray(given, dtype=dtype)
+    array: Floats = np.ascontiguousarray(not_complex(values, name), dtype=dtype)
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}, but must have {shape}")
     # nan and inf persist in a sum, which is quicker than a look at every value; it may itself overflow.
@@ -79,3 +76,17 @@ def finite_array(
     if not np.isfinite(total) and (bad := int((~np.isfinite(array)).sum())):
         raise InputError(f"{name} is not finite in {bad} values")
     return array
+
+
+def check_real(name: str, array: Any) -> None:
+    """Raise unless an array, NumPy's, PyTorch's or JAX's, holds numbers that can have derivatives.
+
+    Bytes are refused: they are mostly a picture's, of 0 to 255, where 0 to 1 is meant.
+    """
+    dtype = str(array.dtype).removeprefix("torch.")
+    if dtype.startswith("complex"):
+        raise InputError(f"{name} is of dtype {array.dtype}, but must be real")
+    if dtype == "uint8":
+        raise InputError(
+            f"{name} is of dtype {array.dtype}, but must be real; divide the values of a picture by 255"
+        )

@@ -13,9 +13,16 @@ Source: A. Griewank and A. Walther, "Algorithm 799: revolve", ACM Transactions o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import fields, is_dataclass
 from math import comb
 from operator import index
-from typing import Generic, Protocol, SupportsIndex, TypeVar
+from typing import Any, Generic, Protocol, SupportsIndex, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from laserpath.base.errors import InputError
 
@@ -30,7 +37,11 @@ MOST_STEPS = 10**9
 
 class Step(Protocol[State, Slope]):
     """One step of a simulation, and its adjoint. Both depend on their arguments alone, and leave them
-    as they are.
+    as they are: a state that is written over, at once or by a later step, would spoil the gradient.
+
+    So NumPy's arrays in a state, also within tuples, lists, dicts and dataclasses, are passed read-only, and
+    a step that returns memory of a state that is kept is refused, unless it is that array, unchanged. States
+    of other types are trusted.
 
     The slope is ∂L/∂state; what else it holds, such as ∂L/∂parameters, the adjoint adds up.
     """
@@ -52,7 +63,9 @@ class Checkpointed(Generic[State, Slope]):
     def __init__(self, step: Step[State, Slope], state: State, n: int, memory: int) -> None:
         self.memory, self.computed = memory, 0
         self._step, self._n, self._first = step, n, state
+        state = _read_only(state)
         self._kept, self._last = [(0, state)], state
+        self._places = set(map(_place, _arrays(state)))
         self.final = state
         if n:
             self._last = self._forward_to(n - 1)
@@ -62,9 +75,10 @@ class Checkpointed(Generic[State, Slope]):
         """The slope of the first state, of that of `final`."""
         for k in reversed(range(self._n)):
             state = self._last if k == self._n - 1 else self._forward_to(k)
-            slope = self._step.adjoint(state, k, slope)
+            with _refused_writes("adjoint", k):
+                slope = self._step.adjoint(state, k, slope)
             if self._kept[-1][0] == k and k:
-                self._kept.pop()
+                self._places.difference_update(map(_place, _arrays(self._kept.pop()[1])))
         return slope
 
     def _forward_to(self, end: int) -> State:
@@ -75,13 +89,29 @@ class Checkpointed(Generic[State, Slope]):
             state, first = self._forward(state, first, goal), goal
             if first < end:
                 self._kept.append((first, state))
+                self._places.update(map(_place, _arrays(state)))
         return state
 
     def _forward(self, state: State, first: int, goal: int) -> State:
         for k in range(first, goal):
-            state = self._step.forward(state, k)
+            before = state
+            with _refused_writes("forward", k):
+                state = self._step.forward(before, k)
+            self._check_own(state, before, k)
+            state = _read_only(state)
         self.computed += goal - first
         return state
+
+    def _check_own(self, after: State, before: State, k: int) -> None:
+        """Raise InputError if a step returns memory that it may write into, of a state still needed."""
+        found = [one for one in _arrays(after) if one.flags.writeable and one.size]
+        if any(np.may_share_memory(one, other) for other in _arrays(before) for one in found) or any(
+            _place(one) in self._places for one in found
+        ):
+            raise InputError(
+                f"step {k} forward returns the memory of an earlier state, but that is kept for the "
+                "gradient: return a new array"
+            )
 
 
 def checkpointed(
@@ -132,3 +162,55 @@ def _whole(name: str, value: SupportsIndex, least: int) -> int:
     if not least <= number <= MOST_STEPS:
         raise InputError(f"{name} is {value}, but must be a whole number from {least} to {MOST_STEPS}")
     return number
+
+
+def _mapped(function: Callable[[NDArray[Any]], Any], state: Any) -> Any:
+    """The state with its NumPy arrays replaced; itself if it has none."""
+    if isinstance(state, np.ndarray):
+        return function(state)
+    if isinstance(state, dict):
+        return {name: _mapped(function, one) for name, one in state.items()}
+    if isinstance(state, (tuple, list)):
+        parts = [_mapped(function, one) for one in state]
+        return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
+    if is_dataclass(state) and not isinstance(state, type):
+        state = copy(state)
+        for field in fields(state):
+            object.__setattr__(state, field.name, _mapped(function, getattr(state, field.name)))
+    return state
+
+
+def _read_only(state: State) -> State:
+    """The state with views of its arrays that cannot be written into."""
+
+    def view(array: NDArray[Any]) -> NDArray[Any]:
+        array = array.view()
+        array.flags.writeable = False
+        return array
+
+    return _mapped(view, state)
+
+
+def _arrays(state: Any) -> list[NDArray[Any]]:
+    """The NumPy arrays in a state."""
+    found: list[NDArray[Any]] = []
+    _mapped(found.append, state)
+    return found
+
+
+def _place(array: NDArray[Any]) -> int:
+    """Where the array begins in memory. To compare each with each would take longer than a small step."""
+    return int(array.__array_interface__["data"][0])
+
+
+@contextmanager
+def _refused_writes(what: str, k: int) -> Iterator[None]:
+    """NumPy's error where a step writes into its state, as a sentence."""
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise InputError(
+            f"step {k} {what} writes into its state, but that is kept for the gradient: return a new array"
+        ) from error

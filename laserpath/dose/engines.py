@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from laserpath import optics
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, not_complex
 from laserpath.base.checks import known_precision, number
 from laserpath.base.errors import InputError
 from laserpath.types import Grid, Spot
@@ -98,8 +98,8 @@ def _memory() -> float:
 
 def checked_points(xy: Floats, energy: Floats, owner: Engine) -> tuple[Floats, Floats]:
     """The points as contiguous float64; refused if not finite, too bright for f32, or outside the grid."""
-    xy = np.ascontiguousarray(xy, dtype=np.float64)
-    energy = np.ascontiguousarray(energy, dtype=np.float64)
+    xy = np.ascontiguousarray(not_complex(xy, "points xy"), dtype=np.float64)
+    energy = np.ascontiguousarray(not_complex(energy, "points energy"), dtype=np.float64)
     if xy.shape != (len(energy), 2) or energy.ndim != 1:
         raise InputError(
             f"points xy {xy.shape} and energy {energy.shape} do not go together: (M, 2) and (M,)"
@@ -133,7 +133,7 @@ def check_inside(xy: Floats, grid: Grid) -> None:
 
 def checked_slope(d_dose: Floats, owner: Engine) -> Floats:
     """∂L/∂D as a contiguous array of the engine's precision."""
-    shape = owner.grid.shape
+    shape, d_dose = owner.grid.shape, not_complex(d_dose, "slope of the dose")
     if np.shape(d_dose) != shape:
         raise InputError(f"slope of the dose has shape {np.shape(d_dose)}, but the grid has {shape}")
     # As above; but the sum may itself overflow, so every value is checked if it is not finite.

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from laserpath import optics
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, not_complex
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import start
 from laserpath.dose.direct import direct_engine
@@ -117,7 +117,8 @@ class DoseModel:
 
     def points(self, xy: Floats, line_energy: Floats) -> Points:
         """The quadrature points of a polyline, for `spread` and `pull`."""
-        xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
+        xy = np.asarray(not_complex(xy, "path"), dtype=np.float64)
+        line_energy = np.asarray(not_complex(line_energy, "line energy"), dtype=np.float64)
         if xy.ndim != 2 or xy.shape[1] != 2 or line_energy.shape != (max(len(xy) - 1, 0),):
             raise InputError(
                 f"path has vertices of shape {xy.shape} and line energies of shape {line_energy.shape}, "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, not_complex
 from laserpath.base.errors import InputError
 
 
@@ -24,7 +24,9 @@ class Light:
 
     def __post_init__(self) -> None:
         for name in ("xy", "energy", "time"):  # as the kernels take them
-            object.__setattr__(self, name, np.require(getattr(self, name), np.float64, "C"))
+            object.__setattr__(
+                self, name, np.require(not_complex(getattr(self, name), f"light {name}"), np.float64, "C")
+            )
         n = self.energy.size
         if self.energy.shape != (n,) or self.xy.shape != (n, 2) or self.time.shape != (n,):
             raise InputError(

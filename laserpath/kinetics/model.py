@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import number, on_cpu_only
+from laserpath.base.checks import finite_array, number, on_cpu_only
 from laserpath.base.errors import InputError
 from laserpath.compute.checkpointing import Checkpointed, checked_memory, checkpointed
 from laserpath.compute.runtime import device
@@ -61,11 +61,7 @@ class Conversion:
         """∂L/∂light from ∂L/∂conversion (rows, columns). Raises InputError unless that is finite."""
         layer = self._intervals.layer
         rows, columns = layer.grid.shape
-        slope = np.asarray(d_conversion, dtype=np.float64)
-        if slope.shape != (rows, columns):
-            raise InputError(f"d_conversion has shape {slope.shape}, but the grid has {(rows, columns)}")
-        if not np.isfinite(slope).all():
-            raise InputError(f"d_conversion is not finite in {int((~np.isfinite(slope)).sum())} values")
+        slope = finite_array(d_conversion, "d_conversion", (rows, columns), np.float64)
         d_state = np.zeros((3 * rows, columns))
         d_state[2 * rows :] = -slope
         points = self._run.gradient(Slope(d_state, np.zeros((self._intervals.points, 4)))).points

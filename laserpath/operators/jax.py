@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from laserpath.base.errors import InputError
 from laserpath.operators.record import returned
 
 if __name__ == "jax":  # a script's own folder comes first in Python's search path
@@ -39,10 +38,7 @@ def function(operator: Operator) -> Callable[..., Any]:
 
     def call(*inputs: Any) -> Any:
         arrays = [jnp.asarray(one) for one in inputs]
-        operator.shapes(*(one.shape for one in arrays))  # raises unless there are as many as it needs
-        for name, one in zip(operator.inputs, arrays, strict=True):
-            if jnp.iscomplexobj(one):
-                raise InputError(f"{name} is of dtype {one.dtype}, but must be real")
+        operator.check_types(arrays)
         real = _dtype(arrays)
         # Whole numbers become real before JAX differentiates, which has derivatives of real ones only.
         reals = [

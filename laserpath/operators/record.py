@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import check_real
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import Kernel
 
@@ -84,6 +85,8 @@ class Operator:
         """∂L/∂ of each input that has one, from ∂L/∂ of each output."""
         arrays = self.prepared(inputs)
         real = precision(self.name, arrays)
+        for name, slope in zip(self.outputs, slopes, strict=False):
+            check_real(f"∂L/∂{name}", np.asarray(slope))
         above = [np.require(slope, real, "C") for slope in slopes]
         needed = self.shapes(*(a.shape for a in arrays))
         if tuple(slope.shape for slope in above) != needed:
@@ -97,6 +100,7 @@ class Operator:
         """The inputs as contiguous arrays of one precision: the same memory where they are that already."""
         self._counted(inputs)
         arrays = [np.asarray(one) for one in inputs]
+        self.check_types(arrays)
         real = precision(self.name, arrays)
         return [
             np.require(a, real if has or a.dtype.kind == "f" else a.dtype, "C")
@@ -117,6 +121,13 @@ class Operator:
         found = tuple(np.zeros(shape, real) for shape in shapes)
         function(*arrays, *found)
         return found
+
+    def check_types(self, arrays: Sequence[Any]) -> None:
+        """Raise InputError unless the inputs that have a derivative, of any library, are of real numbers."""
+        self._counted(arrays)
+        for name, one in zip(self.inputs, arrays, strict=True):
+            if name not in self.constants:
+                check_real(name, one)
 
     def _counted(self, inputs: Sequence[object]) -> None:
         if len(inputs) != len(self.inputs):

@@ -26,6 +26,7 @@ if __name__ == "torch":  # a script's own folder comes first in Python's search 
     raise ImportError("this is laserpath/operators/torch.py, not PyTorch: start Python in another folder")
 try:
     import torch
+    from torch.autograd.forward_ad import unpack_dual
 except ModuleNotFoundError as error:
     if (error.name or "").split(".")[0] != "torch":
         raise
@@ -49,10 +50,9 @@ def function(operator: Operator) -> Callable[..., Any]:
     op = _op(operator)
     which = f"{operator.name}-{next(_numbers)}"
     _living[which] = operator
-    name, inputs = operator.name, operator.inputs
 
     def call(*tensors: torch.Tensor) -> Any:
-        _checked(name, inputs, tensors)
+        _checked(operator, tensors)
         return op(*tensors, which)
 
     call.operator = operator  # type: ignore[attr-defined]  # kept alive
@@ -60,18 +60,23 @@ def function(operator: Operator) -> Callable[..., Any]:
     return call
 
 
-def _checked(name: str, inputs: Sequence[str], tensors: Sequence[torch.Tensor]) -> None:
-    """As many tensors of real numbers as the operator has inputs, all on one device."""
-    if len(tensors) != len(inputs):
-        raise InputError(f"operator {name} was given {len(tensors)} inputs, but has {', '.join(inputs)}")
-    for label, one in zip(inputs, tensors, strict=True):
+def _checked(operator: Operator, tensors: Sequence[torch.Tensor]) -> None:
+    """As many tensors of real numbers as the operator has inputs, all on one device, and no forward mode."""
+    for label, one in zip(operator.inputs, tensors, strict=False):
         if not isinstance(one, torch.Tensor):
             raise InputError(f"{label} is of type {type(one).__name__}, but must be a torch.Tensor")
-        if one.is_complex():
-            raise InputError(f"{label} is of dtype {one.dtype}, but must be real")
+    operator.check_types(tensors)
     if any(one.device != tensors[0].device for one in tensors):
-        where = ", ".join(f"{label} on {one.device}" for label, one in zip(inputs, tensors, strict=True))
+        where = ", ".join(
+            f"{label} on {one.device}" for label, one in zip(operator.inputs, tensors, strict=True)
+        )
         raise InputError(f"tensors must be on one device, but are not: {where}")
+    # Torch would take an op without a rule for forward mode as one whose outputs do not depend on its inputs.
+    if not torch.compiler.is_compiling() and any(unpack_dual(one).tangent is not None for one in tensors):
+        raise RuntimeError(
+            f"{operator.name} has no forward mode (torch.func.jvp, jacfwd, linearize): "
+            "take torch.autograd.grad or backward"
+        )
 
 
 def _op(operator: Operator) -> Any:

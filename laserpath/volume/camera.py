@@ -43,6 +43,15 @@ class Cameras:
         shapes = {"rotation": (n, 3, 3), "focal": (n, 2), "principal": (n, 2)}
         for name, shape in shapes.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), f"cameras {name}", shape))
+        # Rows in one plane have no line of sight at all, or see a plane; zeros would give NaN.
+        size = np.linalg.norm(self.rotation, axis=2).prod(axis=1)
+        flat = ~(np.abs(np.linalg.det(self.rotation)) > _FLATTEST * size)
+        if flat.any():
+            at = int(np.flatnonzero(flat)[0])
+            raise InputError(
+                f"cameras rotation of camera {at} is {self.rotation[at].tolist()}, but its rows must be "
+                "three directions that are not in one plane"
+            )
         if not (self.focal > 0).all():
             raise InputError(f"cameras focal is {self.focal.min():g} pixels, but must be above 0")
         check_shape(self.shape)
@@ -132,5 +141,7 @@ class CameraGradient:
     principal: Floats
 
 
+_FLATTEST = 1e-12
+"""Least |det R| of a rotation, in products of its rows' lengths. A smaller one lets rays of length 0 pass."""
 _TILE = 8
 """Pixels. Larger tiles see more voxels than fit into a core's cache; smaller ones share fewer."""

@@ -41,7 +41,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, finite_array, known_precision, on_cpu_only, positive, whole
+from laserpath.base.checks import (
+    between,
+    check_real,
+    finite_array,
+    known_precision,
+    on_cpu_only,
+    positive,
+    whole,
+)
 from laserpath.base.errors import InputError
 from laserpath.compute.runtime import cpu_count, device
 from laserpath.volume import kernels
@@ -204,7 +212,8 @@ class RayMarcher:
         return self.march.opacity == "clamped", self.march.jitter > 0
 
     def _volume(self, volume: ArrayLike) -> Floats:
-        array: Floats = np.ascontiguousarray(np.asarray(volume), dtype=self._real)
+        check_real("volume", given := np.asarray(volume))
+        array: Floats = np.ascontiguousarray(given, dtype=self._real)
         if array.ndim != 4 or array.shape[3] != 4 or array.size == 0:
             raise InputError(f"volume has shape {array.shape}, but must have (z, y, x, 4), each at least 1")
         rimmed = 4 * int(np.prod([n + 2 for n in array.shape[:3]], dtype=object))

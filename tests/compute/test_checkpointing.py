@@ -17,7 +17,7 @@ class Logistic:
     """x ← x + c·x·(1 − x), elementwise; the slope is (∂L/∂x, ∂L/∂c)."""
 
     def __init__(self, c: float) -> None:
-        self.c, self.alive, self.most = c, 0, 0
+        self.c = c
 
     def forward(self, x: np.ndarray, k: int) -> np.ndarray:
         return x + self.c * x * (1 - x)
@@ -99,3 +99,62 @@ def test_whole_numbers_of_numpy_will_do() -> None:
 def test_wrong_numbers_are_a_sentence(n: int, memory: int) -> None:
     with pytest.raises(InputError, match=r"must be a whole number from"):
         checkpointed(Counting(), 0, n, memory)
+
+
+class Overwriting(Logistic):
+    """Writes the next state into the one it was given."""
+
+    def forward(self, x: np.ndarray, k: int) -> np.ndarray:
+        x += self.c * x * (1 - x)
+        return x
+
+
+class Taking(Logistic):
+    """Writes the next state into one of its own arrays, which take turns."""
+
+    def __init__(self, c: float, arrays: int) -> None:
+        super().__init__(c)
+        self.arrays = np.zeros((arrays, 2))
+
+    def forward(self, x: np.ndarray, k: int) -> np.ndarray:
+        own = self.arrays[k % len(self.arrays)]
+        own[:] = super().forward(x, k)
+        return own
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        (Overwriting(0.1), "step 0 forward writes into its state, but that is kept for the gradient"),
+        (Taking(0.1, 1), "step 1 forward returns the memory of an earlier state, but that is kept"),
+        (Taking(0.1, 2), "step 11 forward returns the memory of an earlier state, but that is kept"),
+    ],
+)
+def test_a_step_that_writes_over_a_state_is_refused(step: Logistic, sentence: str) -> None:
+    """It would give (0.023, 0.0052) for (26.2, 0.023)."""
+    with pytest.raises(InputError, match=sentence):
+        checkpointed(step, np.array([0.01, 0.5]), 50)
+
+
+def test_arrays_within_a_state_are_read_only_and_the_caller_s_stays_as_it_was() -> None:
+    class Nested:
+        def forward(self, state: dict, k: int) -> dict:
+            with pytest.raises(ValueError, match="read-only"):
+                state["pair"][0][0] = 1
+            return state if k == 1 else {"pair": (state["pair"][0] + 1, [2.0])}  # the same state will do
+
+        def adjoint(self, state: dict, k: int, slope: float) -> float:
+            state["pair"][0][:] = 0
+            return slope
+
+    first = np.zeros(2)
+    run = checkpointed(Nested(), {"pair": (first, [1.0])}, 4)
+    assert run.final["pair"][0].tolist() == [3, 3] and first.flags.writeable
+    with pytest.raises(InputError, match="step 3 adjoint writes into its state, but that is kept"):
+        run.gradient(1.0)
+
+
+def test_a_step_may_write_its_states_into_places_that_are_not_used_again() -> None:
+    run = checkpointed(Taking(0.3, 50), np.array([0.2, 0.4]), 50)
+    right = checkpointed(Logistic(0.3), np.array([0.2, 0.4]), 50)
+    np.testing.assert_array_equal(run.final, right.final)

@@ -361,6 +361,21 @@ def test_points_that_cannot_be_are_refused(model, xy, energy, sentence):
         model.engine.gather(np.zeros((1, 2)), np.ones(1), np.zeros((3, 3)))
 
 
+def test_complex_numbers_are_refused_and_lose_no_part():
+    xy, one, slope = np.zeros((2, 2)), np.ones(1), np.zeros(GRID.shape)
+    calls = {
+        "points xy": lambda: MODEL.engine.spread(1j * xy, np.ones(2)),
+        "points energy": lambda: MODEL.engine.spread(xy, 1j * np.ones(2)),
+        "path": lambda: MODEL.line_dose(1j * xy, one),
+        "line energy": lambda: MODEL.line_dose(xy, 1j * one),
+        "slope of the dose": lambda: MODEL.line_gradient(xy, one, 1j * slope),
+        "toolpath xy": lambda: path(1j * xy, one, one),
+    }
+    for name, call in calls.items():
+        with pytest.raises(InputError, match=f"{name} is complex, but must have real values"):
+            call()
+
+
 def test_power_to_the_order_over_speed():
     """Two photons: twice the power is four times the dose, half the speed twice; and so say the slopes."""
     two = DoseModel(GRID, Spot(FWHM, photons=2), precision="f64")

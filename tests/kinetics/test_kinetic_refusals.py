@@ -26,6 +26,8 @@ def test_wrong_numbers_are_a_sentence() -> None:
         Light(np.zeros((2, 2)), one, one)
     with pytest.raises(InputError, match=r"energies of shape \(2, 1\)"):
         Light(np.zeros((2, 2)), np.zeros((2, 1)), np.zeros(2))
+    with pytest.raises(InputError, match="light xy is complex, but must have real values"):
+        Light(np.full((1, 2), 1j), one, one)
     with pytest.raises(InputError, match="ascend"):
         Light(np.zeros((2, 2)), np.zeros(2), np.array([1.0, 0.0]))
     with pytest.raises(InputError, match="end is 0 s, but the last light is at 3 s"):
@@ -99,7 +101,7 @@ def test_a_slope_that_is_not_finite() -> None:
     slope[3, 4:6] = np.nan, np.inf
     with pytest.raises(InputError, match="d_conversion is not finite in 2 values"):
         run.gradient(slope)
-    with pytest.raises(InputError, match=r"d_conversion has shape \(3,\), but the grid has \(20, 30\)"):
+    with pytest.raises(InputError, match=r"d_conversion has shape \(3,\), but must have \(20, 30\)"):
         run.gradient([1.0, 2.0, 3.0])
 
 

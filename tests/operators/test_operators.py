@@ -112,8 +112,12 @@ def test_what_does_not_fit_is_refused():
     x, a, to = kernels.example()
     with pytest.raises(InputError, match="operator tests::scattered was given 2 inputs, but has x, a, to"):
         operator(x, a)
-    with pytest.raises(InputError, match="has an input of type complex128, but needs real numbers"):
+    with pytest.raises(InputError, match="x is of dtype complex128, but must be real"):
         operator(1j * x, a, to)
+    with pytest.raises(InputError, match="x is of dtype uint8, but must be real; divide the values of a pic"):
+        operator(x.astype(np.uint8), a, to)
+    with pytest.raises(InputError, match="∂L/∂y is of dtype complex128, but must be real"):
+        operator.gradient((x, a, to), (1j * x, np.ones(4)))
     with pytest.raises(InputError, match=r"has slopes of shapes \[\(4,\), \(4,\)\], not \[\(5,\), \(4,\)\]"):
         operator.gradient((x, a, to), (np.ones(4), np.ones(4)))
     with pytest.raises(InputError, match="operator tests::none has no kernel of Taichi to derive"):

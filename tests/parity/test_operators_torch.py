@@ -204,12 +204,23 @@ def test_tensors_on_a_gpu_go_to_a_taichi_on_the_cpu_and_back():
             torch.testing.assert_close(one.cpu(), other)
 
 
+def test_forward_mode_is_refused_by_name():
+    """Torch alone gives a tangent of 0."""
+    function, (x, a, to) = torch_function(BY_HAND), tensors()
+    with pytest.raises(RuntimeError, match="tests::scattered has no forward mode"):
+        torch.func.jvp(lambda x: function(x, a.detach(), to), (x.detach(),), (torch.ones_like(x),))
+    with pytest.raises(RuntimeError, match="tests::scattered has no forward mode"):
+        torch.func.jacfwd(lambda x: function(x, a.detach(), to)[0])(x.detach())
+
+
 def test_bad_input_is_refused_with_a_sentence():
     function, (x, a, to) = torch_function(BY_HAND), tensors()
     with pytest.raises(InputError, match="operator tests::scattered was given 2 inputs, but has x, a, to"):
         function(x, a)
     with pytest.raises(InputError, match=r"x is of type ndarray, but must be a torch\.Tensor"):
         function(x.detach().numpy(), a, to)
+    with pytest.raises(InputError, match=r"x is of dtype torch\.uint8, but must be real; divide the values"):
+        function(x.to(torch.uint8), a, to)
     with pytest.raises(InputError, match="x on cpu, a on cpu, to on meta"):
         function(x, a, to.to("meta"))
     with pytest.raises(InputError, match="operator name tests::scattered is taken, by one with other"):

@@ -158,6 +158,13 @@ def operated(values=None, **changed):
         (lambda: Cameras.looking_at((0, 0, 1), (0, 0, 0), (0, 0, 1), 1, (2, 2)), "must be across it"),
         (lambda: bad_volume(np.ones((2, 2, 2, 3))), r"must have \(z, y, x, 4\)"),
         (lambda: bad_volume(-np.ones((2, 2, 2, 4))), "a density of -1, but it must be at least 0"),
+        (
+            lambda: replace(CAMERAS, rotation=CAMERAS.rotation * [[[1]], [[0]]]),
+            r"rotation of camera 1 is \[\[.*, but its rows must be three directions that are not in one pl",
+        ),
+        (lambda: replace(CAMERAS, position=1j * CAMERAS.position), "cameras position is complex, but"),
+        (lambda: bad_volume(np.ones((2, 2, 2, 4), np.uint8)), "volume is of dtype uint8, but must be real"),
+        (lambda: bad_volume(np.ones((2, 2, 2, 4), complex)), "volume is of dtype complex128, but must"),
         (lambda: bad_volume(np.full((2, 2, 2, 4), np.nan)), "volume is not finite in 32 values"),
         (
             lambda: RayMarcher(MARCH).gradient(np.ones((2, 2, 2, 4)), CAMERAS, np.ones(3)),
