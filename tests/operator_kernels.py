@@ -81,3 +81,18 @@ def spoiling(x: A, y: A):
     for i in x:
         y[i] = x[i]
         x[i] = 0
+
+
+@ti.kernel
+def with_literals(x: ti.types.ndarray(), y: ti.types.ndarray()):
+    """y = x/10 + i/3, with a float, a variable made of one, a quotient of whole numbers and a cast."""
+    for i in x:
+        s = 0.0
+        s += 0.1 * x[i]
+        y[i] = s + i / 3 + ti.cast(i, float) * 0.25 - i * 0.25
+
+
+@ti.kernel
+def with_literals_adjoint(x: ti.types.ndarray(), d_y: ti.types.ndarray(), d_x: ti.types.ndarray()):
+    for i in x:
+        d_x[i] = 0.1 * d_y[i]

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ __all__ = [
     "Kernel",
     "cpu_count",
     "device",
+    "own_copy",
     "start",
     "strips_of",
     "ti",
@@ -139,11 +141,12 @@ if hasattr(os, "register_at_fork"):
 class Kernel:
     """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's.
 
-    A function that calls kernels will do as well.
+    A function that calls kernels will do as well. By default floats that the code spells out, such as `0.1`,
+    are f32 (Taichi's `default_fp`). literals_as_arrays: they are f64 where an array is, f32 where none is.
     """
 
-    def __init__(self, kernel: Callable[..., Any]) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: Callable[..., Any], *, literals_as_arrays: bool = False) -> None:
+        self._kernel = _in_precision_of_arrays(kernel) if literals_as_arrays else kernel
         self._compiled: set[tuple[object, ...]] = set()
 
     def __call__(self, *arguments: Any) -> None:
@@ -156,6 +159,36 @@ class Kernel:
             else:
                 _state.compiler.submit(self._kernel, *arguments).result()
                 self._compiled.add(kinds)
+
+
+def own_copy(kernel: Any) -> Any:
+    """A kernel of the same code, which shares nothing compiled with `kernel`; the same one each time.
+
+    What is compiled depends on `default_fp`, of which Taichi does not keep count.
+    """
+    if kernel not in _copies:
+        _copies[kernel] = ti.kernel(kernel.__wrapped__)
+    return _copies[kernel]
+
+
+_copies: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _in_precision_of_arrays(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, during which Taichi's default precision is that of the arrays: it may compile."""
+
+    def call(*arguments: Any) -> None:
+        double = any(str(getattr(one, "dtype", "")).endswith(("float64", "f64")) for one in arguments)
+        runtime = impl.get_runtime()
+        configuration, before = runtime.prog.config(), runtime.default_fp
+        try:
+            # The first is for Python's floats, the second for quotients of whole numbers.
+            runtime.default_fp = configuration.default_fp = ti.f64 if double else ti.f32
+            kernel(*arguments)
+        finally:
+            runtime.default_fp = configuration.default_fp = before
+
+    return call
 
 
 def _kind(argument: Any) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from laserpath.base.errors import InputError
-from laserpath.compute.runtime import REAL, Kernel, ti
+from laserpath.compute.runtime import REAL, Kernel, own_copy, ti
 from laserpath.operators.differences import check
 from laserpath.operators.record import Operator, Shape
 
@@ -41,7 +41,8 @@ def derived(
     """
     if not getattr(forward, "_is_wrapped_kernel", False):
         raise InputError(f"operator {name} has no kernel of Taichi to derive an adjoint from; use @ti.kernel")
-    adjoint = Kernel(DerivedAdjoint(forward, tuple(one not in constants for one in inputs)))
+    differentiated = tuple(one not in constants for one in inputs)
+    adjoint = Kernel(DerivedAdjoint(own_copy(forward), differentiated), literals_as_arrays=True)
     operator = Operator(name, forward, adjoint, inputs, outputs, constants)
     check(operator, example, adjoint="the adjoint that Taichi derives")
     return operator

@@ -8,7 +8,8 @@ comes as zeros, so they may add. They write nothing else: not even into their in
 alone (`on_host`) return their results instead.
 
 All arrays are contiguous, and those of real numbers have one precision, f64 if an input has it and f32 else.
-Constants of whole numbers keep their type.
+Constants of whole numbers keep their type. Floats in a kernel's code, such as `0.1` or `s = 0.0`, are of that
+precision too; `ti.f32(…)` says otherwise.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import check_real
 from laserpath.base.errors import InputError
-from laserpath.compute.runtime import Kernel
+from laserpath.compute.runtime import Kernel, own_copy
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -154,5 +155,10 @@ def returned(found: Any) -> tuple[Any, ...]:
 
 
 def callable_anywhere(function: Function) -> Function:
-    """A kernel of Taichi as one that may be called from any thread; another function as it is."""
-    return Kernel(function) if getattr(function, "_is_wrapped_kernel", False) else function
+    """A kernel of Taichi as one that may be called from any thread; another function as it is.
+
+    It is a copy: the caller may have compiled the kernel already, with f32 for the floats in its code.
+    """
+    if not getattr(function, "_is_wrapped_kernel", False):
+        return function
+    return Kernel(own_copy(function), literals_as_arrays=True)

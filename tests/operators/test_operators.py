@@ -9,6 +9,7 @@ import operator_kernels as kernels
 import pytest
 
 from laserpath import InputError
+from laserpath.compute.runtime import Kernel
 from laserpath.operators import Operator, check, derived
 
 ONE_TO_ONE = {"inputs": ("x",), "outputs": {"y": lambda x: x}}
@@ -49,6 +50,30 @@ def test_arrays_are_read_where_they_are_and_strided_ones_right():
     assert np.shares_memory(seen[-1], x)
     np.testing.assert_array_equal(operator(x[::-2]), x[::-2] ** 2)
     assert operator(np.arange(3)).dtype == np.float64
+
+
+@pytest.mark.parametrize("by", ["hand", "Taichi"])
+def test_floats_in_a_kernel_have_the_precision_of_its_arrays(by):
+    """Also where the caller has compiled the kernel already, as Taichi does: 0.1 x is 0.10000000149 x."""
+    x = np.array([1.0, 1 / 3, -7.7])
+    spoilt = np.zeros(3)
+    Kernel(kernels.with_literals)(x, spoilt)
+    assert abs(spoilt[0] - 0.1) > 1e-9
+    if by == "hand":
+        operator = Operator(
+            "tests::literals", kernels.with_literals, kernels.with_literals_adjoint, **ONE_TO_ONE
+        )
+        check(operator, [x])
+    else:
+        operator = derived("tests::literals", kernels.with_literals, **ONE_TO_ONE, example=[x])
+    np.testing.assert_allclose(operator(x), 0.1 * x + np.arange(3) / 3, atol=2e-16)
+    assert operator.gradient([x], [np.ones(3)])[0].tolist() == [0.1] * 3
+    single = operator(x.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, 0.1 * x + np.arange(3) / 3, atol=2e-7)
+    again = np.zeros(3)
+    Kernel(kernels.with_literals)(x, again)
+    np.testing.assert_array_equal(again, spoilt)
 
 
 def test_it_may_first_be_called_on_any_thread(by_taichi):
