@@ -41,7 +41,7 @@ help:
 	@echo 'make test-parity the dose against PyTorch, JAX and exact integrals, in an environment that has both'
 	@echo 'make tools       install Chromium, Inkscape, PrusaSlicer and gerbv by apt, for make test-tools (as root)'
 	@echo 'make docs        the site, into build/site; warnings are errors'
-	@echo 'make readers     fetch other readers of G-code (LinuxCNC, printrun, CNCjs …), for make test-tools'
+	@echo 'make readers     fetch other readers of G-code (LinuxCNC, Klipper, CNCjs …), for make test-tools'
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'

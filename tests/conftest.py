@@ -32,6 +32,8 @@ from laserpath.types.results import Limit
 ROUGH = 20
 """Evaluations of the unconstrained optimum of a plan in the fast set."""
 
+pytest.register_assert_rewrite("readers.compared")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the tests are imported, which ask for their numbers of examples."""

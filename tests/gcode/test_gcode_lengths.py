@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from readers.programs import LONG_COMMENTS
 
 import gcode
 
@@ -18,18 +19,6 @@ LONGEST = {
     "generic": 79, "crlf": 252, "brackets": 252, "own": 40,
 }  # fmt: skip
 """Bytes, the CR before an LF among them."""
-
-HEADERS = {
-    "one word": "x" * 2000,
-    "many words": "Settings: " + "initial auto, " * 150,
-    "two bytes a letter": "Größe " * 400,
-    "letters without ASCII": "дуга" * 500,
-    "four bytes a letter": "\N{BUTTERFLY}" * 600,
-    "a file's name": "from ;a) b (c; d).svg" + "_;)" * 700,
-    "blanks": "a" + " " * 2000 + "b",
-    "Python": "x" * 70 + " py,quit()" * 200,
-    "Python in wide letters": "\uff50\uff59\uff0cquit() " * 200,
-}
 
 ENVELOPE = gcode.Envelope(box=(0, 0, 300, 200))
 
@@ -47,9 +36,9 @@ def raw_lines(text: str, dialect: gcode.Dialect) -> list[str]:
 
 
 @each
-@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("name", LONG_COMMENTS)
 def test_long_comments_are_wrapped(dialect: gcode.Dialect, name: str) -> None:
-    said = HEADERS[name]
+    said = LONG_COMMENTS[name]
     text = gcode.write(replace(moves(), comments=((0, said),)), dialect, header=[said])
     assert max(len(line.encode()) for line in raw_lines(text, dialect)) <= LONGEST[dialect.name]
     program = gcode.verify(text, dialect, asked=moves())

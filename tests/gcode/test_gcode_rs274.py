@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import readers
-from numpy.typing import ArrayLike, NDArray
 from readers import canon
+from readers.compared import READ_BY_RS274, assert_equal, ours, rounding
 from readers.programs import FAST, FOREIGN, GOLDEN, dialect_of, random_moves, random_text
 
 import gcode
@@ -29,69 +28,12 @@ pytestmark = [
     pytest.mark.skipif(RS274 is None, reason=readers.MISSING.format("LinuxCNC's interpreter rs274")),
 ]
 
-READ_BY_RS274 = [name for name in ("linuxcnc", "generic", "grbl", "grblhal") if name in gcode.DIALECTS]
-"""The dialects whose words LinuxCNC knows: all but G64 and M67 are the same."""
-
-SAMPLES = Path(__file__).parents[2] / "samples"
 EXPECTED = json.loads((FOREIGN / "expected.json").read_text()) if FOREIGN.is_dir() else {}
 
 
 def run(text: str) -> canon.Run:
     assert RS274
     return canon.run(RS274, text)
-
-
-def ours(text: str, name: str, s_max: float | None = None) -> gcode.Moves:
-    dialect = gcode.dialect(name)
-    return gcode.parse(text, dialect, s_max or dialect.power_max, start=(0.0, 0.0), rapid_speed=FAST)
-
-
-def assert_equal(
-    found: tuple[canon.Motion, ...],
-    moves: gcode.Moves,
-    *,
-    s_max: float = 1.0,
-    place: float = canon.PRINTED,
-    feed: float = canon.PRINTED,
-) -> None:
-    """Each motion is the move, within `place` mm and `feed` mm/s.
-
-    s_max: the number of full power, of S or, where the program has one, of the output of M67. A motion that
-    goes nowhere is none, and neither is a stop for no time. A rapid that is lit is a line for us.
-    """
-    found = tuple(m for m in found if m.start != m.end or m.centre or m.seconds)
-    rows = np.flatnonzero(~moves.still | (moves.dwell > 0))
-    lit = [m.kind == canon.RAPID and bool(m.analog) for m in found]
-    kinds = [canon.LINE if is_lit else m.kind for m, is_lit in zip(found, lit, strict=True)]
-    assert kinds == moves.kind[rows].tolist()
-    assert_close([m.end[:2] for m in found], moves.xy[rows + 1], place)
-    assert_close([m.end[2] for m in found], moves.z[rows + 1], place)
-    assert_close([m.seconds for m in found], moves.dwell[rows], canon.PRINTED)
-    arcs = [k for k, m in enumerate(found) if m.centre]
-    assert_close([found[k].centre or () for k in arcs], moves.centre[rows[arcs]], place)
-    feeds = [k for k, m in enumerate(found) if m.kind not in (canon.RAPID, canon.DWELL)]
-    assert_close([found[k].speed for k in feeds], moves.speed[rows[feeds]], feed)
-    power = np.array([m.spindle if m.analog is None else m.analog for m in found]) / s_max
-    compared = np.array([m.analog is not None for m in found], dtype=bool) | in_feed(found)
-    assert_close(power[compared], moves.power[rows[compared]], canon.PRINTED / s_max + 1e-6)
-
-
-def in_feed(found: Sequence[canon.Motion]) -> NDArray[np.bool_]:
-    """Whether each runs, or waits, in G1, G2 or G3.
-
-    Where S is the power, a controller in laser mode is dark in G0, whatever S is. LinuxCNC has no such mode.
-    """
-    feed, feeds = False, []
-    for motion in found:
-        feed = feed if motion.kind == canon.DWELL else motion.kind != canon.RAPID
-        feeds.append(feed)
-    return np.array(feeds, dtype=bool)
-
-
-def assert_close(found: ArrayLike, expected: NDArray[np.float64], tolerance: float) -> None:
-    """Also where there is nothing."""
-    array = np.array(found, dtype=np.float64).reshape(expected.shape)
-    np.testing.assert_allclose(array, expected, rtol=0, atol=tolerance)
 
 
 # ---------------------------------------------------------------------------- what rs274 prints
@@ -181,24 +123,18 @@ def test_random_moves_as_we_write_them(name: str, seed: int) -> None:
     assert not found.analog_at_end, "the laser is off when the program is over"
 
 
-def rounding(dialect: gcode.Dialect) -> dict[str, float]:
-    """What the digits of a dialect may change: places to the nearest one, feeds down. And those of rs274."""
-    place = 0.5001 * 10.0**-dialect.xy_decimals
-    return {"place": place + canon.PRINTED, "feed": 10.0**-dialect.feed_decimals / 60 + canon.PRINTED}
-
-
-def test_a_plan_in_each_dialect() -> None:
-    import laserpath
-
-    plan = laserpath.plan(SAMPLES / "grating.svg", settings=laserpath.Settings(iterations=2))
-    machine = plan.process.machine
-    moves = ours(plan.program, machine.dialect, machine.s_max)
-    assert_equal(run(plan.program).motions, moves, s_max=machine.s_max)
-    for dialect in map(gcode.dialect, READ_BY_RS274):
-        text = gcode.write(
-            replace(moves, dynamic=np.zeros(len(moves), dtype=bool)), dialect, dialect.power_max
-        )
-        assert_equal(run(text).motions, moves, s_max=dialect.power_max, **rounding(dialect))
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CR LF"])
+@pytest.mark.parametrize("line", ["; ", "(", "G0 X1"], ids=["comment", "brackets", "words"])
+def test_rs274_takes_lines_up_to_the_dialects_limit(line: str, end: str) -> None:
+    room = replace(gcode.dialect("linuxcnc"), line_end=end).line_room
+    for length in (room, room + 1):
+        long = line.ljust(length - 1, " " if line[0] == "G" else "c") + (")" if line[0] == "(" else " ")
+        text = end.join(["G21 G90", long, "G1 X2 F60", "M2", ""])
+        if length == room:
+            assert run(text).motions[-1].end == (2, 0, 0)
+        else:
+            with pytest.raises(canon.RefusedError, match="Command too long"):
+                run(text)
 
 
 # ---------------------------------------------------------------------------- everybody's programs

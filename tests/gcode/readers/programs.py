@@ -21,6 +21,19 @@ FAST = 200.0
 
 Pair = NDArray[np.float64]
 
+LONG_COMMENTS = {
+    "one word": "x" * 2000,
+    "many words": "Settings: " + "initial auto, " * 150,
+    "two bytes a letter": "Größe " * 400,
+    "letters without ASCII": "дуга" * 500,
+    "four bytes a letter": "\N{BUTTERFLY}" * 600,
+    "a file's name": "from ;a) b (c; d).svg" + "_;)" * 700,
+    "blanks": "a" + " " * 2000 + "b",
+    "Python": "x" * 70 + " py,quit()" * 200,
+    "Python in wide letters": "\uff50\uff59\uff0cquit() " * 200,
+}
+"""Comments longer than any controller's line, as a design's name, its source or a list of settings can be."""
+
 
 def dialect_of(path: Path) -> str:
     """The dialect that a golden file's name says, NAME.DIALECT.gcode, or else GRBL's."""
