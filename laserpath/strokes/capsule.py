@@ -132,6 +132,52 @@ def reach(o: ti.template(), px: ti.f64, py: ti.f64, curved: ti.template()):
 
 
 @ti.func
+def _chord(wx: ti.f64, wy: ti.f64, ex: ti.f64, ey: ti.f64) -> ti.f64:
+    """Squared distance of w from the line from 0 to e."""
+    square, inverse = ex * ex + ey * ey, ti.cast(0, ti.f64)
+    if square > _POINT:
+        inverse = 1 / square
+    t = on_line(wx, wy, ex, ey, inverse)
+    x, y = wx - t * ex, wy - t * ey
+    return x * x + y * y
+
+
+@ti.func
+def beyond_rim(o: ti.template(), px: ti.f64, py: ti.f64, width: ti.f64) -> ti.i32:
+    """1 where a quadratic surely covers the whole pixel, −1 where surely nothing of it, else 0.
+
+    A half of the curve is at most |f|/16 away from its chord, so that most pixels need no nearest place.
+    """
+    wx, wy, found = px - o[0], py - o[1], 0
+    mx, my = o[2] + 0.25 * o[4], o[3] + 0.25 * o[5]
+    square = ti.min(
+        _chord(wx, wy, mx, my), _chord(wx - mx, wy - my, 2 * o[2] + o[4] - mx, 2 * o[3] + o[5] - my)
+    )
+    slack = ti.sqrt(o[4] * o[4] + o[5] * o[5]) / 16 + _MARGIN
+    outer, inner = 0.5 * width + 0.5 + slack, 0.5 * width - 0.5 - slack
+    if square > outer * outer:
+        found = -1
+    elif inner > 0 and square < inner * inner:
+        found = 1
+    return found
+
+
+@ti.func
+def coverage(o: ti.template(), px: ti.f64, py: ti.f64, width: ti.f64, curved: ti.template()):
+    """(coverage, ∂/∂r, u_x, u_y, t) of a pixel; a coverage of −1 stands for 0 with r < 0."""
+    found, known = ti.Vector([-1.0, 0.0, 0.0, 0.0, 0.0], ti.f64), 0
+    if ti.static(curved):
+        known = beyond_rim(o, px, py, width)
+    if known == 0:
+        at = reach(o, px, py, curved)
+        here = covered(at[1], at[2], width)
+        found = ti.Vector([here[0], here[1], here[2], here[3], at[0]], ti.f64)
+    elif known > 0:
+        found[0] = 1.0
+    return found
+
+
+@ti.func
 def covered(x: ti.f64, y: ti.f64, width: ti.f64):
     """(coverage, ∂/∂r, u_x, u_y) from p − q; a coverage of −1 stands for 0 with r < 0."""
     square, inner, outer = x * x + y * y, 0.5 * width - 0.5, 0.5 * width + 0.5

@@ -37,7 +37,8 @@ cubic filter overshoots edges by less than that. A larger value takes wrongly sc
 @dataclass(frozen=True, slots=True)
 class FitSettings:
     """strokes: how many.  steps: of Adam in all, at least 2 (rounds + moves).  rounds: in which strokes are
-    added.  moves: rounds in which some strokes are put anew.  seed: of their directions.
+    added.  moves: rounds in which some strokes are put anew.  seed: of their directions.  curved: quadratic
+    curves, which follow a picture better and take about three times as long as lines; if False, lines.
     """
 
     strokes: int = 32
@@ -45,6 +46,7 @@ class FitSettings:
     rounds: int = 8
     moves: int = 8
     seed: int = 0
+    curved: bool = True
 
     def __post_init__(self) -> None:
         whole(self, "strokes", "steps", "rounds", "moves", "seed")
@@ -69,7 +71,7 @@ class FittedStrokes:
 def fit_strokes(
     painter: StrokePainter, target: ArrayLike, settings: FitSettings | None = None
 ) -> FittedStrokes:
-    """The strokes of a picture (rows, columns, C): lines at least a pixel wide, colour and alpha in 0..1."""
+    """The strokes of a picture (rows, columns, C), at least a pixel wide, with colours and alphas in 0..1."""
     return _Fitting(painter, target, settings or FitSettings()).run()
 
 
@@ -126,12 +128,14 @@ class _Fitting:
             [gaussian_filter(one, width / 4) for one in np.moveaxis(self.target, 2, 0)], axis=2
         )
         rows, columns = np.indices(left.shape)
-        points, colour = np.zeros((count, 2, 2)), np.zeros((count, self.target.shape[2]))
+        # A curve begins straight, with its control in the middle.
+        sides = np.linspace(-1, 1, 3 if self.settings.curved else 2)[:, None]
+        points, colour = np.zeros((count, len(sides), 2)), np.zeros((count, self.target.shape[2]))
         for k in range(count):
             i, j = np.unravel_index(int(np.argmax(left)), left.shape)
             angle = self.rng.uniform(0, np.pi)
             along = width / 2 * np.array([np.cos(angle), np.sin(angle)])
-            points[k], colour[k] = [[j, i] - along, [j, i] + along], colours[i, j]
+            points[k], colour[k] = np.array([j, i]) + sides * along, colours[i, j]
             left = left * (1 - np.exp(-((rows - i) ** 2 + (columns - j) ** 2) / (2 * width**2)))
         return Strokes(points, np.full(count, width), colour, np.full(count, 0.7))
 

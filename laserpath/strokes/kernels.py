@@ -18,7 +18,7 @@ by row. Tile k has the strokes listed[first[k]] … listed[first[k + 1] − 1], 
 from functools import cache
 
 from laserpath.compute.runtime import CHUNK, POSITIONS, REAL, REALS, Kernel, ti
-from laserpath.strokes.capsule import band, columns, covered, outline, reach
+from laserpath.strokes.capsule import band, columns, coverage, outline, reach
 
 TILE = 16
 """Pixels. Smaller tiles follow the strokes more closely, and larger ones have shorter lists."""
@@ -91,8 +91,7 @@ def paint(precision: str, adding: bool, curved: bool, channels: int) -> Kernel:
                     for i in range(top, bottom):
                         ends = columns(o, within, i, left, right)
                         for j in range(ends[0], ends[1]):
-                            at = reach(o, j, i, curved)
-                            share = a * ti.max(covered(at[1], at[2], w)[0], 0.0)
+                            share = a * ti.max(coverage(o, j, i, w, curved)[0], 0.0)
                             mine, through = ti.cast(share, real), ti.cast(1 - share, real)
                             if ti.static(adding):
                                 through = ti.cast(1, real)
@@ -140,8 +139,7 @@ def adjoint(precision: str, adding: bool, curved: bool, channels: int) -> Kernel
             ends_ = columns(o, within, i, left, right)
             for j in range(ends_[0], ends_[1]):
                 here = (i - top) * TILE + j - left
-                at = reach(o, j, i, curved)
-                through = ti.cast(1 - a * ti.max(covered(at[1], at[2], w)[0], 0.0), real)
+                through = ti.cast(1 - a * ti.max(coverage(o, j, i, w, curved)[0], 0.0), real)
                 if closed[slab, here] < 0:
                     then = passed[slab, here] * through
                     if then > _DARK:
@@ -167,8 +165,7 @@ def adjoint(precision: str, adding: bool, curved: bool, channels: int) -> Kernel
             ends_ = columns(o, within, i, left, right)
             for j in range(ends_[0], ends_[1]):
                 here = (i - top) * TILE + j - left
-                at = reach(o, j, i, curved)
-                cover = covered(at[1], at[2], w)
+                cover = coverage(o, j, i, w, curved)
                 if cover[0] >= 0:
                     mine, share = ti.cast(0, real), ti.cast(a * cover[0], real)
                     for c in ti.static(range(channels)):
@@ -188,7 +185,7 @@ def adjoint(precision: str, adding: bool, curved: bool, channels: int) -> Kernel
                         by_ink[c] += light * share * d_picture[i, j, c]
                     sums[of_alpha] += cover[0] * change
                     if cover[1] > 0:
-                        by_cover, s, t = a * change, 1 - at[0], at[0]
+                        by_cover, s, t = a * change, 1 - cover[4], cover[4]
                         weights = ti.Vector([s * s, 2 * s * t, t * t] if curved else [s, t], ti.f64)
                         for n, x in ti.static(ti.ndrange(ends, 2)):
                             sums[2 * n + x] += by_cover * weights[n] * cover[2 + x]

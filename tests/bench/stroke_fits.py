@@ -38,9 +38,9 @@ def picture() -> dict:
         np.float32
     )
     painter = StrokePainter(Canvas((PIXELS, PIXELS)))
-    fit_strokes(painter, target, FitSettings(strokes=2, steps=8, rounds=1, moves=1))  # builds the kernels
+    fit_strokes(painter, target, FitSettings(2, steps=8, rounds=1, moves=1, curved=False))  # builds kernels
     begin = time.perf_counter()
-    found = fit_strokes(painter, target, FitSettings(strokes=COUNT))
+    found = fit_strokes(painter, target, FitSettings(strokes=COUNT, curved=False))
     return {"seconds": time.perf_counter() - begin, "fell": found.losses[0] / found.loss}
 
 
