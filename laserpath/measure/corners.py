@@ -1,6 +1,6 @@
 """Corners that a spot rounds off, distinguished from outlines that do not print.
 
-The edge of a point is searched for along the outline's normal (`figures`). Next to a corner that line runs
+The edge of a point is searched for along the outline's normal (`edges`). Next to a corner that line runs
 along the other wall. If that wall is printed slightly too far in (or out), the whole line is unprinted (or
 printed): the point has no edge along its normal, or that of another part, although its own edge is near.
 There the edge is searched for again along the corner's bisector, which points away from the centroid of the
@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.design.contour import CORNER_FWHM, SAMPLE_FWHM, Samples
 from laserpath.design.scene import Scene
-from laserpath.measure.figures import placed_along
+from laserpath.measure.edges import placed_along
 from laserpath.types import Design
 from laserpath.types.results import Edges
 
@@ -51,11 +51,33 @@ def rounded_off(edges: Edges, dose: Floats, scene: Scene) -> Edges:
     some, outward = some[sharp & ~lost], outward[sharp & ~lost]
     if not len(some):
         return edges
-    samples = Samples(edges.xy[some], outward, edges.corner[some])
-    along, absent = placed_along(dose, scene, samples)
+    along, absent = placed_along(dose, scene, Samples(edges.xy[some], outward, edges.corner[some]))
     near = ~absent & (np.abs(along) <= CORNER_FWHM * fwhm)
     epe, missing = edges.epe.copy(), edges.missing.copy()
     epe[some[near]], missing[some[near]] = along[near], False
+    return replace(edges, epe=epe, missing=missing)
+
+
+def judged(edges: Edges, dose: Floats, scene: Scene) -> Edges:
+    """The edges as verdict and largest error count them: `rounded_off`, without those of `hairs_right`."""
+    return hairs_right(rounded_off(edges, dose, scene), scene)
+
+
+def tip_error(xy: Floats, dose: Floats, scene: Scene) -> tuple[float, bool]:
+    """(EPE, mm, whether there is no edge within the cap) across the corner at a point xy (2,) mm."""
+    outward, _ = _bisectors(xy[None], scene.design, scene.fwhm)
+    error, absent = placed_along(dose, scene, Samples(xy[None], outward, np.ones(1, dtype=bool)))
+    return float(error[0]), bool(absent[0])
+
+
+def hairs_right(edges: Edges, scene: Scene) -> Edges:
+    """The edges with an error of 0 where a sliver or a slit has none, unless nothing else is drawn."""
+    some = np.flatnonzero(edges.missing)
+    hairs = some[along_hairs(edges, some, scene.design, scene.fwhm)] if len(some) else some
+    if len(hairs) in (0, len(edges.epe)):
+        return edges
+    epe, missing = edges.epe.copy(), edges.missing.copy()
+    epe[hairs], missing[hairs] = 0.0, False
     return replace(edges, epe=epe, missing=missing)
 
 

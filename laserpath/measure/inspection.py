@@ -37,10 +37,10 @@ from scipy import ndimage
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import minus
 from laserpath.design.scene import Scene
-from laserpath.measure.corners import HAIR_FWHM, along_hairs, rounded_off
+from laserpath.measure.corners import HAIR_FWHM, hairs_right, rounded_off
 from laserpath.measure.regions import Blob, Labels, blobs, components, meetings, numbered, seams
 from laserpath.types import Design, Grid
-from laserpath.types.results import Edges, Fault, Inspection, Measurement
+from laserpath.types.results import Fault, Inspection, Measurement
 
 _LEFT = 0.1
 """Share of a part or gap below which it is lost or closed: a larger value reports more of them."""
@@ -61,15 +61,9 @@ _COARSEST, _FINE, _MANY = 6, 12, 4_000_000
 def inspect(exposure: Measurement, scene: Scene) -> Inspection:
     """The faults of the print of an exposure in a scene."""
     design, fwhm = scene.design, scene.fwhm
-    grid, dose = _finer(exposure.grid, exposure.dose, fwhm)
-    seen = _Seen.of(dose >= scene.critical_dose, grid, design, fwhm)
-    lost, closed = _gone(seen.solid, seen.printed, grid), _gone(seen.gaps, ~seen.printed, grid)
-    faults = [
-        *(_whole("lost", seen.solid, k, fwhm) for k in lost),
-        *(_whole("closed", seen.gaps, k, fwhm) for k in closed),
-        *_severed(seen, lost),
-        *_bridged(seen, closed),
-    ]
+    seen = _Seen.of_dose(exposure.dose, scene)
+    faults, lost = _topology(seen)
+    grid = seen.grid
     masks = _Wrong.of(seen, lost)
     flaws = [
         _flaw(kind, blob)
@@ -77,28 +71,38 @@ def inspect(exposure: Measurement, scene: Scene) -> Inspection:
         for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    drawn, edges = exposure.edges, rounded_off(exposure.edges, exposure.dose, scene)
+    drawn, rounded = exposure.edges, rounded_off(exposure.edges, exposure.dose, scene)
+    edges = hairs_right(rounded, scene)
     wrong = np.logical_or.reduce([mask for _, mask in masks.by_kind] + [masks.of_lost])
     return Inspection(
         faults=tuple(sorted(faults, key=lambda fault: -fault.size)),
         flaws=tuple(sorted(flaws, key=lambda flaw: -flaw.area)),
         wrong_area=float(wrong.sum()) * grid.pixel_area,
         wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
-        wrong_outline=_without_edge(edges, design, fwhm),
-        rounded=int(drawn.missing.sum() - edges.missing.sum()),
-        astray=int((edges.epe != drawn.epe)[~drawn.missing].sum()),
+        wrong_outline=float(edges.missing.mean()),
+        rounded=int(drawn.missing.sum() - rounded.missing.sum()),
+        astray=int((rounded.epe != drawn.epe)[~drawn.missing].sum()),
         edges=edges,
         missing=_largest(masks.inside, grid, fwhm),
         excess=_largest(masks.outside, grid, fwhm),
     )
 
 
-def _without_edge(edges: Edges, design: Design, fwhm: float) -> float:
-    """The share of the outline's points without a printed edge near, except those along hairs."""
-    some = np.flatnonzero(edges.missing)
-    if not len(some):
-        return 0.0
-    return float((~along_hairs(edges, some, design, fwhm)).sum()) / len(edges.epe)
+def topology(dose: Floats, scene: Scene) -> tuple[Fault, ...]:
+    """What is lost, closed, cut or joined by a dose (rows, columns), mJ/mm² on the scene's grid."""
+    return tuple(_topology(_Seen.of_dose(dose, scene))[0])
+
+
+def _topology(seen: _Seen) -> tuple[list[Fault], list[int]]:
+    """(faults of topology, numbers of the parts that are lost)."""
+    fwhm, grid = seen.fwhm, seen.grid
+    lost, closed = _gone(seen.solid, seen.printed, grid), _gone(seen.gaps, ~seen.printed, grid)
+    return [
+        *(_whole("lost", seen.solid, k, fwhm) for k in lost),
+        *(_whole("closed", seen.gaps, k, fwhm) for k in closed),
+        *_severed(seen, lost),
+        *_bridged(seen, closed),
+    ], lost
 
 
 def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
@@ -145,6 +149,11 @@ class _Seen:
     grown: _Parts
     gaps: _Parts
     space: _Parts
+
+    @classmethod
+    def of_dose(cls, dose: Floats, scene: Scene) -> _Seen:
+        grid, fine = _finer(scene.grid, dose, scene.fwhm)
+        return cls.of(fine >= scene.critical_dose, grid, scene.design, scene.fwhm)
 
     @classmethod
     def of(cls, printed: Bools, grid: Grid, design: Design, fwhm: float) -> _Seen:

@@ -8,10 +8,13 @@ behind it and of the gap before it, measured along its normal up to 2 FWHM, dete
 - *corner*: near a turn (`design.contour`), and the gap or feature is at least 0.75 FWHM wide;
 - *edge*: anything else.
 
-A gap closes, or a feature is lost, if the nearest edge is missing or beyond its other side. At one exact dose
-even a gap of FWHM/3 can be kept open, but no process is that exact, so losses within the dose window count,
-too. Bad samples of one kind and sign within 0.75 FWHM of each other are one place. A single sample at a
-corner, whose normal runs along the other wall, does not make anything wider than 0.75 FWHM lost.
+A gap closes, or a feature is lost, if the nearest edge is missing or beyond its other side. Not so at a
+*tip*, as of a star or a notch: all of it is near a corner, or becomes narrower by half towards one, and no
+part or gap near is lost, closed, cut or joined (`inspection`). A tip is a corner, with the error across it.
+At one exact dose even a gap of FWHM/3 can be kept open, but no process is that exact, so losses within the
+dose window count, too. Bad samples of one kind and sign within 0.75 FWHM of each other are one place. A
+single sample at a corner, whose normal runs along the other wall, does not make anything wider than 0.75 FWHM
+lost.
 """
 
 from __future__ import annotations
@@ -29,9 +32,12 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import crossings
 from laserpath.base.quantities import decimals
 from laserpath.design.scene import Scene
-from laserpath.measure.figures import DOSE_BAND, edges_at
+from laserpath.measure.corners import rounded_off, tip_error
+from laserpath.measure.edges import edges_at
+from laserpath.measure.figures import DOSE_BAND
+from laserpath.measure.inspection import topology
 from laserpath.types import Design
-from laserpath.types.results import Edges, Unprintable, at_exposure
+from laserpath.types.results import Edges, Fault, Unprintable, at_exposure
 
 THRESHOLD_FWHM = 0.1
 """Edge error in FWHM above which a place is named: a larger value names fewer places."""
@@ -55,8 +61,9 @@ def unprintable(
     """
     exposures = (1.0, *DOSE_BAND)
     places: list[Unprintable] = []
-    for exposure, edges in zip(exposures, edges_at(dose, scene, exposures), strict=True):
-        new = _places(edges, scene, threshold_fwhm, exposure)
+    for exposure, straight in zip(exposures, edges_at(dose, scene, exposures), strict=True):
+        edges = rounded_off(straight, exposure * dose, scene)
+        new = _places(edges, exposure * dose, scene, threshold_fwhm, exposure)
         if exposure != 1:
             listed = {k for place in places if place.lost for k in place.samples}
             new = [place for place in new if place.lost and listed.isdisjoint(place.samples)]
@@ -64,8 +71,10 @@ def unprintable(
     return tuple(sorted(places, key=lambda p: (not p.lost, p.exposure != 1, -abs(p.error), p.at)))
 
 
-def _places(edges: Edges, scene: Scene, threshold_fwhm: float, exposure: float) -> list[Unprintable]:
-    """The places at one exposure."""
+def _places(
+    edges: Edges, dose: Floats, scene: Scene, threshold_fwhm: float, exposure: float
+) -> list[Unprintable]:
+    """The places at one exposure, of which dose (rows, columns) and edges are."""
     design, fwhm = scene.design, scene.fwhm
     bad = np.flatnonzero(edges.missing | (np.abs(edges.epe) > threshold_fwhm * fwhm))
     if not len(bad):
@@ -80,7 +89,40 @@ def _places(edges: Edges, scene: Scene, threshold_fwhm: float, exposure: float) 
     group = np.where(crossed, len(_KINDS), kind) * 2 + (edges.epe[bad] > 0)
     judged = _Judged(kind, lost, widths, wide)
     clusters = _clusters(edges.xy[bad], group, _LINK_FWHM * fwhm)
-    return [_place(edges, bad, members, judged, fwhm, exposure) for members in clusters]
+    tips = [_apex(edges, bad, members, judged) for members in clusters]
+    faults = topology(dose, scene) if any(apex is not None for apex in tips) else ()
+    return [
+        _place(edges, bad, members, judged, fwhm, exposure)
+        if apex is None or _beside(faults, edges.xy[bad[members]], fwhm)
+        else _tip(edges, apex, bad[members], dose, scene, exposure)
+        for members, apex in zip(clusters, tips, strict=True)
+    ]
+
+
+def _apex(edges: Edges, bad: Indices, members: Indices, judged: _Judged) -> int | None:
+    """The narrowest lost sample near a corner, if all are near one, or others are twice as wide; or None."""
+    some = members[judged.lost[members]]
+    cornered = edges.corner[bad[some]]
+    if not cornered.any():
+        return None
+    width = np.where(edges.epe[bad[some]] > 0, judged.widths.gap[some], judged.widths.wall[some])
+    narrowest = int(np.argmin(np.where(cornered, width, np.inf)))
+    tapered = cornered.all() or width[narrowest] <= 0.5 * width.max()
+    return int(bad[some[narrowest]]) if tapered else None
+
+
+def _beside(faults: Sequence[Fault], xy: Floats, fwhm: float) -> bool:
+    """Whether a fault of topology is within a FWHM of some of the points (M, 2)."""
+    return any(np.hypot(*(xy - one.at).T).min() < one.size / 2 + fwhm for one in faults)
+
+
+def _tip(
+    edges: Edges, apex: int, samples: Indices, dose: Floats, scene: Scene, exposure: float
+) -> Unprintable:
+    """A tip that ends early, at the samples of one cluster; apex: the sample at its end."""
+    error, capped = tip_error(edges.xy[apex], dose, scene)
+    x, y = edges.xy[apex].tolist()
+    return Unprintable("corner", False, (x, y), None, error, samples, exposure, capped, decimals(scene.fwhm))
 
 
 def _place(

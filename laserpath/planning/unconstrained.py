@@ -30,7 +30,8 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model, engine
-from laserpath.measure.figures import DEFOCUS, cure_figures, edge_errors
+from laserpath.measure.edges import edge_errors
+from laserpath.measure.figures import DEFOCUS, cure_figures
 from laserpath.measure.places import THRESHOLD_FWHM, unprintable
 from laserpath.planning.optimise.descent import downhill
 from laserpath.types import Design, Resin, Spot, Target

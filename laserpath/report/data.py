@@ -80,7 +80,7 @@ class ExposedProgram:
 
     toolpath: as written.  run: as the controller executes it, from the work zero.
     dose: (rows, columns) mJ/mm² on `grid`, as executed.  scene: on the same grid.
-    edges: of the design in this dose.
+    edges: of the design in this dose, as the verdict counts them.
     """
 
     toolpath: Toolpath
@@ -166,9 +166,7 @@ class PageData:
         """The program with its dose; run: its execution by the controller."""
         executed, process = self.report.executed, self.process
         scene = Scene(self.design, executed.grid, process.spot, process.resin)
-        return ExposedProgram(
-            self.toolpath, run, executed.grid, executed.dose, process, scene, executed.edges
-        )
+        return ExposedProgram(self.toolpath, run, executed.grid, executed.dose, process, scene, self.edges)
 
     @property
     def done(self) -> str:
@@ -192,7 +190,7 @@ class PageData:
 
     @property
     def edges(self) -> Edges:
-        """The edges as executed; at rounded corners they are measured along the bisector."""
+        """The edges as executed; at rounded corners they are measured along the bisector (`Inspection`)."""
         return self.inspection.edges or self.report.executed.edges
 
     @property

@@ -47,7 +47,8 @@ def exposure_page(exposed: ExposedProgram, executed: Measurement | None, text: P
     if better:
         kept = tuple(sentence for sentence in verdict.advice if sentence != NOTHING)
         verdict = replace(verdict, advice=better + kept)
-    return page(exposed, data, verdict, replace(text, columns=columns))
+    shown = replace(exposed, edges=data.edges)
+    return page(shown, data, verdict, replace(text, columns=columns))
 
 
 def _better_dose(exposed: ExposedProgram, scene: Scene) -> Iterator[str]:

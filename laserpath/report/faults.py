@@ -112,7 +112,7 @@ def _without_edge(inspection: Inspection, fwhm: float) -> Iterator[str]:
     yield (
         f"{points}, which a spot of {number(1000 * fwhm)} µm rounds off: an edge is printed within "
         f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there. "
-        f"The figures count each as {EPE_CAP_FWHM:g} FWHM."
+        f"Mean and 95 % count each as {EPE_CAP_FWHM:g} FWHM, the largest error does not."
     )
 
 
@@ -125,8 +125,9 @@ def _astray(inspection: Inspection, fwhm: float) -> Iterator[str]:
         else f"{inspection.astray} points at corners find"
     )
     yield (
-        f"{points} the edge of another wall or part straight out, which the figures count; across the corner "
-        f"an edge is printed within {number(1000 * CORNER_FWHM * fwhm, 2)} µm, and the verdict counts that."
+        f"{points} the edge of another wall or part straight out, which mean and 95 % count; across the "
+        f"corner an edge is printed within {number(1000 * CORNER_FWHM * fwhm, 2)} µm, which counts for the "
+        "largest error and the verdict."
     )
 
 

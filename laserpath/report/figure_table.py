@@ -149,7 +149,8 @@ _ALL: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ),
             Row(
                 "epe_max", "Edge error, largest", "FWHM",
-                "The worst point; ≥ 2 FWHM where no edge prints as near as that.",
+                "The worst point; ≥ 2 FWHM where no edge prints as near as that. A corner that the spot "
+                "rounds off is measured across.",
                 lengths=True, shown=_EVERYWHERE,
             ),
             Row(
@@ -164,13 +165,14 @@ _ALL: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ),
             Row(
                 "epe_max_smooth", "… largest, away from corners", "FWHM",
-                "Largest |EPE| without the points near a corner.",
+                "The worst point, without those near a corner.",
                 lengths=True, shown=Shown.REPORT,
             ),
             Row(
                 "missing_edges", "Points without an edge", "",
-                "Contour points with no printed edge within 2 FWHM along their normal: a feature is lost, a "
-                "gap has filled, or the point is at a corner that the spot rounds off.",
+                "Contour points with no printed edge within 2 FWHM straight out: a feature is lost, a gap "
+                "has filled, or the point is at a corner that the spot rounds off. Mean and 95 % count each "
+                "as 2 FWHM.",
                 write=_count, short="Edge missing", shown=_EVERYWHERE,
             ),
             Row(

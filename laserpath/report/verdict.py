@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from laserpath.base.quantities import place
 from laserpath.report import faults, latitude, optimum
 from laserpath.report.advice import advise, unfinished
@@ -105,13 +103,9 @@ def _misses_in_short(data: PageData) -> str:
 
 
 def _at_worst(data: PageData) -> str:
-    """The largest error of the printed edges; without any, the search's cap is a lower bound."""
-    figures, edges = data.report.executed.figures, data.edges
-    if edges.missing.all():
-        return f"at worst {at_least('epe_max', figures.epe_max)}{data.micrometres(figures.epe_max)} off"
-    largest, gone = float(np.abs(edges.epe[~edges.missing]).max()) / data.fwhm, int(edges.missing.sum())
-    but = f", but for {gone} of {figures.samples} points without a printed edge near" if gone else ""
-    return f"at worst {data.micrometres(largest)} off{but}"
+    """The largest error, which is also in the tables and the first of the worst places."""
+    largest = data.report.executed.figures.epe_max
+    return f"at worst {at_least('epe_max', largest)}{data.micrometres(largest)} off"
 
 
 def _wrong_in_short(data: PageData) -> Iterator[str]:

@@ -83,7 +83,8 @@ class MotionFigures:
 class PrintFigures:
     """The figures of one dose against one design.
 
-    epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest; `_smooth`: away from corners.
+    epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest (at corners that the spot rounds off
+    across the corner, `measure.corners`); `_smooth`: away from corners.
     missing_edges: number of the `samples` contour points without a printed edge near.
     pv_band: area cured at dose +10 % but not at −10 %, ÷ (perimeter · FWHM).  pv_defocus: area that changes
     with FWHM · 1.15, divided likewise.
@@ -256,7 +257,7 @@ class Inspection:
     wrong_outline: share of the outline's points without a printed edge near.
     rounded: number of points without an edge along their normal because the spot rounds off their corner.
     astray: number of points at such corners with another wall's or part's edge along their normal.
-    edges: those of the exposure; at rounded corners along the bisector.
+    edges: those of the exposure; at rounded corners along the bisector, and right at slivers without one.
     missing, excess: what is unprinted more than a FWHM inside the outline, or printed more than a FWHM
     outside it: the place of the largest region and the total area; None if it is negligible.
     """

@@ -20,10 +20,13 @@ from laserpath.base import quantities
 from laserpath.base.quantities import decimals
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary
+from laserpath.machine.program import MachineProgram
+from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary, unprintable
 from laserpath.measure.exposure import missing
 from laserpath.report import PageData
 from laserpath.report.faults import rounded
+from laserpath.report.figure_table import ROWS, cell
+from laserpath.report.numbers import number
 from laserpath.report.verdict import judge
 from laserpath.types import Design, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Measurement, Report, Unprintable
@@ -113,6 +116,32 @@ def test_a_good_verdict_says_what_its_missing_edges_are() -> None:
     assert rounded(Inspection(), FWHM) == ""
 
 
+def test_the_worst_error_is_the_same_wherever_it_is_told() -> None:
+    """Straight out from its corner the square has no edge, and the search's cap is no error of the print."""
+    exposure = measured(SQUARE, SQUARE, 2.0)
+    assert exposure.figures.missing_edges == 1 and exposure.figures.epe_p95 < 0.3
+    path = Toolpath(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0]), np.array([1.0]))
+    data = PageData.of(Report(exposure, exposure, exposure), SQUARE, path, PROCESS, Settings())
+    assert np.abs(data.edges.epe).max() == pytest.approx(FWHM * exposure.figures.epe_max)
+    worst = f"{number(1000 * FWHM * exposure.figures.epe_max, 2)} µm"
+    figures = exposure.as_dict()
+    assert f"at worst {worst} off" in judge(data).headline
+    assert data.places[0].off == f"−{worst}"
+    assert cell("epe_max", figures, FWHM).startswith(f"{worst} (")
+    assert ROWS["epe_max"].micrometres(figures, FWHM).startswith(worst.split()[0])
+    exposed = data.exposed(MachineProgram.of(path, PROCESS).run)
+    assert exposed.edges is not None and not exposed.edges.missing.any()
+
+
+def test_an_unprinted_hair_is_not_the_worst_error() -> None:
+    """A sliver of FWHM/50 is no part; a line of a third is one, and lost."""
+    for width, capped in ((0.002, False), (0.03, True)):
+        drawn = solid(SQUARE.area.geoms[0], shapely.box(2.5, 0, 2.5 + width, AT))
+        exposure = measured(drawn, SQUARE, 2.0)
+        assert ("epe_max_smooth" in exposure.figures.epe_capped) == capped
+        assert (inspect(exposure, scene(drawn)).wrong_outline > 0.1) == capped
+
+
 @pytest.mark.parametrize(
     ("drawn", "lit", "level"),
     [
@@ -149,6 +178,58 @@ def test_however_it_lies_a_corner_is_judged_the_same(turn: float, level: float) 
     exposure = measured(turned, turned, level)
     found = inspect(exposure, scene(turned))
     assert (found.rounded, found.wrong_outline) == (exposure.edges.missing.sum(), 0)
+
+
+def star(points: int, inner: float) -> shapely.Polygon:
+    turn = np.pi / points * np.arange(2 * points)
+    radius = np.where(np.arange(2 * points) % 2, inner, 1.0)
+    return shapely.Polygon(np.stack([radius * np.sin(turn), radius * np.cos(turn)], axis=1))
+
+
+def unprinted(*drawn: shapely.Geometry, lit: tuple[shapely.Geometry, ...] = ()) -> tuple[Unprintable, ...]:
+    """What a blurred exposure of `lit`, or else of the drawing, does not print of it."""
+    made = solid(*drawn)
+    dose = gaussian_filter(
+        rasterise(solid(*(lit or drawn)), grid_for(made, PROCESS.spot, 8)).coverage, 8 / 2.355
+    )
+    return unprintable(dose * 2.0 * CRITICAL, scene(made))
+
+
+def test_the_tips_of_a_star_are_corners_and_nothing_is_lost() -> None:
+    found = unprinted(star(8, 0.45))
+    assert {place.lost for place in found} == {False}
+    tips = [place for place in found if place.kind == "corner" and math.hypot(*place.at) > 0.9]
+    assert len(tips) == 8
+    for tip in tips:
+        assert not tip.capped and -1.5 * FWHM < tip.error < -0.3 * FWHM
+    assert not any("lost" in sentence for sentence in summary(found))
+
+
+def test_the_end_of_a_notch_is_no_closed_gap() -> None:
+    notched = shapely.Polygon([(0, 0), (2, 0), (2, 1), (1.15, 1), (1, 0.2), (0.85, 1), (0, 1)])
+    found = unprinted(notched)
+    assert {place.lost for place in found} == {False}
+    (end,) = (place for place in found if math.dist(place.at, (1, 0.2)) < 0.05)
+    assert end.kind == "corner" and end.error > 0.3 * FWHM
+
+
+@pytest.mark.parametrize(
+    ("drawn", "lit"),
+    [
+        pytest.param((shapely.Polygon([(2, 0), (2.06, 0), (2.03, 0.06)]),), (), id="a small triangle"),
+        pytest.param((shapely.Polygon([(1, 0.4), (1.8, 0.43), (1.8, 0.37)]),), (), id="a spike of its own"),
+        pytest.param((shapely.box(2, 0.4, 3, 0.43),), (), id="a stroke"),
+        pytest.param((), (shapely.box(0, 0, 1, 1), shapely.box(2, 0, 3, 1)), id="a neck"),
+    ],
+)
+def test_what_does_not_appear_or_is_cut_is_lost(
+    drawn: tuple[shapely.Polygon, ...], lit: tuple[shapely.Polygon, ...]
+) -> None:
+    square = shapely.box(0, 0, 0.9, 1)
+    half = [(0, 0), (1, 0), (1, 0.4), (1.5, 0.485), (2, 0.4), (2, 0), (3, 0)]
+    waist = shapely.Polygon([*half, *((x, 1 - y) for x, y in reversed(half))])
+    found = unprinted(square, *drawn, lit=(square,)) if drawn else unprinted(waist, lit=lit)
+    assert [place.kind for place in found if place.lost and place.exposure == 1] == ["feature"]
 
 
 def test_places_have_as_many_decimals_as_the_spot_needs() -> None:

@@ -16,7 +16,7 @@ from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
 from laserpath.report.verdict import Verdict, judge
 from laserpath.report.worst_places import LISTED, worst_places
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
-from laserpath.types.results import Edges, Fault, Inspection, Measurement, Report
+from laserpath.types.results import Edges, Fault, Measurement, Report
 
 PROCESS = Process()
 FWHM = PROCESS.spot.fwhm
@@ -230,19 +230,6 @@ def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
     assert "--quality" not in advice(Settings(quality="fine"), **coarse)
     assert "--quality" not in advice(Settings(max_epe_fwhm=0.15), **coarse)
     assert "--quality" not in advice(Settings(), epe_p95=0.1, write_time=3.0)
-
-
-def test_the_largest_error_of_the_headline_is_never_the_cap_of_the_search() -> None:
-    """Points at a corner may have no edge across them, and the print be good."""
-    job = make_job(solid(shapely.box(0, 0, 3, 3)))
-    executed = job.report.executed
-    epe = np.full_like(executed.edges.epe, 0.3 * FWHM)
-    missing = np.arange(len(epe)) == 0
-    edges = replace(executed.edges, epe=np.where(missing, 2 * FWHM, epe), missing=missing)
-    figures = replace(executed.figures, epe_max=2.0, missing_edges=1)
-    report = replace(job.report, executed=replace(executed, figures=figures, edges=edges))
-    headline = verdict(replace(job, report=replace(report, inspection=Inspection()))).headline
-    assert f"at worst {0.3 * FWHM * 1000:.0f} µm off, but for 1 of {figures.samples} points" in headline
 
 
 def test_what_the_controller_loses_is_the_only_advice() -> None:
