@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gcode.errors import QUOTE, short
+from gcode.errors import QUOTE, figure, short
 
-__all__ = ["QUOTE", "InputError", "short"]
+__all__ = ["QUOTE", "InputError", "figure", "short"]
 
 
 class InputError(ValueError):

@@ -124,7 +124,9 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         job.talk.warn(sentence)
     for note in show.placing(drawn, job.process, job.settings):
         job.talk.tell(note)
-    progress.expect(drawn, job.process, job.settings, job.talk, meter, sensitivity=job.given["sensitivity"])
+    told = progress.expect(
+        drawn, job.process, job.settings, job.talk, meter, sensitivity=job.given["sensitivity"]
+    )
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
     job.check()
@@ -137,7 +139,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         as_json=lambda: show.as_json(planned, written, warnings),
         summary=lambda: show.summary(planned, written),
         missed="" if planned.within_tolerance else show.tolerance_missed(planned),
-        reported=drawn.warnings,
+        reported=(*drawn.warnings, *told),
     )
 
 

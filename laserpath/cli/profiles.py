@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from laserpath.base.errors import InputError
 from laserpath.base.hints import did_you_mean
 from laserpath.cli.options import LIMIT
+from laserpath.cli.show import Talk
 from laserpath.config import profiles as library
+
+if TYPE_CHECKING:
+    from laserpath.types import Machine
 
 _KINDS = tuple(library.FOLDERS)
 
@@ -20,7 +24,7 @@ Examples:
   laserpath profiles list
   laserpath profiles show grbl-diode-405
   laserpath profiles new machine my-laser --from klipper-diode-405
-  laserpath profiles check my-laser.toml"""
+  laserpath profiles check my-laser.toml --resin my-resin.toml"""
 
 
 @click.group(invoke_without_command=True, epilog=_EPILOG)
@@ -85,17 +89,42 @@ def new(kind: str, name: str, source: str | None, output: str | None) -> None:
 @profiles.command()
 @click.argument("file")
 @click.option("--kind", type=click.Choice(_KINDS), help="Kind of the profile  [judged by its keys]")
+@click.option("--resin", metavar="NAME|FILE", help="Resin that a machine's laser is to suit  [the default]")
+@click.option("--spot", metavar="NAME|FILE", help="Its spot  [the default]")
 @click.option("--limit", **LIMIT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
-def check(file: str, kind: str | None, as_json: bool) -> None:
-    """Check the keys and values of the profile FILE, and print how they are read."""
+def check(file: str, kind: str | None, resin: str | None, spot: str | None, as_json: bool) -> None:
+    """Check the keys and values of the profile FILE, and print how they are read.
+
+    Of a machine, also whether its laser is too strong or too weak for a resin.
+    """
     kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
+    warnings = _suits(noun, resin, spot) if kind == "machine" else ()
     if as_json:
-        content = {"kind": kind, "valid": True, "profile": library.summary(noun)}
+        content = {"kind": kind, "valid": True, "profile": library.summary(noun), "warnings": warnings}
         click.echo(json.dumps(content, ensure_ascii=False))
         return
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
+    for sentence in warnings:
+        Talk().warn(sentence)
+
+
+def _suits(machine: Machine, resin: str | None, spot: str | None) -> tuple[str, ...]:
+    """A sentence if the machine's laser does not suit the resin."""
+    from laserpath.machine.attenuation import check_process, too_strong
+    from laserpath.types import Process, Settings
+
+    process = Process(
+        library.spot(spot or library.DEFAULTS["spot"]),
+        library.resin(resin or library.DEFAULTS["resin"]),
+        machine,
+    )
+    try:
+        check_process(process, Settings())
+    except InputError as error:
+        return (f"with {process.resin.name!r}: {error}",)
+    return tuple(f"with {process.resin.name!r}: {sentence}" for sentence in too_strong(process, Settings()))
 
 
 def _in_short(kind: str, name: str) -> str:

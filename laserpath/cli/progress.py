@@ -287,14 +287,18 @@ def expect(
     meter: Meter,
     *,
     sensitivity: bool = False,
-) -> None:
-    """Print the forecast of a plan before it begins, with warnings about machine and computer."""
+) -> tuple[str, ...]:
+    """Print the forecast of a plan before it begins, with warnings about machine and computer.
+
+    Returns those that the plan has, too.
+    """
     from laserpath.planning import forecast
 
     work = forecast(design, process, settings)
     work = work.with_sensitivity if sensitivity else work
     meter.expect(work, attempts=attempts(settings))
     tell_expected(work, talk)
+    return work.warnings
 
 
 def attempts(settings: Settings) -> int:
@@ -307,7 +311,7 @@ def tell_expected(forecast: Forecast, talk: Talk) -> None:
     talk.tell(expected(forecast))
     for note in forecast.notes:
         talk.tell(note)
-    for warning in (too_long(forecast), *forecast.warnings):
+    for warning in (*forecast.warnings, too_long(forecast)):
         if warning:
             talk.warn(warning)
 

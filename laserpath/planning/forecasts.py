@@ -32,7 +32,7 @@ import gcode
 from laserpath.design.target import PIXELS_MAX, affordable
 from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
-from laserpath.machine.attenuation import check_process
+from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
 from laserpath.planning.curve.strokes import ITERATIONS, STROKES
 from laserpath.planning.learning import conversion
@@ -88,7 +88,8 @@ _SLOW = 0.2
 class Forecast:
     """trying, solving, finishing: s, the parts of planning.  memory: bytes.  write_seconds: s.
 
-    notes: sentences on what slows the machine down.  warnings: sentences on the design and this computer.
+    notes: sentences on what slows the machine down.  warnings: sentences on the laser, the design and this
+    computer.
     iterations: the most that solving usually takes; None: as many as the settings allow.
     fitting: s, the part of `trying` that fits strokes.
     """
@@ -126,7 +127,8 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     task = Task.of(design, process, settings)
     memory = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(task)
     write, notes = _writing(task)
-    warnings = (*_tiny(task), *coarser(settings, requested), *tight(memory))
+    strong = too_strong(process, settings, design)
+    warnings = (*strong, *_tiny(task), *coarser(settings, requested), *tight(memory))
     fitting = _fitting(task) if settings.initial == "strokes" else 0.0
     trying, solving, finishing = _planning(task)
     if process.resin.kinetics is not None:

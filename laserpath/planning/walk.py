@@ -183,20 +183,25 @@ def plan(
     solution = solve_within(start, task, progress, stopped=curve.stopped, ship=ship)
     report_measuring(progress, solution.loss)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
-    warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_strong(process, settings, design))
+    warnings = (*ended, *design.warnings, *too_fine(design, spot))
     return _finished(start, solution, task, warnings, placement.notes)
 
 
 def _finished(
-    start: Toolpath, solution: Solution, task: Task, warnings: tuple[str, ...], notes: tuple[str, ...]
+    start: Toolpath, solution: Solution, task: Task, others: tuple[str, ...], notes: tuple[str, ...]
 ) -> Plan:
-    """The plan of the solution, or of the start if that prints better; both are executed."""
+    """The plan of the solution, or of the start if that prints better; both are executed.
+
+    others: warnings, after that of a laser too strong, which may be the reason for all others.
+    """
     design, process, settings, scene = task.design, task.process, task.settings, task.scene
+    strong = too_strong(process, settings, design)
+    warnings = (*strong, *others)
     # Written again, even if a tolerance has measured its path: its header has the warnings, too.
     exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
     first = Exposure(_shipped(start, task), scene, start).executed
     if worse := worse_than_start(exposure.executed, first, task):
-        solution, warnings = replace(solution, toolpath=start, written=None), (worse, *warnings)
+        solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
     shipped = exposure.program
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)

@@ -93,6 +93,9 @@ class Advice:
 
 def advise(data: PageData, level: str) -> tuple[Advice, ...]:
     """The advice on a plan, the most important first. level: of the verdict."""
+    if few := tuple(_on_levels(data, level)):
+        # Neither closer lines, nor more iterations, nor a slower head make up for levels that are too coarse.
+        return (*few, *_on_design(data))
     early = tuple(_on_iterations(data, level))
     if lost := data.lost:
         # The dose aimed at would cure, so pitch and power are right; the execution is at fault.
@@ -110,6 +113,14 @@ def advise(data: PageData, level: str) -> tuple[Advice, ...]:
         if not repeated and not any(one.opposes(graver) for graver in kept):
             kept.append(one)
     return tuple(kept)
+
+
+def _on_levels(data: PageData, level: str) -> Iterator[Advice]:
+    """A laser of which too few levels are usable, so that nothing else helps before a filter."""
+    laser = strength(data.process, data.settings or Settings(), data.design)
+    if data.settings and level != "good" and laser.poor:
+        why = laser.sentence(f"a line of {number(1000 * data.fwhm)} µm")
+        yield _weaker(data, f"The laser is too strong for this resin: {why}")
 
 
 def _slower() -> Change:
@@ -217,21 +228,17 @@ def _on_power(data: PageData) -> Iterator[Advice]:
     weak = float(length[power <= 1.001 * machine.power_min].sum()) / whole
     strong = float(length[power >= 0.999 * machine.power_max].sum()) / whole
     if weak > 0.25 and data.report.executed.figures.dose_max > 1:
-        yield Advice(
-            "too strong",
+        yield _weaker(
+            data,
             f"{100 * weak:.0f} % of the path runs at the laser's lowest power "
             f"({number(machine.power_min)} mW): the laser is too strong for this resin",
-            _in_profile(_filter(data)),
-            (Change("power_max_mW", -1),),
         )
     elif (level := median_level(data.toolpath, machine)) < FEW_LEVELS and (error := _lost_edges(data)):
-        yield Advice(
-            "too strong",
+        yield _weaker(
+            data,
             f"Half of the path runs at level {level:g} of {machine.power_levels} or below, where the next "
             f"one is {100 * (machine.power_of(level + 1) / machine.power_of(level) - 1):.0f} % brighter: "
             f"the laser is too strong for this resin, which moves the edge by {error}",
-            _in_profile(_filter(data)),
-            (Change("power_max_mW", -1),),
         )
     if strong > 0.5:
         yield Advice(
@@ -243,11 +250,11 @@ def _on_power(data: PageData) -> Iterator[Advice]:
         )
 
 
-def _filter(data: PageData) -> str:
-    """The filter for a laser that is too strong; that of the warning, if a single line needs one."""
+def _weaker(data: PageData, wrong: str) -> Advice:
+    """The advice to use a filter; that of the warning, if there is one."""
     needed = strength(data.process, data.settings or Settings(), data.design)
-    density = needed.density if needed.ratio > 1 else max(needed.density, _FILTER)
-    return filter_of(data.process.machine, density)
+    mend = filter_of(needed.machine, max(needed.density, 0.0 if needed.poor else _FILTER))
+    return Advice("too strong", wrong, _in_profile(mend), (Change("power_max_mW", -1),))
 
 
 def _late_gain(loss: Floats) -> float:

@@ -109,3 +109,23 @@ def test_bad_input_is_one_sentence(
     assert run(*arguments) == 2
     assert words in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: pytest.CaptureFixture[str]) -> None:
+    text = profiles.text("machine", "grbl-diode-405")
+    for power, words in (
+        (500, "density 1.7"),
+        (150, "only 1 of the 255 power levels"),
+        (1e-6, "is too weak"),
+    ):
+        Path("some.toml").write_text(text.replace("power_max_mW = 10\n", f"power_max_mW = {power}\n"))
+        assert run("check", "some.toml") == 0
+        printed = capsys.readouterr()
+        assert "without errors" in printed.out
+        assert "warning: with 'generic 405 nm resin': " in printed.err and words in printed.err
+    Path("slow.toml").write_text(
+        profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 400")
+    )
+    Path("some.toml").write_text(text.replace("power_max_mW = 10\n", "power_max_mW = 150\n"))
+    assert run("check", "some.toml", "--resin", "slow.toml", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []

@@ -20,6 +20,7 @@ from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.attenuation import LEVELS, check_exposes, check_process, strength, too_strong
 from laserpath.machine.convert import dialect_of
 from laserpath.measure.exposure import lost_in_motion
+from laserpath.planning import forecast
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
@@ -45,12 +46,49 @@ def test_behind_the_filter_a_line_has_levels_to_choose(power, fwhm, length, orde
         Settings(),
         design,
     )
-    assert behind.levels >= LEVELS * (1 - 1e-6) or laser.density == 0
+    # The density is in tenths, rounded up from a hundredth on.
+    assert behind.levels >= LEVELS * 10**-0.0101 - 1 or laser.density == 0
     assert behind.ratio == pytest.approx(laser.ratio / 10**laser.density)
     # A line at that power and speed has the line energy D_c · pitch, or more if shorter than the spot.
     energy = line_energy(laser.power, laser.speed, process.spot)
     assert energy >= process.resin.critical_dose * 1.2 * optics.fwhm(process.spot) * (1 - 1e-9)
-    assert bool(too_strong(process, Settings(), design)) == (laser.ratio > 1)
+    assert bool(too_strong(process, Settings(), design)) == laser.poor
+    assert laser.poor or laser.ratio < 1
+
+
+BIG = Design(shapely.box(0, 0, 5, 5), "big")
+
+
+def bare(power: float) -> Process:
+    return Process(machine=Machine(power_max=power))
+
+
+def test_a_bare_diode_is_refused_before_planning_with_the_filter_of_the_readme():
+    for ask in (
+        lambda: check_process(bare(500), Settings(), BIG),
+        lambda: forecast(BIG, bare(500), Settings()),
+    ):
+        with pytest.raises(
+            InputError, match=r"too strong.* 3\.26 times .*limit of 3 .*density 1\.7: .*= 10$"
+        ):
+            ask()
+    check_process(bare(400), Settings(), BIG)
+
+
+def test_too_few_levels_are_told_before_planning_with_the_filter():
+    (told,) = too_strong(bare(150), Settings(), BIG)
+    assert re.search(
+        r"too strong: only 1 of the 255 power levels .* lies below the 1\.2 mW .* at 50 mm/s; .*density 1\.2",
+        told,
+    )
+    assert forecast(BIG, bare(150), Settings()).warnings == (told,)
+    assert not too_strong(bare(10), Settings(), BIG)
+
+
+def test_levels_that_do_not_lase_are_not_usable():
+    shifted = Machine(power_max=20, level_min=26, level_offset=-25)
+    found = strength(Process(machine=shifted), Settings(), BIG)
+    assert found.usable == pytest.approx(1.2 / 20 * 230)
 
 
 def test_a_cell_that_would_be_left_dark_is_refused_before_planning(monkeypatch):

@@ -189,6 +189,19 @@ def told(kind: str, **figures: tuple[float, float]) -> Advice:
     return one
 
 
+@pytest.mark.parametrize("level", ["poor", "fair"])
+def test_a_filter_comes_first_where_levels_are_few(level: str) -> None:
+    """Closer lines or more iterations were advised, which make up for nothing."""
+    process = weak(150.0)
+    job = make_job(SQUARE, process)
+    inside = Inspection(missing=Fault("area", (1.2, 1.2), 0.5, 0.5))
+    page = PageData(
+        job.report, SQUARE, job.toolpath, process, Settings(), np.linspace(1, 0.5, 100), [], inside
+    )
+    assert [one.kind for one in advise(page, level)] == ["too strong"]
+    assert "optical density 1.2" in advise(page, level)[0].sentence
+
+
 @pytest.mark.slow
 def test_levels_too_few_are_not_blamed_on_braking() -> None:
     """60 mW: half of the square's path at level 4 and below; its edges are lost by levels, not by braking."""
