@@ -137,20 +137,24 @@ def influence(
 @njit
 def mean_density(a: Floats, b: Floats, parts: int, spot: SpotTable, at: Floats) -> float:
     """Mean density of the spot at a point while its middle goes from a to b."""
-    total, last = 0.0, len(spot.density) - 1
+    total = 0.0
     for i in range(parts):
         f = (i + 0.5) / parts
         u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
         v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
-        c, r = int(np.floor(u)), int(np.floor(v))
-        if c < 0 or r < 0 or c >= last or r >= last:
-            continue
-        u, v = u - c, v - r
-        d = spot.density
-        total += (1 - v) * ((1 - u) * d[r, c] + u * d[r, c + 1]) + v * (
-            (1 - u) * d[r + 1, c] + u * d[r + 1, c + 1]
-        )
+        total += density_at(u, v, spot)
     return total / parts
+
+
+@njit
+def density_at(u: float, v: float, spot: SpotTable) -> float:
+    """The spot's density at column u and row v of its table, between its values; 0 outside."""
+    d, last = spot.density, len(spot.density) - 1
+    if u < 0 or v < 0 or u >= last or v >= last:
+        return 0.0
+    c, r = int(u), int(v)
+    u, v = u - c, v - r
+    return (1 - v) * ((1 - u) * d[r, c] + u * d[r, c + 1]) + v * ((1 - u) * d[r + 1, c] + u * d[r + 1, c + 1])
 
 
 @njit
@@ -169,14 +173,19 @@ def descend(
     power: Ints, groups: LightGroups, rules: PowerRules, dose: Floats, points: WatchedPoints,
     effect: Influence, weight: float, sweeps: int,
 ) -> int:  # fmt: skip
-    """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return how often."""
+    """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return how often.
+
+    After the first sweep a row is looked at only if the dose of a point has changed that it reaches. So the
+    result is that of looking at all.
+    """
     change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
-    changes = 0
+    seen, changed = np.full(len(power), -1), np.zeros(len(dose), np.int64)
+    changes = before = 0
     for _ in range(sweeps):
-        done = 0
         for k in range(len(power)):
-            if power[k] <= 0:
+            if power[k] <= 0 or not _concerned(k, groups, effect, changed, seen[k]):
                 continue
+            seen[k] = changes
             share = groups.share[groups.first[k] : groups.first[k + 1]]
             best, chosen = _GAIN, -1
             for up in (False, True):
@@ -194,16 +203,28 @@ def descend(
                     if gain > best:
                         best, chosen = gain, other
             if chosen >= 0:
+                changes += 1
                 n = _add(change, touched, k, power[k], chosen, groups, rules, effect)
                 for m in touched[:n]:
                     dose[m] += change[m]
                     change[m] = 0.0
+                    changed[m] = changes
                 power[k] = centred(rules, share, chosen)
-                done += 1
-        changes += done
-        if done == 0:
+        if changes == before:
             break
+        before = changes
     return changes
+
+
+@njit
+def _concerned(k: int, groups: LightGroups, effect: Influence, changed: Ints, seen: int) -> bool:
+    """Whether row k was not looked at yet, or the dose of a point that it reaches has changed since."""
+    if seen < 0:
+        return True
+    for i in range(effect.first[groups.first[k]], effect.first[groups.first[k + 1]]):
+        if changed[effect.point[i]] > seen:
+            return True
+    return False
 
 
 @njit

@@ -150,7 +150,7 @@ class _Watch:
         points, spot, at = watched(run, light, task, _REACH_FWHM)
         groups = kernel.groups_of(response.first, response.share, run.duration)
         ends, count = run.xyz[:, :2].copy(), len(groups.share)
-        room = 40 * len(lit)
+        room = 400 * len(lit)  # seldom more; what is not used takes no memory
         while True:
             effect = kernel.Influence(
                 np.zeros(count + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.float32)

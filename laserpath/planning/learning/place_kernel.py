@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Indices as Ints
-from laserpath.planning.learning.kernel import SpotTable, WatchedPoints, cells_near, cost, mean_density
+from laserpath.planning.learning.kernel import SpotTable, WatchedPoints, cells_near, cost, density_at
 
 Floats = NDArray[Any]
 
@@ -49,68 +49,152 @@ class CornerSpeeds(NamedTuple):
     deviation: float
 
 
+class Kept(NamedTuple):
+    """What the shifts of each vertex change, kept until a vertex moves on which that depends.
+
+    first, held, room: (rows + 1,) where the points of each vertex begin in the store, how many they are, and
+    for how many there is room.  used: (1,) length of the store in use.  seen: (rows + 1,) number of moves
+    when the vertex was last looked at, −1: never.  moved: (rows + 1,) number of its own last move.
+    changed: (M,) number of the move that last changed the dose of each point.
+    """
+
+    first: Ints
+    held: Ints
+    room: Ints
+    used: Ints
+    seen: Ints
+    moved: Ints
+    changed: Ints
+
+
+def nothing_kept(vertices: int, points: int) -> Kept:
+    """Before the first sweep."""
+    first, held, room, moved = (np.zeros(vertices, np.int64) for _ in range(4))
+    used, seen = np.zeros(1, np.int64), np.full(vertices, -1)
+    return Kept(first, held, room, used, seen, moved, np.zeros(points, np.int64))
+
+
 @njit
 def descend(
     xy: Floats, near: Any, room: Floats, price: Floats, step: Floats, pieces: MovedPieces,
     corners: CornerSpeeds, spot: SpotTable, dose: Floats, points: WatchedPoints, weight: float, sweeps: int,
-    furthest: int,
+    furthest: int, kept: Kept,
 ) -> int:  # fmt: skip
     """Move vertices `xy` (rows + 1, 2) by `step` (2,) while the loss falls; `dose` follows; return how often.
 
     near: (rows + 1,) which may move.  room: (2, 2) lower-left and upper-right corner of their range.
-    price: (rows + 1, 2) loss per mm.  furthest: steps that a vertex may go.
+    price: (rows + 1, 2) loss per mm.  furthest: steps that a vertex may go.  kept: nothing yet.
+
+    After the first sweep a vertex is looked at only if something has changed on which its answer depends: a
+    vertex beside it, or the dose of a point that it reaches. So the result is that of looking at all.
     """
-    change = np.zeros((4, len(dose)))
-    touched = np.zeros(len(dose), np.int64)
-    marked = np.zeros(len(dose), np.bool_)
-    gone = np.zeros((len(xy), 2), np.int64)
-    changes = 0
+    point, change = np.zeros(64 * len(xy), np.int32), np.zeros((64 * len(xy), 4), np.float32)
+    total, touched = np.zeros((len(dose), 4)), np.zeros(len(dose), np.int64)
+    gone, gain = np.zeros((len(xy), 2), np.int64), np.zeros((3, 3))
+    changes = before = 0
     for _ in range(sweeps):
-        done = 0
         for j in range(1, len(xy)):
             if not near[j]:
                 continue
-            n = _changes(change, touched, marked, j, xy, step, pieces, spot, points)
-            if n == 0:
+            if kept.seen[j] < 0 or kept.moved[j - 1 : j + 2].max() > kept.seen[j]:
+                n = _changes(total, touched, j, xy, step, pieces, spot, points)
+                point, change = _keep(kept, j, touched[:n], total, point, change)
+            elif not _concerned(kept, j, point):
                 continue
-            best, dx, dy = _GAIN, 0, 0
-            for x in range(-1, 2):
-                for y in range(-1, 2):
-                    if (x == 0 and y == 0) or not _free(xy, j, x, y, gone[j], step, room, furthest):
-                        continue
-                    if not _keeps_speed(xy, j, x * step[0], y * step[1], corners):
-                        continue
-                    gain = -(price[j, 0] * x * step[0] + price[j, 1] * y * step[1])
-                    for m in touched[:n]:
-                        u = dose[m] + _sum(change, m, x, y)
-                        gain += cost(dose[m], m, points, weight) - cost(u, m, points, weight)
-                    if gain > best:
-                        best, dx, dy = gain, x, y
-            if dx or dy:
-                for m in touched[:n]:
-                    dose[m] += _sum(change, m, dx, dy)
-                _move(xy, j, dx * step[0], dy * step[1], pieces)
-                gone[j, 0] += dx
-                gone[j, 1] += dy
-                done += 1
-            for m in touched[:n]:
-                marked[m] = False
-                change[:, m] = 0.0
-        changes += done
-        if done == 0:
+            kept.seen[j] = changes
+            here = slice(kept.first[j], kept.first[j] + kept.held[j])
+            _gains(gain, point[here], change[here], dose, points, weight)
+            dx, dy = _best(gain, xy, j, gone[j], step, room, price[j], corners, furthest)
+            if dx == 0 and dy == 0:
+                continue
+            changes += 1
+            for i in range(here.start, here.stop):
+                dose[point[i]] += _shifted(change[i], dx, dy)
+                kept.changed[point[i]] = changes
+            _move(xy, j, dx * step[0], dy * step[1], pieces)
+            kept.moved[j] = changes
+            gone[j, 0] += dx
+            gone[j, 1] += dy
+        if changes == before:
             break
+        before = changes
     return changes
 
 
 @njit
-def _sum(change: Floats, m: int, x: int, y: int) -> float:
-    """Change of dose at point m for a shift by x and y steps: their mixed derivative is neglected."""
+def _keep(kept: Kept, j: int, touched: Ints, total: Floats, point: Any, change: Any) -> tuple[Any, Any]:
+    """Store what vertex j changes, and clear `total`; return the store, which may have grown."""
+    n = len(touched)
+    if n > kept.room[j]:
+        kept.first[j], kept.room[j] = kept.used[0], n + n // 8
+        kept.used[0] += kept.room[j]
+        if kept.used[0] > len(point):
+            more = max(len(point) // 2, n + n // 8)
+            point = np.append(point, np.zeros(more, np.int32))
+            change = np.append(change, np.zeros((more, 4), np.float32)).reshape(-1, 4)
+    kept.held[j] = n
+    for i in range(n):
+        m = touched[i]
+        point[kept.first[j] + i] = m
+        for c in range(4):
+            change[kept.first[j] + i, c] = total[m, c]
+            total[m, c] = 0.0
+    return point, change
+
+
+@njit
+def _concerned(kept: Kept, j: int, point: Any) -> bool:
+    """Whether the answer for vertex j may have changed, though it and its neighbours stayed."""
+    if kept.moved[max(j - 2, 0) : j + 3].max() > kept.seen[j]:
+        return True  # the speed at which the head passes a neighbour
+    for i in range(kept.first[j], kept.first[j] + kept.held[j]):
+        if kept.changed[point[i]] > kept.seen[j]:
+            return True
+    return False
+
+
+@njit
+def _gains(gain: Floats, point: Any, change: Any, dose: Floats, points: WatchedPoints, weight: float) -> None:
+    """Fill `gain` (3, 3) by how much the loss of the points falls for shifts by −1, 0, 1 steps each way."""
+    gain[:] = 0.0
+    for i in range(len(point)):
+        m = point[i]
+        now = cost(dose[m], m, points, weight)
+        for x in range(-1, 2):
+            for y in range(-1, 2):
+                if x or y:
+                    u = dose[m] + _shifted(change[i], x, y)
+                    gain[x + 1, y + 1] += now - cost(u, m, points, weight)
+
+
+@njit
+def _shifted(change: Floats, x: int, y: int) -> float:
+    """Change of a dose for a shift by x and y steps: their mixed derivative is neglected."""
     total = 0.0
     if x:
-        total += change[0 if x > 0 else 1, m]
+        total += change[0 if x > 0 else 1]
     if y:
-        total += change[2 if y > 0 else 3, m]
+        total += change[2 if y > 0 else 3]
     return total
+
+
+@njit
+def _best(
+    gain: Floats, xy: Floats, j: int, gone: Ints, step: Floats, room: Floats, price: Floats,
+    corners: CornerSpeeds, furthest: int,
+) -> tuple[int, int]:  # fmt: skip
+    """The steps of vertex j that gain most, write time included, of those that it may go."""
+    best, dx, dy = _GAIN, 0, 0
+    for x in range(-1, 2):
+        for y in range(-1, 2):
+            more = gain[x + 1, y + 1] - (price[0] * x * step[0] + price[1] * y * step[1])
+            if (x == 0 and y == 0) or more <= best:
+                continue
+            if _free(xy, j, x, y, gone, step, room, furthest) and _keeps_speed(
+                xy, j, x * step[0], y * step[1], corners
+            ):
+                best, dx, dy = more, x, y
+    return dx, dy
 
 
 @njit
@@ -168,41 +252,79 @@ def _junction(xy: Floats, i: int, j: int, dx: float, dy: float, corners: CornerS
 
 @njit
 def _changes(
-    change: Floats, touched: Ints, marked: Any, j: int, xy: Floats, step: Floats,
+    total: Floats, touched: Ints, j: int, xy: Floats, step: Floats,
     pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
 ) -> int:  # fmt: skip
-    """Fill `change` for the four shifts of vertex j by one step; return how many points are `touched`."""
-    n = 0
+    """Fill `total` (M, 4) for a shift of vertex j by one step to the right, left, up and down.
+
+    Return how many points are `touched`.
+    """
+    n, density = 0, np.zeros(5)
     last = pieces.first[min(j + 1, len(pieces.first) - 1)]
     for p in range(pieces.first[j - 1], last):
         if pieces.energy[p] <= 0:
             continue
-        a, b = pieces.ends[p].copy(), pieces.ends[p + 1].copy()
-        fa, fb = _shares(p, j, pieces)
+        a, b, shares = pieces.ends[p], pieces.ends[p + 1], _shares(p, j, pieces)
         length = np.hypot(b[0] - a[0], b[1] - a[1])
+        longer = _lengthened(b[0] - a[0], b[1] - a[1], length, shares[1] - shares[0], step)
         parts = max(2, int(np.ceil(length / (spot.reach / 6))))
+        near = (spot.reach + 1.5 * spot.pitch + length / 2) ** 2
         left, right, lower, upper = cells_near(a, b, spot, points)
         for row in range(lower, upper + 1):
-            for column in range(left, right + 1):
-                cell = row * points.columns + column
+            for cell in range(row * points.columns + left, row * points.columns + right + 1):
                 for m in points.member[points.start[cell] : points.start[cell + 1]]:
-                    old = mean_density(a, b, parts, spot, points.xy[m])
-                    if old <= 0:
+                    x = points.xy[m, 0] - (a[0] + b[0]) / 2
+                    y = points.xy[m, 1] - (a[1] + b[1]) / 2
+                    if x * x + y * y > near:
                         continue
-                    if not marked[m]:
-                        marked[m], touched[n] = True, m
+                    _densities(density, a, b, shares, parts, spot, points.xy[m], step)
+                    if density[4] <= 0:
+                        continue
+                    if not total[m].any():
+                        touched[n] = m
                         n += 1
                     for c in range(4):
-                        axis, d = c // 2, (1 - 2 * (c % 2)) * step[c // 2]
-                        a[axis] += fa * d
-                        b[axis] += fb * d
-                        now = np.hypot(b[0] - a[0], b[1] - a[1])
-                        more = now / length if length > _POINT else 1.0
-                        new = mean_density(a, b, parts, spot, points.xy[m])
-                        change[c, m] += pieces.energy[p] * (more * new - old)
-                        a[axis] -= fa * d
-                        b[axis] -= fb * d
+                        total[m, c] += pieces.energy[p] * (longer[c] * density[c] - density[4])
     return n
+
+
+@njit
+def _lengthened(x: float, y: float, length: float, more: float, step: Floats) -> tuple[float, ...]:
+    """Length of a piece (x, y), mm, after its end went `more` steps further than its start ÷ before.
+
+    To the right, to the left, up and down.
+    """
+    if length <= _POINT:
+        return 1.0, 1.0, 1.0, 1.0
+    dx, dy = more * step[0], more * step[1]
+    return (
+        np.hypot(x + dx, y) / length, np.hypot(x - dx, y) / length,
+        np.hypot(x, y + dy) / length, np.hypot(x, y - dy) / length,
+    )  # fmt: skip
+
+
+@njit
+def _densities(
+    density: Floats, a: Floats, b: Floats, shares: tuple[float, float], parts: int, spot: SpotTable,
+    at: Floats, step: Floats,
+) -> None:  # fmt: skip
+    """Mean densities of the spot at a point while its middle goes from a to b.
+
+    Five: with the ends shifted by their `shares` of a step to the right, left, up and down, and unshifted.
+    """
+    density[:] = 0.0
+    for i in range(parts):
+        f = (i + 0.5) / parts
+        u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
+        v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
+        share = (shares[0] + f * (shares[1] - shares[0])) / spot.pitch
+        x, y = share * step[0], share * step[1]
+        density[0] += density_at(u - x, v, spot)
+        density[1] += density_at(u + x, v, spot)
+        density[2] += density_at(u, v - y, spot)
+        density[3] += density_at(u, v + y, spot)
+        density[4] += density_at(u, v, spot)
+    density /= parts
 
 
 @njit

@@ -80,6 +80,7 @@ def best_places(
     kernel.descend(
         xy, _near(pieces, scene, bright), room, price, _shift(machine, scene.fwhm), pieces,
         _corners(moves, machine), spot, dose, points, PENALTY, _SWEEPS, _FURTHEST,
+        kernel.nothing_kept(len(xy), len(dose)),
     )  # fmt: skip
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)

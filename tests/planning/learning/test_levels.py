@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, execute, prepared, with_energies
 from laserpath.machine.rest import RESTS, rested
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning import on_steps
+from laserpath.planning.learning import kernel, on_steps
 from laserpath.planning.learning.levels import best_levels, sent
 from laserpath.planning.task import Task
 from laserpath.types.results import Measurement
@@ -106,3 +108,24 @@ def test_the_dwells_before_the_path_fill_the_buffer() -> None:
     alone = execute(moves, characters, task.process).durations(len(moves))[RESTS:]
     after_travel = part.run.durations(len(part.path) + 1)[1:]
     np.testing.assert_allclose(alone, after_travel, atol=1e-9)
+
+
+def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A call with one sweep looks at every move."""
+    powers: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def both(*given: Any) -> int:
+        one, other = copy.deepcopy(given), copy.deepcopy(given)
+        assert descend(*one[:7], 100) > 10
+        while descend(*other[:7], 1):
+            pass
+        powers.append((one[0], other[0]))
+        return descend(*given)
+
+    descend = kernel.descend
+    monkeypatch.setattr(kernel, "descend", both)
+    best_levels(fitted(small.task("grbl"), "grbl"), small.task("grbl"))
+    ((one, other),) = powers
+    np.testing.assert_array_equal(one, other)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import numpy as np
 import pytest
 import small
 from test_levels import fitted, measured
 
+from laserpath.planning.learning import place_kernel
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 
@@ -33,3 +37,31 @@ def test_only_vertices_change_and_by_whole_steps(dialect: str) -> None:
     assert np.abs(steps).max() > 0.9, "some vertices have moved"
     assert np.abs(steps).max() < 2.1
     np.testing.assert_allclose(steps, np.rint(steps), atol=0.1)  # digits written
+
+
+def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A call with one sweep looks at every vertex."""
+    results: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def descended(given: tuple[Any, ...], sweeps: int) -> int:
+        """From copies, until nothing changes any more; vertices may go as far as they like."""
+        xy, dose = given[0], given[8]
+        kept = place_kernel.nothing_kept(len(xy), len(dose))
+        return descend(*given[:11], sweeps, 1000, kept)
+
+    def both(*given: Any) -> int:
+        one, other = copy.deepcopy(given), copy.deepcopy(given)
+        assert descended(one, 100) > 10
+        while descended(other, 1):
+            pass
+        results.extend([(one[0], other[0]), (one[8], other[8])])
+        return descend(*given)
+
+    descend = place_kernel.descend
+    monkeypatch.setattr(place_kernel, "descend", both)
+    best_places(fitted(small.task("grbl"), "grbl"), small.task("grbl"), 0.15, 0.0015)
+    for one, other in results:
+        np.testing.assert_array_equal(one, other)
+    assert len(results) == 2
