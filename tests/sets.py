@@ -70,6 +70,11 @@ def examples(number: int) -> settings:
     return settings(max_examples=few(number))
 
 
+def one_fast(values: Iterable[object], *fast: object) -> list[object]:
+    """The values of a parametrised test of which only those named run in the fast set, the others slowly."""
+    return [one if one in fast else pytest.param(one, marks=pytest.mark.slow) for one in values]
+
+
 def sort(item: pytest.Item, *, thorough: bool = False) -> None:
     """Put a test that asks for the fixture `need` among the tools, and a random one among the slow ones if
     these run; refuse one that is in two sets.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import SPOT, design, expose
+from sets import one_fast
 
 import laserpath
 from laserpath.base.errors import InputError
@@ -55,7 +56,7 @@ def exact(process, weight=0.3):
     return replace(blur, model=model)
 
 
-@ORDERS
+@pytest.mark.parametrize("process", one_fast([ONE, TWO], TWO), ids=["one photon", "two photons"])
 def test_it_is_the_loss_of_the_same_path_through_a_wider_spot(process):
     path = started(process)
     dose = exact(process).model.dose(path)  # at the same power

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import expose
+from sets import one_fast
 from shapes import NODING
 
 import gcode
@@ -39,14 +40,18 @@ def planned(name: str) -> laserpath.Plan:
     return laserpath.plan(BRACKET, Process(machine=SPOKEN[name]), QUICK)
 
 
-@pytest.mark.parametrize("name", SPOKEN)
+FAST = ("grbl", "marlin", "klipper", "linuxcnc")
+"""One of each controller. The others are read like GRBL's; `make test-guards` plans for all."""
+
+
+@pytest.mark.parametrize("name", one_fast(SPOKEN, *FAST))
 def test_the_program_is_sound_in_its_dialect(name: str) -> None:
     machine, dialect = SPOKEN[name], gcode.dialect(name)
     findings = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
     assert [f for f in findings if f.severity == "error"] == []
 
 
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", one_fast(SPOKEN, *FAST))
 def test_what_is_executed_cures_the_design(name: str) -> None:
     figures = planned(name).report.executed.figures
     assert figures.iou > 0.93
@@ -65,7 +70,7 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     assert plan.report.executed.figures.epe_mean < 0.12
 
 
-@pytest.mark.parametrize("name", [n for n in SPOKEN if not gcode.dialect(n).dynamic_power])
+@pytest.mark.parametrize("name", one_fast((n for n in SPOKEN if not gcode.dialect(n).dynamic_power), *FAST))
 def test_power_for_the_actual_speed_is_more_accurate_than_the_planned_one(name: str) -> None:
     plan = planned(name)
     raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed

@@ -70,7 +70,9 @@ def relief_of(ink: Floats, grey: Black, resin: Resin = CURVE) -> Relief:
     return from_image(png(ink), "lens", reading(grey), resin)
 
 
-@pytest.fixture(params=[Black(dose=0.2), Black(height=0.06)], ids=["dose", "height"])
+@pytest.fixture(
+    params=[pytest.param(Black(dose=0.2), marks=pytest.mark.slow), Black(height=0.06)], ids=["dose", "height"]
+)
 def grey(request: pytest.FixtureRequest) -> Black:
     black: Black = request.param
     return black
@@ -374,6 +376,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "again" / "lens.gcode").read_text() == (folder / "lens.gcode").read_text()
 
 
+@pytest.mark.slow
 def test_strokes_take_the_place_of_the_raster(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = "--pixel 20um --grey 60mJ/cm2 --initial strokes --strokes 24 --iterations 20 --json -q"
     assert run("plan", "lens.png", *options.split()) == 0

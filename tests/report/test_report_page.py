@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import shapely
 from exposures import Job, make_job
+from sets import one_fast
 
 from laserpath.report import PageText, render
 from laserpath.report.figure_table import GROUPS
@@ -237,7 +238,7 @@ def test_the_quality_is_stated(job: Job) -> None:
     assert ["quality", "draft"] in page.rows["other"]
 
 
-@pytest.mark.parametrize("size", [(15.0, 0.3), (0.3, 15.0), (0.3, 0.3)])
+@pytest.mark.parametrize("size", one_fast([(15.0, 0.3), (0.3, 15.0), (0.3, 0.3)], (0.3, 15.0)))
 def test_strips_and_dots_are_reported(size: tuple[float, float]) -> None:
     design = Design(shapely.MultiPolygon([shapely.box(100, 50, 100 + size[0], 50 + size[1])]), "bar")
     assert len(html_of(make_job(design))) < 3_000_000
