@@ -15,6 +15,7 @@ from shapes import differing_area
 
 from laserpath.design import load, svg
 from laserpath.design.reading import Reading
+from laserpath.strokes import Strokes
 from laserpath.types import Design
 
 FOLDER = Path(__file__).parent.parent / "samples"
@@ -91,6 +92,33 @@ def test_grating_is_half_covered_at_every_period() -> None:
     gaps = [b[0] - a[2] for a, b in pairwise(upright)]
     inner = [(w, g) for w, g in zip(widths[:-1], gaps, strict=True) if g < 0.25]
     assert all(w == pytest.approx(g, abs=1e-3) for w, g in inner)
+
+
+def test_the_painter_s_svg_has_its_strokes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script, file = runpy.run_path(str(FOLDER / "paint_strokes.py")), tmp_path / "curves.svg"
+    script["main"](["--size", "16", "--strokes", "3", "--steps", "32", "-o", str(file)])
+    assert "of the strokes" in capsys.readouterr().out
+    root = ElementTree.parse(file).getroot()
+    assert root.attrib["viewBox"] == "-0.5 -0.5 16 16"
+    paths = [one.attrib["d"] for one in root.findall(".//{*}path")]
+    assert len(paths) == 3 and all(" Q" in d for d in paths)
+    line = Strokes([[[1, 2], [3.5, 4]]], [2], [[1, 0.5, 0]], [0.25])
+    assert (
+        '<path d="M1.00,2.00 L3.50,4.00" stroke="#ff8000" stroke-width="2.00" stroke-opacity="0.250"/>'
+        in script["as_svg"](line, np.ones(3), (8, 9, 3))
+    )
+
+
+def test_the_painter_refuses_what_it_cannot_do(capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(FOLDER / "paint_strokes.py"))["main"]
+    for given, sentence in (
+        (["--size", "7"], "--size is 7, but must be at least 8"),
+        (["--strokes", "0"], "strokes is 0, but must be between 1 and 65536"),
+        (["missing.png"], "missing.png cannot be read"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(given)
+        assert ended.value.code == 2 and sentence in capsys.readouterr().err
 
 
 def test_holes_are_open_and_the_islands_in_them_are_not() -> None:
