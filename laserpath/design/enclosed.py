@@ -24,7 +24,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import GRID, groups, mosaic, noded
 from laserpath.design import scattered
 from laserpath.design.fill import NONZERO
-from laserpath.design.loops import Gap, between, joined
+from laserpath.design.loops import Gap, Loops, between, joined
 
 SAME = 1e-6  # mm: outlines that agree within this are one outline drawn twice
 LOOSE = 0.1
@@ -78,16 +78,9 @@ def enclosed(rings: Rings, lines: Rings, tolerance: float, gap: float, *, branch
     tolerance: largest distance of ends that meet.  gap: the largest that is closed.  branching: whether lines
     that branch or cross enclose something, too.
     """
-    ends = np.array([line[[0, -1]] for line in lines]).reshape(-1, 2, 2)
-    found = joined(ends, tolerance, gap)
-    rings, closed = list(rings), []
-    for loop in found.loops:
-        ring, gaps = _ring([lines[k][::-1] if back else lines[k] for k, back in loop], tolerance)
-        if gaps and (len(ring) < 3 or _is_sliver(shapely.Polygon(ring), gaps)):
-            found.open[[k for k, _ in loop]] = True
-        else:
-            rings.append(ring)
-            closed += gaps
+    rings = list(rings)
+    closed: list[Gap] = []
+    found = _joined(rings, closed, lines, tolerance, gap)
     rings, again = _each_once(rings)
     outlines: list[_Net] = []
     if branching and (left := np.flatnonzero(found.open | found.branching)).size:
@@ -98,17 +91,41 @@ def enclosed(rings: Rings, lines: Rings, tolerance: float, gap: float, *, branch
     taken = {k for outline in outlines for k in outline.rings}
     rings = [ring for k, ring in enumerate(rings) if k not in taken]
     for outline in outlines:
-        rings += [shapely.get_coordinates(ring) for ring in shapely.get_rings(outline.area)]
+        parts = shapely.get_parts(outline.area)  # a multipolygon has no rings for shapely
+        rings += [shapely.get_coordinates(ring) for ring in shapely.get_rings(parts)]
     nearest = found.nearest if found.open.any() else None
     cells = [outline.cells for outline in outlines]
     return Enclosed(scattered.even_odd(rings), found.open, found.branching, again, cells, closed, nearest)
 
 
-def _ring(parts: Sequence[Floats], tolerance: float) -> tuple[Floats, list[Gap]]:
-    """The ring of consecutive lines, and the gaps in it."""
-    pairs = pairwise([parts[-1], *parts])
-    gaps = [between(before[-1], after[0]) for before, after in pairs]
-    return np.concatenate(parts), [gap for gap in gaps if gap.width > tolerance]
+def _joined(rings: Rings, closed: list[Gap], lines: Rings, tolerance: float, gap: float) -> Loops:
+    """The lines that are no loops. Adds those that are to `rings`, and the gaps in them to `closed`.
+
+    Gaps are closed between what is left without that, so that they change no outline that is whole.
+    """
+    ends = np.array([line[[0, -1]] for line in lines]).reshape(-1, 2, 2)
+    left = np.arange(len(lines))
+    for reach in (0.0, gap):
+        found = joined(ends[left], tolerance, reach)
+        for loop in found.loops:
+            parts = [lines[left[k]][::-1] if back else lines[left[k]] for k, back in loop]
+            ring, gaps = np.concatenate(parts), _gaps(parts, tolerance) if reach else []
+            if gaps and (len(ring) < 3 or _is_sliver(shapely.Polygon(ring), gaps)):
+                found.open[[k for k, _ in loop]] = True
+            else:
+                rings.append(ring)
+                closed += gaps
+        which = left[found.open], left[found.branching]
+        left = left[found.open | found.branching]
+    opened, branching = np.zeros((2, len(lines)), dtype=bool)
+    opened[which[0]] = branching[which[1]] = True
+    return Loops([], opened, branching, found.nearest)
+
+
+def _gaps(parts: Sequence[Floats], tolerance: float) -> list[Gap]:
+    """The gaps between consecutive lines of a loop."""
+    gaps = [between(before[-1], after[0]) for before, after in pairwise([parts[-1], *parts])]
+    return [gap for gap in gaps if gap.width > tolerance]
 
 
 def _is_sliver(area: BaseGeometry, gaps: Sequence[Gap]) -> bool:

@@ -93,14 +93,21 @@ SQUARE_OF_5 = polyline((0, 0), (5, 0), (5, 5), (0, 5), (0, 0))
             45,
             "the cell between them is filled",
         ),
+        (
+            polyline((-0.1, -0.1), (4.1, 4.1))
+            + polyline((-0.1, 4.1), (4.1, -0.1))
+            + polyline((0, -0.1), (0, 4.1))
+            + polyline((4, -0.1), (4, 4.1)),
+            8,
+            "the 2 cells between them are filled",
+        ),
     ],
-    ids=["common edge", "against an edge", "just short of it", "across a hole", "beyond the corners"],
+    ids=["common edge", "against an edge", "short of it", "across a hole", "beyond corners", "by a corner"],
 )
 def test_cells_between_lines_are_filled(pieces: list[Line], area: float, said: str | None) -> None:
     """The first is of https://github.com/LaserWeb/LaserWeb4/issues/442's kind."""
     design = drawn(lambda _, m: [m.add_line(a, b) for a, b in pieces])
     assert design.area.area == pytest.approx(area, rel=1e-6)
-    assert len(design.area.geoms) == 1
     assert said is None or any(said in warning for warning in design.warnings)
 
 
@@ -186,6 +193,16 @@ def test_the_place_of_a_gap_is_said() -> None:
     wider = drawn(lambda _, m: [m.add_line(a, b) for a, b in sides])
     assert wider.area.area < 4
     assert "the nearest loose ends are 0.3 mm apart, at (0, 0.15) mm" in wider.warnings[-1]
+
+
+def test_a_gap_beside_whole_outlines_leaves_them_as_they_are() -> None:
+    """Closing it would make a third line end at two corners of the square."""
+    square = polyline((0, 0), (10, 0), (10, 10), (0, 10), (0, 0))
+    loose = [((10, 0), (20, 5)), ((20, 5.05), (10, 10))]
+    alone = drawn(lambda _, m: [m.add_line(a, b) for a, b in square])
+    assert alone.area.area == 100
+    both = drawn(lambda _, m: [m.add_line(a, b) for a, b in square + loose])
+    assert both.area.area == pytest.approx(100 + 50, abs=0.3)
 
 
 def test_a_wider_gap_stays_open_and_is_measured() -> None:
