@@ -29,7 +29,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-guards test-all test-tools test-lower test-parity tools programs docs readers firmware bench compare torture fuzz lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-guards test-all test-tools test-lower test-parity tools programs docs readers firmware bench costs compare torture fuzz lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -44,6 +44,7 @@ help:
 	@echo 'make readers     fetch other readers of G-code (LinuxCNC, Klipper, CNCjs …), for make test-tools'
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
+	@echo 'make costs       the unit costs of forecasts, which planning/costs.py has, anew'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
 	@echo 'make torture     signals, limits and rivals at random moments of plans;  SECONDS=600  SEED=…'
 	@echo 'make fuzz        damaged files for every reader;  SECONDS=600  SEED=…  FORMATS="svg dxf"'
@@ -107,6 +108,10 @@ $(VENV)-parity/parity.stamp: pyproject.toml | python
 bench: $(VENV)-bench/bench.stamp
 	$(VENV)-bench/bin/python -m pytest -c tests/bench/pytest.ini tests/bench \
 	$(if $(SIZES),--sizes '$(SIZES)' --no-scaling,--write) $(BENCH)
+
+# Best on an idle machine: it counts processor time.
+costs: $(VENV)/dev.stamp
+	$(BIN)/python tests/bench/costs.py
 
 $(VENV)-bench/bench.stamp: pyproject.toml | python
 	$(PYTHON) -m venv --clear $(VENV)-bench

@@ -26,6 +26,13 @@ def cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
+def is_kept(function: Any) -> bool:
+    """Whether a function decorated with `cached` has been compiled before, here, as it is now."""
+    with suppress(AttributeError, OSError):  # without a cache
+        return bool(function._cache._cache_file._load_index())
+    return False
+
+
 def _tried(save: Callable[..., None]) -> Callable[..., None]:
     def saved(*arguments: Any) -> None:
         with suppress(OSError):

@@ -22,7 +22,7 @@ from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.design.scene import Scene
-from laserpath.planning import walk
+from laserpath.planning import Progress, walk
 from laserpath.planning.relief import page as relief_page
 from laserpath.planning.unconstrained import Effort
 from laserpath.report import album, colours, histograms, pictures, plots
@@ -88,15 +88,17 @@ def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
     optimum = walk.unconstrained_optimum
     effort = Effort() if _is_thorough(request.config) else Effort(evaluations=ROUGH)
 
-    def remembered(scene: Scene) -> Limit | None:
+    def remembered(scene: Scene, progress: Callable[[Progress], None] | None = None) -> Limit | None:
         key = pickle.dumps((scene.design.area.wkb, scene.grid, scene.spot, scene.resin))
         if key not in known:
-            known[key] = real(scene)
+            known[key] = real(scene, progress)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk, "affordable_limit", remembered)
-        patch.setattr(walk, "unconstrained_optimum", lambda scene, loss: optimum(scene, loss, effort))
+        patch.setattr(
+            walk, "unconstrained_optimum", lambda scene, loss, **given: optimum(scene, loss, effort, **given)
+        )
         yield
 
 

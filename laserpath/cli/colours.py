@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,13 @@ def plan_colours(job: Job, meter: Meter) -> Made:
         job.talk.tell(note)
     each = [forecast(part, process, job.settings) for part, process in zip(parts, processes, strict=True)]
     progress.tell_expected(_together(each), job.talk)
-    meter.expect(*each, attempts=progress.attempts(job.settings), noun="colour")
+    meter.expect(*reported_last(each), noun="colour")
     job.check()
 
     # A part of the colours is of little use, so one Ctrl-C stops at once.
     plans = laserpath.plan_colours(parts, processes, job.settings, _listener(job.check, meter))
     job.check()
+    meter.writing()
     written = plans.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
     warnings = tuple(_warnings(plans, parts[0].warnings, frame=job.given["frame"]))
     return Made(
@@ -80,14 +82,14 @@ def _load(job: Job, meter: Meter) -> tuple[Design, ...]:
     from laserpath.design import FLATTEN_FWHM, load_colours
 
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
-    with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
-        parts = load_colours(
-            job.file,
-            job.values["colours"],
-            tolerance=tolerance,
-            reading=request.reading_of(job.values, tolerance),
-            arrangement=request.arrangement_of(job.values),
-        )
+    meter.name = f"reading {Path(job.file).name}"
+    parts = load_colours(
+        job.file,
+        job.values["colours"],
+        tolerance=tolerance,
+        reading=request.reading_of(job.values, tolerance),
+        arrangement=request.arrangement_of(job.values),
+    )
     for part in parts:
         colour = part.part.colour if part.part else ""
         job.talk.tell(f"{colour} {show.in_short(part)}")
@@ -105,19 +107,25 @@ def _listener(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Pr
     return listen
 
 
+def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
+    """The forecasts of all plans, with all reports in the last one, as they are written together."""
+    reports = sum(one.seconds(("report",)) for one in each)
+    plans = [replace(one, steps=tuple(step for step in one.steps if step.name != "report")) for one in each]
+    last = (*plans[-1].steps, each[-1].steps[-1]._replace(seconds=reports))
+    return [*plans[:-1], replace(plans[-1], steps=last)]
+
+
 def _together(each: Sequence[Forecast]) -> Forecast:
     """The forecasts of all plans as one: they are made, and written, one after the other."""
     from laserpath.planning import Forecast
 
     return Forecast(
-        sum(one.trying for one in each),
-        sum(one.solving for one in each),
-        sum(one.finishing for one in each),
+        tuple(step for one in each for step in one.steps),
         max(one.memory for one in each),
         sum(one.write_seconds for one in each),
         tuple(dict.fromkeys(note for one in each for note in one.notes)),
         tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
-        fitting=sum(one.fitting for one in each),
+        each[0].plans,
     )
 
 

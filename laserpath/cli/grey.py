@@ -43,14 +43,14 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
             "--sensitivity cannot be used with --grey: it compares printed edges with drawn ones, "
             "and a grey image has no drawn edges; leave it out"
         )
-    with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
-        relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
+    meter.name = f"reading {Path(job.file).name}"
+    relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
     job.check_places(relief.name)
     width, height = relief.size
     job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
     if fit := forecast_fit(relief, job.process, job.settings):
         meter.expect(fit)
-        job.talk.tell(f"fitting strokes, about {show.rough(fit.fitting)}, before more can be said")
+        job.talk.tell(f"fitting strokes, about {show.rough(fit.seconds(('fit',)))}, before more can be said")
     layout = lay_out(relief, job.process, job.settings, listen)
     for note in layout.notes:
         job.talk.tell(note)
@@ -60,6 +60,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     plan = plan_layout(layout, listen)
     frame, save_project = job.given["frame"], job.given["save_project"]
     job.check()
+    meter.writing()
     written = plan.write(job.folder, frame=frame, project=save_project)
     return Made(plan.warnings, as_json=lambda: as_json(plan, written), summary=lambda: summary(plan, written))
 

@@ -74,7 +74,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
         job = Job(file, given, values, process, settings, folder, talk, interrupts.check, interrupts.kept)
-        with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
+        with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
 
             def listen(now: Progress) -> None:
@@ -111,13 +111,13 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     from laserpath.design import FLATTEN_FWHM
 
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
-    with progress.reading(Path(job.file).name, meter, hidden=job.given["quiet"]):
-        drawn = laserpath.load(
-            job.file,
-            tolerance=tolerance,
-            reading=request.reading_of(job.values, tolerance),
-            arrangement=request.arrangement_of(job.values),
-        )
+    meter.name = f"reading {Path(job.file).name}"
+    drawn = laserpath.load(
+        job.file,
+        tolerance=tolerance,
+        reading=request.reading_of(job.values, tolerance),
+        arrangement=request.arrangement_of(job.values),
+    )
     job.check_places(drawn.name)
     job.talk.tell(show.in_short(drawn))
     for sentence in drawn.warnings:
@@ -130,9 +130,10 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
     job.check()
+    meter.writing()
     written, untold = planned.write(job.folder, frame=frame, project=save_project), ""
     if job.given["sensitivity"] and not planned.solution.stopped:
-        planned, untold = _with_sensitivity(planned, job, listen)
+        planned, untold = _with_sensitivity(planned, job, listen, meter)
     warnings = (*show.warnings(planned, frame=frame), *([untold] if untold else ()))
     return Made(
         warnings,
@@ -143,13 +144,16 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     )
 
 
-def _with_sensitivity(planned: Plan, job: Job, listen: Callable[[Progress], None]) -> tuple[Plan, str]:
+def _with_sensitivity(
+    planned: Plan, job: Job, listen: Callable[[Progress], None], meter: progress.Meter
+) -> tuple[Plan, str]:
     """The written plan with its sensitivity, also in its files; or as it is, and a sentence that says why."""
     import laserpath
 
     job.kept()
     try:
         found = replace(planned, sensitivity=laserpath.sensitivity(planned, listen))
+        meter.writing()
         found.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
     except InputError as error:
         return planned, f"the plan is written without its sensitivity: {error}"

@@ -1,14 +1,19 @@
-"""Progress of a plan: one share done and one time left for the whole, on a terminal and in plain lines.
+"""Progress of a plan: one share done and one time left for everything, on a terminal and in plain lines.
 
-The forecast gives the seconds for trying curves, solving, and measuring and writing; the share done counts
-in these. Steps that turn out to be needless (a curve like another, iterations after the optimiser has
-converged) count as done, but not as work. The pace is the time elapsed ÷ the forecast of the work done; in
-the first half, where the program's start distorts it, it is at most `_SLOWEST`. The time left is the rest of
-the forecast at that pace. It is shown to rise only if it was far too short.
+The forecast gives the seconds of each step. While a plan runs, they are corrected by what steps have really
+taken. The pace is
+
+    g = (time spent + κT) / (forecast of the work done + κT),      T: the whole forecast,
+
+and steps to come take their forecast times g. A step of F seconds of which the share f was done in e seconds
+takes (e + κFg)/(f + κ) in all. What turns out to be needless (a curve like another, iterations after the
+optimiser has converged) is not work. The share done is the time elapsed ÷ (time elapsed + time left), so that
+bar and time left say the same; reading the design counts, too. The share never falls.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,237 +28,267 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from laserpath import Progress
-    from laserpath.planning import Forecast
+    from laserpath.planning import Forecast, PlanStep
     from laserpath.types import Design, Process, Settings
 
-_TRIES = 3
-"""Number of starting curves usually tried; with more, each counts as a smaller share of the trials."""
-
-_ATTEMPTS = 4
-"""Most plans that a tolerance takes (`planning.tolerance`); with more, each is a smaller share of solving."""
-
-_KNOWN = 0.03
-"""Share done from which the time left is shown; a larger one shows it later and more reliably."""
-
-_SLOWEST = 3.0
-"""Highest pace in the first half, in s per s of forecast; a higher one lets a slow start inflate the time
-left."""
+_TRUST = 0.1
+"""κ: share of a forecast that its own time weighs; a larger one lets the time left change later, and less."""
 
 _RISE = 1.3
 """Factor by which the time left must grow to be shown: a larger one shows fewer rises."""
-
-_JUMP = 8.0
-"""Ratio of progress to that expected in the elapsed time, above which a step counts as skipped; a larger one
-counts fewer."""
 
 _EVERY, _STEP = 30.0, 0.1
 """s, and share of the whole, between two plain lines, whichever comes first; larger ones print fewer."""
 
 _SILENT = 5.0
-"""s of reading before the first plain line, and least time between two; a larger one prints fewer."""
+"""s before the first plain line, and least time between two; a larger one prints fewer."""
 
-_ENDING = "measuring and writing"
+_ALMOST = 0.99
+"""Largest share before the end."""
+
+_TICK = 1.0
+"""s between two looks whether a plain line is due."""
+
+_ENDING = ("measure", "limit", "report")
+"""The steps after the optimiser has ended."""
+
 _NAMES = {
     "fit": "fitting strokes",
     "try": "trying curves",
     "find": "finding",
     "shape": "shaping",
+    "simplify": "simplifying",
     "refine": "refining",
+    "execute": "learning the machine",
+    "levels": "choosing powers",
     "place": "placing",
     "convert": "correcting by conversion",
+    "measure": "measuring",
+    "limit": "computing the spot's limit",
+    "report": "writing the report",
 }
 
 
 class Meter:
-    """Share done and time left of one plan, from its `Progress`. The share never falls.
+    """Share done and time left of a plan, or of several, from their `Progress`. clock: s.
 
-    iterations: the settings' limit.  clock: s.
+    name: of what is being done.  loss: the latest.  on_change: called after each report.
     """
 
-    def __init__(self, iterations: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._iterations, self._clock = max(iterations, 1), clock
-        self._start = self._shown_at = self._advanced_at = clock()
-        self._all: list[tuple[float, float, float]] = [(0.0, 0.9, 0.1)]
-        self._fitting = [0.0]
-        self._layer, self._attempts, self._noun = 0, 1, "layer"
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._start = self._expected_at = clock()
+        self._plans: tuple[Forecast, ...] = ()
+        self._noun, self._number = "layer", 0
+        self._done = self._share = self._fraction = 0.0
+        self._shown: tuple[float, float] | None = None
         self._begin()
-        self._work = self._done = self._share = 0.0
-        self._shown: float | None = None
-        self.name, self.loss = "reading", ""
+        self.name, self.loss = "starting", ""
         self.on_change: Callable[[], None] = lambda: None
 
-    def expect(self, *forecasts: Forecast, attempts: int = 1, noun: str = "layer") -> None:
-        """Set the forecast of each layer, and start the clock, unless a part has been done already.
-
-        attempts: most plans of a layer; a tolerance takes several.  noun: what the layers are.
-        """
-        self._all = [(one.trying, one.solving, one.finishing) for one in forecasts]
-        self._fitting = [one.fitting for one in forecasts]
-        self._layer, self._attempts, self._noun = 0, attempts, noun
-        self._iterations = max(forecasts[0].iterations or self._iterations, 1)
-        if self._done > 0:
-            return
-        self._start = self._shown_at = self._advanced_at = self._clock()
-        self.name = "starting"
+    def expect(self, *forecasts: Forecast, noun: str = "layer") -> None:
+        """Set the forecast of each plan; what was done before remains done. noun: what the plans are."""
+        if not self._plans:
+            self._expected_at = self._entered = self._told = self._clock()
+            self.name = "starting"
+        self._plans, self._noun, self._shown = forecasts, noun, None
+        self._show()
 
     def layer(self, number: int) -> None:
-        """Begin this layer, counted from 0; those before it are done."""
-        if number != self._layer:
-            self._layer = number
+        """Begin this plan, counted from 0; those before it are done."""
+        if number != self._number:
+            self._leave()
+            self._number = number
             self._begin()
 
     def __call__(self, progress: Progress) -> None:
         """Record the planner's progress."""
-        self.name = self._named(_NAMES.get(progress.stage, progress.stage))
-        if progress.stage == "measure":
-            self.finishing()
-            return
-        trying, solving, finishing = self._parts
-        at_end = trying + solving + finishing * progress.iteration / (progress.of + 1)
+        began = progress.stage != self._stage
+        if began:
+            self._enter(progress.stage)
         if progress.stage == "sensitivity":
             self.name = f"sensitivity, {progress.iteration} of {progress.of}"
-            self._advance(at_end)
-            return
-        self.loss = f"{progress.loss:.4g}"
-        self._count(progress)
-        fitting, step = self._fitting[self._layer], progress.iteration / max(progress.of, 1)
-        if progress.stage in ("place", "convert") and self._attempts == 1:
-            done = at_end
-        elif progress.stage == "fit":
-            done = fitting * step
-        elif progress.stage == "try":
-            tries = 1 if fitting else max(_TRIES, self._tried)  # fitted strokes are improved once
-            done = fitting + (trying - fitting) * (self._tried - 1 + step) / tries
-        else:
-            iterations = min((self._before + progress.iteration) / self._iterations, self._attempts)
-            done = trying + solving * iterations / self._attempts
-        self._advance(done)
+        if math.isfinite(progress.loss):
+            self.loss = f"{progress.loss:.4g}"
+        usual = self._step.rounds if self._step else 0.0
+        of = usual if 0 < progress.iteration <= usual else progress.of
+        self._fraction = max(self._fraction, min(progress.iteration / max(of, 1), 1.0))
+        if began:
+            self._first = self._fraction
+        self._told = self._clock()
+        self._show()
 
     def finishing(self) -> None:
         """Record that only measuring and writing are left."""
-        self.name = self._named(_ENDING)
-        self._advance(self._parts[0] + self._parts[1])
+        if not self.ended:
+            self._enter("measure")
+            self._show()
+
+    def writing(self) -> None:
+        """Record that the report is made and written."""
+        self._enter("report")
+        self._show()
+
+    def end(self) -> None:
+        """Record that everything is done."""
+        self._leave()
+        self._number, self._plans = 0, ()
+        self._shown, self._share = (0.0, self._clock()), 1.0
+        self.on_change()
 
     @property
     def share(self) -> float:
-        """Share of the whole that is done, 0…1."""
+        """Share of the whole that is done, 0…1: time elapsed ÷ (time elapsed + time left)."""
+        left, elapsed = self.left, self._clock() - self._start
+        if left is not None and elapsed > 0:
+            self._share = max(self._share, min(elapsed / (elapsed + left), _ALMOST))
         return self._share
 
     @property
     def left(self) -> float | None:
-        """S until the files are written; None until the pace is known."""
-        return None if self._shown is None else max(self._shown - (self._clock() - self._shown_at), 0.0)
+        """S until everything is written; None before the forecast."""
+        if self._shown is None:
+            return None
+        shown, at = self._shown
+        counted, computed = max(shown - (self._clock() - at), 0.0), self._left()
+        return computed if computed < counted or computed > _RISE * counted + 1 else counted
 
     @property
     def ended(self) -> bool:
         """Whether the optimiser has ended, so that it can no longer be stopped early."""
-        return self.name == _ENDING
+        return self._stage in _ENDING
 
     @property
     def ending(self) -> float:
         """S that measuring and writing will take."""
-        return self._parts[2] * self._pace()
+        return self._pace() * self._plans[self._number].seconds(_ENDING) if self._plans else 0.0
+
+    @property
+    def _step(self) -> PlanStep | None:
+        """The step that is being done, None if it is in no forecast."""
+        steps = self._plans[self._number].steps if self._plans else ()
+        return steps[self._at] if steps and self._at < len(steps) else None
+
+    def _begin(self) -> None:
+        """Begin a plan with its first step."""
+        self._stage, self._at, self._round = "start", 0, 1.0
+        self._fraction = self._first = 0.0
+        self._entered = self._told = self._clock()
+
+    def _enter(self, stage: str) -> None:
+        """Leave a step for another one, which is a step of a further plan if it comes before."""
+        self._leave()
+        self._stage, self.name = stage, self._named(_NAMES.get(stage, stage))
+        names = [step.name for step in self._plans[self._number].steps] if self._plans else []
+        if stage in names[self._at + 1 :]:
+            self._at = names.index(stage, self._at + 1)
+        elif stage in names:
+            self._at, self._round = names.index(stage), self._round + 1
+        if self.ended:
+            self._round = math.inf
+        self._fraction = self._first = 0.0
+        self._entered = self._told = self._clock()
+
+    def _leave(self) -> None:
+        """Count the work of the step: all of it, if it does not report rounds."""
+        if self._step:
+            self._done += self._step.seconds * (self._fraction or 1.0)
+        self._fraction = 0.0
 
     def _named(self, stage: str) -> str:
         """`layer 3 of 12, refining`, or the stage alone."""
-        return f"{self._noun} {self._layer + 1} of {len(self._all)}, {stage}" if len(self._all) > 1 else stage
-
-    @property
-    def _parts(self) -> tuple[float, float, float]:
-        """Seconds forecast for this layer."""
-        return self._all[self._layer]
-
-    @property
-    def _total(self) -> float:
-        """Seconds forecast for all layers."""
-        return sum(map(sum, self._all))
-
-    def _begin(self) -> None:
-        """Reset the counters for a new layer."""
-        self._tried, self._before = 0, 0
-        self._stage, self._last = "", 0
-
-    def _count(self, progress: Progress) -> None:
-        """Count curves, stages and attempts."""
-        if progress.stage != self._stage or progress.iteration < self._last:
-            if progress.stage == "try":
-                self._tried += 1
-            elif self._stage not in ("fit", "try"):
-                self._before += self._last
-            if progress.stage in ("shape", "find") and self._stage in ("refine", "execute", "place"):
-                # Another attempt; the iterations that the last one did not need are done.
-                self._before = self._iterations * -(-self._before // self._iterations)
-        self._stage, self._last = progress.stage, progress.iteration
-
-    def _advance(self, done: float) -> None:
-        """Set the forecast seconds done of this layer; a jump over needless steps is not work."""
-        gained = max(sum(map(sum, self._all[: self._layer])) + done - self._done, 0.0)
-        self._done += gained
-        self._share = max(self._share, self._done / self._total)  # a forecast may be replaced by a larger one
-        elapsed, self._advanced_at = self._clock() - self._advanced_at, self._clock()
-        # A jump is not work, but time passed as if it were.
-        usual = elapsed / self._pace() if elapsed > 0 else 0.0
-        self._work += gained if gained < _JUMP * usual else usual
-        if self._work < _KNOWN * self._total and self.name != _ENDING:
-            self.on_change()
-            return
-        left = self._pace() * (self._total - self._done)
-        shown = self.left
-        if shown is None or left < shown or left > _RISE * shown + 1:
-            self._shown, self._shown_at = left, self._clock()
-        else:
-            self._shown, self._shown_at = shown, self._clock()
-        self.on_change()
+        count = len(self._plans)
+        return f"{self._noun} {self._number + 1} of {count}, {stage}" if count > 1 else stage
 
     def _pace(self) -> float:
         """Seconds per second of the forecast."""
-        if self._work < _KNOWN * self._total:
-            return 1.0
-        pace = (self._clock() - self._start) / self._work
-        return min(pace, _SLOWEST) if self.share < 0.5 else pace
+        trust = _TRUST * sum(one.plan_seconds for one in self._plans) or 1.0
+        now = self._step.seconds * self._fraction if self._step else 0.0
+        return (self._told - self._expected_at + trust) / (self._done + now + trust)
+
+    def _left(self) -> float:
+        """S until everything is written, as it is computed now."""
+        if not self._plans or not self._step:
+            return 0.0
+        plan, pace, step = self._plans[self._number], self._pace(), self._step
+        # A step is entered with its first report, when some of its rounds may be done.
+        into, share = self._told - self._entered, self._fraction - self._first
+        whole = (into + _TRUST * step.seconds * pace) / (share + _TRUST)
+        later = sum(one.seconds for one in plan.steps[self._at + 1 :])
+        later += plan.further(self._round)
+        later += sum(one.plan_seconds for one in self._plans[self._number + 1 :])
+        now = whole * (1 - self._fraction) - (self._clock() - self._told)
+        return max(now, 0.0) + pace * later
+
+    def _show(self) -> None:
+        """Take the time left now as that to count down from."""
+        if self._plans:
+            left = self._left() if self._shown is None else self.left
+            self._shown = (left or 0.0, self._clock())
+        self.on_change()
 
 
 @contextmanager
-def meter(iterations: int, *, hidden: bool = False) -> Iterator[Meter]:
-    """A meter shown on stderr: a bar on a terminal, otherwise plain lines."""
+def meter(*, hidden: bool = False) -> Iterator[Meter]:
+    """A meter shown on stderr: a bar on a terminal, otherwise plain lines. It ends at 100 %."""
     from rich.console import Console
 
-    console, made = Console(stderr=True), Meter(iterations)
+    console, made = Console(stderr=True), Meter()
     if hidden:
         yield made
-    elif console.is_terminal:
-        with _bar(made, console):
-            yield made
-    else:
-        made.on_change = Lines(made)
+        return
+    with _bar(made, console) if console.is_terminal else _lines(made):
         yield made
+        made.end()
 
 
 class Lines:
     """Prints the meter without a terminal: a line every 30 s or 10 %, none in the first 5 s."""
 
     def __init__(self, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
-        self._meter, self._clock = meter, clock
-        self._printed_at, self._share = clock(), 0.0
+        self._meter, self._clock, self._lock = meter, clock, threading.Lock()
+        self._printed_at, self._share, self._printed = clock(), 0.0, False
 
     def __call__(self) -> None:
         """Print a line, if it is time for one."""
-        elapsed, gained = self._clock() - self._printed_at, self._meter.share - self._share
-        if elapsed >= _SILENT and (elapsed >= _EVERY or gained >= _STEP):
-            self._printed_at, self._share = self._clock(), self._meter.share
-            click.echo(f"laserpath: {line(self._meter)}", err=True)
+        with self._lock:
+            elapsed, share = self._clock() - self._printed_at, self._meter.share
+            first = not self._printed and self._meter.left is None  # reading takes long
+            if elapsed >= _SILENT and (first or elapsed >= _EVERY or share - self._share >= _STEP):
+                self._printed_at, self._share, self._printed = self._clock(), share, True
+                click.echo(f"laserpath: {line(self._meter)}", err=True)
+
+
+@contextmanager
+def _lines(meter: Meter) -> Iterator[None]:
+    """Print lines, also while a step does not report."""
+    meter.on_change, ended = Lines(meter), threading.Event()
+
+    def tick() -> None:
+        while not ended.wait(min(_TICK, _SILENT)):
+            meter.on_change()
+
+    ticking = threading.Thread(target=tick, daemon=True)
+    ticking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        ticking.join()
 
 
 def line(meter: Meter) -> str:
-    """`42 %, refining; about 1 min 20 s left`."""
-    left = "" if meter.left is None else f"; about {rough(meter.left)} left"
-    return f"{100 * meter.share:.0f} %, {meter.name}{left}"
+    """`42 %, refining; about 1 min 20 s left`, or what is being done before there is a forecast."""
+    if meter.left is None:
+        return f"{meter.name} …"
+    return f"{100 * meter.share:.0f} %, {meter.name}; about {rough(meter.left)} left"
 
 
 @contextmanager
 def _bar(meter: Meter, console: Console) -> Iterator[None]:
     """Show the meter on a terminal; its clock runs on between reports of progress."""
     from rich import progress as rich
+    from rich.progress_bar import ProgressBar
     from rich.text import Text
 
     class Left(rich.ProgressColumn):
@@ -264,18 +299,22 @@ def _bar(meter: Meter, console: Console) -> Iterator[None]:
 
     class Stage(rich.ProgressColumn):
         def render(self, task: rich.Task) -> Text:
-            return Text(f"{meter.name:<13}")
+            return Text(f"{meter.name:<20}")
 
     class Share(rich.ProgressColumn):
         def render(self, task: rich.Task) -> Text:
             return Text(f"{100 * meter.share:3.0f}%  loss {meter.loss or '–'}")
 
+    class Bar(rich.BarColumn):
+        def render(self, task: rich.Task) -> ProgressBar:
+            task.completed = meter.share  # goes on while a step does not report
+            return super().render(task)
+
     with rich.Progress(
-        Stage(), rich.BarColumn(), Share(), Left(), console=console, transient=True,
+        Stage(), Bar(), Share(), Left(), console=console, transient=True,
         redirect_stdout=False, redirect_stderr=False,
     ) as bar:  # fmt: skip
-        task = bar.add_task("", total=1.0)
-        meter.on_change = lambda: bar.update(task, completed=meter.share)
+        bar.add_task("", total=1.0)
         yield
 
 
@@ -296,14 +335,9 @@ def expect(
 
     work = forecast(design, process, settings)
     work = work.with_sensitivity if sensitivity else work
-    meter.expect(work, attempts=attempts(settings))
+    meter.expect(work)
     tell_expected(work, talk)
     return work.warnings
-
-
-def attempts(settings: Settings) -> int:
-    """Largest number of plans to make: one, or as many as a tolerance may need."""
-    return 1 if settings.max_epe_fwhm is None else _ATTEMPTS
 
 
 def tell_expected(forecast: Forecast, talk: Talk) -> None:
@@ -314,29 +348,3 @@ def tell_expected(forecast: Forecast, talk: Talk) -> None:
     for warning in (*forecast.warnings, too_long(forecast)):
         if warning:
             talk.warn(warning)
-
-
-@contextmanager
-def reading(name: str, meter: Meter, *, hidden: bool = False) -> Iterator[None]:
-    """Show that a file is being read: on the bar at once, in lines after 5 s and then every 30 s."""
-    meter.name = f"reading {name}"
-    if hidden or not isinstance(meter.on_change, Lines):
-        yield
-        return
-    read = threading.Event()
-    printer = threading.Thread(target=_while_reading, args=(name, read), daemon=True)
-    printer.start()
-    try:
-        yield
-    finally:
-        read.set()
-        printer.join()
-
-
-def _while_reading(name: str, read: threading.Event) -> None:
-    """Print lines that a file is being read until it has been."""
-    start, pause = time.monotonic(), _SILENT
-    while not read.wait(pause):
-        since = f" for {time.monotonic() - start:.0f} s" if pause == _EVERY else ""
-        click.echo(f"laserpath: reading {name}{since} …", err=True)
-        pause = _EVERY

@@ -93,9 +93,9 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
         check_places([file])
         process, settings = _inputs(given)
         talk = show.Talk(quiet=given["quiet"])
-        with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
-            with progress.reading(file.name, meter, hidden=given["quiet"]):
-                stack = stack_of(text, process, settings, name=_name(file))
+        with progress.meter(hidden=given["quiet"]) as meter:
+            meter.name = f"reading {file.name}"
+            stack = stack_of(text, process, settings, name=_name(file))
             done = _replanned(stack, given["settle"], talk, meter, interrupts.check)
         interrupts.check()
         write_all({file: done.program})
@@ -133,7 +133,7 @@ def _replanned(
     alike = "" if len(each) == len(stack.layers) else f", of which {len(each)} differ"
     talk.tell(f"{_layers(len(stack.layers))}{alike}")
     progress.tell_expected(together(stack, each, settle), talk)
-    meter.expect(*each, attempts=progress.attempts(stack.settings))
+    meter.expect(*each)
     check()
 
     def listen(number: int, of: int, now: Progress) -> None:

@@ -92,9 +92,10 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     talk.tell(show.in_short(drawn))
     for note in show.placing(drawn, process, settings):
         talk.tell(note)
-    with progress.meter(settings.iterations, hidden=given["quiet"]) as meter:
+    with progress.meter(hidden=given["quiet"]) as meter:
         progress.expect(drawn, process, settings, talk, meter)
         planned = plan(drawn, process, settings, progress=meter)
+        meter.writing()
         written = planned.write(folder, frame=given["frame"])
     warnings = tuple(show.warnings(planned, frame=given["frame"]))
     for sentence in warnings:

@@ -2,11 +2,13 @@
 
 `start` chooses the starting curve (`curve/`), `stages` optimises it from coarse to fine (`optimise/`), and
 `tolerance` finds the fastest plan within a tolerance. `smooth` and `rate` fit the path to the machine.
-`forecasts` estimates the time and memory of a plan, `unconstrained` computes the best possible dose,
-`robustness` what the plan relies on and what would help the machine, and `relief/` plans greyscale.
+`forecasts` estimates the time and memory of a plan, by the `costs` of its steps, `unconstrained` computes the
+best possible dose, `robustness` what the plan relies on and what would help the machine, and `relief/` plans
+greyscale.
 """
 
 from laserpath.planning.colours import ColourPlans, plan_colours
+from laserpath.planning.costs import PlanStep
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
@@ -16,6 +18,6 @@ from laserpath.planning.unconstrained import limit
 from laserpath.planning.walk import Plan, plan
 
 __all__ = [
-    "ColourPlans", "Forecast", "Plan", "Progress", "forecast", "header", "limit", "paths_of", "plan",
-    "plan_colours", "sensitivity",
+    "ColourPlans", "Forecast", "Plan", "PlanStep", "Progress", "forecast", "header", "limit", "paths_of",
+    "plan", "plan_colours", "sensitivity",
 ]  # fmt: skip

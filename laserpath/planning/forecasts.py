@@ -1,28 +1,22 @@
-"""Forecast of a plan before it starts: planning time, memory and write time, within a factor of about 3.
+"""Forecast of a plan before it starts: planning time, memory and write time.
 
 **Write time.** Lines a pitch apart fill the area A, and the outline, of length P, adds the share
 `_OUTLINE_SHARE` of its length: L = A/pitch + 0.28 P. The mean speed on them is taken to be that along the
 outline, which the controller's planner computes with its bends, its ends and the link's limit. The commanded
 speed is the machine's full speed, or the one that full power allows, E_N P^N/(D_c · pitch), if that is lower.
 
-**Planning.** Processor seconds for p pixels of the grid and n moves of the start:
+**Planning.** The steps of `costs`, on this machine, with nothing else to do; the conversion of a resin with
+kinetics takes simulations with their gradients besides (`learning.conversion.seconds_of`).
 
-    trials       40 iterations of each curve on a grid of 3 pixels per FWHM
-    strokes      0.8 µs for each pixel near a stroke and iteration of their fit; then up to 160 as in a trial
-    iterations   25 ns p + 0.8 µs n + 5 ms each; the optimiser needs about the share `_DONE` of those allowed
-    learning     1.5 ms per FWHM of line, on GRBL 0.6 to 1.6 ms and on Klipper 2.3 ms
-    conversion   of a resin with kinetics: simulations with their gradients, `learning.conversion.seconds_of`
-    checks       0.5 ms per FWHM of outline; 2.5 µs p for measuring and drawing; 3 s to begin with
-
-The memory is 400 MB + 200 B p. The constants are fits to plans of the five samples and of fields of 64 and
-400 squares, with 6 to 150 iterations, on one computer. Forecast ÷ measured was 0.73 to 1.54 for planning,
-0.65 to 1.1 for memory, and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
+The memory is 400 MB + 200 B for each pixel. Forecast ÷ measured was 0.65 to 1.1 for memory, and 1.01 to 1.37
+for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,10 +28,8 @@ from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
-from laserpath.planning.curve.strokes import ITERATIONS, STROKES
+from laserpath.planning.costs import SOLVING, PlanStep, steps_of
 from laserpath.planning.learning import conversion
-from laserpath.planning.learning.walk import ROUNDS
-from laserpath.planning.start import SETTLING
 from laserpath.planning.task import Task
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -45,20 +37,8 @@ from laserpath.types import Design, Machine, Process, Settings, Toolpath
 _OUTLINE_SHARE = 0.28
 """Length of lines that the outline adds, relative to its own length; measured."""
 
-_DONE = 0.7
-"""Share of the allowed iterations that the optimiser needs on average before it ends by itself."""
-
-_TRIALS, _TRIAL_ITERATIONS = 3.0, 40
-"""Starting curves that are tried on average, since some candidates are alike; and iterations of each."""
-
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
-
-_STROKE_PIXEL = 0.8e-6
-"""Seconds of one iteration of the fit of strokes for each pixel near a stroke; measured."""
-
-_NEAR_LINE, _NEAR_END = 32.0, 90.0
-"""Pixels near 1 FWHM of a stroke, and near its two ends: 9 pixels per FWHM², up to 1.8 FWHM from it."""
 
 _BYTES_PER_PIXEL = 200.0
 
@@ -74,11 +54,8 @@ _SLOWER = 1.15
 _TINY_FWHM = 0.5
 """Extent of a design below which a warning asks for its unit: a larger value also warns of intended dots."""
 
-_CHOOSING = 1.5e-3
-"""Seconds for choosing the levels and the motor steps of 1 FWHM of line at standard quality; measured."""
-
-_LEARNING = 2.5
-"""Seconds of a plan's sensitivity, mostly learning it for other machines, relative to solving; measured."""
+_LEARNING = 6.0
+"""Times that a plan's sensitivity learns it again, for other machines; measured."""
 
 _SLOW = 0.2
 """Mean speed, relative to the commanded one, below which a note names the acceleration."""
@@ -86,33 +63,38 @@ _SLOW = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """trying, solving, finishing: s, the parts of planning.  memory: bytes.  write_seconds: s.
+    """steps: of the plan, in their order.  memory: bytes.  write_seconds: s.
 
     notes: sentences on what slows the machine down.  warnings: sentences on the laser, the design and this
     computer.
-    iterations: the most that solving usually takes; None: as many as the settings allow.
-    fitting: s, the part of `trying` that fits strokes.
+    plans: how often the steps of solving are taken on average; a tolerance takes several plans.
     """
 
-    trying: float
-    solving: float
-    finishing: float
+    steps: tuple[PlanStep, ...]
     memory: float
     write_seconds: float
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    iterations: int | None = None
-    fitting: float = 0.0
+    plans: float = 1.0
 
     @property
     def plan_seconds(self) -> float:
         """Time to plan and to write the files, s."""
-        return self.trying + self.solving + self.finishing
+        return self.seconds() + self.further(1)
 
     @property
     def with_sensitivity(self) -> Forecast:
-        """The forecast if the plan's sensitivity is computed, too."""
-        return replace(self, finishing=self.finishing + _LEARNING * self.solving)
+        """The forecast if the plan's sensitivity is computed, too, and the report written again."""
+        more = _LEARNING * self.seconds(("execute", "levels", "place"))
+        return replace(self, steps=(*self.steps, PlanStep("sensitivity", more), *self.steps[-1:]))
+
+    def further(self, plans: float) -> float:
+        """S that the plans expected after so many take; the last one may need more than expected."""
+        return max(self.plans - plans, 0.0) * self.seconds(SOLVING)
+
+    def seconds(self, steps: Container[str] | None = None) -> float:
+        """S that the named steps take, each once; None: all of them."""
+        return sum(step.seconds for step in self.steps if steps is None or step.name in steps)
 
 
 def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
@@ -129,48 +111,21 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     write, notes = _writing(task)
     strong = too_strong(process, settings, design)
     warnings = (*strong, *_tiny(task), *coarser(settings, requested), *tight(memory))
-    fitting = _fitting(task) if settings.initial == "strokes" else 0.0
-    trying, solving, finishing = _planning(task)
-    if process.resin.kinetics is not None:
-        finishing += _plans(settings) * _converting(task, write)
-    return Forecast(fitting + trying, solving, finishing, memory, write, notes, warnings, fitting=fitting)
+    return Forecast(_steps(task, write), memory, write, notes, warnings, _plans(settings))
+
+
+def _steps(task: Task, write_seconds: float) -> tuple[PlanStep, ...]:
+    """The steps of a plan, with the correction by conversion where the resin has kinetics."""
+    steps = steps_of(task, length_of(task))
+    if task.process.resin.kinetics is None:
+        return steps
+    after = [step.name for step in steps].index("measure")
+    return (*steps[:after], PlanStep("convert", _converting(task, write_seconds)), *steps[after:])
 
 
 def _pixels(task: Task) -> float:
     rows, columns = task.scene.grid.shape
     return float(rows * columns)
-
-
-def _planning(task: Task) -> tuple[float, float, float]:
-    """Seconds of one processor for trying curves, for solving, and for choosing levels and drawing."""
-    design, settings, fwhm, pixels = task.design, task.settings, task.scene.fwhm, _pixels(task)
-    moves = _length(task) / (settings.segment_fwhm * fwhm)
-
-    def iteration(pixels: float) -> float:
-        return 25e-9 * pixels + 0.8e-6 * moves + 5e-3
-
-    coarse = pixels * (3 / settings.pixels_per_fwhm) ** 2
-    trials = _TRIALS * (_TRIAL_ITERATIONS * iteration(coarse) + 0.5 + 5e-5 * moves)
-    outline = design.area.length / fwhm
-    solving = (
-        _DONE * settings.iterations * iteration(pixels) * (2 if settings.blur > 1 else 1) + 5e-4 * outline
-    )
-    plans = _plans(settings)
-    area = design.area.area / fwhm**2
-    limit = 1 + 1e-3 * area if area < 5000 and pixels < 1e6 else 0.0
-    if settings.initial == "strokes":
-        trials = min(SETTLING, settings.iterations) * iteration(coarse)
-    trying = 1.0 + (trials if settings.initial in ("auto", "strokes") else 0.0)
-    choosing = _CHOOSING * _length(task) / fwhm * (1 + ROUNDS[settings.quality]) / 3
-    return trying, plans * solving, 2 + 2.5e-6 * pixels + limit + plans * choosing
-
-
-def _fitting(task: Task) -> float:
-    """Seconds for fitting strokes, from the pixels that are near them, more than once where they overlap."""
-    settings, fwhm = task.settings, task.scene.fwhm
-    ends = min(task.design.area.length / fwhm, settings.strokes or STROKES)
-    near = _NEAR_LINE * _length(task) / fwhm + _NEAR_END * ends
-    return min(ITERATIONS, settings.iterations) * _STROKE_PIXEL * near
 
 
 def _plans(settings: Settings) -> float:
@@ -180,12 +135,12 @@ def _plans(settings: Settings) -> float:
 
 def _converting(task: Task, write_seconds: float) -> float:
     """Seconds for correcting the program by what it converts."""
-    length = task.settings.passes * _length(task)
+    length = task.settings.passes * length_of(task)
     flashes = fewest_flashes(length, write_seconds, task.scene.fwhm)
     return conversion.seconds_of(task, flashes, write_seconds)
 
 
-def _length(task: Task) -> float:
+def length_of(task: Task) -> float:
     """The length of all lines, mm."""
     area, pitch = task.design.area, task.settings.pitch_fwhm * task.scene.fwhm
     return area.area / pitch + _OUTLINE_SHARE * area.length
@@ -203,7 +158,7 @@ def _writing(task: Task) -> tuple[float, tuple[str, ...]]:
     seconds, free = (
         _outline(rings, speed, replace(machine, segment_rate=rate)) for rate in (machine.segment_rate, 1e9)
     )
-    total = _length(task) / along
+    total = length_of(task) / along
     notes = []
     if allowed < fastest:
         notes.append(slowed(machine, allowed, "this resin"))

@@ -35,6 +35,7 @@ from laserpath.planning.optimise.loop import (
     dose_to_size,
     optimise,
     outcome,
+    tell,
 )
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, weight_for
@@ -42,7 +43,7 @@ from laserpath.planning.rate import decimate, executable
 from laserpath.planning.smooth import simplify, to_levels
 from laserpath.planning.task import Task
 from laserpath.resin import same_energy
-from laserpath.types import Toolpath
+from laserpath.types import Settings, Toolpath
 from laserpath.types.results import Solution
 
 Listener = Callable[[Progress], None]
@@ -83,7 +84,7 @@ _TRIM_FWHM = 0.0003
 
 
 @dataclass(frozen=True, slots=True)
-class _SolverStage:
+class SolverStage:
     """One stage. scale: pixels per FWHM, relative to the settings.  edge_weight: weight of the edge term.
 
     width: spot width, relative to the true one.
@@ -93,6 +94,10 @@ class _SolverStage:
     edge_weight: float
     schedule: Schedule
     width: float = 1.0
+
+    def pixels_per_fwhm(self, settings: Settings) -> float:
+        """The resolution of its grid, at least 3."""
+        return max(3.0, self.scale * settings.pixels_per_fwhm)
 
 
 def solve(
@@ -106,21 +111,21 @@ def solve(
     """Optimise a path in all stages; return the toolpath to be exposed, and what to command for it.
 
     time_weight: of the write time; None: the weight of the settings' quality.  stopped: by the user, before.
-    The losses are those of the path to expose, of all its stages in order. If the user stops a stage, no
-    further stage is run.
+    The losses are those of the path to expose, of all its stages in order; a stop by the user ends them.
     """
     weight = weight_for(task.settings) if time_weight is None else time_weight
     edges, path, losses = _EdgeCheck.of(task), start, []
-    for stage in _stages(task):
-        path = _decimated(path, edges) if stage.schedule.stage == "refine" else path
+    for stage in stages_of(task):
+        if stage.schedule.stage == "refine":
+            if tell(progress, "simplify"):
+                stopped, path = True, lean(path, edges)
+                break
+            path = _decimated(path, edges)
         solution = _run(stage, path, task, weight, progress)
-        # If nothing can be cured, the write time alone shrinks the path to no length: the start is better.
         path = drawn_out(solution.toolpath, task.process) if _exposes(solution.toolpath) else path
         losses.append(solution.loss)
         if solution.stopped:
-            if stage.width > 1:
-                path = dose_to_size(path, edges.model, Objective.of(task.scene), task.machine)
-            path = lean(path, edges)
+            path = _cut_short(path, stage, edges)
             break
     path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
     history = np.concatenate(losses)
@@ -137,16 +142,23 @@ def solve(
     )
 
 
-def _to_execute(task: Task) -> int:
+def _cut_short(path: Toolpath, stage: SolverStage, edges: _EdgeCheck) -> Toolpath:
+    """The path of a stage that the user has stopped, simplified, and at its size if its spot was wider."""
+    if stage.width > 1:
+        path = dose_to_size(path, edges.model, Objective.of(edges.task.scene), edges.task.machine)
+    return lean(path, edges)
+
+
+def executions(settings: Settings) -> int:
     """Iterations of *execute*."""
-    return round(_EXECUTE_SHARE * task.settings.iterations)
+    return round(_EXECUTE_SHARE * settings.iterations)
 
 
 def _learned(
     path: Toolpath, task: Task, weight: float, progress: Listener | None, *, stopped: bool = False
 ) -> tuple[learning.Learned, learning.LearnedProgram]:
     """The path to command for the one to expose, and its program. stopped: by the user, before this."""
-    loss, left = final_loss(task.scene), 0 if stopped else _to_execute(task)
+    loss, left = final_loss(task.scene), 0 if stopped else executions(task.settings)
     refined = learning.refined(path, task, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)
     program = learning.learned(refined, task, loss, weight, progress)
@@ -190,13 +202,14 @@ def _room(path: Toolpath, scene: Scene) -> Floats:
 
 
 def _exposes(path: Toolpath) -> bool:
+    """If nothing can be cured, the write time alone shrinks the path to no length: the start is better."""
     return bool((path.on & (path.length > 0)).any())
 
 
-def _stages(task: Task) -> list[_SolverStage]:
+def stages_of(task: Task) -> list[SolverStage]:
     """The stages for the settings' starting curve, with `settings.iterations` iterations in total."""
     n, beta, widths = task.settings.iterations, task.scene.resin.contrast, []
-    n -= round(_EXECUTE_SHARE * n)
+    n -= executions(task.settings)
     if task.settings.initial == "random":
         width = max(task.design.size) / (2 * task.scene.fwhm)
         while width > _NARROWEST_FIND:
@@ -208,13 +221,13 @@ def _stages(task: Task) -> list[_SolverStage]:
     find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
     return [
         *(
-            _SolverStage(2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0, stage="find"), width)
+            SolverStage(2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0, stage="find"), width)
             for width in widths
         ),
-        _SolverStage(
+        SolverStage(
             2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=0.4, stage="shape")
         ),
-        _SolverStage(
+        SolverStage(
             1.0,
             EDGE_WEIGHT,
             Schedule(rest - shape, shift=0.02, energy=0.05, contrast=sharp, finish=0.8, stage="refine"),
@@ -263,12 +276,12 @@ def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
 
 
 def _run(
-    stage: _SolverStage, start: Toolpath, task: Task, time_weight: float, progress: Listener | None
+    stage: SolverStage, start: Toolpath, task: Task, time_weight: float, progress: Listener | None
 ) -> Solution:
     """Run one stage on its own grid, of at least 3 pixels per FWHM, and with its own spot width."""
     settings, spot = task.settings, optics.widened(task.scene.spot, stage.width)
     process = replace(task.process, spot=spot)
-    grid = grid_for(task.design, spot, max(3.0, stage.scale * settings.pixels_per_fwhm))
+    grid = grid_for(task.design, spot, stage.pixels_per_fwhm(settings))
     objective = Objective.of(replace(task.scene, spot=spot, grid=grid), stage.edge_weight)
     model, terms = DoseModel(grid, spot), Terms(objective)
     if stage.width > 1:

@@ -30,21 +30,32 @@ from laserpath.planning.curve import (
     quicker,
 )
 from laserpath.planning.dots import drawn_out
-from laserpath.planning.optimise.loop import Progress, Schedule, Terms, dose_to_size, optimise, vertex_bounds
+from laserpath.planning.optimise.loop import (
+    Progress,
+    Schedule,
+    Terms,
+    dose_to_size,
+    optimise,
+    share_of,
+    vertex_bounds,
+)
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, unhindered, weight_for
 from laserpath.planning.rate import executable
 from laserpath.planning.task import Task
 from laserpath.types import Process, Target, Toolpath
 
-_PIXELS_PER_FWHM = 3.0
+PIXELS_PER_FWHM = 3.0
 """Resolution of the trials' grid: a finer one ranks the candidates more accurately and takes longer."""
 
 _COVERED = 1e-6
 """Coverage above which a pixel belongs to the design; less is rounding error."""
 
-_ITERATIONS = 40
+ITERATIONS_EACH = 40
 """Iterations of each trial: more rank the candidates more reliably and take longer."""
+
+CANDIDATES = 4
+"""Curves that `candidates` names."""
 
 SETTLING = 160
 """Iterations of strokes before the stages, as many as those of four trials: more place them better."""
@@ -85,10 +96,11 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
         return Start(initial_curve(design, process, settings))
     tried: list[_Trial] = []
     try:
-        for candidate in candidates(task):
+        for k, candidate in enumerate(candidates(task)):
+            listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
-                tried.append(_Trial.of(candidate, strokes, progress))
+                tried.append(_Trial.of(candidate, strokes, listen))
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
         return Start(drawn_out(done.toolpath if done else stop.toolpath, process), stopped=True)
@@ -102,7 +114,7 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
 
 def _settled(path: Toolpath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
     """Fitted strokes after as many iterations as the trials of other curves have in all."""
-    coarse = Task.of(task.design, task.process, replace(task.settings, pixels_per_fwhm=_PIXELS_PER_FWHM))
+    coarse = Task.of(task.design, task.process, replace(task.settings, pixels_per_fwhm=PIXELS_PER_FWHM))
     try:
         path, _ = _tried(path, coarse, min(SETTLING, task.settings.iterations), progress)
     except _TrialStopped as stop:
@@ -128,7 +140,7 @@ def _tried(
 
 def candidates(task: Task) -> list[Task]:
     """The task of each candidate; all are tried on one coarse scene."""
-    settings = replace(task.settings, pixels_per_fwhm=_PIXELS_PER_FWHM)
+    settings = replace(task.settings, pixels_per_fwhm=PIXELS_PER_FWHM)
     coarse = Task.of(task.design, task.process, settings)
     along = main_direction(task.design.area)
     inset = min(_DEEPER * settings.inset_fwhm, _MOST[0])
@@ -169,7 +181,7 @@ class _Trial:
         scene, process, settings = task.scene, task.process, task.settings
         regions, objective = _Regions.of(scene.target), Objective.of(scene)
         model = DoseModel(scene.grid, process.spot)
-        best, time = _tried(drawn(order(strokes), process, settings), task, _ITERATIONS, progress)
+        best, time = _tried(drawn(order(strokes), process, settings), task, ITERATIONS_EACH, progress)
         path = executable(best, process.spot, process.machine, time.weight)
         executed = MachineProgram.of(exported(path, process), process).executed
         loss = objective.per_pixel(model.dose(executed))

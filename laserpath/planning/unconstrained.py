@@ -43,6 +43,10 @@ Loss = Callable[[Floats], tuple[float, Floats]]
 EVALUATIONS = 250
 TOLERANCE = 0.01
 
+_LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
+"""Design area in FWHM², and pixels, up to which the unconstrained optimum is part of a plan; it takes a few
+seconds there and longer for larger designs."""
+
 _LATTICE_FWHM = 1 / 3
 _AROUND_FWHM = 1.0
 _BRIGHT = 1.4
@@ -82,13 +86,15 @@ def limit(
     return unconstrained_optimum(scene, loss, Effort(**effort))
 
 
-def unconstrained_optimum(scene: Scene, loss: Loss, effort: Effort | None = None) -> Limit:
+def unconstrained_optimum(
+    scene: Scene, loss: Loss, effort: Effort | None = None, told: Callable[[int], None] = lambda done: None
+) -> Limit:
     """How well the design of a scene can be printed with its spot, and which places cannot.
 
-    loss: function of a dose on the scene's grid.
+    loss: function of a dose on the scene's grid.  told: called with the number of evaluations done.
     """
     lattice, effort = _Lattice.of(scene), effort or Effort()
-    energy, history = _optimise(lattice, scene, loss, effort)
+    energy, history = _optimise(lattice, scene, loss, effort, told)
     grid, wide = scene.grid, optics.widened(scene.spot, DEFOCUS)
     dose = accurate_model(grid, scene.spot).engine.spread(lattice.xy, energy)
     defocused = accurate_model(grid, wide).engine.spread(lattice.xy, energy)
@@ -103,6 +109,12 @@ def unconstrained_optimum(scene: Scene, loss: Loss, effort: Effort | None = None
         loss=history,
         unprintable=unprintable(dose, scene, effort.threshold_fwhm),
     )
+
+
+def is_affordable(scene: Scene) -> bool:
+    """Whether a design is small enough for its unconstrained optimum to be part of a plan."""
+    rows, columns = scene.grid.shape
+    return scene.design.area.area <= _LIMIT_FWHM2 * scene.fwhm**2 and rows * columns <= _LIMIT_PIXELS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +142,9 @@ class _Lattice:
         return cls(xy, start, _BRIGHT * scene.critical_dose * pitch**2)
 
 
-def _optimise(lattice: _Lattice, scene: Scene, loss: Loss, effort: Effort) -> tuple[Floats, Floats]:
+def _optimise(
+    lattice: _Lattice, scene: Scene, loss: Loss, effort: Effort, told: Callable[[int], None]
+) -> tuple[Floats, Floats]:
     """(energy (M,) mJ, losses): the energies E₀ w² of the evaluation with the lowest loss, and all losses."""
     light, xy, start, unit = engine(scene.grid, scene.spot), lattice.xy, lattice.start, lattice.unit
     history: list[float] = []
@@ -143,6 +157,7 @@ def _optimise(lattice: _Lattice, scene: Scene, loss: Loss, effort: Effort) -> tu
         if not np.isfinite(value):
             raise InputError(f"loss is {value} at evaluation {len(history)}, but must be finite")
         history.append(value)
+        told(len(history))
         if value < best[0]:
             best = (value, w.copy())
         d_energy, _ = light.gather(xy, energy, slope)

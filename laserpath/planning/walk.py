@@ -31,7 +31,7 @@ from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
-from laserpath.planning.optimise.loop import Progress, dose_to_size, report_measuring
+from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.output import files_of
 from laserpath.planning.smooth import to_levels
@@ -39,17 +39,13 @@ from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
 from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
-from laserpath.planning.unconstrained import unconstrained_optimum
+from laserpath.planning.unconstrained import EVALUATIONS, is_affordable, unconstrained_optimum
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.numbers import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
 from laserpath.types.sensitivity import Sensitivity
 from laserpath.volume import cured_depth
-
-_LIMIT_FWHM2, _LIMIT_PIXELS = 5000.0, 1_000_000
-"""Design area in FWHM², and pixels, up to which the unconstrained optimum is computed; it takes a few
-seconds there and longer for larger designs."""
 
 _SAME_FWHM = 5e-4
 """Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions
@@ -181,14 +177,15 @@ def plan(
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)
     solution = solve_within(start, task, progress, stopped=curve.stopped, ship=ship)
-    report_measuring(progress, solution.loss)
+    tell(progress, "measure")
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot))
-    return _finished(start, solution, task, warnings, placement.notes)
+    finished = _finished(start, solution, task, warnings, progress)
+    return replace(finished, notes=placement.notes)
 
 
 def _finished(
-    start: Toolpath, solution: Solution, task: Task, others: tuple[str, ...], notes: tuple[str, ...]
+    start: Toolpath, solution: Solution, task: Task, others: tuple[str, ...], progress: Listener | None
 ) -> Plan:
     """The plan of the solution, or of the start if that prints better; both are executed.
 
@@ -206,7 +203,8 @@ def _finished(
     shipped = exposure.program
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, first, solution, task, warnings)
-    return Plan(design, process, settings, scene.target, start, solution, shipped, result, notes)
+    result = replace(result, limit=affordable_limit(scene, progress))
+    return Plan(design, process, settings, scene.target, start, solution, shipped, result)
 
 
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
@@ -280,16 +278,19 @@ def _reported(
         window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur}))
         if by_dose
         else None,
-        limit=affordable_limit(scene),
         inspection=inspection,
         unfinished=solution.unfinished,
         stopped=solution.stopped,
     )
 
 
-def affordable_limit(scene: Scene) -> Limit | None:
+def affordable_limit(scene: Scene, progress: Listener | None = None) -> Limit | None:
     """The unconstrained optimum, which estimates the best of all paths; None for a large design."""
-    rows, columns = scene.grid.shape
-    if scene.design.area.area > _LIMIT_FWHM2 * scene.fwhm**2 or rows * columns > _LIMIT_PIXELS:
+    if not is_affordable(scene):
         return None
-    return unconstrained_optimum(scene, final_loss(scene))
+
+    def told(evaluations: int) -> None:
+        tell(progress, "limit", evaluations, EVALUATIONS)
+
+    told(0)
+    return unconstrained_optimum(scene, final_loss(scene), told=told)

@@ -639,7 +639,7 @@ def test_help_answers_at_once(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("ended", [False, True])
 def test_ctrl_c_says_what_is_still_done(ended: bool, capfd: pytest.CaptureFixture[str]) -> None:
-    meter = Meter(10)
+    meter = Meter()
     with Interrupts() as interrupts:
         interrupts.show_on(meter)
         interrupts.on_progress()

@@ -108,8 +108,9 @@ def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
             raise KeyboardInterrupt
 
     plan = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK, progress=listen)
-    assert [p.iteration for p in seen] == [*range(1, 31), 1]
-    assert [p.stage for p in seen[-2:]] == [seen[29].stage, "measure"]
+    assert [p.iteration for p in seen[:30]] == [*range(1, 31)]
+    rest = list(dict.fromkeys(p.stage for p in seen[30:]))
+    assert rest[:2] == ["levels", "measure"], "what is finished with it, and no optimiser"
     assert plan.solution.stopped
     assert "stopped by the user after 30" in plan.solution.result
     assert plan.report.executed.figures.epe_mean < plan.report.start.figures.epe_mean

@@ -27,7 +27,7 @@ from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, opti
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.smooth import simplify, to_levels
-from laserpath.planning.stages import _EdgeCheck, _run, _SolverStage, trim
+from laserpath.planning.stages import SolverStage, _EdgeCheck, _run, trim
 from laserpath.planning.task import Task
 from laserpath.resin import line_energy, path_energy
 from laserpath.types import Grid, Machine, Process, Resin, Settings, Spot
@@ -153,7 +153,7 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
-    find = _SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
+    find = SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
     widened = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
     assert path_energy(widened, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
 

@@ -35,7 +35,15 @@ from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.defocus import DefocusTerm
-from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
+from laserpath.planning.optimise.loop import (
+    Progress,
+    Schedule,
+    Terms,
+    bounds_of,
+    optimise,
+    share_of,
+    tell,
+)
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import WriteTimeTerm
@@ -116,7 +124,8 @@ def refined(
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
             )
-            done = optimise(path, model, terms, process, schedule, progress, bounds)
+            listen = share_of(progress, sum(map(len, losses)), iterations)
+            done = optimise(path, model, terms, process, schedule, listen, bounds)
             path, stopped = done.toolpath, done.stopped
             losses.append(done.loss)
     if not losses:
@@ -157,9 +166,10 @@ def learned(
     program = MachineProgram.of_moves(early(with_energies(moves, process), process), process)
     if convert.lag(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
+    stopped = tell(progress, "levels") or refined.stopped
     program = best_levels(program, task)
     done = LearnedProgram(program, stopped=True)
-    if not refined.stopped:
+    if not stopped:
         done = _placed(program, task, objective, time_weight, progress)
     return replace(done, program=_without_lost_dots(done.program, task))
 
@@ -231,16 +241,13 @@ def _placed(
     printed = _figures(best, task)
     least, rounds = _loss(best, objective, task, time_weight), ROUNDS[task.settings.quality]
     for k in range(rounds):
-        try:
-            if progress:
-                progress(Progress("place", k, rounds, least))
-        except KeyboardInterrupt:
+        if tell(progress, "place", k, rounds):
             return LearnedProgram(best, stopped=True)
         moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
         loss = _loss(moved, objective, task, time_weight)
         if loss < least and _prints_as_much(figures := _figures(moved, task), printed, task):
             best, least, printed = moved, loss, figures
-    return LearnedProgram(best)
+    return LearnedProgram(best, stopped=tell(progress, "place", rounds, rounds))
 
 
 def _loss(program: MachineProgram, objective: Objective, task: Task, time_weight: float) -> float:

@@ -6,7 +6,7 @@ the end. Its step size falls along a half cosine. L-BFGS ends by itself when the
 
 from __future__ import annotations
 
-import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -44,9 +44,9 @@ _DOSES = (1e-30, 1e30)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the planner is. stage: its name.  iteration: the current one, of at most `of`.
+    """How far the planner is. stage: its name.  iteration: those done, of at most `of`; 0: it begins.
 
-    loss: the latest.
+    loss: the latest; nan where there is none.
     """
 
     stage: str
@@ -55,11 +55,24 @@ class Progress:
     loss: float
 
 
-def report_measuring(progress: Callable[[Progress], None] | None, loss: Floats) -> None:
-    """Report that only measuring is left. A stop by the user has no effect here: the optimiser has ended."""
+Listener = Callable[[Progress], None]
+
+
+def tell(progress: Listener | None, stage: str, done: int = 0, of: int = 1) -> bool:
+    """Report a stage without a loss; return whether the user stops here, which the caller may ignore."""
     if progress is not None:
-        with contextlib.suppress(KeyboardInterrupt):
-            progress(Progress("measure", 1, 1, float(loss[-1]) if len(loss) else 0.0))
+        try:
+            progress(Progress(stage, done, of, math.nan))
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def share_of(progress: Listener | None, before: int, of: int) -> Listener | None:
+    """A listener for a part of a stage, which has `before` iterations behind it, of `of`."""
+    if progress is None:
+        return None
+    return lambda now: progress(Progress(now.stage, before + now.iteration, of, now.loss))
 
 
 @dataclass(frozen=True, slots=True)

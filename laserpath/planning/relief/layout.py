@@ -27,6 +27,7 @@ from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.placement import placed
+from laserpath.planning.costs import PlanStep, pace
 from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief.lines import PIECE_FWHM, PITCH_FWHM, raster, resample, with_runs
@@ -164,14 +165,17 @@ def _expected(pixels: float, moves: float, settings: Settings, fitting: float) -
     """The time and memory of planning, without what depends on the lines."""
     most = min(settings.iterations, _MOST)
     iteration = 60e-9 * pixels + 1.2e-6 * moves + 5e-3
+    steps = (
+        PlanStep("start", pace() * 1.0),
+        *([PlanStep("fit", pace() * fitting, settings.strokes or STROKES)] if fitting else ()),
+        PlanStep("powers", pace() * _DONE * most * iteration, _DONE * most),
+        PlanStep("measure", pace() * (1e-6 * pixels + 2e-5 * moves)),
+        PlanStep("report", pace() * 1.5),
+    )
     return Forecast(
-        trying=1.0 + fitting,
-        solving=_DONE * most * iteration,
-        finishing=1.5 + 1e-6 * pixels + 2e-5 * moves,
+        steps,
         memory=BASE_BYTES + _BYTES_PER_PIXEL * pixels,
         write_seconds=0.0,
-        iterations=most,
-        fitting=fitting,
     )
 
 

@@ -14,7 +14,7 @@ from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
 from laserpath.machine.program import MachineProgram
 from laserpath.planning.headers import header
-from laserpath.planning.optimise.loop import Progress, outcome, report_measuring
+from laserpath.planning.optimise.loop import Progress, outcome, tell
 from laserpath.planning.output import write_files
 from laserpath.planning.relief.layout import ReliefLayout, lay_out, strength_for
 from laserpath.planning.relief.page import page
@@ -77,7 +77,7 @@ def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | Non
     process, settings, target, grid = layout.process, layout.settings, layout.target, layout.grid
     relief, design = layout.relief, layout.design
     solution = solve(layout, _listener(progress, settings.iterations))
-    report_measuring(progress, solution.loss)
+    tell(progress, "measure")
     path, roomy = layout.toolpath(solution.energy)
     model = accurate_model(grid, process.spot)
     commanded = model.dose(path)

@@ -123,7 +123,8 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
         process = stack.process
         # A layer that is off the machine is refused before the first one is planned.
         placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
-        return forecast(design, process, settings)
+        expected = forecast(design, process, settings)
+        return replace(expected, steps=tuple(step for step in expected.steps if step.name != "report"))
 
     return tuple(_of_layer(stack, number, forecast_layer) for number in range(len(stack.each)))
 
@@ -136,13 +137,12 @@ def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> For
     _check_settle(settle)
     longest, largest = (max(each, key=key) for key in (lambda one: one.write_seconds, lambda one: one.memory))
     return Forecast(
-        sum(one.trying for one in each),
-        sum(one.solving for one in each),
-        sum(one.finishing for one in each),
+        tuple(step for one in each for step in one.steps),
         largest.memory,
         sum(each[number].write_seconds + settle for number in stack.plan_of),
         longest.notes,
         largest.warnings,
+        each[0].plans,
     )
 
 

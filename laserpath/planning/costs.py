@@ -1,0 +1,205 @@
+"""What the steps of a plan cost: unit costs, the work that a design makes, and the speed of this machine.
+
+A step of r rounds (iterations, evaluations, or one) takes
+
+    r · (once + a p + b ℓ + c o) · pace      seconds of one processor,
+
+p: pixels of its grid;  ℓ: FWHM of line, or the pieces in which the controller executes them, where these are
+what the step goes through;  o: FWHM of outline. The unit costs are `COSTS`. They are measured: `make costs`
+plans some designs and prints the table anew, to be done when a step has become faster. `pace` compares this
+machine with the one of the table by a short fixed work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import shapely
+
+import gcode
+from gcode.compiled import is_kept
+from laserpath.design.target import grid_for
+from laserpath.machine import convert
+from laserpath.machine.program import longest_piece
+from laserpath.planning.curve.strokes import ITERATIONS, STROKES
+from laserpath.planning.learning import place_kernel
+from laserpath.planning.learning.walk import ROUNDS
+from laserpath.planning.optimise.loop import Schedule
+from laserpath.planning.stages import executions, stages_of
+from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING
+from laserpath.planning.task import Task
+from laserpath.planning.unconstrained import EVALUATIONS, is_affordable
+from laserpath.types import Toolpath
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one round. once: s.  pixel, line, edge: µs for each pixel, FWHM of line (or piece) and of outline.
+
+    share: rounds that are needed on average, relative to those allowed.
+    """
+
+    once: float = 0.0
+    pixel: float = 0.0
+    line: float = 0.0
+    edge: float = 0.0
+    share: float = 1.0
+
+
+class PlanStep(NamedTuple):
+    """A step of a plan, as its `Progress` names it. seconds: forecast.  rounds: expected in these."""
+
+    name: str
+    seconds: float
+    rounds: float = 1.0
+
+
+COSTS: dict[str, Cost] = {
+    "start": Cost(once=0.98, line=57, edge=180),
+    "fit": Cost(pixel=2.1),
+    "try": Cost(once=0.012, line=5.4, share=0.82),
+    "find": Cost(once=0.006, pixel=0.022, line=1.9),
+    "shape": Cost(once=0.006, pixel=0.022, line=1.9),
+    "simplify": Cost(once=0.39, pixel=0.15, line=71, edge=12),
+    "refine": Cost(once=0.0054, pixel=0.029, line=0.83, edge=4.8, share=0.96),
+    "execute": Cost(once=0.0062, pixel=0.032, line=0.62, edge=3.9),
+    "levels": Cost(pixel=1.4, line=81, edge=50),
+    "place": Cost(pixel=3.2, line=540, edge=72),
+    "measure": Cost(once=0.14, pixel=1.3, line=3.9, edge=260),
+    "limit": Cost(once=0.011, pixel=0.026, share=0.61),
+    "report": Cost(once=2.5, pixel=0.15),
+}
+"""The unit costs of each step, as `make costs` prints them."""
+
+SOLVING = ("find", "shape", "simplify", "refine", "execute", "levels", "place", "convert")
+"""The steps that each further plan for a tolerance takes again."""
+
+COMPILING = {"start": 6.5, "levels": 4.0, "place": 3.0}
+"""Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
+
+_REFERENCE = 0.0034
+"""Seconds of the fixed work where `COSTS` were measured."""
+
+_NEAR_LINE, _NEAR_END = 32.0, 90.0
+"""Pixels near 1 FWHM of a stroke, and near its two ends: 9 pixels per FWHM², up to 1.8 FWHM from it."""
+
+_SAMPLED = 2000
+"""Moves along the outline that are executed to see in how many pieces: more are more exact and slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepWork:
+    """What a step does. rounds: most of them.  pixels, line, edge: of each, as in `COSTS`."""
+
+    step: str
+    rounds: float = 1.0
+    pixels: float = 0.0
+    line: float = 0.0
+    edge: float = 0.0
+
+    @property
+    def expected(self) -> float:
+        """The rounds that are needed on average."""
+        return COSTS[self.step].share * self.rounds
+
+    @property
+    def seconds(self) -> float:
+        """S on the machine of `COSTS`."""
+        cost = COSTS[self.step]
+        each = cost.once + 1e-6 * (cost.pixel * self.pixels + cost.line * self.line + cost.edge * self.edge)
+        return self.expected * each
+
+
+def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
+    """The steps of a plan in their order, each with its seconds on this machine. length: of lines, mm."""
+    first = COMPILING if not is_kept(place_kernel.descend) else {}
+    return tuple(
+        PlanStep(work.step, pace() * (work.seconds + first.get(work.step, 0.0)), work.expected)
+        for work in works(task, length)
+    )
+
+
+def works(task: Task, length: float) -> Iterator[StepWork]:
+    """The steps of a plan of one task in their order. length: of all lines, mm."""
+    settings, scene = task.settings, task.scene
+    line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(task)
+    coarse = pixels * (PIXELS_PER_FWHM / settings.pixels_per_fwhm) ** 2
+    yield StepWork("start", 1, pixels, line, edge)
+    if settings.initial == "strokes":
+        ends = min(edge, settings.strokes or STROKES)
+        near = _NEAR_LINE * line + _NEAR_END * ends
+        yield StepWork("fit", min(ITERATIONS, settings.iterations), near)
+        yield StepWork("try", min(SETTLING, settings.iterations), coarse, line, edge)
+    elif settings.initial == "auto":
+        yield StepWork("try", CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
+    yield from _solving(task, line, edge)
+    pieces = settings.passes * line * pieces_per_fwhm(task)
+    yield StepWork("measure", 1, pixels, pieces, edge)
+    if is_affordable(scene):
+        yield StepWork("limit", EVALUATIONS, pixels)
+    yield StepWork("report", 1, pixels, pieces, edge)
+
+
+def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
+    """The steps from the starting curve to the program. line, edge: FWHM."""
+    settings, pixels, pieces = task.settings, _pixels(task), line * pieces_per_fwhm(task)
+    for stage in stages_of(task):
+        schedule: Schedule = stage.schedule
+        rows, columns = grid_for(task.design, task.scene.spot, stage.pixels_per_fwhm(settings)).shape
+        blurred = 2 if settings.blur > 1 and stage.width == 1 else 1
+        if schedule.stage == "refine":
+            yield StepWork("simplify", 1, pixels, line, edge)
+        yield StepWork(schedule.stage, schedule.iterations, blurred * rows * columns, line, edge)
+    yield StepWork("execute", executions(settings), pixels, pieces, edge)
+    if not convert.lag(task.machine, task.scene.fwhm):
+        yield StepWork("levels", 1, pixels, pieces, edge)
+        yield StepWork("place", ROUNDS[settings.quality], pixels, pieces, edge)
+
+
+def _pixels(task: Task) -> float:
+    rows, columns = task.scene.grid.shape
+    return float(rows * columns)
+
+
+def pieces_per_fwhm(task: Task) -> float:
+    """Pieces in which the controller executes 1 FWHM of line, from a part of the outline."""
+    machine, fwhm = task.machine, task.scene.fwhm
+    step, xy = task.settings.segment_fwhm * fwhm, []
+    for part in task.design.area.geoms:
+        ring = shapely.segmentize(part.exterior.simplify(fwhm / 30), step)
+        xy.append(shapely.get_coordinates(ring))
+        if sum(map(len, xy)) > _SAMPLED:
+            break
+    on = np.concatenate([np.append(np.ones(len(one) - 1, dtype=bool), False) for one in xy])[:-1]
+    power, speed = np.where(on, machine.power_max / 2, 0.0), np.where(on, min(machine.speed_max), 0.0)
+    path = Toolpath(
+        np.concatenate(xy)[: _SAMPLED + 1], power[:_SAMPLED],
+        np.where(on, speed, min(machine.rapid_speed))[:_SAMPLED],
+    )  # fmt: skip
+    lit = path.on
+    moves = convert.to_moves(path, machine)
+    run = gcode.motion.execute(moves, convert.controller(machine), longest=longest_piece(task.process))
+    return float(lit[run.row].sum()) * fwhm / max(float(path.length[lit].sum()), fwhm)
+
+
+@cache
+def pace() -> float:
+    """Seconds that this machine needs for one second of `COSTS`: it is measured once, in some 50 ms.
+
+    The shortest of several times counts, and of the processor: others may use the machine, too.
+    """
+    return min(fixed_work() for _ in range(10)) / _REFERENCE
+
+
+def fixed_work() -> float:
+    """Seconds for a fixed work: array operations and plain Python, about half of the time each."""
+    start, wave = time.thread_time(), np.sin(np.arange(16384.0)).reshape(128, 128)
+    for _ in range(8):
+        wave = np.fft.irfft2(np.fft.rfft2(wave) * 0.5)
+    sum(k * k % 7 for k in range(40_000))
+    return time.thread_time() - start
