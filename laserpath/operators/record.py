@@ -5,7 +5,8 @@
 A kernel takes arrays and writes into the last of them. `forward(*x, *y)` writes the outputs, and
 `adjoint(*x, *∂L/∂y, *∂L/∂x)` the derivatives, one for each input that is no constant. What they write into
 comes as zeros, so they may add. They write nothing else: not even into their inputs. Functions for NumPy
-alone (`on_host`) return their results instead.
+alone (`on_host`) return their results instead. What the adjoint needs of the way forward, and is not to be
+computed twice, is `saved`: forward(*x, *y, *s), adjoint(*x, *s, *∂L/∂y, *∂L/∂x).
 
 All arrays are contiguous, and those of real numbers have one precision, f64 if an input has it and f32 else.
 Constants of whole numbers keep their type. Floats in a kernel's code, such as `0.1` or `s = 0.0`, are of that
@@ -17,7 +18,8 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,10 @@ class Operator:
     forward, adjoint: kernels of Taichi, or functions of arrays like them.  inputs: their names, in order.
     outputs: each one's name, and its shape as a function of the inputs' shapes.  constants: the inputs that
     have no derivative.  on_host: the functions take NumPy arrays, and return one, or a tuple of several.
+
+    saved: like `outputs`, of what the forward function writes behind the outputs for the adjoint alone, which
+    reads it behind the inputs.  selective: the adjoint, a function on the host, is told by `wanted=`, a bool
+    for each input that has a derivative, which ones are asked for; the others may be None.
     """
 
     name: str
@@ -49,11 +55,13 @@ class Operator:
     outputs: Mapping[str, Callable[..., Shape]]
     constants: tuple[str, ...] = ()
     on_host: bool = False
+    saved: Mapping[str, Callable[..., Shape]] = field(default_factory=dict)
+    selective: bool = False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", self.name):
             raise InputError(f"operator name {self.name!r} must be of the form 'namespace::name'")
-        names = [*self.inputs, *self.outputs]
+        names = [*self.inputs, *self.outputs, *self.saved]
         for one in names:
             if not one.isidentifier() or keyword.iskeyword(one) or names.count(one) > 1:
                 raise InputError(f"operator {self.name} has a name {one!r}, but needs different identifiers")
@@ -63,8 +71,10 @@ class Operator:
             raise InputError(f"operator {self.name} must have an input and an output")
         if strange := set(self.constants) - set(self.inputs):
             raise InputError(f"operator {self.name} has a constant {min(strange)!r}, which is no input")
-        for field in ("forward", "adjoint"):
-            object.__setattr__(self, field, callable_anywhere(getattr(self, field)))
+        if self.selective and not self.on_host:
+            raise InputError(f"operator {self.name} is selective, but its adjoint is not on the host")
+        for name in ("forward", "adjoint"):
+            object.__setattr__(self, name, callable_anywhere(getattr(self, name)))
 
     @property
     def differentiated(self) -> tuple[bool, ...]:
@@ -72,30 +82,48 @@ class Operator:
         return tuple(name not in self.constants for name in self.inputs)
 
     def shapes(self, *inputs: Shape) -> tuple[Shape, ...]:
-        """The outputs' shapes by the inputs'."""
+        """The shapes of the outputs, and of what is saved, by the inputs'."""
         self._counted(inputs)
-        return tuple(tuple(shape(*inputs)) for shape in self.outputs.values())
+        return tuple(tuple(shape(*inputs)) for shape in (*self.outputs.values(), *self.saved.values()))
 
     def __call__(self, *inputs: ArrayLike) -> Any:
         """The output as a NumPy array, or a tuple of several."""
-        arrays = self.prepared(inputs)
-        found = self._run(self.forward, arrays, self.shapes(*(a.shape for a in arrays)), arrays)
-        return found if len(found) > 1 else found[0]
+        return self.without_saved(self.all_of(inputs))
 
     def gradient(self, inputs: Sequence[ArrayLike], slopes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
-        """∂L/∂ of each input that has one, from ∂L/∂ of each output."""
-        arrays = self.prepared(inputs)
+        """∂L/∂ of each input that has one, from ∂L/∂ of each output. What is saved is computed again."""
+        arrays, m = self.prepared(inputs), len(self.outputs)
         real = precision(self.name, arrays)
         for name, slope in zip(self.outputs, slopes, strict=False):
             check_real(f"∂L/∂{name}", np.asarray(slope))
         above = [np.require(slope, real, "C") for slope in slopes]
-        needed = self.shapes(*(a.shape for a in arrays))
+        needed = self.shapes(*(a.shape for a in arrays))[:m]
         if tuple(slope.shape for slope in above) != needed:
             raise InputError(
                 f"operator {self.name} has slopes of shapes {[a.shape for a in above]}, not {list(needed)}"
             )
+        saved = self.all_of(arrays)[m:] if self.saved else ()
+        return self.pulled(arrays, saved, above, (True,) * sum(self.differentiated))
+
+    def pulled(
+        self,
+        arrays: Sequence[NDArray[Any]],
+        saved: Sequence[Floats],
+        above: Sequence[Floats],
+        wanted: Sequence[bool],
+    ) -> tuple[Any, ...]:
+        """The adjoint of prepared inputs. wanted: of each derivative; one that is not may be None."""
         shapes = [a.shape for a, has in zip(arrays, self.differentiated, strict=True) if has]
-        return self._run(self.adjoint, [*arrays, *above], shapes, arrays)
+        return self._run(self.adjoint_of(wanted), [*arrays, *saved, *above], shapes, arrays)
+
+    def adjoint_of(self, wanted: Sequence[bool]) -> Function:
+        """The adjoint function, told which derivatives are wanted if it can be told."""
+        return partial(self.adjoint, wanted=tuple(wanted)) if self.selective else self.adjoint
+
+    def without_saved(self, found: Sequence[Any]) -> Any:
+        """Of what the forward function writes or returns, the output, or a tuple of several."""
+        m = len(self.outputs)
+        return tuple(found[:m]) if m > 1 else found[0]
 
     def prepared(self, inputs: Sequence[ArrayLike]) -> list[NDArray[Any]]:
         """The inputs as contiguous arrays of one precision: the same memory where they are that already."""
@@ -108,20 +136,26 @@ class Operator:
             for a, has in zip(arrays, self.differentiated, strict=True)
         ]
 
+    def all_of(self, inputs: Sequence[ArrayLike]) -> tuple[Floats, ...]:
+        """The outputs, and behind them what is saved for the adjoint."""
+        arrays = self.prepared(inputs)
+        return self._run(self.forward, arrays, self.shapes(*(a.shape for a in arrays)), arrays)
+
     def _run(
         self,
         function: Function,
         arrays: Sequence[NDArray[Any]],
         shapes: Sequence[Shape],
         inputs: Sequence[NDArray[Any]],
-    ) -> tuple[Floats, ...]:
+    ) -> tuple[Any, ...]:
         """What the function writes or returns, in the precision of the inputs."""
         real = precision(self.name, inputs)
         if self.on_host:
-            return tuple(np.require(one, real, "C") for one in returned(function(*arrays)))
-        found = tuple(np.zeros(shape, real) for shape in shapes)
-        function(*arrays, *found)
-        return found
+            found = returned(function(*arrays))
+            return tuple(None if one is None else np.require(one, real, "C") for one in found)
+        written = tuple(np.zeros(shape, real) for shape in shapes)
+        function(*arrays, *written)
+        return written
 
     def check_types(self, arrays: Sequence[Any]) -> None:
         """Raise InputError unless the inputs that have a derivative, of any library, are of real numbers."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -40,8 +40,18 @@ if TYPE_CHECKING:
 
 __all__ = ["function"]
 
+
+class _Signature(NamedTuple):
+    """What the operators of one name have in common. outputs, saved: how many."""
+
+    inputs: tuple[str, ...]
+    outputs: int
+    saved: int
+    differentiated: tuple[bool, ...]
+
+
 _living: WeakValueDictionary[str, Operator] = WeakValueDictionary()
-_registered: dict[str, tuple[tuple[str, ...], int, tuple[bool, ...]]] = {}
+_registered: dict[str, _Signature] = {}
 _numbers = itertools.count()
 
 
@@ -53,7 +63,7 @@ def function(operator: Operator) -> Callable[..., Any]:
 
     def call(*tensors: torch.Tensor) -> Any:
         _checked(operator, tensors)
-        return op(*tensors, which)
+        return operator.without_saved(_all(op(*tensors, which)))
 
     call.operator = operator  # type: ignore[attr-defined]  # kept alive
     call.which = which  # type: ignore[attr-defined]  # the op's last argument, for torch.library.opcheck
@@ -81,10 +91,12 @@ def _checked(operator: Operator, tensors: Sequence[torch.Tensor]) -> None:
 
 def _op(operator: Operator) -> Any:
     """Torch's op of the operator's name, which is registered when the first operator has it."""
-    signature = (operator.inputs, len(operator.outputs), operator.differentiated)
+    signature = _Signature(
+        operator.inputs, len(operator.outputs), len(operator.saved), operator.differentiated
+    )
     if _registered.setdefault(operator.name, signature) != signature:
         raise InputError(f"operator name {operator.name} is taken, by one with other inputs or outputs")
-    _register(operator.name, *signature)
+    _register(operator.name, signature)
     return _by_name(operator.name)
 
 
@@ -94,14 +106,15 @@ def _by_name(name: str) -> Any:
 
 
 @cache
-def _register(name: str, inputs: tuple[str, ...], outputs: int, differentiated: tuple[bool, ...]) -> None:
+def _register(name: str, signature: _Signature) -> None:
     """The op with its shapes, and its adjoint as its derivative."""
-    op = torch.library.custom_op(name, _forward, mutates_args=(), schema=_schema(inputs, outputs))
+    inputs, m, saved, differentiated = signature
+    op = torch.library.custom_op(name, _forward, mutates_args=(), schema=_schema(inputs, "", m + saved))
     op.register_fake(_fake_forward)
     if not any(differentiated):
         return
-    all_read = (*inputs, *(f"_slope_{number}" for number in range(outputs)))
-    schema = _schema(all_read, sum(differentiated))
+    all_read = (*inputs, *(f"_read_{number}" for number in range(saved + m)))
+    schema = _schema(all_read, "bool[] wanted, ", sum(differentiated))
     back = torch.library.custom_op(f"{name}_adjoint", _adjoint, mutates_args=(), schema=schema)
     back.register_fake(_fake_adjoint)
     adjoint = _by_name(f"{name}_adjoint")
@@ -109,13 +122,15 @@ def _register(name: str, inputs: tuple[str, ...], outputs: int, differentiated: 
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         *tensors, ctx.which = inputs
         ctx.operator = _operator(ctx.which)  # alive as long as the graph
-        ctx.save_for_backward(*tensors)
+        ctx.save_for_backward(*tensors, *_all(output)[m:])
 
     def pull(ctx: Any, *above: torch.Tensor) -> tuple[Any, ...]:
-        found = adjoint(*ctx.saved_tensors, *above, ctx.which)
-        each = iter(found if isinstance(found, (tuple, list)) else (found,))
-        every = [next(each) if has else None for has in differentiated]
-        return (*(one if needs else None for one, needs in zip(every, ctx.needs_input_grad)), None)  # noqa: B905
+        pairs = zip(ctx.needs_input_grad, differentiated)  # noqa: B905  # behind them comes `which`
+        wanted = [needs for needs, has in pairs if has]
+        found = iter(_all(adjoint(*ctx.saved_tensors, *above[:m], wanted, ctx.which)))
+        asked = iter(wanted)
+        every = [(next(found), next(asked)) if has else (None, False) for has in differentiated]
+        return (*(one if needs else None for one, needs in every), None)
 
     def refuse(ctx: Any, *_: torch.Tensor) -> None:
         raise RuntimeError(f"{name} has no second derivative, so its gradient cannot be differentiated")
@@ -124,9 +139,9 @@ def _register(name: str, inputs: tuple[str, ...], outputs: int, differentiated: 
     back.register_autograd(refuse)
 
 
-def _schema(read: Sequence[str], written: int) -> str:
+def _schema(read: Sequence[str], more: str, written: int) -> str:
     results = ", ".join(["Tensor"] * written)
-    return f"({', '.join(f'Tensor {name}' for name in read)}, str which) -> " + (
+    return f"({', '.join(f'Tensor {name}' for name in read)}, {more}str which) -> " + (
         results if written == 1 else f"({results})"
     )
 
@@ -145,33 +160,49 @@ def _forward(*arguments: Any) -> Any:
     *inputs, which = arguments
     operator = _operator(which)
     shapes = operator.shapes(*(tuple(one.shape) for one in inputs))
-    return _run(operator, operator.forward, inputs, inputs, shapes, [_dtype(inputs)] * len(shapes))
+    return _one_or_all(
+        _run(operator, operator.forward, inputs, inputs, shapes, _written_in(operator, inputs))
+    )
 
 
 def _adjoint(*arguments: Any) -> Any:
-    """What the op of the adjoint does."""
-    *read, which = arguments
+    """What the op of the adjoint does. A derivative that is not wanted is a tensor without elements."""
+    *read, wanted, which = arguments
     operator = _operator(which)
     inputs = read[: len(operator.inputs)]
     kept = [one for one, has in zip(inputs, operator.differentiated, strict=True) if has]
     shapes = [tuple(one.shape) for one in kept]
-    return _run(operator, operator.adjoint, inputs, read, shapes, [one.dtype for one in kept])
+    dtypes = [one.dtype for one in kept]
+    found = _run(operator, operator.adjoint_of(wanted), inputs, read, shapes, dtypes)
+    return _one_or_all(
+        [one if asked else like.new_empty(0) for one, like, asked in zip(found, kept, wanted, strict=True)]
+    )
 
 
 def _fake_forward(*arguments: Any) -> Any:
-    """The outputs' shapes, dtype and device."""
+    """The outputs' shapes, dtypes and device."""
     *inputs, which = arguments
-    shapes = _operator(which).shapes(*(tuple(one.shape) for one in inputs))
-    dtype = _dtype(inputs)
-    return _one_or_all([inputs[0].new_empty(shape, dtype=dtype) for shape in shapes])
+    operator = _operator(which)
+    shapes = operator.shapes(*(tuple(one.shape) for one in inputs))
+    dtypes = _written_in(operator, inputs)
+    return _one_or_all(
+        [inputs[0].new_empty(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    )
 
 
 def _fake_adjoint(*arguments: Any) -> Any:
     """The derivatives' shapes, dtypes and device: those of the inputs."""
-    *inputs, which = arguments
+    *inputs, wanted, which = arguments
     has = _operator(which).differentiated
-    kept = [one for one, differentiated in zip(inputs, has) if differentiated]  # noqa: B905  # then slopes
-    return _one_or_all([one.new_empty(tuple(one.shape)) for one in kept])
+    kept = [one for one, differentiated in zip(inputs, has) if differentiated]  # noqa: B905  # then others
+    return _one_or_all(
+        [one.new_empty(tuple(one.shape) if asked else 0) for one, asked in zip(kept, wanted, strict=True)]
+    )
+
+
+def _written_in(operator: Operator, inputs: Sequence[torch.Tensor]) -> list[torch.dtype]:
+    """The dtypes of the outputs, and of what is saved: that is not rounded to f16."""
+    return [_dtype(inputs)] * len(operator.outputs) + [_computed_in(inputs)] * len(operator.saved)
 
 
 def _run(
@@ -181,7 +212,7 @@ def _run(
     read: Sequence[torch.Tensor],
     shapes: Sequence[Shape],
     dtypes: Sequence[torch.dtype],
-) -> Any:
+) -> list[Any]:
     """What a function of the operator writes, or returns, as tensors of `dtypes` on the inputs' device."""
     device, real = inputs[0].device, _computed_in(inputs)
     place = device if _stays(operator, device) else torch.device("cpu")
@@ -192,13 +223,18 @@ def _run(
     ]
     if operator.on_host:
         arrays = returned(function(*(one.numpy(force=True) for one in given)))
-        written = [torch.from_numpy(np.require(one, requirements=["C", "W"])) for one in arrays]
+        written = [
+            None if one is None else torch.from_numpy(np.require(one, requirements=["C", "W"]))
+            for one in arrays
+        ]
     else:
         written = [torch.zeros(shape, dtype=real, device=place) for shape in shapes]
         _wait(place)
         function(*given, *written)
         _wait(place)
-    return _one_or_all([one.to(device, dtype) for one, dtype in zip(written, dtypes, strict=True)])
+    return [
+        None if one is None else one.to(device, dtype) for one, dtype in zip(written, dtypes, strict=True)
+    ]
 
 
 def _stays(operator: Operator, device: torch.device) -> bool:
@@ -219,6 +255,11 @@ def _wait(place: torch.device) -> None:
 
 def _one_or_all(tensors: list[torch.Tensor]) -> Any:
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _all(found: Any) -> tuple[torch.Tensor, ...]:
+    """The opposite of `_one_or_all`."""
+    return (found,) if isinstance(found, torch.Tensor) else tuple(found)
 
 
 def _computed_in(tensors: Sequence[torch.Tensor]) -> torch.dtype:

@@ -105,13 +105,12 @@ class Cameras:
             principal=-d_plane.sum(axis=(1, 2)) / self.focal,
         )
 
-    @property
-    def order(self) -> NDArray[np.int32]:
-        """(N·rows·columns,) int32, the rays by tiles of 8 × 8 pixels, for `kernels`."""
+    def order(self, cameras: int) -> NDArray[np.int32]:
+        """(cameras·rows·columns,) int32, the rays of so many cameras by tiles of 8 × 8, for `kernels`."""
         rows, columns = self.shape
         i, j = np.indices((rows, columns)).reshape(2, -1)
         within = np.lexsort((j, i, j // _TILE, i // _TILE)).astype(np.int32)
-        return (np.arange(len(self), dtype=np.int32)[:, None] * (rows * columns) + within).reshape(-1)
+        return (np.arange(cameras, dtype=np.int32)[:, None] * (rows * columns) + within).reshape(-1)
 
     def _plane(self) -> Floats:
         """(a, b, 1) of each pixel, (N, rows, columns, 3)."""

@@ -3,8 +3,9 @@
 
 Arrays: volume and d_volume, (voxels, 4), with the indices z, y, x; the channels are red, green, blue,
 density. Around the volume is a rim of one voxel of zeros, so that no sample asks which of its corners is
-outside; width, height and depth are those without the rim. origin, along: (R, 3) float64, in voxels from the
-centre of the first voxel of the rim, x first; `along` is one unit of length of the ray. order: (R,) the rays
+outside; width and height are those without the rim. origin, along: (R, 3) float64, in voxels from the centre
+of the first voxel of the rim, x first; `along` is one unit of length of the ray. bounds: (2, 3), in the same
+voxels, from where to where samples count, without the end; at most the whole rim. order: (R,) the rays
 in the order in which they are marched: neighbours one after the other, so that their voxels are in the cache.
 
 - Positions are computed in float64 in both precisions: at voxel 100 a float32 leaves 1e-5 of a voxel.
@@ -34,14 +35,14 @@ def scrambled(x: ti.u32) -> ti.u32:
 
 
 @ti.func
-def span(p, d, size, near: ti.f64, step: ti.f64, steps: ti.i32):
-    """(first, last + 1) of the steps that may see the volume; a step too many at either end."""
+def span(p, d, low, high, near: ti.f64, step: ti.f64, steps: ti.i32):
+    """(first, last + 1) of the steps that may be between the bounds; a step too many at either end."""
     enter, leave = ti.cast(near, ti.f64), near + step * steps
     for c in ti.static(range(3)):
         if d[c] != 0:
-            a, b = -p[c] / d[c], (size[c] + 1 - p[c]) / d[c]
+            a, b = (low[c] - p[c]) / d[c], (high[c] - p[c]) / d[c]
             enter, leave = ti.max(enter, ti.min(a, b)), ti.min(leave, ti.max(a, b))
-        elif p[c] <= 0 or p[c] >= size[c] + 1:
+        elif p[c] < low[c] or p[c] >= high[c]:
             leave = enter
     first, last = 0, 0
     if enter < leave:
@@ -51,10 +52,16 @@ def span(p, d, size, near: ti.f64, step: ti.f64, steps: ti.i32):
 
 
 @ti.func
-def within(u, width: ti.i32, height: ti.i32, depth: ti.i32):
-    """Whether a place in voxels is in the volume or its rim; one far away has no index of 32 bits."""
-    low = u[0] >= 0 and u[1] >= 0 and u[2] >= 0
-    return low and u[0] < width + 1 and u[1] < height + 1 and u[2] < depth + 1
+def within(u, low, high):
+    """Whether a place in voxels is between the bounds; one far away has no index of 32 bits."""
+    above = u[0] >= low[0] and u[1] >= low[1] and u[2] >= low[2]
+    return above and u[0] < high[0] and u[1] < high[1] and u[2] < high[2]
+
+
+@ti.func
+def corner(bounds: ti.template(), row: ti.i32):
+    """One of the bounds."""
+    return ti.Vector([bounds[row, 0], bounds[row, 1], bounds[row, 2]], ti.f64)
 
 
 @ti.func
@@ -93,7 +100,7 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
 
     @ti.kernel
     def kernel(
-        volume: fours, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
+        volume: fours, width: ti.i32, height: ti.i32, bounds: POSITIONS, origin: POSITIONS, along: POSITIONS,
         order: _INDICES, near: ti.f64, step: ti.f64, steps: ti.i32, jitter: ti.f64, seed: ti.u32,
         picture: fours, end: _INDICES, edge: fours,
     ):  # fmt: skip
@@ -102,7 +109,8 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
             ray = order[m]
             p = ti.Vector([origin[ray, 0], origin[ray, 1], origin[ray, 2]], ti.f64)
             d = ti.Vector([along[ray, 0], along[ray, 1], along[ray, 2]], ti.f64)
-            first, last = span(p, d, ti.Vector([width, height, depth]), near, step, steps)
+            least, most = corner(bounds, 0), corner(bounds, 1)
+            first, last = span(p, d, least, most, near, step, steps)
             key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
             length, row = ti.cast(step, real), width + 2
             layer = row * (height + 2)
@@ -113,7 +121,7 @@ def march(precision: str, clamped: bool, jittered: bool) -> Kernel:
                 t = distance(k, near, step, jitter, key, jittered)
                 u = p + t * d
                 low = ti.cast(u, ti.i32)
-                if within(u, width, height, depth):
+                if within(u, least, most):
                     wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
                     left, right = vec4(0), vec4(0)  # at the lower and the upper x
                     for i, j in ti.static(ti.ndrange(2, 2)):
@@ -148,15 +156,17 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
 
     @ti.func
     def pull(
-        ray: ti.i32, base: ti.i32, volume: ti.template(), width: ti.i32, height: ti.i32, depth: ti.i32,
-        origin: ti.template(), along: ti.template(), near: ti.f64, step: ti.f64, steps: ti.i32,
-        jitter: ti.f64, seed: ti.u32, picture: ti.template(), end: ti.template(), edge: ti.template(),
-        d_picture: ti.template(), d_volume: ti.template(), d_origin: ti.template(), d_along: ti.template(),
+        ray: ti.i32, base: ti.i32, volume: ti.template(), width: ti.i32, height: ti.i32,
+        bounds: ti.template(), origin: ti.template(), along: ti.template(), near: ti.f64, step: ti.f64,
+        steps: ti.i32, jitter: ti.f64, seed: ti.u32, picture: ti.template(), end: ti.template(),
+        edge: ti.template(), d_picture: ti.template(), d_volume: ti.template(), d_origin: ti.template(),
+        d_along: ti.template(),
     ):  # fmt: skip
         """One ray; base: where the slab begins."""
         p = ti.Vector([origin[ray, 0], origin[ray, 1], origin[ray, 2]], ti.f64)
         d = ti.Vector([along[ray, 0], along[ray, 1], along[ray, 2]], ti.f64)
-        first, last = span(p, d, ti.Vector([width, height, depth]), near, step, steps)
+        least, most = corner(bounds, 0), corner(bounds, 1)
+        first, last = span(p, d, least, most, near, step, steps)
         key = scrambled(ti.cast(ray, ti.u32) + scrambled(seed))
         length, row = ti.cast(step, real), width + 2
         layer = row * (height + 2)
@@ -177,7 +187,7 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
             t = distance(k, near, step, jitter, key, jittered)
             u = p + t * d
             low = ti.cast(u, ti.i32)
-            if within(u, width, height, depth):
+            if within(u, least, most):
                 wx, wy, wz = weights(u[0], low[0]), weights(u[1], low[1]), weights(u[2], low[2])
                 left, right, v_y, v_z = vec4(0), vec4(0), vec4(0), vec4(0)
                 for i, j in ti.static(ti.ndrange(2, 2)):
@@ -220,7 +230,7 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
 
     @ti.kernel
     def kernel(
-        volume: fours, width: ti.i32, height: ti.i32, depth: ti.i32, origin: POSITIONS, along: POSITIONS,
+        volume: fours, width: ti.i32, height: ti.i32, bounds: POSITIONS, origin: POSITIONS, along: POSITIONS,
         order: _INDICES, near: ti.f64, step: ti.f64, steps: ti.i32, jitter: ti.f64, seed: ti.u32,
         picture: fours, end: _INDICES, edge: fours, d_picture: fours, slabs: ti.i32, d_volume: fours,
         d_origin: POSITIONS, d_along: POSITIONS,
@@ -229,13 +239,13 @@ def adjoint(precision: str, clamped: bool, jittered: bool, by_volume: bool, by_r
         for turn in range(slabs * CHUNK):
             slab, rays = turn // CHUNK, order.shape[0]
             if turn % CHUNK == 0:
-                base = slab * ((width + 2) * (height + 2) * (depth + 2))
+                base = slab * volume.shape[0]
                 # Blocks of rays in turns, so that each slab gets as many that hit the volume.
                 for m in range(((rays + CHUNK * slabs - 1) // (CHUNK * slabs)) * CHUNK):
                     at = (m // CHUNK * slabs + slab) * CHUNK + m % CHUNK
                     if at < rays:
                         pull(
-                            order[at], base, volume, width, height, depth, origin, along, near, step, steps,
+                            order[at], base, volume, width, height, bounds, origin, along, near, step, steps,
                             jitter, seed, picture, end, edge, d_picture, d_volume, d_origin, d_along,
                         )  # fmt: skip
 

@@ -26,8 +26,13 @@ be at least 0.
 **Places.** A volume has the shape (z, y, x, 4), red, green, blue, density last; voxel [i, j, k] has its
 centre at origin + pitch · (k, j, i). PyTorch's `grid_sample` on the cube −1..1 with `align_corners=False` is
 the origin −1 + 1/n and the pitch 2/n; with True it is −1 and 2/(n − 1). Half a voxel outside the
-outermost centres the field has fallen to a half, and one voxel outside to 0, continuously: a field that is
-cut at the cube's faces would have no derivative by the camera.
+outermost centres the field has fallen to a half, and one voxel outside to 0, continuously.
+
+**The box.** Samples outside `box` are left out, as by a mask. That a sample comes or goes as the camera moves
+is not in the derivatives by the camera: they are those of autograd with that mask, not those of differences.
+
+**Batches.** Of B volumes, (B, z, y, x, 4), each is seen by N/B of the N cameras, in order: the first ones see
+the first. Each is marched as if it were alone, with the same jitter.
 
 N. Max, Optical models for direct volume rendering, IEEE TVCG 1(2), 1995.
 """
@@ -40,7 +45,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import (
     between,
     check_real,
@@ -75,7 +80,8 @@ class March:
     origin: (x, y, z), the centre of voxel [0, 0, 0].  pitch: (x, y, z) of the voxels; any unit of length.
     near: of the first step, from the camera.  step: Δ, in the same unit.  steps: K.
     jitter: 0 samples the middle of each step, 1 anywhere in it.  seed: of the jitter.
-    opacity: 'clamped' or 'exponential'.
+    opacity: 'clamped' or 'exponential'.  box: two opposite corners, (x, y, z) each, the lower ones first;
+    samples outside are left out; None: none are.
     """
 
     origin: Triple
@@ -86,6 +92,7 @@ class March:
     jitter: float = 0.0
     seed: int = 0
     opacity: str = "exponential"
+    box: tuple[Triple, Triple] | None = None
 
     def __post_init__(self) -> None:
         for name in ("origin", "pitch"):
@@ -97,10 +104,25 @@ class March:
         between(self, steps=(1, MOST_STEPS), near=(0, 1e9), jitter=(0, 1), seed=(0, 2**32 - 1))
         if self.opacity not in OPACITIES:
             raise InputError(f"march opacity {self.opacity!r} is unknown; known: {', '.join(OPACITIES)}")
+        if self.box is not None:
+            corners = frozen_array(self.box, "march box", (2, 3))
+            if not (corners[0] < corners[1]).all():
+                raise InputError(
+                    f"march box is {self.box}, but its first corner must be below the second in x, y and z"
+                )
 
     def fixed(self) -> tuple[float, float, int, float, int]:
         """The numbers that the kernels take."""
         return float(self.near), float(self.step), int(self.steps), float(self.jitter), int(self.seed)
+
+    def in_voxels(self, places: Floats) -> Floats:
+        """Places (…, 3) in voxels, the centre of the first one of the rim at 0."""
+        return (places - np.asarray(self.origin)) / np.asarray(self.pitch) + 1
+
+    def bounds(self, shape: tuple[int, ...]) -> Floats:
+        """(2, 3), from where to where samples of a volume of the shape (z, y, x, 4) count, in voxels."""
+        rim = np.array([[0.0] * 3, [n + 1.0 for n in shape[2::-1]]])
+        return rim if self.box is None else np.clip(self.in_voxels(np.asarray(self.box)), *rim)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,35 +130,54 @@ class _MarchInput:
     """What is marched. values: (z + 2, y + 2, x + 2, 4), the volume in a rim of zeros.
 
     start, along: (R, 3) origins and directions of the rays in voxels, the rim's first one at 0.
+    bounds: (2, 3), of the samples that count.
     order: (R,) in which the rays are marched; neighbours one after the other are quicker.
     """
 
     values: Floats
     start: Floats
     along: Floats
+    bounds: Floats
     order: Order
 
-    def flat(self) -> tuple[Floats, int, int, int, Floats, Floats, Order]:
-        """The kernels' first arguments: the volume, (voxels, 4), its sizes, and the rays."""
-        depth, height, width = (n - 2 for n in self.values.shape[:3])
-        return self.values.reshape(-1, 4), width, height, depth, self.start, self.along, self.order
+    def flat(self) -> tuple[Floats, int, int, Floats, Floats, Floats, Order]:
+        """The kernels' first arguments: the volume, (voxels, 4), its sizes, the bounds, and the rays."""
+        height, width = (n - 2 for n in self.values.shape[1:3])
+        values = self.values.reshape(-1, 4)
+        return values, width, height, self.bounds, self.start, self.along, self.order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Marched:
-    """The march of R rays. picture: (R, 4) red, green, blue, opacity.
+class Marched:
+    """What marching all rays leaves for the gradient. picture: (N, rows, columns, 4), as of `render`.
 
-    end: (R,) the step that reached an opacity of 1, or K.  edge: (R, 4) the last sample: that step's, if any.
+    edge: (N, rows, columns, 4) the last sample: of the step that reached an opacity of 1, if any.
+    end: (N, rows, columns) that step, or K.
     """
 
     picture: Floats
-    end: Order
     edge: Floats
+    end: Order
+
+    def together(self) -> Floats:
+        """(N, rows, columns, 9), the fields behind each other; steps are below 2^24, so f32 has them too."""
+        return np.concatenate([self.picture, self.edge, self.end[..., None].astype(self.edge.dtype)], axis=-1)
+
+    @classmethod
+    def apart(cls, together: Floats) -> Marched:
+        """The opposite of `together`."""
+        picture, edge = map(np.ascontiguousarray, (together[..., :4], together[..., 4:8]))
+        return cls(picture, edge, together[..., 8].astype(np.int32))
+
+    def rays(self, chosen: slice) -> tuple[Floats, Order, Floats]:
+        """Picture, end and edge of the rays (R, …) of some cameras, as the kernels take them."""
+        picture, edge = (one[chosen].reshape(-1, 4) for one in (self.picture, self.edge))
+        return picture, self.end[chosen].reshape(-1), edge
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderGradient:
-    """Derivatives of a scalar by the volume (z, y, x, 4) and the cameras. None: not wanted.
+    """Derivatives of a scalar by the volume, of its shape, and the cameras. None: not wanted.
 
     picture: (N, rows, columns, 4), as of `RayMarcher.render`.
     """
@@ -153,70 +194,112 @@ class RayMarcher:
         known_precision(precision)
         on_cpu_only("volumes are marched", device())
         self.march, self.precision = march, precision
-        self._real = np.float32 if precision == "f32" else np.float64
+        self.real = np.float32 if precision == "f32" else np.float64
 
     def render(self, volume: ArrayLike, cameras: Cameras) -> Floats:
-        """The pictures, (N, rows, columns, 4): red, green, blue, opacity."""
-        picture = self._marched(self._input(volume, cameras)).picture
-        return picture.reshape(len(cameras), *cameras.shape, 4)
+        """The pictures, (N, rows, columns, 4): red, green, blue, opacity.
+
+        volume: (z, y, x, 4), or (B, z, y, x, 4), each for N/B of the cameras.
+        """
+        return self.marched(volume, cameras).picture
+
+    def marched(self, volume: ArrayLike, cameras: Cameras) -> Marched:
+        """The pictures, and what `gradient` needs in order not to render them again."""
+        return self._marched(self._inputs(volume, cameras), cameras)
 
     def gradient(
         self, volume: ArrayLike, cameras: Cameras, d_picture: ArrayLike | Callable[[Floats], ArrayLike], *,
-        by_volume: bool = True, by_cameras: bool = True,
+        by_volume: bool = True, by_cameras: bool = True, marched: Marched | None = None,
     ) -> RenderGradient:  # fmt: skip
         """∂L/∂(volume, cameras) from ∂L/∂pictures, (N, rows, columns, 4).
 
         d_picture: that derivative, or a function of the pictures that returns it, so that they are rendered
-        once for the loss and its gradient.
+        once for the loss and its gradient.  marched: of the same volume and cameras; None: rendered here.
         """
-        given = self._input(volume, cameras)
-        marched = self._marched(given)
-        picture = marched.picture.reshape(len(cameras), *cameras.shape, 4)
+        inputs = self._inputs(volume, cameras)
+        marched = marched or self._marched(inputs, cameras)
+        picture = marched.picture
         slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
-        slope = finite_array(slope, "d_picture", picture.shape, self._real).reshape(-1, 4)
-        slabs = min(cpu_count(), _SLABS) if by_volume else cpu_count()
-        d_volume = np.zeros((slabs, *given.values.shape) if by_volume else (1, 4), self._real)
-        d_start, d_along = np.zeros_like(given.start), np.zeros_like(given.along)
-        kernels.adjoint(self.precision, *self._kind(), by_volume, by_cameras)(
-            *given.flat(), *self.march.fixed(), marched.picture, marched.end, marched.edge, slope, slabs,
-            d_volume.reshape(-1, 4), d_start, d_along,
-        )  # fmt: skip
-        pitch = np.asarray(self.march.pitch)
+        slope = finite_array(slope, "d_picture", picture.shape, self.real)
+        each = len(cameras) // len(inputs)
+        found = [
+            self._pulled(one, marched.rays(seen), slope[seen].reshape(-1, 4), by_volume, by_cameras)
+            for number, one in enumerate(inputs)
+            for seen in (slice(number * each, (number + 1) * each),)
+        ]
         return RenderGradient(
             picture,
-            d_volume[:, 1:-1, 1:-1, 1:-1].sum(axis=0) if by_volume else None,
-            cameras.pull(d_start / pitch, d_along / pitch) if by_cameras else None,
+            np.stack([one[0] for one in found]).reshape(np.shape(volume)) if by_volume else None,
+            cameras.pull(*(np.concatenate(one) for one in zip(*(one[1:] for one in found), strict=True)))
+            if by_cameras
+            else None,
         )
 
-    def _marched(self, given: _MarchInput) -> _Marched:
-        rays = len(given.start)
-        out = _Marched(
-            np.zeros((rays, 4), self._real), np.zeros(rays, np.int32), np.zeros((rays, 4), self._real)
+    def _pulled(
+        self,
+        given: _MarchInput,
+        marched: tuple[Floats, Order, Floats],
+        slope: Floats,
+        by_volume: bool,
+        by_cameras: bool,
+    ) -> tuple[Floats, Floats, Floats]:
+        """∂L/∂(volume, origins of the rays, their directions), of one volume."""
+        slabs = min(cpu_count(), _SLABS) if by_volume else cpu_count()
+        d_volume = np.zeros((slabs, *given.values.shape) if by_volume else (1, 1, 1, 1, 4), self.real)
+        d_start, d_along = np.zeros_like(given.start), np.zeros_like(given.along)
+        kernels.adjoint(self.precision, *self._kind(), by_volume, by_cameras)(
+            *given.flat(), *self.march.fixed(), *marched, slope, slabs, d_volume.reshape(-1, 4), d_start,
+            d_along,
         )  # fmt: skip
-        kernels.march(self.precision, *self._kind())(
-            *given.flat(), *self.march.fixed(), out.picture, out.end, out.edge
-        )  # fmt: skip
-        return out
+        pitch = np.asarray(self.march.pitch)
+        return d_volume[:, 1:-1, 1:-1, 1:-1].sum(axis=0), d_start / pitch, d_along / pitch
 
-    def _input(self, volume: ArrayLike, cameras: Cameras) -> _MarchInput:
-        values = self._volume(volume)
-        rimmed = np.zeros((*(n + 2 for n in values.shape[:3]), 4), self._real)
-        rimmed[1:-1, 1:-1, 1:-1] = values
+    def _marched(self, inputs: list[_MarchInput], cameras: Cameras) -> Marched:
+        rays = len(inputs[0].start)
+        picture, edge = np.zeros((2, len(inputs), rays, 4), self.real)
+        end = np.zeros((len(inputs), rays), np.int32)
+        for number, given in enumerate(inputs):
+            kernels.march(self.precision, *self._kind())(
+                *given.flat(), *self.march.fixed(), picture[number], end[number], edge[number]
+            )  # fmt: skip
+        shape = len(cameras), *cameras.shape
+        return Marched(picture.reshape(*shape, 4), edge.reshape(*shape, 4), end.reshape(shape))
+
+    def _inputs(self, volume: ArrayLike, cameras: Cameras) -> list[_MarchInput]:
+        """Each volume with the rays of its cameras."""
+        volumes = self._volumes(volume)
+        each, left = divmod(len(cameras), len(volumes))
+        if left:
+            raise InputError(
+                f"volume has {len(volumes)} volumes for {len(cameras)} cameras, but each must have as many"
+            )
         origin, direction = cameras.rays
         pitch = np.asarray(self.march.pitch)
-        start = (origin - np.asarray(self.march.origin)) / pitch + 1
-        return _MarchInput(rimmed, start, direction / pitch, cameras.order)
+        start, along = (
+            one.reshape(len(volumes), -1, 3) for one in (self.march.in_voxels(origin), direction / pitch)
+        )
+        order, bounds = cameras.order(each), self.march.bounds(volumes.shape[1:])
+        inputs = []
+        for number, values in enumerate(volumes):
+            rimmed = np.zeros((*(n + 2 for n in values.shape[:3]), 4), self.real)
+            rimmed[1:-1, 1:-1, 1:-1] = values
+            inputs.append(_MarchInput(rimmed, start[number], along[number], bounds, order))
+        return inputs
 
     def _kind(self) -> tuple[bool, bool]:
         """Of the kernels: whether the opacity is clamped, and whether steps are jittered."""
         return self.march.opacity == "clamped", self.march.jitter > 0
 
-    def _volume(self, volume: ArrayLike) -> Floats:
+    def _volumes(self, volume: ArrayLike) -> Floats:
+        """(B, z, y, x, 4), checked; one volume is a batch of one."""
         check_real("volume", given := np.asarray(volume))
-        array: Floats = np.ascontiguousarray(given, dtype=self._real)
-        if array.ndim != 4 or array.shape[3] != 4 or array.size == 0:
-            raise InputError(f"volume has shape {array.shape}, but must have (z, y, x, 4), each at least 1")
-        rimmed = 4 * int(np.prod([n + 2 for n in array.shape[:3]], dtype=object))
+        array: Floats = np.ascontiguousarray(given, dtype=self.real)
+        if array.ndim not in (4, 5) or array.shape[-1] != 4 or array.size == 0:
+            raise InputError(
+                f"volume has shape {array.shape}, but must have (z, y, x, 4), or (volumes, z, y, x, 4), "
+                "each at least 1"
+            )
+        rimmed = 4 * int(np.prod([n + 2 for n in array.shape[-4:-1]], dtype=object))
         if rimmed > MOST_VALUES:
             raise InputError(
                 f"volume of shape {array.shape} has {rimmed} values with a rim of zeros around it, but must "
@@ -226,4 +309,4 @@ class RayMarcher:
             raise InputError(f"volume is not finite in {int((~np.isfinite(array)).sum())} values")
         if (least := float(array[..., 3].min())) < 0:
             raise InputError(f"volume has a density of {least:g}, but it must be at least 0")
-        return array
+        return array.reshape(-1, *array.shape[-4:])

@@ -66,6 +66,8 @@ def in_torch(march: March, shape, align: bool, volume, position, rotation, focal
     values = functional.grid_sample(
         volume.permute(3, 0, 1, 2)[None], at[None, None], padding_mode="zeros", align_corners=align
     )[0, :, 0]  # (4, K, R)
+    box = march.box or ((-np.inf,) * 3, (np.inf,) * 3)
+    inside = (at > torch.tensor(box[0])).all(-1) & (at < torch.tensor(box[1])).all(-1)
     colour, opacity = torch.zeros(3, len(ray), dtype=kind), torch.zeros(len(ray), dtype=kind)
     for k in range(march.steps):
         s = values[3, k] * march.step
@@ -73,16 +75,21 @@ def in_torch(march: March, shape, align: bool, volume, position, rotation, focal
             w = (opacity + s).clamp(max=1.0) - opacity
         else:
             w = (1 - opacity) * -torch.expm1(-s)
+        w = w * inside[k]
         colour, opacity = colour + w * values[:3, k], opacity + w
     return torch.cat([colour, opacity[None]]).T.reshape(n, *shape, 4)
 
 
-@pytest.mark.parametrize("jitter", [0.0, 0.9])
+CUBE = (-1.0,) * 3, (1.0,) * 3
+
+
+@pytest.mark.parametrize(("jitter", "box"), [(0.0, None), (0.9, None), (0.9, CUBE)])
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("opacity", ["clamped", "exponential"])
-def test_picture_and_gradients_are_those_of_grid_sample(opacity, align, jitter):
+def test_picture_and_gradients_are_those_of_grid_sample(opacity, align, jitter, box):
+    """With the question's mask of samples outside the cube, too."""
     rng = np.random.default_rng(8)
-    march = replace(MARCH, **CORNERS[align], opacity=opacity, jitter=jitter, seed=11)
+    march = replace(MARCH, **CORNERS[align], opacity=opacity, jitter=jitter, seed=11, box=box)
     volume, seen = rng.uniform(0.1, 1, (*SHAPE, 4)), cameras()
     if opacity == "exponential":
         volume[..., 3] *= 3
@@ -158,12 +165,63 @@ def test_jax_has_the_derivatives_of_torch_and_of_differences():
         check_grads(function, arrays, order=1, modes=["rev"], eps=1e-6, atol=1e-6, rtol=1e-6)
 
 
+def test_a_batch_of_volumes_has_the_gradient_of_each_in_torch_and_jax():
+    marcher, (volume, *cameras) = small()
+    operator = marcher_operator(marcher, PICTURE)
+    batch, weight = np.stack([volume, 0.7 * volume]), np.random.default_rng(2).normal(size=(2, *PICTURE, 4))
+    right = [
+        marcher.gradient(
+            one, Cameras(*(field[n : n + 1] for field in cameras), PICTURE), weight[n : n + 1]
+        ).volume
+        for n, one in enumerate(batch)
+    ]
+    given = tensors([batch, *cameras])
+    (found,) = torch.autograd.grad(torch_function(operator)(*given), given[0], torch.tensor(weight))
+    np.testing.assert_allclose(found.numpy(), right, rtol=1e-12, atol=1e-12)
+    with jax.enable_x64(True):
+        by_jax = jax.grad(lambda one: (jax_function(operator)(one, *cameras) * weight).sum())(batch)
+    np.testing.assert_allclose(by_jax, right, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("asked", [(0,), (1, 3), (0, 4)])
+def test_one_rendering_and_only_the_gradients_that_are_asked_for(asked, monkeypatch):
+    marcher, arrays = small()
+    operator, calls = marcher_operator(marcher, PICTURE), []
+    march, gradient = RayMarcher._marched, RayMarcher.gradient
+    monkeypatch.setattr(RayMarcher, "_marched", lambda *a: calls.append("rendered") or march(*a))
+
+    def counted(*a, by_volume, by_cameras, **b):
+        calls.append((by_volume, by_cameras))
+        return gradient(*a, by_volume=by_volume, by_cameras=by_cameras, **b)
+
+    right = gradient(marcher, arrays[0], Cameras(*arrays[1:], PICTURE), np.ones((2, *PICTURE, 4)))
+    right = (right.volume, *(getattr(right.cameras, name) for name in FIELDS))
+    monkeypatch.setattr(RayMarcher, "gradient", counted)
+    expected = ["rendered", (0 in asked, asked != (0,))]
+    calls.clear()
+    given = [one.requires_grad_(n in asked) for n, one in enumerate(map(torch.tensor, arrays))]
+    torch_function(operator)(*given).sum().backward()
+    assert calls == expected
+    for number, one in enumerate(given):
+        assert (one.grad is not None) == (number in asked)
+        if number in asked:
+            np.testing.assert_allclose(one.grad, right[number], rtol=1e-9, atol=1e-12)
+    with jax.enable_x64(True):
+        for compiled in (jax.jit, lambda call: call):
+            calls.clear()
+            found = compiled(jax.grad(lambda *t: jax_function(operator)(*t).sum(), asked))(*arrays)
+            jax.block_until_ready(found)
+            assert calls == expected
+            for number, one in zip(asked, found, strict=True):
+                np.testing.assert_allclose(one, right[number], rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("precision", ["f32", "f64"])
 def test_tensors_of_the_marcher_s_precision_are_not_copied(precision, monkeypatch):
     """Up to the marcher itself, which puts a rim of zeros around the volume."""
-    seen, check, arrays = [], RayMarcher._volume, small()[1]
+    seen, check, arrays = [], RayMarcher._volumes, small()[1]
     monkeypatch.setattr(
-        RayMarcher, "_volume", lambda self, values: seen.append(check(self, values)) or seen[-1]
+        RayMarcher, "_volumes", lambda self, values: seen.append(check(self, values)) or seen[-1]
     )
     operator = marcher_operator(RayMarcher(small()[0].march, precision), PICTURE)
     given = tensors(arrays, {"f32": torch.float32, "f64": torch.float64}[precision])

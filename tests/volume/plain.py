@@ -43,7 +43,10 @@ def picture(volume, march: March, cameras: Cameras):
         colour, opacity = np.zeros(3), 0.0
         for k in range(march.steps):
             t = march.near + (k + 0.5 + march.jitter * (uniform(march.seed, ray, k) - 0.5)) * march.step
-            sample = field(volume, march, cameras.position[n] + t * d)
+            place = cameras.position[n] + t * d
+            if march.box is not None and not (march.box[0] < place).all() & (place < march.box[1]).all():
+                continue
+            sample = field(volume, march, place)
             s = sample[3] * march.step
             if march.opacity == "clamped":
                 w = min(opacity + s, 1) - opacity

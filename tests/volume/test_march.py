@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import plain
 import pytest
-from scenes import FIELDS, MARCH, two_cameras, volume
+from scenes import FIELDS, MARCH, together, two_cameras, volume
 
 from laserpath import operators
 from laserpath.base.errors import InputError
@@ -25,6 +25,63 @@ def test_the_picture_is_the_plain_one(opacity):
     assert expected[..., 3].min() == 0, "some rays should miss"
     np.testing.assert_allclose(RayMarcher(march, "f64").render(values, CAMERAS), expected, atol=1e-13)
     np.testing.assert_allclose(RayMarcher(march, "f32").render(values, CAMERAS), expected, atol=2e-6)
+
+
+BOX = (-0.8, -0.6, -0.5), (0.7, 0.5, 0.6)
+
+
+def test_samples_outside_the_box_are_left_out():
+    values, masked = volume(np.random.default_rng(3)), replace(MARCH, box=BOX)
+    expected = plain.picture(values, masked, CAMERAS)
+    assert np.abs(expected - plain.picture(values, MARCH, CAMERAS)).max() > 0.1
+    np.testing.assert_allclose(RayMarcher(masked, "f64").render(values, CAMERAS), expected, atol=1e-13)
+    around = replace(MARCH, box=((-9,) * 3, (9,) * 3))
+    np.testing.assert_array_equal(*(RayMarcher(m).render(values, CAMERAS) for m in (around, MARCH)))
+    aside = replace(MARCH, box=((5,) * 3, (6,) * 3))
+    assert not RayMarcher(aside).render(values, CAMERAS).any()
+
+
+def test_the_gradient_by_a_volume_in_a_box_is_that_of_differences():
+    values, rng = volume(np.random.default_rng(3)), np.random.default_rng(4)
+    marcher, weight = RayMarcher(replace(MARCH, box=BOX), "f64"), rng.normal(size=(2, *CAMERAS.shape, 4))
+    found, along = marcher.gradient(values, CAMERAS, weight).volume, rng.normal(size=values.shape)
+    ahead, behind = (marcher.render(values + step * along, CAMERAS) for step in (1e-6, -1e-6))
+    assert (found * along).sum() == pytest.approx((weight * (ahead - behind)).sum() / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("jitter", [0, 0.8])
+def test_a_batch_is_each_volume_with_its_cameras(jitter):
+    """Bit for bit, also where the slope is a function of all pictures."""
+    rng, seen = np.random.default_rng(7), together(CAMERAS, CAMERAS)
+    values, marcher = np.stack([volume(rng), volume(rng)]), RayMarcher(replace(MARCH, jitter=jitter))
+    picture = marcher.render(values, seen)
+    found = marcher.gradient(values, seen, lambda pictures: 2 * pictures)
+    assert found.volume.shape == values.shape
+    for number, one in enumerate(values):
+        own = slice(2 * number, 2 * number + 2)
+        np.testing.assert_array_equal(picture[own], marcher.render(one, CAMERAS))
+        alone = marcher.gradient(one, CAMERAS, 2 * picture[own])
+        np.testing.assert_array_equal(found.volume[number], alone.volume)
+        for name in FIELDS:
+            ours, other = (getattr(one.cameras, name) for one in (found, alone))
+            np.testing.assert_array_equal(ours[own], other)
+
+
+def test_the_operator_takes_batches_and_computes_what_is_wanted(monkeypatch):
+    values, rendered = np.stack([volume(np.random.default_rng(1))] * 2), []
+    marcher = RayMarcher(MARCH, "f64")
+    operator = marcher_operator(marcher, CAMERAS.shape)
+    fields = [getattr(CAMERAS, name) for name in FIELDS]
+    np.testing.assert_array_equal(operator(values, *fields), marcher.render(values, CAMERAS))
+    picture, rays = operator.all_of((values, *fields))
+    right = marcher.gradient(values, CAMERAS, picture)
+    monkeypatch.setattr(RayMarcher, "_marched", lambda *_: rendered.append(1))
+    by_volume = operator.pulled([values, *fields], [rays], [picture], (True, *[False] * 4))
+    np.testing.assert_allclose(by_volume[0], right.volume, rtol=1e-12)
+    assert by_volume[1:] == (None,) * 4
+    by_camera = operator.pulled([values, *fields], [rays], [picture], (False, True, *[False] * 3))
+    np.testing.assert_allclose(by_camera[1], right.cameras.position, rtol=1e-12)
+    assert by_camera[0] is None and not rendered
 
 
 @both
@@ -152,6 +209,15 @@ def operated(values=None, **changed):
         (lambda: replace(MARCH, jitter=2), "jitter is 2, but must be between 0 and 1"),
         (lambda: replace(MARCH, opacity="over"), "opacity 'over' is unknown; known: clamped, exponential"),
         (lambda: replace(MARCH, pitch=(1, 2)), r"march pitch is \(1, 2\), but must be three finite numbers"),
+        (
+            lambda: replace(MARCH, box=((0, 0, 1), (1, 1, 1))),
+            r"march box is \(\(0, 0, 1\), \(1, 1, 1\)\), but its first corner must be below the second",
+        ),
+        (lambda: replace(MARCH, box=(0, 1)), r"march box has shape \(2,\), but \(2, 3\) is needed"),
+        (
+            lambda: bad_volume(np.ones((3, 2, 2, 2, 4))),
+            "volume has 3 volumes for 2 cameras, but each must have as many",
+        ),
         (lambda: RayMarcher(MARCH, "f16"), "precision 'f16' is unknown; known: f32, f64"),
         (lambda: replace(CAMERAS, focal=-CAMERAS.focal), "focal is -9 pixels, but must be above 0"),
         (lambda: replace(CAMERAS, rotation=np.eye(3)[None]), r"rotation has shape \(1, 3, 3\)"),
