@@ -121,10 +121,13 @@ def text(design: Design, process: Process, settings: Settings, folder: str | Pat
     return "".join(f"{line}\n" for line in lines)
 
 
-def narrow(text: str, width: int = 60) -> Iterator[str]:
-    """The lines of a project in ASCII, at most `width` long, because a program's head folds longer ones."""
+def narrow(text: str, width: int = 60, refused: str = "") -> Iterator[str]:
+    """The lines of a project in ASCII, at most `width` long, because a program's head folds longer ones.
+
+    refused: characters that the program's comments may not have; texts have them as escapes.
+    """
     for line in text.splitlines():
-        plain = "".join(c if c.isascii() else _escaped(c) for c in line)
+        plain = "".join(c if c.isascii() and c not in refused else _escaped(c) for c in line)
         key, _, value = plain.partition(" = ")
         if len(plain) <= width or not value.startswith('"'):
             yield plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import gcode
 from laserpath import optics
@@ -38,8 +38,13 @@ def header(
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
         f"{project.NAME}, to plan this again:",
-        *project.narrow(project.text(design, process, settings)),
+        *_project(project.text(design, process, settings), gcode.dialect(machine.dialect)),
     )
+
+
+def _project(text: str, dialect: gcode.Dialect) -> Iterator[str]:
+    """The lines of a project file, so short and plain that they stay as they are in comments."""
+    return project.narrow(text, min(60, dialect.line_room - len("; ")), dialect.comment_refused)
 
 
 def _full_power(machine: Machine) -> str:

@@ -40,6 +40,10 @@ _POWER = re.compile(r"(?<![A-Z_])S[ \t]*\+?(\d+\.?\d*|\.\d+)", re.IGNORECASE)
 _IDLE = re.compile(r"(\S+) (?:neither moves nor lights|is an extruder's)")
 _COMMENT = re.compile(r";[^\n]*|\([^)\n]*\)?")
 
+_HEAD = 200
+"""Comments of a program's head that the page shows; a plan's head has some fifty lines, more where they are
+wrapped."""
+
 Program = str | bytes | Path
 
 
@@ -84,7 +88,7 @@ def read(
     envelope = convert.envelope(replace(machine, s_max=attempt.full), used)
     checked = gcode.examine(attempt.text, used, envelope)
     _refuse_dark(title, text, parsed, machine, checked)
-    head = tuple(comment for row, comment in parsed.moves.comments[:40] if row == 0)
+    head = tuple(comment for row, comment in parsed.moves.comments[:_HEAD] if row == 0)
     return Source(title, parsed, machine, (*attempt.remarks, *_findings(checked, attempt.remarks)), head)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shapely import box
 
 import gcode
 import laserpath
@@ -18,6 +19,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.cli import main
 from laserpath.config import profiles, project, request
+from laserpath.planning import header
 from laserpath.types import BeamTable, Design, Machine, Resin, Spot
 
 pytestmark = pytest.mark.usefixtures("unillustrated")
@@ -104,6 +106,24 @@ def test_the_head_of_the_program_is_the_project(folder: Path) -> None:
     assert read.values["mirror"] == "x"
     assert read.values["iterations"] == 5
     assert profiles.machine(read.values["machine"]) == Machine()
+
+
+@pytest.mark.parametrize("name", [*gcode.DIALECTS, "brackets.toml", "short.toml"])
+def test_the_head_is_the_project_in_every_dialect(folder: Path, name: str) -> None:
+    """Whatever the design's name: no comment may have these characters, or lines as long as these."""
+    Path("brackets.toml").write_text('base = "linuxcnc"\ncomment = "("\n')
+    Path("short.toml").write_text('base = "grbl"\nline_limit = 40\n')
+    for said in ("what? (1) ~ py,now!.svg", "x" * 300 + ".svg", "a-b_c " * 50 + "é.svg", "#; \\ ' \".svg"):
+        design = Design(box(0, 0, 1, 1), recipe=(f"design = {quoted(said)}",), name="d")
+        dialect, process = gcode.dialect(name), Process(machine=Machine(dialect=name))
+        moves = gcode.Moves.straight([[0, 0], [1, 1]], [0.5], [10], [False])
+        text = gcode.write(moves, dialect, header=header(design, process, Settings()))
+        head = [line[1:].rstrip(")").lstrip() for line in text.splitlines() if line[0] in ";("]
+        begin = next(k for k, line in enumerate(head) if line.startswith(f"{project.NAME}, to plan"))
+        lines = head[begin + 1 + ("again" in head[begin + 1]) :]
+        Path("again.toml").write_text("\n".join(lines))
+        assert project.load("again.toml").design == Path(said)
+        assert choices_of(Path("again.toml")) == (process, Settings())
 
 
 def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

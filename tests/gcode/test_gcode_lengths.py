@@ -105,3 +105,10 @@ def test_check_counts_bytes_and_carriage_returns() -> None:
         for program in (told, told.encode()):
             found = gcode.check(program, dialect, replace(ENVELOPE, s_max=1))
             assert any("above linuxcnc's 252" in f.message for f in found) != fits
+
+
+def test_only_what_linuxcnc_would_run_is_changed() -> None:
+    said = ["py,quit()", "copy, then (py,quit()); py,x", "PY,a", "happy, py, py"]
+    text = gcode.write(moves(), gcode.dialect("linuxcnc"), header=said)
+    told = [line[2:] for line in text.splitlines() if line[0] == ";"]
+    assert told == ["py.quit()", "copy, then (py.quit()); py.x", "PY.a", "happy, py, py"]

@@ -27,7 +27,7 @@ from laserpath.dose import accurate_model
 from laserpath.dose.segments import to_points
 from laserpath.machine import convert
 from laserpath.optics import profile
-from laserpath.simulation import Choices, Simulation, simulate, view
+from laserpath.simulation import Choices, Simulation, simulate, source, view
 from laserpath.simulation.page import another_power
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
@@ -502,3 +502,12 @@ def test_a_simulation_samples_the_outline_once(monkeypatch: pytest.MonkeyPatch) 
     simulation = simulate(f"{HEAD}G1 X2 S200 F600\nM5\n", GAUSS, CROSS)
     assert simulation.best is not None and simulation.page()
     assert widths == [FWHM]
+
+
+def test_the_whole_head_is_shown_though_it_is_wrapped() -> None:
+    said = ["laserpath 0.2.0: a design", "Settings: " + "initial auto, " * 150, *map(str, range(40))]
+    moves = gcode.Moves.straight([[1, 1], [5, 1]], [0.5], [10], [False])
+    text = gcode.write(moves, gcode.dialect("grbl"), header=said)
+    head = source.read(text, Machine()).head
+    assert [*head] == [line[2:] for line in text.splitlines() if line.startswith("; ")]
+    assert len(head) > 65
