@@ -130,7 +130,7 @@ def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPa
     (folder / project.NAME).write_text(
         'design = "square.svg"\nquality = "fine"\nspot_fwhm = "80um"\nscale = 2\nmachine = "mine.toml"\n'
     )
-    text = profiles.text("machine", "grbl-diode-405").replace("power_max_mW = 10", "power_max_mW = 77")
+    text = profiles.text("machine", "grbl-diode-405").replace("power_max_mW = 10", "power_max_mW = 0.7")
     (folder / "mine.toml").write_text(text)
     plans: list[Any] = []
 
@@ -144,7 +144,7 @@ def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPa
     (first, process, settings), (second, other, choices) = plans
     assert settings == replace(Settings(), quality="fine")
     assert process.spot.fwhm == 0.08
-    assert process.machine.power_max == 77
+    assert process.machine.power_max == 0.7
     assert first.size == pytest.approx((2, 3))
     assert choices.quality == "draft"
     assert other.spot == profiles.spot("fibre-10um")
