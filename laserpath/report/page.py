@@ -29,7 +29,7 @@ from laserpath.report.worst_places import Place, marked
 from laserpath.types import Machine
 from laserpath.types.results import Limit, PrintFigures, Report
 
-SCRIPTS = ("decode", "raster", "map", "laser", "words", "viewer", "hands", "start")
+SCRIPTS = ("decode", "raster", "map", "laser", "grown", "words", "marks", "viewer", "hands", "start")
 """The viewer's scripts, in the order in which the page holds them."""
 
 RATES = tuple(f"{one * 10.0**ten:g}" for ten in range(-2, 4) for one in (1, 2, 5)) + ("10000",)

@@ -49,6 +49,23 @@ _STOPS = 17
 _TURN = 256
 """Directions that a normal is rounded to."""
 
+_THEMES = {
+    "light": {
+        "right": RIGHT, "over": OVER, "under": UNDER, "paper": PAPER, "design": DESIGN_FILL,
+        "ink": "#222222", "halo": "#ffffff", "even": "#c9c9c9", "none": "#000000", "travel": "#4a86b8",
+        "power": POWER_STOPS,
+    },
+    "dark": {
+        "right": "#56616b", "over": "#f08a3c", "under": "#45a5e6", "paper": "#14181c", "design": "#39434c",
+        "ink": "#e8ebed", "halo": "#14181c", "even": "#8a949c", "none": "#ffffff", "travel": "#7cb8e8",
+        "power": ("#8f6fd6", "#c765b4", "#ea6f77", "#f5a04c", "#fbe04f"),
+    },
+}  # fmt: skip
+"""Colours on a light and on a dark screen. even: an edge without error.  none: one that does not print.
+
+In the dark the luminance of the powers rises, so that the lowest still shows.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -87,8 +104,8 @@ def _scales(process: Process, fwhm: float) -> dict[str, Any]:
         "order": process.resin.order,
         "over": process.resin.over_dose,
         "done": "cure" if process.resin.tone == "negative" else "clear",
-        "colours": {"right": RIGHT, "over": OVER, "under": UNDER, "paper": PAPER, "design": DESIGN_FILL},
-        "stops": {"power": list(POWER_STOPS), "dose": _dose_stops()},
+        "themes": _THEMES,
+        "doses": _dose_stops(),
     }
 
 

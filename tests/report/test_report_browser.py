@@ -16,6 +16,7 @@ import shapely
 from exposures import Job, blurred_limit, make_job
 from PIL import Image, ImageColor
 from scipy.ndimage import map_coordinates
+from scipy.spatial import cKDTree
 
 import laserpath
 from laserpath import report
@@ -484,6 +485,83 @@ def test_the_slider_moves_the_laser_as_the_controller_does(job: Job, seen: Seen)
     assert len(pictures) == 3
 
 
+def pixels(picture: bytes) -> np.ndarray:
+    """(rows, columns, 3) 0 to 255."""
+    return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(int)
+
+
+def shares(seen: Seen, *colours: str) -> list[float]:
+    """The shares of the map in exactly these colours."""
+    image = pixels(seen.picture())
+    return [float((image == ImageColor.getrgb(colour)).all(axis=2).mean()) for colour in colours]
+
+
+def test_the_cured_area_grows_with_the_time_and_ends_as_the_measured_one(job: Job, seen: Seen) -> None:
+    made = job.report.executed
+    measured = (made.dose >= job.process.resin.critical_dose).sum() * made.grid.pixel_area
+    end, last = seen.picture(), seen.state("cured")
+    assert last == pytest.approx(measured, rel=2e-3)
+    areas, filled = [], []
+    for part in (0.0, 0.1, 0.3, 0.31, 0.6, 0.9, 0.999, 1.0):
+        slide(seen, part)
+        right, missing = shares(seen, "#b9c4cc", "#0072b2")
+        assert (missing > 0) == (part == 1.0), "nothing is missing before the end"
+        areas.append(seen.state("cured"))
+        filled.append(right)
+    assert areas[0] == filled[0] == 0
+    assert areas == sorted(areas) and filled == sorted(filled)
+    assert 0.2 * last < areas[2] < areas[4] < 0.9 * last
+    assert areas[-1] == last
+    assert np.abs(pixels(seen.picture()) - pixels(end)).max() < 8, "but for the smoothing of letters"
+    assert "missing" in seen.page.locator(".key").inner_text()
+    slide(seen, 0.3)
+    assert seen.state("cured") == pytest.approx(areas[2], rel=1e-3), "back in time"
+    assert "missing" not in seen.page.locator(".key").inner_text()
+
+
+def test_what_is_cured_is_where_the_laser_was(job: Job, seen: Seen) -> None:
+    """Of the places that cure in the end, those near what is written already, and no others."""
+    slide(seen, 0.4)
+    run, now = MachineProgram.of(job.toolpath, job.process).run, seen.state("time")
+    times = np.linspace(0, run.write_time, 4000, endpoint=False)
+    lit = run.light[np.searchsorted(run.end, times, side="right")] > 0
+    there = run.at(times)[:, :2]
+    written, later = (cKDTree(there[lit & early]) for early in (times < now, times > now))
+    at = np.random.default_rng(2).uniform((1.2, 1.2), (3.4, 3.8), (1000, 2))
+    at = at[shapely.contains_xy(job.design.area, *at.T)]
+    before, after = (some.query(at)[0] for some in (written, later))
+    for overlay in ("places", "outline"):
+        seen.page.locator(f"[data-show={overlay}]").uncheck()
+    for layer in ("cure", "dose"):
+        seen.layer(layer)
+        image = pixels(seen.picture())
+        view, size = seen.state("view"), np.array(image.shape[1::-1])
+        column, row = ((at - (view["x"], view["y"])) * (1, -1) * view["zoom"] + size / 2).astype(int).T
+        off = np.abs(image[row, column] - image[2, 2]).max(axis=1)
+        assert (before > 0.25).sum() > 30 < (before < 0.03).sum()
+        assert off[before > 0.25].max() < 12
+        assert off[(before < 0.03) & (after > 0.1)].min() > 12
+
+
+def test_a_dark_screen_has_a_dark_map(browser: Any, address: str) -> None:
+    seen = opened(browser, address, color_scheme="dark")
+    seen.page.locator("[data-show=error]").check()
+    seen.page.locator("[data-show=path]").check()
+    for layer in ("cure", "dose", "design"):
+        seen.layer(layer)
+        image = np.asarray(Image.open(io.BytesIO(seen.picture())).convert("L"))
+        assert image[2:-2, 2:-2].mean() < 110, layer
+        assert image[5, 5] < 60 and (image > 200).mean() < 0.2, layer
+        assert (image > 200).any(), "outline and numbers are light"
+    dark = seen.picture()
+    seen.page.emulate_media(color_scheme="light")
+    seen.rest()
+    light = np.asarray(Image.open(io.BytesIO(seen.picture())).convert("L"))
+    assert seen.picture() != dark and light[5, 5] == 255
+    assert seen.wrong == []
+    seen.context.close()
+
+
 def test_keys_on_the_slider_move_the_laser(seen: Seen) -> None:
     seen.page.locator("[name=time]").focus()
     before = seen.state("time")
@@ -494,10 +572,11 @@ def test_keys_on_the_slider_move_the_laser(seen: Seen) -> None:
 
 
 def test_it_plays_pauses_and_ends(seen: Seen) -> None:
+    before = seen.state("cured")
     seen.page.select_option("[name=rate]", "1")
     seen.page.get_by_role("button", name="Play").click()
     seen.until("window.laserpath.time > 0.05")
-    assert seen.state("shown.path")
+    assert seen.state("cured") < before
     seen.page.get_by_role("button", name="Pause").click()
     stood = seen.state("time")
     seen.rest()

@@ -50,12 +50,16 @@ function nearestEdge(edges, px, py) {
 
 // The lines drawn up to a time, kept on a canvas of their own: playing adds to it.
 class Lines {
-  constructor(track, powers) {
+  constructor(track) {
     this.track = track;
-    this.powers = powers;
     this.canvas = makeCanvas(1, 1);
-    this.key = "";
     this.drawn = 0;
+  }
+
+  dress(colours) {
+    this.colours = colours;
+    this.powers = scale(colours.power, SHADES);
+    this.key = "";
   }
 
   shade(power) {
@@ -100,7 +104,7 @@ class Lines {
   dashed(context, view, path) {
     context.lineWidth = 1 / view.zoom;
     context.lineCap = "butt";
-    context.strokeStyle = TRAVEL;
+    context.strokeStyle = this.colours.travel;
     context.setLineDash([5 / view.zoom, 4 / view.zoom]);
     context.stroke(path);
     context.setLineDash([]);
@@ -111,8 +115,8 @@ class Lines {
     return Math.max(1.2, Math.min(3.5, 0.25 * view.fwhm * view.zoom)) / view.zoom;
   }
 
-  // The piece that is being drawn, and the laser at its end.
-  head(context, view, now, travel) {
+  // The piece that is being drawn, where the path is shown, and the laser at its end.
+  head(context, view, now, { path: whole, travel }) {
     const { x, y } = this.track, k = now.piece;
     const path = new Path2D();
     path.moveTo(x[k], y[k]);
@@ -121,8 +125,8 @@ class Lines {
     context.lineCap = "round";
     context.lineWidth = this.width(view);
     context.strokeStyle = css(this.powers, this.shade(now.power));
-    if (now.power > 0) context.stroke(path);
-    else if (travel) this.dashed(context, view, path);
+    if (whole && now.power > 0) context.stroke(path);
+    else if (whole && travel) this.dashed(context, view, path);
     const [left, top] = view.px(now.x, now.y), spot = Math.max(5, view.fwhm / 2 * view.zoom);
     context.setTransform(view.dense, 0, 0, view.dense, 0, 0);
     context.beginPath();
@@ -135,7 +139,7 @@ class Lines {
     context.strokeStyle = "#ffffff";
     context.stroke();
     context.lineWidth = 1;
-    context.strokeStyle = INK;
+    context.strokeStyle = "#222222";
     context.stroke();
     context.setTransform(1, 0, 0, 1, 0, 0);
   }

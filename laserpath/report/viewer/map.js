@@ -1,6 +1,5 @@
 // The map: what is seen of the exposure, and where. y is up in mm and down on the screen.
 
-const INK = "#222222", TRAVEL = "#4a86b8";
 const SHADES = 24;
 
 function makeCanvas(width, height) {
@@ -96,15 +95,20 @@ class Ground {
   constructor(data) {
     this.data = data;
     this.canvas = makeCanvas(1, 1);
-    this.doses = scale(data.stops.dose, 256);
-    this.errors = scale([data.colours.under, "#c9c9c9", data.colours.over], SHADES);
-    this.powers = scale(data.stops.power, SHADES);
-    this.key = "";
+    this.doses = scale(data.doses, 256);
+    this.dress();
   }
 
-  // coarse: screen pixels per point of the dose, along each axis.
-  draw(view, shown, coarse) {
-    const key = [view.key, shown.layer, shown.outline, shown.error, coarse].join();
+  // In the colours that the data have now.
+  dress() {
+    const { under, even, over } = this.data.colours;
+    this.errors = scale([under, even, over], SHADES);
+    this.key = this.seen = "";
+  }
+
+  // coarse: screen pixels per point of the dose, along each axis.  grown: what is exposed yet, null at the end.
+  draw(view, shown, coarse, grown, time) {
+    const key = [view.key, shown.layer, shown.outline, shown.error, coarse, grown && time].join();
     if (key === this.key) return;
     this.key = key;
     this.canvas.width = Math.round(view.width * view.dense);
@@ -113,9 +117,9 @@ class Ground {
     context.fillStyle = colours.paper;
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
     if (shown.layer === "design") this.fill(context, view, colours.design);
-    if (shown.layer === "cure") this.cure(context, view, coarse);
-    if (shown.layer === "dose") this.dose(context, view, coarse);
-    if (design && shown.outline) this.outline(context, view, shown.layer === "dose" ? "#000000" : INK);
+    if (shown.layer === "cure") this.cure(context, view, coarse, grown);
+    if (shown.layer === "dose") this.dose(context, view, coarse, grown);
+    if (design && shown.outline) this.outline(context, view, shown.layer === "dose" ? (grown ? "#ffffff" : "#000000") : colours.ink);
     if (edges && shown.error) this.error(context, view);
     context.setTransform(1, 0, 0, 1, 0, 0);
   }
@@ -134,10 +138,16 @@ class Ground {
     context.stroke(this.data.design.path);
   }
 
-  points(view, coarse) {
+  // (doses, width, height). The dose at the end is kept while only the time goes on.
+  points(view, coarse, grown) {
     const step = coarse / (view.zoom * view.dense), [x, y] = view.mm(0, 0);
     const width = Math.ceil(this.canvas.width / coarse), height = Math.ceil(this.canvas.height / coarse);
-    return [sampled(this.data.dose, x + step / 2, y - step / 2, step, width, height), width, height];
+    const at = (field) => sampled(field, x + step / 2, y - step / 2, step, width, height), seen = [view.key, coarse].join();
+    if (seen !== this.seen) (this.seen = seen), (this.last = at(this.data.dose));
+    if (!grown) return [this.last, width, height];
+    const doses = at(grown);
+    for (let k = 0; k < doses.length; k++) doses[k] *= this.last[k];
+    return [doses, width, height];
   }
 
   put(context, small, coarse) {
@@ -145,21 +155,21 @@ class Ground {
     context.drawImage(small, 0, 0, small.width * coarse, small.height * coarse);
   }
 
-  dose(context, view, coarse) {
+  dose(context, view, coarse, grown) {
     const { colours, over } = this.data;
-    this.put(context, onCanvas(doseImage(...this.points(view, coarse), this.doses, colours.over, over)), coarse);
+    this.put(context, onCanvas(doseImage(...this.points(view, coarse, grown), this.doses, colours.over, over)), coarse);
   }
 
-  // Outside the design what cures is too much; inside, what does not is missing.
-  cure(context, view, coarse) {
-    const { colours, design } = this.data, mask = onCanvas(cureMask(...this.points(view, coarse)));
+  // Outside the design what cures is too much; inside, what does not by the end is missing.
+  cure(context, view, coarse, grown) {
+    const { colours, design } = this.data, mask = onCanvas(cureMask(...this.points(view, coarse, grown)));
     this.put(context, tinted(mask, design ? colours.over : colours.right), coarse);
     if (!design) return;
     context.save();
     view.toMm(context);
     context.clip(design.path, "evenodd");
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.fillStyle = colours.under;
+    context.fillStyle = grown ? colours.paper : colours.under;
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
     this.put(context, tinted(mask, colours.right), coarse);
     context.restore();
@@ -181,6 +191,6 @@ class Ground {
     const order = Array.from({ length: SHADES }, (_, k) => k);
     order.sort((a, b) => Math.abs(a - (SHADES - 1) / 2) - Math.abs(b - (SHADES - 1) / 2));
     for (const k of order) (context.strokeStyle = css(this.errors, k)), context.stroke(classes[k]);
-    (context.strokeStyle = "#000000"), context.stroke(classes[SHADES]);
+    (context.strokeStyle = this.data.colours.none), context.stroke(classes[SHADES]);
   }
 }

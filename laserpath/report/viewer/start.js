@@ -17,6 +17,8 @@ async function start() {
     get shown() { return { ...viewer.shown }; },
     get view() { return { x: viewer.view.x + origin[0], y: viewer.view.y + origin[1], zoom: viewer.view.zoom }; },
     get place() { return viewer.place; },
+    // mm² that are cured at the time shown, on the pixels of the page.
+    get cured() { return curedArea(data.dose, viewer.ended ? null : viewer.grown.until(viewer.time)); },
     get playing() { return viewer.playing; },
     get moving() { return Boolean(viewer.flight || viewer.busy || viewer.asked); },
     dose: (x, y) => doseAt(data.dose, x - origin[0], y - origin[1]),

@@ -9,22 +9,39 @@ class Viewer {
     this.section = document.getElementById("viewer");
     this.canvas = this.part("canvas");
     this.view = new View(data.box, data.fwhm);
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    data.colours = data.themes[this.dark.matches ? "dark" : "light"];
     this.ground = new Ground(data);
-    this.lines = new Lines(data.track, this.ground.powers);
+    this.grown = new Grown(data);
+    this.lines = new Lines(data.track);
     this.shown = { layer: "cure", outline: true, error: false, path: false, travel: true, places: true };
     this.time = data.track.total;
     this.playing = this.busy = this.held = false;
     this.place = this.pinned = this.probe = null;
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+    this.dark.addEventListener("change", () => this.dress());
     this.wireLayers();
     this.wireClock();
     this.wirePlaces();
     this.wireZoom();
     wireCanvas(this);
     new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
+    this.dress();
     this.resize();
-    this.key();
     this.tell();
+  }
+
+  // In the colours of a light or a dark screen.
+  dress() {
+    this.data.colours = this.data.themes[this.dark.matches ? "dark" : "light"];
+    this.ground.dress();
+    this.lines.dress(this.data.colours);
+    this.key();
+    this.change();
+  }
+
+  get ended() {
+    return this.time >= this.data.track.total;
   }
 
   part(selector) {
@@ -68,25 +85,26 @@ class Viewer {
 
   // What the colours mean.
   key() {
-    const { colours, design, edges, done, over, stops, track } = this.data, { layer, error, path, travel } = this.shown;
+    const { colours, design, doses, edges, done, over, track } = this.data, { layer, error, path, travel } = this.shown;
     const items = [], swatch = (colour, text) => items.push(keyItem("swatch", colour, text));
     const bar = (table, low, text) => items.push(keyBar(table, low, text));
     if (layer === "cure") {
       swatch(colours.right, design ? `${done}s as drawn` : `${done}s`);
-      if (design) swatch(colours.over, "too much"), swatch(colours.under, "missing");
+      if (design) swatch(colours.over, "too much");
+      if (design && this.ended) swatch(colours.under, "missing");
     }
     if (layer === "dose") {
-      bar(stops.dose, "0", `${over} × critical dose`);
+      bar(doses, "0", `${over} × critical dose`);
       swatch(colours.over, `above ${over} ×`);
       items.push(keyItem("line light", "#ffffff", `edge of what ${done}s`));
     }
     if (layer === "design") swatch(colours.design, "design");
     if (error && edges) {
-      bar([colours.under, "#c9c9c9", colours.over], signed(`−${length(edges.limit)}`), `+${length(edges.limit)} edge error`);
-      if (edges.missing.some((m) => m)) swatch("#000000", "no edge near");
+      bar([colours.under, colours.even, colours.over], signed(`−${length(edges.limit)}`), `+${length(edges.limit)} edge error`);
+      if (edges.missing.some((m) => m)) swatch(colours.none, "no edge near");
     }
-    if (path) bar(stops.power, digits(track.low, 2), `${digits(track.high, 2)} mW`);
-    if (path && travel) items.push(keyItem("line dashed", TRAVEL, "travel"));
+    if (path) bar(colours.power, digits(track.low, 2), `${digits(track.high, 2)} mW`);
+    if (path && travel) items.push(keyItem("line dashed", colours.travel, "travel"));
     this.part(".key").replaceChildren(...items);
   }
 
@@ -104,8 +122,9 @@ class Viewer {
   }
 
   setTime(time) {
+    const ended = this.ended;
     this.time = Math.max(0, Math.min(this.data.track.total, time));
-    if (!this.shown.path) this.show({ path: true });
+    if (this.ended !== ended) this.key();
     this.clock();
     this.change();
   }
@@ -260,21 +279,21 @@ class Viewer {
   }
 
   draw() {
-    const { view, shown, ground, lines } = this, context = this.canvas.getContext("2d");
+    const { view, shown, ground, lines, time } = this, context = this.canvas.getContext("2d"), done = this.ended;
     const started = performance.now(), fine = this.canvas.width * this.canvas.height > 1.6e6 ? 2 : 1;
-    const before = ground.key;
-    ground.draw(view, shown, this.busy && this.slow ? 3 : fine);
-    if (ground.key !== before && !this.busy) this.slow = performance.now() - started > 25;
+    const before = ground.key, coarse = (this.busy || this.playing) && this.slow ? 3 : fine;
+    ground.draw(view, shown, coarse, done ? null : this.grown.until(time), time);
+    if (ground.key !== before && coarse === fine) this.slow = performance.now() - started > 25;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(ground.canvas, 0, 0);
+    const now = laserAt(this.data.track, time);
     if (shown.path) {
-      const now = laserAt(this.data.track, this.time), done = this.time >= this.data.track.total;
       lines.draw(view, done ? this.data.track.pieces : now.piece, shown.travel);
       context.drawImage(lines.canvas, 0, 0);
-      if (!done) lines.head(context, view, now, shown.travel);
     }
+    if (!done) lines.head(context, view, now, shown);
     context.setTransform(view.dense, 0, 0, view.dense, 0, 0);
-    if (shown.places) drawPlaces(context, view, this.data.places, this.place);
+    if (shown.places) drawPlaces(context, view, this.data.places, this.place, this.data.colours);
     if (this.pinned && this.place === null) drawCross(context, view, ...this.pinned);
     this.rule();
     // One finger scrolls the page past the whole map, and moves a map that is zoomed in.
@@ -286,21 +305,6 @@ class Viewer {
     rule.style.width = `${long * this.view.zoom}px`;
     rule.textContent = roundWords(long);
   }
-}
-
-function keyItem(kind, colour, text) {
-  const item = document.createElement("span"), mark = document.createElement("i");
-  mark.className = kind;
-  mark.style.setProperty("--colour", colour);
-  item.append(mark, text);
-  return item;
-}
-
-function keyBar(stops, low, text) {
-  const item = keyItem("scale", "none", text);
-  item.firstChild.style.background = `linear-gradient(to right, ${stops.join()})`;
-  item.prepend(low);
-  return item;
 }
 
 function tellAt(data, x, y) {
@@ -325,69 +329,4 @@ const flat = makeCanvas(1, 1).getContext("2d");
 
 function isInside(design, x, y) {
   return flat.isPointInPath(design.path, x, y, "evenodd");
-}
-
-const RING = 7, LABEL = 9;
-
-// Rings around the places, as wide as the miss where that can be seen, and their numbers beside them.
-function drawPlaces(context, view, places, current) {
-  const rings = places.map((place) => {
-    const [x, y] = view.px(place.x, place.y);
-    const miss = Math.min(Math.abs(place.error), 0.3 * view.fwhm) * view.zoom;
-    return { x, y, radius: Math.max(RING, Math.min(40, 1.4 * miss)) };
-  });
-  const taken = rings.map((ring) => ({ ...ring }));
-  places.forEach((place, k) => {
-    const label = freePlace(rings[k], place, taken);
-    taken.push({ ...label, radius: LABEL });
-    place.label = label;
-    drawPlace(context, rings[k], label, k + 1, k === current);
-  });
-}
-
-// Outside the design if it can be, on no other ring or number.
-function freePlace(ring, place, taken) {
-  const away = ring.radius + 14, base = Math.atan2(-place.v, place.u);
-  const spots = [0, 0.8, -0.8, 1.6, -1.6, 2.4, -2.4, Math.PI].map((turn) => {
-    return { x: ring.x + away * Math.cos(base + turn), y: ring.y + away * Math.sin(base + turn) };
-  });
-  const room = (spot) => Math.min(...taken.map((one) => Math.hypot(one.x - spot.x, one.y - spot.y) - one.radius - LABEL));
-  return spots.find((spot) => room(spot) > 0) || spots[0];
-}
-
-function drawPlace(context, ring, label, number, current) {
-  const long = Math.hypot(label.x - ring.x, label.y - ring.y), [u, v] = [(label.x - ring.x) / long, (label.y - ring.y) / long];
-  const path = new Path2D();
-  path.arc(ring.x, ring.y, ring.radius, 0, 2 * Math.PI);
-  path.moveTo(ring.x + ring.radius * u, ring.y + ring.radius * v);
-  path.lineTo(label.x, label.y);
-  for (const [width, colour] of [[3, "#ffffffb0"], [1.2, INK]]) {
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.stroke(path);
-  }
-  context.beginPath();
-  context.arc(label.x, label.y, LABEL, 0, 2 * Math.PI);
-  context.fillStyle = current ? INK : "#ffffff";
-  context.fill();
-  context.stroke();
-  context.fillStyle = current ? "#ffffff" : INK;
-  context.font = "600 11px system-ui, sans-serif";
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.fillText(String(number), label.x, label.y + 0.5);
-}
-
-function drawCross(context, view, px, py) {
-  const [x, y] = view.px(px, py);
-  for (const [width, colour] of [[3, "#ffffff"], [1.2, "#c2185b"]]) {
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.beginPath();
-    context.moveTo(x - 10, y);
-    context.lineTo(x + 10, y);
-    context.moveTo(x, y - 10);
-    context.lineTo(x, y + 10);
-    context.stroke();
-  }
 }
