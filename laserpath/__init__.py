@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from laserpath.base.errors import InputError
+    from laserpath.base.errors import InputError, PlausibilityWarning
     from laserpath.base.limits import ReadingLimits, limits
     from laserpath.config import profiles, request
     from laserpath.design import load, load_colours
@@ -49,6 +49,7 @@ __all__ = [
     "MotionFigures",
     "Part",
     "Plan",
+    "PlausibilityWarning",
     "PrintFigures",
     "Process",
     "ProcessWindow",
@@ -78,7 +79,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    "InputError": "base.errors",
+    **dict.fromkeys(("InputError", "PlausibilityWarning"), "base.errors"),
     **dict.fromkeys(("ReadingLimits", "limits"), "base.limits"),
     **dict.fromkeys(("ColourPlans", "Plan", "Progress", "plan", "plan_colours", "sensitivity"), "planning"),
     **dict.fromkeys(

@@ -377,6 +377,8 @@ def test_only_the_command_line_prints_or_exits() -> None:
         if room(module) not in ("cli", "__main__") and module not in PROGRAMS
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and re.fullmatch(TALK, ast.unparse(node.func))
+        # A value that was most likely meant in another unit is doubted at the line that gives it.
+        if "PlausibilityWarning" not in map(ast.unparse, node.args)
     ]
     assert wrong == []
 

@@ -193,7 +193,7 @@ def test_the_commands_of_a_page_are_understood(page: Path) -> None:
 
 def understand(group: click.Group, arguments: list[str]) -> None:
     """Fails with click's sentence."""
-    context = click.Context(group)
+    context = click.Context(group, **group.context_settings)  # which its commands keep: -h
     name, command, rest = group.resolve_command(context, arguments)
     assert command is not None
     if isinstance(command, click.Group):

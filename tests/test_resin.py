@@ -1,6 +1,8 @@
 """Working curve, development and absorption order: the physics, and that dose and planner agree with it."""
 
+import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laserpath import optics, resin
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, PlausibilityWarning
 from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
 from laserpath.dose import DoseModel
 from laserpath.planning.optimise.objective import DOSE_WINDOW, OVER_DOSE_WEIGHT, Objective
-from laserpath.types import Resin, Spot
+from laserpath.types import Resin, Spot, process
 
 E_C, D_P = 0.085, 0.11  # mJ/mm², mm
 RESIN = Resin()
@@ -221,3 +223,19 @@ def test_the_unit_of_the_dose_is_named_by_the_order():
 def test_impossible_values_are_refused_in_a_sentence(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+def test_a_dose_in_the_wrong_unit_is_doubted_once_at_the_line_that_gives_it() -> None:
+    process._doubt.cache_clear()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        wrong = Resin(critical_dose=35)
+        for name in "abc":
+            replace(wrong, name=name)
+        Resin(critical_dose=10)
+        Resin(critical_dose=1e9, order=2)  # in another unit
+    assert [(one.category, Path(one.filename).name) for one in told] == [
+        (PlausibilityWarning, "test_resin.py")
+    ]
+    assert str(told[0].message).startswith("resin critical_dose is 35 mJ/mm², which is 3500 mJ/cm²")
+    assert str(told[0].message).endswith("if 35 mJ/cm² is meant, it is 0.35 mJ/mm²")

@@ -1,10 +1,10 @@
-"""The one exception for bad input: a sentence with the name, the value and the limit."""
+"""The one exception for bad input, a sentence with the name, the value and the limit; and a warning."""
 
 from __future__ import annotations
 
-from gcode.errors import QUOTE, figure, short
+from gcode.errors import QUOTE, figure, one_line, short
 
-__all__ = ["QUOTE", "InputError", "figure", "short"]
+__all__ = ["QUOTE", "InputError", "PlausibilityWarning", "figure", "one_line", "short"]
 
 
 class InputError(ValueError):
@@ -12,3 +12,7 @@ class InputError(ValueError):
 
     def __init__(self, sentence: object = "") -> None:
         super().__init__(short(str(sentence)))
+
+
+class PlausibilityWarning(UserWarning):
+    """A value that can be used, but was most likely meant in another unit."""

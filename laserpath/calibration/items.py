@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.checks import positive
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.calibration.levels import Levels
 
 KINDS = ("line", "dot", "wedge")
@@ -110,6 +110,8 @@ class Measurements:
     rows: tuple[Measured, ...]
     order: int = 1
     levels: Levels | None = None
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(self.rows))

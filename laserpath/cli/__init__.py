@@ -11,17 +11,19 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 import laserpath
 from laserpath.base import bounds, files, limits
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, PlausibilityWarning
 from laserpath.cli import streams
 from laserpath.cli.codes import BAD_INPUT, STOPPED
 from laserpath.cli.grouped import LazyGroup
 from laserpath.cli.interrupt import Stopped, ignore_stops, terminated
+from laserpath.cli.show import Talk
 
 COMMANDS = {
     "plan": ("laserpath.cli.plan:plan", "Plan a toolpath that exposes a design"),
@@ -73,6 +75,14 @@ def cli(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Bad input is one sentence, never a traceback."""
     _keep_warnings_from_failing()
+    with warnings.catch_warnings():
+        warnings.showwarning = _telling(warnings.showwarning)
+        code = _main(arguments)
+    sys.exit(code)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
+    """Run the command line with what it prints last; return its exit code."""
     # It tells of folders that it cannot write to, and takes others.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     written = files.calls()
@@ -91,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # What is left is to remove the temporary folders of libraries, which nothing should cut short.
     atexit.unregister(ignore_stops)
     atexit.register(ignore_stops)
-    sys.exit(code)
+    return code
 
 
 def _run(arguments: Sequence[str] | None, written: int) -> int:
@@ -139,6 +149,18 @@ def _keep_warnings_from_failing() -> None:
     """
     if any(option.partition(":")[0].strip() == "error" for option in sys.warnoptions):
         warnings.simplefilter("ignore")
+
+
+def _telling(others: Callable[..., None]) -> Callable[..., None]:
+    """A `warnings.showwarning` that tells our own warnings as those of the command line, and shows others."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        if issubclass(category, PlausibilityWarning):
+            Talk().warn(str(message))
+        else:
+            others(message, category, *place)
+
+    return show
 
 
 def _is_bad_input(error: ValueError) -> bool:

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import shapely
 
 from gcode.errors import GcodeError
 from laserpath.base import entry_points, limits
@@ -32,6 +33,7 @@ __all__ = [
     "Arrangement",
     "Reading",
     "arrange",
+    "as_design",
     "check_heeded",
     "content",
     "is_image",
@@ -80,6 +82,20 @@ def load(
             f"number or name: {', '.join(f'{part.number} {part.name}' for part in map(_part, parts))}"
         )
     return parts[0]
+
+
+def as_design(given: object, tolerance: float) -> Design:
+    """A design given as itself, as the file to load (`tolerance` as in `load`), or as polygons in mm."""
+    if isinstance(given, Design):
+        return given
+    if isinstance(given, shapely.Geometry):
+        return Design(given)  # which refuses other geometries
+    if isinstance(given, str | os.PathLike):
+        return load(given, tolerance=tolerance)
+    raise InputError(
+        f"design is of type {type(given).__name__}, but must be a file's name, a Design, or a Polygon or "
+        "MultiPolygon of Shapely in mm"
+    )
 
 
 def load_colours(

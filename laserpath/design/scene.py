@@ -8,6 +8,7 @@ from functools import cached_property
 from scipy import sparse
 
 from laserpath import optics
+from laserpath.base.errors import one_line
 from laserpath.design.contour import Samples, contour_samples, sampling_matrix
 from laserpath.design.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Resin, Spot, Target
@@ -39,6 +40,8 @@ class Scene:
     spot: Spot
     resin: Resin
     outline: Outline = field(default=None, repr=False)  # type: ignore[assignment]
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         fwhm, outline = optics.fwhm(self.spot), self.outline

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Floats, not_complex
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class Light:
     xy: Floats
     energy: Floats
     time: Floats
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         for name in ("xy", "energy", "time"):  # as the kernels take them

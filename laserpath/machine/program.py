@@ -21,7 +21,7 @@ import gcode
 from gcode.motion import peak_rate
 from laserpath import optics
 from laserpath.base.arrays import Indices
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.rest import RESTS, rested
@@ -156,6 +156,7 @@ class MachineProgram:
     parts: tuple[ProgramPart, ...]
     text: str = ""
     shift: Point = (0.0, 0.0)
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         if not self.parts:

@@ -11,7 +11,7 @@ import numpy as np
 from gcode.motion import peak_rate
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.base.quantities import place
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
@@ -56,6 +56,8 @@ class Exposure:
     program: MachineProgram
     scene: Scene
     target: Toolpath | None = None
+
+    __repr__ = one_line
 
     @cached_property
     def commanded(self) -> Measurement:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from laserpath import report
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.config import project as project_file
 from laserpath.machine import framing
@@ -25,6 +25,8 @@ class ColourPlans:
 
     name: str
     plans: tuple[Plan, ...]
+
+    __repr__ = one_line
 
     @property
     def within_tolerance(self) -> bool:

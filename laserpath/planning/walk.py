@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+import shapely
+
 import gcode
 from laserpath import report
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.config.project import text as project_text
-from laserpath.design import FLATTEN_FWHM, load
+from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.dose import DoseModel
@@ -73,6 +75,8 @@ class Plan:
     report: Report
     notes: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
+
+    __repr__ = one_line
 
     @property
     def toolpath(self) -> Toolpath:
@@ -150,21 +154,21 @@ class Plan:
 
 
 def plan(
-    design: str | Path | Design,
+    design: str | Path | Design | shapely.Polygon | shapely.MultiPolygon,
     process: Process | None = None,
     settings: Settings | None = None,
     progress: Listener | None = None,
 ) -> Plan:
-    """Plan a design (a file, or a `Design` in mm) for a process; `progress` is called in each iteration.
+    """Plan a design for a process; `progress` is called in each iteration.
 
+    design: a file, a `Design`, or polygons of Shapely, which become a `Design` named 'design'; mm, y up.
     Raises InputError for input that cannot be used. A KeyboardInterrupt while optimising stops the optimiser;
     the plan is then finished with the best path so far.
     """
     process, settings = process or Process(), settings or Settings()
     spot, machine = process.spot, process.machine
-    if not isinstance(design, Design):
-        design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
-    placement = placed(design, process.resin, machine, spot, settings.origin, settings.offset)
+    given = as_design(design, FLATTEN_FWHM * spot.fwhm)
+    placement = placed(given, process.resin, machine, spot, settings.origin, settings.offset)
     design = placement.design
     fine = affordable(design, spot, settings.pixels_per_fwhm)
     settings = replace(settings, origin=placement.origin, pixels_per_fwhm=fine)

@@ -16,6 +16,7 @@ from contourpy import FillType, contour_generator
 from scipy import ndimage
 
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import one_line
 from laserpath.measure import cured_fraction
 from laserpath.types import Grid, Point, Resin
 from laserpath.types.results import Measurement, MotionFigures
@@ -55,6 +56,8 @@ class PathExposure:
     dose: Floats
     light: Floats
     measured: Measurement | None = None
+
+    __repr__ = one_line
 
     def as_dict(self) -> dict[str, Any]:
         """All figures by name, for JSON; `epe_capped` names the edge errors that are lower bounds."""

@@ -11,6 +11,7 @@ import shapely
 
 import gcode
 from laserpath import optics
+from laserpath.base.errors import one_line
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.report import sensitivity
@@ -54,6 +55,8 @@ class SimulationResult:
     head: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
     depth: CuredDepth | None = None
+
+    __repr__ = one_line
 
     @property
     def design(self) -> Design | None:

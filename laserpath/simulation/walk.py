@@ -14,7 +14,7 @@ from laserpath import optics
 from laserpath.base import files
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.design import FLATTEN_FWHM, load
+from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import Placed, placed
@@ -165,8 +165,7 @@ def _placed(design: Design | str, process: Process, settings: Settings, lit: Flo
     light. lit: (N, 2) mm.
     """
     spot = process.spot
-    if not isinstance(design, Design):
-        design = load(design, tolerance=FLATTEN_FWHM * spot.fwhm)
+    design = as_design(design, FLATTEN_FWHM * spot.fwhm)
     arguments = design, process.resin, process.machine, spot
     automatic = placed(*arguments, settings.origin, settings.offset)
     if settings.origin != "auto" or design.page is not None or not automatic.notes or not len(lit):

@@ -21,7 +21,7 @@ from scipy.special import erf
 
 from laserpath.base.arrays import Bools, Floats, Indices, frozen_array
 from laserpath.base.checks import whole_between
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.base.minimise import minimised
 from laserpath.types import Grid
 
@@ -74,6 +74,8 @@ class AdditiveStrokes:
     ends: Indices
     width: Floats
     energy: Floats
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         ends = np.array(self.ends)
@@ -232,6 +234,8 @@ class AdditiveFit:
     strokes: AdditiveStrokes
     losses: Floats
     stopped: bool = False
+
+    __repr__ = one_line
 
 
 def fit_additive(

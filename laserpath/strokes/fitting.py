@@ -20,7 +20,7 @@ from scipy.ndimage import gaussian_filter
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.checks import between, finite_array, whole
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.strokes.model import Strokes
 from laserpath.strokes.painter import StrokePainter
 
@@ -66,6 +66,8 @@ class FittedStrokes:
     strokes: Strokes
     loss: float
     losses: Floats
+
+    __repr__ = one_line
 
 
 def fit_strokes(

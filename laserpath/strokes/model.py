@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from laserpath.base.arrays import Floats, frozen_array
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 
 MODES = ("over", "add")
 """How a stroke is put onto what is beneath it."""
@@ -35,6 +35,8 @@ class Strokes:
     width: Floats
     colour: Floats
     alpha: Floats
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         n, ends = int(np.size(self.alpha)), np.shape(self.points)[1:2]

@@ -8,7 +8,7 @@ import numpy as np
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import between, number, positive, whole
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 
 SPOT_PROFILES = ("airy", "gaussian", "airy-function", "measured")
 """Names of the spot profiles."""
@@ -20,6 +20,8 @@ class BeamImage:
 
     intensity: Floats
     pitch: float
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         positive(self, "pitch")
@@ -37,6 +39,8 @@ class BeamTable:
 
     radius: Floats
     intensity: Floats
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", frozen_array(self.radius, "beam radius", (None,)))

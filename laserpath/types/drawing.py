@@ -12,7 +12,7 @@ from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import number, positive
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 
 Point = tuple[float, float]
 
@@ -31,6 +31,8 @@ class Part:
     name: str
     colour: str
     hull: Polygon
+
+    __repr__ = one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +56,18 @@ class Design:
     file: str | None = None
     part: Part | None = None
 
+    __repr__ = one_line
+
     def __post_init__(self) -> None:
         if not self.name or self.name != PurePath(self.name).name:
             raise InputError(f"design name {self.name!r} is not a plain file name")
         area = MultiPolygon([self.area]) if isinstance(self.area, Polygon) else self.area
         object.__setattr__(self, "area", area)
         if not isinstance(area, MultiPolygon):
-            raise InputError(f"design area is a {type(area).__name__}, but must be polygons")
+            raise InputError(
+                f"design area is a {type(area).__name__}, but must be a Polygon or a MultiPolygon, in mm; "
+                "lines and points get an area by .buffer(width / 2)"
+            )
         if area.is_empty or area.area == 0:
             raise InputError(f"design {self.name!r} is empty: nothing in it is filled or stroked")
         if not np.isfinite(area.bounds).all():
@@ -139,6 +146,8 @@ class Target:
     grid: Grid
     coverage: Floats
 
+    __repr__ = one_line
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "coverage", frozen_array(self.coverage, "coverage", self.grid.shape))
 
@@ -159,6 +168,8 @@ class Relief:
     source: tuple[str, ...] = ()
     recipe: tuple[str, ...] = ()
     file: str | None = None
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dose", frozen_array(self.dose, "relief dose", self.grid.shape))

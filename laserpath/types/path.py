@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, frozen_array
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +20,8 @@ class Toolpath:
     xy: Floats
     power: Floats
     speed: Floats
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "xy", frozen_array(self.xy, "toolpath xy", (None, 2)))

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import gcode
 from laserpath.base.checks import between, number, positive, whole
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, PlausibilityWarning, figure
 from laserpath.types.beam import BeamImage, Spot
 from laserpath.types.drawing import Point
 from laserpath.types.kinetics import Kinetics
+
+_LARGE_DOSE = 10.0
+"""mJ/mm², 1000 mJ/cm². Resins of printers need 5 to 50 mJ/cm², resists up to some 500, thick SU-8 and solder
+masks up to 1000: a larger dose most likely was meant in mJ/cm². A larger value here warns less often."""
+
+
+@cache
+def _doubt(dose: float) -> None:
+    """Warn, at the line that makes the resin, of a dose that was most likely meant in mJ/cm², once."""
+    meant = figure(dose)
+    warnings.warn(
+        f"resin critical_dose is {meant} mJ/mm², which is {figure(100 * dose)} mJ/cm² and above the "
+        f"{100 * _LARGE_DOSE:g} mJ/cm² that resins need at most; if {meant} mJ/cm² is meant, it is "
+        f"{figure(dose / 100)} mJ/mm²",
+        PlausibilityWarning,
+        stacklevel=4,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Resin:
     """The resin's response to the dose. Negative tone: exposed resin stays. Positive: it is washed away.
 
-    critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared).
+    critical_dose: D_c, mJ/mm², the dose above which the layer is cured (or cleared); 1 mJ/mm² is
+    100 mJ/cm². A `PlausibilityWarning` says if it is above 10 mJ/mm².
     contrast: steepness of the logistic function of D/D_c that replaces the threshold in the loss.
     over_dose: largest dose that the loss allows without a penalty, in D_c.
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
@@ -54,6 +74,8 @@ class Resin:
         between(self, order=(1, 8))
         if self.over_dose <= 1:
             raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
+        if self.order == 1 and self.critical_dose > _LARGE_DOSE:
+            _doubt(self.critical_dose)
         if self.tone not in ("negative", "positive"):
             raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
         if self.kinetics is not None and (self.tone, self.order) != ("negative", 1):

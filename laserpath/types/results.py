@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, Indices, frozen_array
+from laserpath.base.errors import one_line
 from laserpath.types import Grid, Point, Toolpath
 
 EPE_CAP_FWHM = 2.0
@@ -34,6 +35,8 @@ class Solution:
     converged: bool = False
     written: Toolpath | None = None
     time_weight: float = 0.0
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", frozen_array(self.loss, "loss", (None,)))
@@ -134,6 +137,8 @@ class Edges:
     missing: Bools
     corner: Bools
 
+    __repr__ = one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -150,6 +155,8 @@ class Measurement:
     dose: Floats
     edges: Edges
     by_dose: Measurement | None = None
+
+    __repr__ = one_line
 
     @property
     def light(self) -> Floats:
@@ -177,6 +184,8 @@ class ProcessWindow:
     epe_signed: Floats
     missing_edges: Floats
     samples: int
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         for axis in ("dose", "width"):
@@ -273,6 +282,8 @@ class Inspection:
     missing: Fault | None = None
     excess: Fault | None = None
 
+    __repr__ = one_line
+
     def as_dict(self) -> dict[str, object]:
         """Plain numbers, and lists of kinds with places, for JSON; lengths in mm."""
         return {
@@ -315,6 +326,8 @@ class Limit:
     loss: Floats
     unprintable: tuple[Unprintable, ...]
 
+    __repr__ = one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -338,6 +351,8 @@ class Report:
     inspection: Inspection | None = None
     unfinished: str = ""
     stopped: bool = False
+
+    __repr__ = one_line
 
     @property
     def epe_p95(self) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from laserpath.base.errors import one_line
 from laserpath.types.results import Measurement
 
 
@@ -66,6 +67,8 @@ class Sensitivity:
     disturbed: tuple[Variation, ...]
     improved: tuple[Variation, ...] = ()
     stopped: bool = False
+
+    __repr__ = one_line
 
     @property
     def worst(self) -> Variation | None:

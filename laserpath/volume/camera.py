@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats, frozen_array
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 
 MOST_RAYS = 1 << 26
 """Pixels of all cameras together. More need more memory: 67 million take about 15 GB."""
@@ -35,6 +35,8 @@ class Cameras:
     focal: Floats
     principal: Floats
     shape: tuple[int, int]
+
+    __repr__ = one_line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", frozen_array(self.position, "cameras position", (None, 3)))

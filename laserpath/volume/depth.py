@@ -19,7 +19,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import finite_array
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.dose import DoseModel
 from laserpath.resin import cure_depth
 from laserpath.types import Grid, Process, Resin, Spot, Toolpath
@@ -52,6 +52,8 @@ class CuredDepth:
     z: Floats
     excess: Floats
     widths: tuple[float, float]
+
+    __repr__ = one_line
 
     @property
     def deepest(self) -> tuple[int, int]:

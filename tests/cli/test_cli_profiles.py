@@ -9,6 +9,7 @@ import pytest
 
 from laserpath.cli import main
 from laserpath.config import profiles
+from laserpath.types import process
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +130,12 @@ def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: pytest.Capt
     Path("some.toml").write_text(text.replace("power_max_mW = 10\n", "power_max_mW = 150\n"))
     assert run("check", "some.toml", "--resin", "slow.toml", "--json") == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+def test_a_dose_in_the_wrong_unit_is_told_as_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    process._doubt.cache_clear()
+    text = profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 3500")
+    Path("some.toml").write_text(text)
+    assert run("check", "some.toml") == 0
+    told = capsys.readouterr().err
+    assert told.startswith("laserpath: warning: resin critical_dose is 35 mJ/mm²") and told.count("\n") == 1

@@ -24,6 +24,18 @@ def bracket() -> laserpath.Plan:
     return laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK)
 
 
+def test_a_plan_and_its_parts_are_shown_in_a_line(bracket: laserpath.Plan) -> None:
+    """`repr` of a plan was 210 452 characters."""
+    assert repr(bracket).startswith("Plan(design=Design('bracket'), process=Process(…), ")
+    moves = len(bracket.toolpath)
+    shape = f"xy=float64 ({moves + 1}, 2), power=float64 ({moves},), speed=float64 ({moves},)"
+    assert repr(bracket.toolpath) == f"Toolpath({shape})"
+    found = bracket.report
+    whole = (bracket, bracket.design, bracket.target, bracket.solution, bracket.shipped, bracket.run)
+    for one in (*whole, found, found.executed, found.window, found.limit):
+        assert len(repr(one)) < 300 and "\n" not in repr(one)
+
+
 def read(program: str) -> np.ndarray:
     """An independent reader for this dialect: rows x0 y0 x1 y1 mW mm/s of the exposing moves."""
     x = y = s = f = 0.0

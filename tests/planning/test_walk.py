@@ -41,6 +41,32 @@ def reasons(plan: laserpath.Plan) -> list[str]:
     return [sentence for sentence in plan.report.warnings if "the starting curve is written" in sentence]
 
 
+def test_polygons_are_planned_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Polygon was a TypeError of os.fspath."""
+    monkeypatch.setattr(walk, "placed", lambda design, *_: (_ for _ in ()).throw(KeyError(design)))
+    box = shapely.box(0, 0, 1, 2)
+    for polygons in (box, shapely.MultiPolygon([box])):
+        with pytest.raises(KeyError) as caught:
+            laserpath.plan(polygons)
+        assert caught.value.args[0].area.equals(box)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (shapely.LineString([(0, 0), (1, 1)]), "area is a LineString, but must be a Polygon .*buffer"),
+        (shapely.GeometryCollection(), "area is a GeometryCollection"),
+        (shapely.Polygon([(0, 0), (3, 1), (3, 0), (0, 2)]), "'design' is not valid: Self-intersection"),
+        (shapely.Polygon(), "'design' is empty"),
+        ([(0, 0), (1, 1)], "design is of type list, but must be a file's name, a Design, or a Polygon"),
+    ],
+)
+def test_what_is_no_area_is_refused_in_a_sentence(given: object, words: str) -> None:
+    with pytest.raises(laserpath.InputError, match=words) as caught:
+        laserpath.plan(given)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("process", [MARLIN, Process()], ids=["marlin", "grbl"])
 def test_contacts_do_not_print_worse_than_the_start(process: Process) -> None:
     assert no_worse(laserpath.plan(CONTACTS, process, QUICK))

@@ -22,7 +22,7 @@ import shapely
 import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, one_line
 from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
@@ -70,6 +70,8 @@ class ReliefLayout:
     requested: float
     notes: tuple[str, ...]
     stopped: bool = False
+
+    __repr__ = one_line
 
     @property
     def energy_max(self) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import one_line
 from laserpath.machine.program import MachineProgram
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
@@ -61,6 +62,8 @@ class ReliefResult:
     warnings: tuple[str, ...]
     design: Design
     notes: tuple[str, ...] = ()
+
+    __repr__ = one_line
 
     @property
     def toolpath(self) -> Toolpath:

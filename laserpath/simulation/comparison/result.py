@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from laserpath import optics
+from laserpath.base.errors import one_line
 from laserpath.report.figure_table import ROWS, Shown, keys_of
 from laserpath.simulation.result import SimulationResult
 from laserpath.types import Design, Process
@@ -46,6 +47,8 @@ class ComparisonResult:
     """simulations: one for each program, all on one machine and resin, against one design."""
 
     simulations: tuple[SimulationResult, ...]
+
+    __repr__ = one_line
 
     @property
     def design(self) -> Design | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from laserpath.base import files
 from laserpath.base.errors import InputError
-from laserpath.design import FLATTEN_FWHM, load
+from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.simulation import Choices, Simulation, simulate
 from laserpath.simulation.comparison.page import page
 from laserpath.simulation.comparison.result import ComparisonResult
@@ -56,8 +56,8 @@ def compare(
     if not 2 <= len(programs) <= MOST:
         raise InputError(f"{len(programs)} programs cannot be compared; give 2 to {MOST} of them")
     process = process or Process()
-    if isinstance(design, str):
-        design = load(design, tolerance=FLATTEN_FWHM * process.spot.fwhm)
+    if design is not None:
+        design = as_design(design, FLATTEN_FWHM * process.spot.fwhm)
     unique = list(_unique(names or [_name(p, k) for k, p in enumerate(programs)]))
     return Comparison(
         tuple(
