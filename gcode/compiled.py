@@ -6,6 +6,7 @@ import a function that is to be cached; with a full disk, the first call of one 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,7 @@ def cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         with suppress(RuntimeError):  # no folder for a cache can be written
             made.enable_caching()
             made._cache.save_overload = _tried(made._cache.save_overload)
+            made._cache.load_overload = _found(made._cache.load_overload, made._cache.flush)
         return made
 
     return compiled
@@ -39,6 +41,24 @@ def _tried(save: Callable[..., None]) -> Callable[..., None]:
             save(*arguments)
 
     return saved
+
+
+def _found(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..., Any]:
+    """Begins the cache anew where a release before this one has left something that cannot be read.
+
+    Its list names the types of arguments. Numba reads all of it before it looks at how old it is, which
+    fails if a type has gone or has another name.
+    """
+
+    def loaded(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except (AttributeError, ImportError, pickle.UnpicklingError, EOFError):
+            with suppress(OSError):
+                flush()
+            return None
+
+    return loaded
 
 
 njit = cached()

@@ -1,8 +1,11 @@
-"""Functions compile where nothing can be cached."""
+"""Functions compile where nothing can be cached, or what is cached cannot be read."""
 
 from __future__ import annotations
 
 import errno
+import importlib
+import sys
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -35,3 +38,28 @@ def test_a_function_runs_without_a_cache(
         return 2 * x
 
     assert twice(3.0) == 6.0
+
+
+def test_a_cache_that_names_a_type_which_has_gone_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an older release leaves it beside a module that has been replaced."""
+    file = tmp_path / "renamed.py"
+    text = (
+        "from typing import NamedTuple\nfrom gcode.compiled import cached\n"
+        "class Old(NamedTuple):\n    x: float\n"
+        "@cached()\ndef twice(old):\n    return 2 * old.x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    file.write_text(text)
+    old = importlib.import_module("renamed")
+    assert old.twice(old.Old(3.0)) == 6.0
+    assert list(tmp_path.rglob("*.nbi"))
+    file.write_text(text.replace("Old", "Renamed"))
+    for _ in range(2):  # the second time from the new cache
+        del sys.modules["renamed"]
+        importlib.invalidate_caches()
+        new = importlib.import_module("renamed")
+        assert new.twice(new.Renamed(3.0)) == 6.0
+    assert new.twice.stats.cache_hits
+    del sys.modules["renamed"]
