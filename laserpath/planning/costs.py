@@ -31,7 +31,7 @@ from laserpath.planning.learning import place_kernel
 from laserpath.planning.learning.walk import ROUNDS
 from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.stages import executions, stages_of
-from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING
+from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING, is_line_drawing
 from laserpath.planning.task import Task
 from laserpath.planning.unconstrained import EVALUATIONS, is_affordable
 from laserpath.types import Toolpath
@@ -130,13 +130,14 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(task)
     coarse = pixels * (PIXELS_PER_FWHM / settings.pixels_per_fwhm) ** 2
     yield StepWork("start", 1, pixels, line, edge)
-    if settings.initial == "strokes":
+    curves, settling = settings.initial == "auto", min(SETTLING, settings.iterations)
+    if curves:
+        yield StepWork("try", CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
+    if settings.initial == "strokes" or (curves and is_line_drawing(task.design, scene.fwhm)):
         ends = min(edge, settings.strokes or STROKES)
         near = _NEAR_LINE * line + _NEAR_END * ends
         yield StepWork("fit", min(ITERATIONS, settings.iterations), near)
-        yield StepWork("try", min(SETTLING, settings.iterations), coarse, line, edge)
-    elif settings.initial == "auto":
-        yield StepWork("try", CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
+        yield StepWork("try", settling + (ITERATIONS_EACH if curves else 0), coarse, line, edge)
     yield from _solving(task, line, edge)
     pieces = settings.passes * line * pieces_per_fwhm(task)
     yield StepWork("measure", 1, pixels, pieces, edge)

@@ -1,5 +1,8 @@
 """Choice of the starting curve: each candidate is optimised briefly, and each region takes its best one.
 
+A drawing of lines about as wide as the spot has fitted strokes as a further candidate, for the whole design:
+they have energies of their own, which other curves beside them would not know.
+
 A region is a connected part of the design on a coarse grid, with the pixels that are nearer to it than to any
 other. Its score is the loss of these pixels, as the controller executes the path, plus the weighted time of
 its strokes, travels to them included. Regions hardly expose each other, so that the best curve of each region
@@ -16,7 +19,9 @@ import shapely
 from scipy import ndimage
 
 import gcode
+from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
@@ -43,7 +48,7 @@ from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, unhindered, weight_for
 from laserpath.planning.rate import executable
 from laserpath.planning.task import Task
-from laserpath.types import Process, Target, Toolpath
+from laserpath.types import Design, Process, Target, Toolpath
 
 PIXELS_PER_FWHM = 3.0
 """Resolution of the trials' grid: a finer one ranks the candidates more accurately and takes longer."""
@@ -70,11 +75,21 @@ _MOST = (2.0, 10.0)
 """Largest inset and pitch of a candidate, in FWHM: those that `Settings` allows."""
 
 
+_LINE_FWHM, _LINE_LENGTH, _WIDE_SHARE = 1.5, 8.0, 0.1
+"""Largest width of a drawing's lines for which strokes are tried, least mean length of a line, relative to
+its width, and largest share of the area in wider parts. A larger width or share tries strokes, in vain, where
+lines need several beside each other; a smaller length tries them for dots."""
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """toolpath: the starting curve, the best so far if the user has stopped the trials."""
+    """toolpath: the starting curve, the best so far if the user has stopped the trials.
+
+    initial: its name, 'auto' if regions have different ones.
+    """
 
     toolpath: Toolpath
+    initial: str
     stopped: bool = False
 
 
@@ -91,35 +106,70 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     design, process, settings = task.design, task.process, task.settings
     if settings.initial == "strokes":
         path, stopped = fitted_curve(design, process, settings, progress)
-        return Start(drawn_out(path, process), stopped=True) if stopped else _settled(path, task, progress)
+        if stopped:
+            return Start(drawn_out(path, process), "strokes", stopped=True)
+        return _settled(path, task, progress)
     if settings.initial != "auto":
-        return Start(initial_curve(design, process, settings))
+        return Start(initial_curve(design, process, settings), settings.initial)
     tried: list[_Trial] = []
     try:
         for k, candidate in enumerate(candidates(task)):
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
-                tried.append(_Trial.of(candidate, strokes, listen))
+                path = drawn(order(strokes), process, candidate.settings)
+                tried.append(_Trial.of(candidate, strokes, path, listen))
+        fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
-        return Start(drawn_out(done.toolpath if done else stop.toolpath, process), stopped=True)
+        return Start(drawn_out(done.toolpath if done else stop.toolpath, process), "auto", stopped=True)
     if not tried:
-        return Start(initial_curve(design, process, replace(settings, initial="contour")))
-    best = np.argmin([trial.score for trial in tried], axis=0)
+        return Start(initial_curve(design, process, replace(settings, initial="contour")), "auto")
+    scores = np.array([trial.score for trial in tried])
+    if fitted is not None and fitted.score.sum() < scores.min(axis=0).sum():
+        listen = share_of(progress, ITERATIONS_EACH, ITERATIONS_EACH + SETTLING)
+        return _settled(fitted.toolpath, task, listen)
+    best = np.argmin(scores, axis=0)
     strokes = [stroke for k, trial in enumerate(tried) for stroke in trial.strokes_of(best == k)]
     tour = quicker(order(strokes), process.machine)
-    return Start(drawn(tour, process, tried[int(np.bincount(best).argmax())].task.settings))
+    return Start(drawn(tour, process, tried[int(np.bincount(best).argmax())].task.settings), "auto")
+
+
+def is_line_drawing(design: Design, fwhm: float) -> bool:
+    """Whether a design is long lines, all about as wide as the spot or narrower. fwhm: of the spot, mm.
+
+    A line of width w and length l has the area w l and an outline of 2 l.
+    """
+    area, outline = design.area.area, design.area.length
+    width, widest = 2 * area / max(outline, 1e-300), _LINE_FWHM * fwhm
+    if width > widest or outline < 2 * _LINE_LENGTH * width * len(design.area.geoms):
+        return False
+    wide = design.area.buffer(-widest / 2).buffer(widest / 2)
+    return bool(wide.area <= _WIDE_SHARE * area)
+
+
+def _fitted_trial(task: Task, progress: Callable[[Progress], None] | None) -> _Trial | None:
+    """The trial of fitted strokes, scored as the other curves; None if the design needs too many."""
+    coarse = replace(task.settings, initial="strokes", pixels_per_fwhm=PIXELS_PER_FWHM)
+    try:
+        path, stopped = fitted_curve(task.design, task.process, coarse, progress)
+    except InputError:
+        return None
+    if stopped:
+        raise _TrialStopped(path)
+    scored = Task.of(task.design, task.process, replace(coarse, initial="auto"))
+    return _Trial.of(scored, [], path, share_of(progress, 0, ITERATIONS_EACH + SETTLING))
 
 
 def _settled(path: Toolpath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
     """Fitted strokes after as many iterations as the trials of other curves have in all."""
-    coarse = Task.of(task.design, task.process, replace(task.settings, pixels_per_fwhm=PIXELS_PER_FWHM))
+    settings = replace(task.settings, initial="strokes", pixels_per_fwhm=PIXELS_PER_FWHM)
+    coarse = Task.of(task.design, task.process, settings)
     try:
-        path, _ = _tried(path, coarse, min(SETTLING, task.settings.iterations), progress)
+        path, _ = _tried(path, coarse, min(SETTLING, settings.iterations), progress)
     except _TrialStopped as stop:
-        return Start(drawn_out(stop.toolpath, task.process), stopped=True)
-    return Start(drawn_out(path, task.process))
+        return Start(drawn_out(stop.toolpath, task.process), "strokes", stopped=True)
+    return Start(drawn_out(path, task.process), "strokes")
 
 
 def _tried(
@@ -175,13 +225,17 @@ class _Trial:
 
     @classmethod
     def of(
-        cls, task: Task, strokes: list[Floats], progress: Callable[[Progress], None] | None = None
+        cls,
+        task: Task,
+        strokes: list[Floats],
+        path: Toolpath,
+        progress: Callable[[Progress], None] | None = None,
     ) -> _Trial:
-        """Optimise one candidate briefly and score it."""
-        scene, process, settings = task.scene, task.process, task.settings
+        """Optimise one candidate, the path along its strokes, briefly and score it."""
+        scene, process = task.scene, task.process
         regions, objective = _Regions.of(scene.target), Objective.of(scene)
         model = DoseModel(scene.grid, process.spot)
-        best, time = _tried(drawn(order(strokes), process, settings), task, ITERATIONS_EACH, progress)
+        best, time = _tried(path, task, ITERATIONS_EACH, progress)
         path = executable(best, process.spot, process.machine, time.weight)
         executed = MachineProgram.of(exported(path, process), process).executed
         loss = objective.per_pixel(model.dose(executed))

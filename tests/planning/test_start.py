@@ -10,10 +10,10 @@ from builders import FWHM, SPOT, design
 from laserpath import plan
 from laserpath.design.target import grid_for, rasterise
 from laserpath.planning import start
-from laserpath.planning.curve import CURVES, initial_curve
+from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import runs
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
+from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, weight_for
 from laserpath.planning.start import _Regions, _Trial, candidates, start_curve
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
@@ -21,6 +21,13 @@ from laserpath.types import Process, Settings
 PROCESS, AUTO = Process(), Settings()
 TWO = design(shapely.box(1, 1, 2.4, 2.4), shapely.box(3.4, 1, 3.4 + 0.5 * FWHM, 2))
 TASK = Task.of(TWO, PROCESS, AUTO)
+
+
+def trial_of(candidate):
+    """The trial of a candidate of `TASK`."""
+    settings = candidate.settings
+    strokes = CURVES[settings.initial](TWO, PROCESS, settings)
+    return _Trial.of(candidate, strokes, drawn(order(strokes), PROCESS, settings))
 
 
 def test_a_named_curve_is_not_tried():
@@ -39,32 +46,28 @@ def test_every_region_has_strokes():
 
 @pytest.mark.slow
 def test_it_is_no_worse_than_any_candidate_region_by_region():
-    tried = [
-        _Trial.of(candidate, CURVES[candidate.settings.initial](TWO, PROCESS, candidate.settings))
-        for candidate in candidates(TASK)
-    ]
+    tried = [trial_of(candidate) for candidate in candidates(TASK)]
     assert {trial.score.shape for trial in tried} == {(2,)}
     best = np.argmin([trial.score for trial in tried], axis=0)
     path = start_curve(TASK).toolpath
-    drawn = shapely.MultiLineString([path.xy[a : b + 1] for a, b in runs(path.on)])
+    lines = shapely.MultiLineString([path.xy[a : b + 1] for a, b in runs(path.on)])
     for region, part in enumerate(sorted(TWO.area.geoms, key=lambda g: g.bounds)):
         for stroke in tried[best[region]].strokes_of(np.arange(2) == region):
             assert part.buffer(1e-9).intersects(shapely.LineString(stroke))
-            assert drawn.buffer(1e-6).covers(shapely.LineString(stroke))
+            assert lines.buffer(1e-6).covers(shapely.LineString(stroke))
 
 
 def test_a_candidate_is_scored_by_what_is_executed(monkeypatch):
     """With a controller that keeps the laser dark, the score is the loss of no dose at all, and the time."""
     task = candidates(TASK)[0]
-    strokes = CURVES[task.settings.initial](TWO, PROCESS, task.settings)
-    lit = _Trial.of(task, strokes)
+    lit = trial_of(task)
     real = start.MachineProgram.of
 
     def dark(path, process):
         return real(replace(path, power=0 * path.power), process)
 
     monkeypatch.setattr(start.MachineProgram, "of", dark)
-    unlit = _Trial.of(task, strokes)
+    unlit = trial_of(task)
     nothing = Objective.of(task.scene).per_pixel(np.zeros(task.scene.grid.shape)).sum()
     regions, weight = _Regions.of(task.scene.target), TIME_WEIGHTS[task.settings.quality]
     time = WriteTimeTerm.of(unlit.toolpath, task.design, task.machine, weight)
@@ -153,3 +156,49 @@ def test_a_curve_that_is_the_same_as_another_is_tried_once():
 def test_a_sliver_that_no_pixel_holds_is_one_region():
     sliver = design(shapely.box(1, 1, 2, 1 + 1e-8))
     assert start_curve(Task.of(sliver, PROCESS, AUTO)).toolpath.on.any()
+
+
+BEND = design(shapely.LineString([(1, 1), (2, 1), (2, 1.8)]).buffer(FWHM / 2))
+
+
+def line(length, width):
+    return shapely.LineString([(1, 1), (1 + length, 1)]).buffer(width / 2)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "lines"),
+    [
+        (BEND, True),
+        (design(line(2, 1.8 * FWHM)), False),
+        (design(line(2, 0.5 * FWHM), shapely.affinity.translate(line(2, 2 * FWHM), 0, 1)), False),
+        (design(*(shapely.Point(k, 1).buffer(FWHM / 2) for k in (1, 2, 3))), False),
+        (design(shapely.box(1, 1, 3, 3)), False),
+    ],
+    ids=["bend", "wide line", "half of it wide", "dots", "square"],
+)
+def test_a_line_drawing_is_of_lines_about_as_wide_as_the_spot(drawing, lines):
+    assert start.is_line_drawing(drawing, FWHM) == lines
+
+
+@pytest.mark.parametrize("better", [True, False])
+def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
+    real = start._Trial.of.__func__
+
+    def scored(cls, task, strokes, path, progress=None):
+        trial = real(cls, task, strokes, path, progress)
+        return replace(trial, score=np.array([1.0 if strokes else 0.5 if better else 2.0]))
+
+    weights = []
+
+    def untouched(path, task, *_):
+        weights.append(weight_for(task.settings))
+        return path, WriteTimeTerm.of(path, task.design, task.machine, weights[-1])
+
+    monkeypatch.setattr(start, "_tried", untouched)
+    monkeypatch.setattr(start._Trial, "of", classmethod(scored))
+    found = start_curve(Task.of(BEND, PROCESS, replace(AUTO, iterations=1)))
+    assert found.initial == ("strokes" if better else "auto")
+    assert found.toolpath.on.any()
+    # All are compared by one weight of the time, and what is taken is then optimised by its own.
+    own = [weight_for(replace(AUTO, initial="strokes"))] if better else []
+    assert weights == [weight_for(AUTO)] * (len(weights) - len(own)) + own
