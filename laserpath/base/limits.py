@@ -47,7 +47,10 @@ _LARGEST_OF = {"depth": 200, "seconds": 1e6}
 _GRACE = 1.0
 """Seconds in which a reading whose time is up may notice it itself."""
 _CROSSINGS_SMALL = 300_000
-"""Crossings of edges that a small file may have; a larger one may have one for each byte."""
+"""Crossings of edges that a small file may have."""
+_CROSSINGS_BYTE = 8
+"""The same for each byte of a larger one. The stroked outlines of box generators have up to seven; 520 kB of
+them with 2.6 million are read in 20 s."""
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -93,8 +96,8 @@ class ReadingLimits:
     """Collections of GeoJSON or WKT in each other."""
     crossings: int = 3_000_000
     """Crossings of edges that set operations may meet while a file is read; each takes 20 µs or more.
-    Boards of 100 000 strokes have a million. Unless this is given, a file of less than 3 MB may have one for
-    each byte, or 300 000."""
+    Boards of 100 000 strokes have a million. Unless this is given, a file of less than 375 kB may have eight
+    for each byte, or 300 000."""
     seconds: float = 300.0
     """Seconds that reading a design, or decoding an image, may take."""
     memory: int = 8 << 30
@@ -272,7 +275,11 @@ def _crossings(size: float) -> float:
     A limit that is given holds for files of any size. 900 random stroked curves have 13 crossings a byte.
     """
     most = now().crossings
-    return most if most != ReadingLimits().crossings else min(most, max(_CROSSINGS_SMALL, size))
+    return (
+        most
+        if most != ReadingLimits().crossings
+        else min(most, max(_CROSSINGS_SMALL, _CROSSINGS_BYTE * size))
+    )
 
 
 _BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)

@@ -51,6 +51,18 @@ def test_entities_without_their_first_marker_are_read(draw: Draw) -> None:
     assert not re.search(INTERNAL, warning)
 
 
+@pytest.mark.parametrize("draw", [triangle, hatch])
+def test_entities_without_any_marker_are_read_in_old_files(draw: Draw) -> None:
+    """LWPOLYLINE and HATCH in a file that says it is of R10, as KLayout writes them."""
+    data = dxf(draw)
+    at = entities(data)
+    body = re.sub(rb"\n *(5|330|100)\n[^\n]*(?=\n)", b"", data[at : data.index(b"ENDSEC", at)])
+    start = b"0\nSECTION\n2\nHEADER\n9\n$ACADVER\n1\nAC1006\n0\nENDSEC\n0\nSECTION\n2\n"
+    design = read(start + body + b"ENDSEC\n0\nEOF\n", "old", READING)
+    assert design.area.area == pytest.approx(1.0)
+    assert "was repaired, look at the result" in design.warnings[0]
+
+
 def test_tables_outside_of_a_section_and_layers_after_the_marker_are_read() -> None:
     """The TABLES section ends twice, as in Inkscape's export for OpenSCAD."""
     design = read(dxf(triangle), "whole", READING)
@@ -82,7 +94,7 @@ def test_a_part_of_a_file_without_header_is_read_as_what_its_markers_say() -> No
 
 def test_what_cannot_be_read_is_left_out_by_name() -> None:
     data = bare(dxf(triangle))
-    lost = b"  0\nLWPOLYLINE\n  5\nABC\n  8\nA\n 10\n1.0\n 20\n2.0\n"
+    lost = b"  0\nLWPOLYLINE\n  5\nABC\n100\nAcDbEntity\n  8\nA\n 10\n1.0\n 20\n2.0\n"
     design = read(data.replace(b"ENTITIES\n", b"ENTITIES\n" + lost, 1), "lost", READING)
     assert design.area.area == pytest.approx(1)
     assert "LWPOLYLINE #ABC is left out" in " ".join(design.warnings)

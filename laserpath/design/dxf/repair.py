@@ -4,6 +4,7 @@ ezdxf checks little of its input, and one entity that it cannot interpret makes 
 its own recovery fails too, the file is read once more, entity by entity:
 
 - subclass markers (group 100) that lack the first, AcDbEntity, as in old exports of Inkscape, get it;
+- entities without any marker, as KLayout writes LWPOLYLINE and HATCH into R12 files, get both;
 - a file with such markers that names no version is taken as R2000, since R12 has no markers;
 - entities that still cannot be read are left out by name.
 """
@@ -36,6 +37,17 @@ NAMED = 3  # repairs that a warning lists
 _STRUCTURE = frozenset({"SECTION", "BLOCK", "ENDBLK", "TABLE", "ENDTAB", "SEQEND"})
 _SECOND = frozenset({"AcDbPolyline", "AcDbSpline", "AcDbHatch"})
 """Second markers of the entities in which ezdxf misses the first, AcDbEntity."""
+
+_MARKS = {
+    "LWPOLYLINE": "AcDbPolyline",
+    "SPLINE": "AcDbSpline",
+    "HATCH": "AcDbHatch",
+    "ELLIPSE": "AcDbEllipse",
+}
+"""Second marker of the entities that ezdxf does not read without it."""
+
+_COMMON = frozenset({0, 5, 6, 8, 48, 60, 62, 67, 102, 330, 360, 370, 420, 430, 440})
+"""Group codes that may stand before the second marker: handle, layer, line type, colour and such."""
 
 _VERSION = b"0\nSECTION\n2\nHEADER\n9\n$ACADVER\n1\nAC1015\n0\nENDSEC\n"
 
@@ -104,6 +116,9 @@ def _sound(tool: Any, entities: list[Any], host: Any) -> Iterator[Any]:
         marker = next((k for k, tag in enumerate(tags) if tag.code == 100), None)
         if marker is not None and tags[marker].value in _SECOND:
             tags.insert(marker, DXFTag(100, "AcDbEntity"))
+        elif marker is None and kind in _MARKS:
+            first = next((k for k, tag in enumerate(tags) if tag.code not in _COMMON), len(tags))
+            tags[first:first] = [DXFTag(100, "AcDbEntity"), DXFTag(100, _MARKS[kind])]
         try:
             factory.load(ExtendedTags(tags), host)
         except DAMAGE as error:
