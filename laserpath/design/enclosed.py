@@ -52,6 +52,10 @@ class Enclosed:
     closed: list[Gap]
     nearest: Gap | None
 
+    def notes(self, spot: float) -> list[str]:
+        """Warnings about gaps and branching lines. spot: the widest gap that is closed, mm."""
+        return [*_about_gaps(self.closed, spot), *_about_cells(self.cells)]
+
 
 @dataclass(frozen=True, slots=True)
 class _Net:
@@ -215,3 +219,27 @@ def _bars(lines: Rings, around: Rings, tolerance: float, gap: float) -> _Bars:
         bars.lines.append(shapely.linestrings([tip, foot + _BEYOND * along / max(np.hypot(*along), GRID)]))
         bars.gaps.append(between(tip, foot) if near > tolerance else None)
     return bars
+
+
+def _about_gaps(gaps: Sequence[Gap], spot: float) -> list[str]:
+    """The warning about gaps that were closed. spot: the largest that is, mm."""
+    if not gaps:
+        return []
+    widest = max(gaps, key=lambda gap: gap.width)
+    up_to = f"as gaps up to the spot's {spot:.3g} mm are"
+    if len(gaps) == 1:
+        return [f"a gap of {widest.width:.3g} mm between lines at {widest.at} is taken as closed, {up_to}"]
+    many = f"{len(gaps)} gaps between lines are taken as closed, {up_to}, the widest"
+    return [f"{many} of {widest.width:.3g} mm at {widest.at}"]
+
+
+def _about_cells(cells: Sequence[int]) -> list[str]:
+    """The warning about outlines of lines that share edges. cells: of each outline."""
+    if not cells:
+        return []
+    n, outlines = sum(cells), f"{len(cells)} areas" if len(cells) > 1 else "one area"
+    between = f"the {n} cells between them are" if n > 1 else "the cell between them is"
+    return [
+        f"lines branch or cross, and {between} filled, as {outlines}: "
+        "--line-width 0.2mm would draw the lines instead"
+    ]

@@ -100,7 +100,7 @@ FORMATS = {
         FileFormat("DXF", "dxf", (".dxf",), _DRAWING, (b"AutoCAD Binary DXF",), _is_dxf),
         FileFormat("GDSII", "gds", (".gds", ".gdsii"), _LAYOUT, (b"\0\x06\0\x02",)),
         FileFormat("OASIS", "gds", (".oas", ".oasis"), _LAYOUT, (b"%SEMI-OASIS",)),
-        FileFormat("Gerber", "gerber", _BOARD, frozenset({"unit"}), is_text=_is_gerber),
+        FileFormat("Gerber", "gerber", _BOARD, frozenset({"unit", "line_width"}), is_text=_is_gerber),
         FileFormat("PNG", "image", (".png",), _IMAGE, (b"\x89PNG\r\n\x1a\n",)),
         FileFormat("TIFF", "image", (".tif", ".tiff"), _IMAGE, _TIFF),
         FileFormat("GeoJSON", "vector", (".geojson", ".json"), _DRAWING, is_text=_is_geojson),

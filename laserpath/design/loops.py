@@ -31,6 +31,11 @@ class Gap:
     width: float
     place: tuple[float, float]
 
+    @property
+    def at(self) -> str:
+        """The place for a message: `(10, 6) mm`."""
+        return f"({self.place[0]:.5g}, {self.place[1]:.5g}) mm"
+
 
 @dataclass(frozen=True, slots=True)
 class Loops:

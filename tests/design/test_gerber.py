@@ -192,7 +192,44 @@ def test_a_rectangle_draws_the_hull_of_its_ends() -> None:
 def test_a_line_without_width_leaves_nothing_with_a_warning() -> None:
     got = gerber("%ADD10C,0*%\n%ADD11C,1*%\nD10*\nX0Y0D02*\nX3000000D01*\nD11*\nX0Y0D03*\n")
     assert_same(got.area, disc(1))
-    assert "without width" in got.warnings[0]
+    assert "1 line is left out, because what has no width has no area" in got.warnings[0]
+
+
+PROFILE = (
+    "%ADD10C,0*%\nD10*\nX0Y0D02*\nX9000000D01*\nY5000000D01*\n"
+    "X0Y5000000D02*\nY0D01*\nX0Y5000000D02*\nX9000000D01*\n"
+)
+
+
+def test_a_profile_of_lines_without_width_is_what_they_enclose() -> None:
+    got = gerber(PROFILE)
+    assert_same(got.area, box(9, 5, 4.5, 2.5))
+    assert "only lines without a width, and what they enclose is solid: --line-width" in got.warnings[0]
+
+
+def test_lines_without_width_are_as_wide_as_is_said() -> None:
+    got = read((HEAD + PROFILE + END).encode(), "test", Reading(TOLERANCE, line_width=0.2))
+    assert got.area.area == pytest.approx(2 * 14 * 0.2 - (4 - np.pi) * 0.01, abs=0.01)
+    assert got.warnings == ()
+
+
+RECTANGLE = "%ADD10R,1X2*%\nD10*\nX3000000Y1000000D03*\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "x", "y"), [("A1B0", -3, 1), ("A0B1", 3, -1), ("A1B1", -3, -1), ("B0", 3, 1)]
+)
+def test_an_image_is_mirrored(command: str, x: float, y: float) -> None:
+    got = gerber(f"%MI{command}*%\n{RECTANGLE}")
+    assert_same(got.area, box(1, 2, x, y))
+    assert any("mirrored, as its command MI says" in one for one in got.warnings) is ("1" in command)
+
+
+def test_an_image_is_mirrored_as_a_whole_or_not() -> None:
+    with pytest.raises(InputError, match="'A1B0' of the image comes after something is drawn"):
+        gerber(f"{RECTANGLE}%MIA1B0*%\n")
+    with pytest.raises(InputError, match="'A2' of the image is not like A1B0"):
+        gerber(f"%MIA2*%\n{RECTANGLE}")
 
 
 # Regions
@@ -478,7 +515,6 @@ BAD = {
     "NaN": (f"{HEAD}%ADD10C,1*%\nD10*\nXnanY0D03*\n{END}".encode(), "'XnanY0D03' is not a command"),
     "include": (f"{HEAD}%IF/etc/passwd*%\n{END}".encode(), "'/etc/passwd', which is not opened"),
     "image negative": (f"{HEAD}%IPNEG*%\n{END}".encode(), "--negative"),
-    "image mirrored": (f"{HEAD}%MIA1B0*%\n{END}".encode(), "--mirror"),
     "image scaled": (f"{HEAD}%SFA2B2*%\n{END}".encode(), "--scale"),
     "image moved": (f"{HEAD}%OFA1B0*%\n{END}".encode(), "--offset"),
     "image turned": (f"{HEAD}%IR90*%\n{END}".encode(), "--rotate"),

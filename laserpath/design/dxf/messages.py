@@ -33,7 +33,7 @@ class OpenLines:
         """Where an outline may have been intended to close, for the end of a sentence. most: mm."""
         if self.gap is None or self.branching or self.gap.width > most:
             return ""
-        return f"; the nearest loose ends are {self.gap.width:.3g} mm apart, at {_at(self.gap)}"
+        return f"; the nearest loose ends are {self.gap.width:.3g} mm apart, at {self.gap.at}"
 
 
 def left_out(other: Met, layers: Layers) -> list[str]:
@@ -86,36 +86,6 @@ def hidden(curves: Curves, counts: Bools, layers: Layers) -> list[str]:
 def twice(n: int) -> list[str]:
     """The warning about outlines that lie on others."""
     return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
-
-
-def closed(gaps: Sequence[Gap], spot: float) -> list[str]:
-    """The warning about gaps that were closed. spot: the largest that is, mm."""
-    if not gaps:
-        return []
-    widest = max(gaps, key=lambda gap: gap.width)
-    up_to = f"as gaps up to the spot's {spot:.3g} mm are"
-    if len(gaps) == 1:
-        return [f"a gap of {widest.width:.3g} mm between lines at {_at(widest)} is taken as closed, {up_to}"]
-    many = f"{len(gaps)} gaps between lines are taken as closed, {up_to}, the widest"
-    return [f"{many} of {widest.width:.3g} mm at {_at(widest)}"]
-
-
-def _at(gap: Gap) -> str:
-    """The place of a gap: `(10, 6) mm`."""
-    x, y = gap.place
-    return f"({x:.5g}, {y:.5g}) mm"
-
-
-def shared(cells: Sequence[int]) -> list[str]:
-    """The warning about outlines of lines that share edges. cells: of each outline."""
-    if not cells:
-        return []
-    n, outlines = sum(cells), f"{len(cells)} areas" if len(cells) > 1 else "one area"
-    between = f"the {n} cells between them are" if n > 1 else "the cell between them is"
-    return [
-        f"lines branch or cross, and {between} filled, as {outlines}: "
-        "--line-width 0.2mm would draw the lines instead"
-    ]
 
 
 def not_drawn(lines: OpenLines, layers: Layers) -> str:

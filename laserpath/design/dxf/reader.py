@@ -125,8 +125,7 @@ class _AreaBuilder:
             for which, branching in ((found.open, False), (found.branching, True))
             if which.any()
         ]
-        notes = [*messages.twice(twice + found.again), *messages.closed(found.closed, spot)]
-        return found.area, lines, [*notes, *messages.shared(found.cells)]
+        return found.area, lines, [*messages.twice(twice + found.again), *found.notes(spot)]
 
     def _flattened(self, cubics: Sequence[Floats]) -> list[Floats]:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]

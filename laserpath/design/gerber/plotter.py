@@ -27,7 +27,6 @@ OFF = 0.02  # error of an arc's end, relative to its radius, from which a warnin
 _NEUTRAL = {
     "OF": (r"(A[+-]?[0.]+)?(B[+-]?[0.]+)?", "moves the image: take --offset"),
     "SF": (r"(A\+?1(\.0*)?)?(B\+?1(\.0*)?)?", "scales the image: take --scale"),
-    "MI": (r"(A0)?(B0)?", "mirrors the image: take --mirror"),
     "IR": (r"0*", "turns the image: take --rotate"),
     "AS": (r"(AXBY)?", "swaps the axes"),
     "IP": (r"POS", "makes the image negative, on a sheet whose size Gerber does not say: take --negative"),
@@ -57,6 +56,8 @@ class Plotter:
         self.painting = Painting(tolerance, dry)
         self.warnings: dict[str, None] = {}
         self.ended = False
+        self.bare: list[Path] = []  # lines of an aperture without width, outside of blocks
+        self.mirror = (False, False)  # of x and of y, of the whole image
         self._stack: list[_Block] = []
         self._macros: dict[str, macros.Macro] = {}
         self._apertures: dict[int, Aperture] = {}
@@ -135,6 +136,7 @@ class Plotter:
             "AD": lambda _: self._define(text),
             "LP": self._polarity,
             "LM": self._mirrored,
+            "MI": self._mirror_image,
             "LR": self._rotated,
             "LS": self._scaled,
             "SR": self._step_repeat,
@@ -172,6 +174,15 @@ class Plotter:
         if text not in ("N", "X", "Y", "XY"):
             raise InputError(f"the mirroring {text[:40]!r} is none of N, X, Y, XY")
         self._turned(Turn(text, self._turn.degrees, self._turn.scale))
+
+    def _mirror_image(self, text: str) -> None:
+        found = re.fullmatch(r"(?:A([01]))?(?:B([01]))?", text)
+        if not found:
+            raise InputError(f"the mirroring {text[:40]!r} of the image is not like A1B0")
+        mirror = (found[1] == "1", found[2] == "1")
+        if mirror != self.mirror and (self.painting.objects or self._stack or self.bare):
+            raise InputError(f"the mirroring {text[:40]!r} of the image comes after something is drawn")
+        self.mirror = mirror
 
     def _rotated(self, text: str) -> None:
         self._turned(Turn(self._turn.mirror, decimal(text, "rotation"), self._turn.scale))
@@ -343,7 +354,10 @@ class Plotter:
         if aperture.holed:
             self.warnings["lines are drawn with an aperture that has a hole, which they do not leave"] = None
         if aperture.pen is None or aperture.pen.is_empty:
-            self.warnings["lines of an aperture without width leave nothing"] = None
+            if self._stack:
+                self.warnings["lines of an aperture without width leave nothing in a block"] = None
+            else:
+                self.bare.append(path)
             return
         self.painting.draw(aperture, path, self._solid)
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import shapely
+from shapely.affinity import scale
+from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import tidy, valid
 from laserpath.base.quantities import LENGTH
+from laserpath.design.enclosed import enclosed
 from laserpath.design.gerber.numbers import MM
-from laserpath.design.gerber.paint import Painting, area
+from laserpath.design.gerber.paint import Painting, Path, area
 from laserpath.design.gerber.plotter import Plotter
 from laserpath.design.gerber.words import commands, text_of, where
-from laserpath.design.joined import check_reach, without_specks
+from laserpath.design.joined import check_reach, joined, without_specks
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
+from laserpath.design.shapes import Shapes, hairlines, left_out
 from laserpath.types import Design
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
@@ -34,13 +39,43 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     shown = valid(area(layers))
     if any(not layer.solid for layer in layers):  # differences leave slivers, unions do not
         shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
+    shown, notes = _with_bare(shown, plotter.bare, reading)
+    if any(plotter.mirror):
+        x, y = (-1 if mirrored else 1 for mirrored in plotter.mirror)
+        shown = scale(shown, x, y, origin=(0, 0))
+        notes.append("the image is mirrored, as its command MI says")
     check_reach("the design", shapely.get_coordinates(shown))
     if shown.is_empty:
         raise InputError("the design is empty: " + ("all is cleared again" if layers else "nothing is drawn"))
-    warnings = (*plotter.warnings, *_about(text))
+    warnings = (*plotter.warnings, *notes, *_about(text))
     drawn_in = "inches" if plotter.scale == MM["IN"] else "mm"
     source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {drawn_in}")))
     return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,))
+
+
+def _with_bare(shown: BaseGeometry, bare: list[Path], reading: Reading) -> tuple[BaseGeometry, list[str]]:
+    """The image with the lines that have no width, and warnings about them.
+
+    A board's profile is often of such lines alone: then it is what they enclose, unless a width is given.
+    """
+    lines = [np.array(path) for path in bare]
+    check_reach("a line", np.concatenate([np.zeros((0, 2)), *lines]))
+    width, spot, notes = reading.line_width, reading.hairline / reading.grown, []
+    if lines and width is None and shown.is_empty:
+        found = enclosed([], lines, reading.tolerance, spot)
+        if not found.area.is_empty:
+            some = "the file has only lines without a width, and what they enclose is solid"
+            return found.area, [f"{some}: --line-width 0.2mm would draw the lines", *found.notes(spot)]
+        width = reading.hairline
+        notes.append(hairlines(len(lines), width))
+    if lines and width is None:
+        notes.append(left_out(len(lines), "line", "draw the lines with --line-width 0.2mm"))
+    if lines and width is not None:
+        shapes = Shapes(1.0, reading.tolerance)
+        for line in lines:
+            shapes.line(line, width / reading.grown, "a line")
+        shown = joined([shown, *shapes.pieces])
+    return shown, notes
 
 
 def _plotted(text: str, plotter: Plotter) -> Painting:
