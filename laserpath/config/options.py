@@ -144,7 +144,7 @@ _DESIGN = (
         sets="Reading.line_width",
         parse=Quantity(LENGTH, "mm"),
         metavar="LENGTH",
-        help="DXF, GeoJSON, WKT: width on the part of open lines that have none",
+        help="DXF, Gerber, GeoJSON, WKT: width on the part of open lines that have none",
         default="they are left out, or are one FWHM wide if there is nothing else",
     ),
     Option(
