@@ -22,7 +22,9 @@ import laserpath
 from laserpath import report
 from laserpath.machine.program import MachineProgram
 from laserpath.report import Column, ExposedProgram, PageText
+from laserpath.simulation.comparison import compare
 from laserpath.types import Design, Process, Resin
+from laserpath.types.drawing import Part
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -655,7 +657,7 @@ BROKEN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("width", [360, 768, 820, 1080, 1280])
 def test_no_word_in_a_table_is_broken(browser: Any, address: str, width: int) -> None:
     seen = opened(browser, address, viewport={"width": width, "height": 800})
     seen.page.locator("details").evaluate_all("all => all.forEach((one) => (one.open = true))")
@@ -663,6 +665,37 @@ def test_no_word_in_a_table_is_broken(browser: Any, address: str, width: int) ->
     assert seen.page.locator("td").filter(has_text="negative").first.is_visible()
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     seen.context.close()
+
+
+@pytest.fixture(scope="module")
+def others(job: Job, folder: Path) -> list[str]:
+    """The pages without a viewer: a comparison of two programs, and the colours of a drawing."""
+    long = "a_program_with_a_very_long_name.gcode"
+    program = MachineProgram.written(job.toolpath, job.process).text
+    compared = compare([program, program], job.process, design=job.design, names=["ours.gcode", long])
+    hull = job.design.area.convex_hull
+    data = [
+        replace(job.page_data, design=replace(job.design, part=Part("plate", k + 1, name, colour, hull)))
+        for k, (name, colour) in enumerate((("red", "#ff0000"), ("blue", "#0000ff")))
+    ]
+    colours = report.render_colours("plate", [(one, job.run) for one in data])
+    return [saved(compared.page(), folder, "compared"), saved(colours, folder, "colours")]
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_pages_without_a_viewer_fit_every_screen_too(browser: Any, others: list[str], width: int) -> None:
+    for address in others:
+        context = {"viewport": {"width": width, "height": 800}, "color_scheme": "dark"}
+        seen = opened(browser, address, ready=False, **context)
+        assert seen.page.evaluate(BROKEN) == []
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert seen.page.locator("td").filter(has_text="negative").first.is_visible(), "nothing is folded"
+        assert seen.page.locator("script").count() == 0 and seen.wrong == []
+        filters = seen.page.locator("figure img").evaluate_all(
+            "all => all.map((one) => getComputedStyle(one).filter)"
+        )
+        assert filters and "none" not in filters, "no picture glares"
+        seen.context.close()
 
 
 def test_the_last_tables_are_folded_and_open_on_paper(seen: Seen) -> None:
