@@ -96,3 +96,33 @@ def with_literals(x: ti.types.ndarray(), y: ti.types.ndarray()):
 def with_literals_adjoint(x: ti.types.ndarray(), d_y: ti.types.ndarray(), d_x: ti.types.ndarray()):
     for i in x:
         d_x[i] = 0.1 * d_y[i]
+
+
+@ti.kernel
+def grown(x: A, c: A, push: A, y: A):
+    """A step of growth, x + c x (1 − x) + push."""
+    for i in x:
+        y[i] = x[i] + c[None] * x[i] * (1.0 - x[i]) + push[i]
+
+
+@ti.kernel
+def grown_adjoint(x: A, c: A, push: A, d_y: A, d_x: A, d_c: A, d_push: A):
+    for i in x:
+        d_x[i] = d_y[i] * (1.0 + c[None] * (1.0 - 2.0 * x[i]))
+        d_c[None] += d_y[i] * x[i] * (1.0 - x[i])
+        d_push[i] = d_y[i]
+
+
+def growth() -> Operator:
+    return Operator(
+        "tests::growth",
+        grown,
+        grown_adjoint,
+        inputs=("x", "c", "push"),
+        outputs={"after": lambda x, c, push: x},
+    )
+
+
+def grown_by(steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x (2,), c (), push (steps, 2)."""
+    return np.array([0.01, 0.5]), np.array(0.1), np.random.default_rng(3).uniform(0, 1e-3, (steps, 2))

@@ -8,8 +8,9 @@ from typing import Any
 from laserpath.operators.derived import derived
 from laserpath.operators.differences import check
 from laserpath.operators.record import Operator
+from laserpath.operators.repeated import repeated
 
-__all__ = ["Operator", "check", "derived", "jax_function", "torch_function"]
+__all__ = ["Operator", "check", "derived", "jax_function", "repeated", "torch_function"]
 
 
 def torch_function(operator: Operator) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from jax.test_util import check_grads
 from laserpath import InputError
 from laserpath.dose import DoseModel
 from laserpath.dose.jax import dose_function
-from laserpath.operators import derived, jax_function
+from laserpath.operators import derived, jax_function, repeated
 from laserpath.types import Grid, Spot, Toolpath
 
 pytestmark = pytest.mark.parity
@@ -65,6 +65,14 @@ def test_vmap_calls_it_for_each():
     for number, one in enumerate(several):
         np.testing.assert_allclose(y[number], function(one, a, to)[0])
         np.testing.assert_allclose(z[number], function(one, a, to)[1])
+
+
+@pytest.mark.usefixtures("x64")
+def test_a_repeated_operator_keeps_few_states_and_has_the_derivatives_of_differences():
+    function = jax_function(repeated(kernels.growth(), 6, each=("push",)))
+    check_grads(function, kernels.grown_by(6), order=1, modes=["rev"])
+    by_push = jax.jit(jax.grad(lambda *t: function(*t).sum(), 2))(*kernels.grown_by(6))
+    assert by_push.shape == (6, 2)
 
 
 @BOTH

@@ -14,7 +14,7 @@ import torch
 
 from laserpath import InputError
 from laserpath.compute.runtime import Kernel
-from laserpath.operators import Operator, derived, torch_function
+from laserpath.operators import Operator, derived, repeated, torch_function
 
 pytestmark = pytest.mark.parity
 
@@ -202,6 +202,19 @@ def test_tensors_on_a_gpu_go_to_a_taichi_on_the_cpu_and_back():
         ]
         for one, other in (*zip(*outputs, strict=True), *zip(*gradients, strict=True)):
             torch.testing.assert_close(one.cpu(), other)
+
+
+def test_a_repeated_operator_keeps_few_states_and_has_torch_s_gradient():
+    function = torch_function(repeated(kernels.growth(), 6, each=("push",)))
+    given = [torch.from_numpy(one).requires_grad_() for one in kernels.grown_by(6)]
+    assert torch.autograd.gradcheck(function, given)
+    compiled = torch.compile(lambda *t: function(*t).sum(), backend="aot_eager", fullgraph=True)
+    for found, right in zip(
+        torch.autograd.grad(compiled(*given), given),
+        torch.autograd.grad(function(*given).sum(), given),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, right)
 
 
 def test_forward_mode_is_refused_by_name():
