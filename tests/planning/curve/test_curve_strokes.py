@@ -14,6 +14,7 @@ import laserpath
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.measure import rounded_off
+from laserpath.planning import start
 from laserpath.planning.curve.skeleton import skeleton
 from laserpath.planning.curve.strokes import first_strokes, fitted_lines, side_by_side, strokes, trails
 from laserpath.strokes import AdditiveStrokes
@@ -127,7 +128,9 @@ def test_a_number_of_strokes_that_cannot_be_used_is_refused(given, message):
 
 
 @pytest.mark.slow
-def test_a_line_drawing_is_written_sooner_than_from_any_curve_of_auto_and_no_less_exactly():
+def test_a_line_drawing_is_written_sooner_than_from_any_curve_of_auto_and_no_less_exactly(monkeypatch):
+    """Of 'auto' without its trial of strokes."""
+    monkeypatch.setattr(start, "is_line_drawing", lambda *_: False)
     drawing = lines([(1, 1), (3, 1), (3, 2.6), (1, 2.6), (1, 1)], [(1, 1), (3, 2.6)], [(1, 1.8), (3, 1.8)])
     executed = {}
     for initial in ("auto", "strokes"):
