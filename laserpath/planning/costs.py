@@ -62,17 +62,17 @@ class PlanStep(NamedTuple):
 COSTS: dict[str, Cost] = {
     "start": Cost(once=0.98, line=57, edge=180),
     "fit": Cost(pixel=2.1),
-    "try": Cost(once=0.012, line=5.4, share=0.82),
-    "find": Cost(once=0.006, pixel=0.022, line=1.9),
-    "shape": Cost(once=0.006, pixel=0.022, line=1.9),
-    "simplify": Cost(once=0.39, pixel=0.15, line=71, edge=12),
-    "refine": Cost(once=0.0054, pixel=0.029, line=0.83, edge=4.8, share=0.96),
-    "execute": Cost(once=0.0062, pixel=0.032, line=0.62, edge=3.9),
-    "levels": Cost(pixel=1.4, line=81, edge=50),
-    "place": Cost(pixel=3.2, line=540, edge=72),
-    "measure": Cost(once=0.14, pixel=1.3, line=3.9, edge=260),
-    "limit": Cost(once=0.011, pixel=0.026, share=0.61),
-    "report": Cost(once=2.5, pixel=0.15),
+    "try": Cost(once=0.0063, pixel=0.034, line=5.4, edge=2.2, share=0.77),
+    "find": Cost(once=0.0048, pixel=0.029, line=1.8, edge=0.4),
+    "shape": Cost(once=0.0048, pixel=0.029, line=1.8, edge=0.4),
+    "simplify": Cost(once=0.38, pixel=0.17, line=70, edge=17),
+    "refine": Cost(once=0.0052, pixel=0.029, line=0.82, edge=4.8, share=0.96),
+    "execute": Cost(once=0.005, pixel=0.033, line=0.67, edge=4.4),
+    "levels": Cost(once=0.028, pixel=1.3, line=81, edge=41),
+    "place": Cost(pixel=2.2, line=560, edge=140),
+    "measure": Cost(once=0.068, pixel=1.4, line=6.6, edge=300),
+    "limit": Cost(once=0.0024, pixel=0.059, share=0.62),
+    "report": Cost(once=2.4, pixel=0.27, edge=47),
 }
 """The unit costs of each step, as `make costs` prints them."""
 
@@ -190,11 +190,11 @@ def pieces_per_fwhm(task: Task) -> float:
 
 @cache
 def pace() -> float:
-    """Seconds that this machine needs for one second of `COSTS`: it is measured once, in some 50 ms.
+    """Seconds that this machine needs for one second of `COSTS`: it is measured once, in some 0.1 s.
 
     The shortest of several times counts, and of the processor: others may use the machine, too.
     """
-    return min(fixed_work() for _ in range(10)) / _REFERENCE
+    return min(fixed_work() for _ in range(30)) / _REFERENCE
 
 
 def fixed_work() -> float:

@@ -23,7 +23,7 @@ import numpy as np
 import shapely
 
 import gcode
-from laserpath.design.target import PIXELS_MAX, affordable
+from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
 from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
@@ -31,6 +31,7 @@ from laserpath.machine.placement import to_expose
 from laserpath.planning.costs import SOLVING, PlanStep, steps_of
 from laserpath.planning.learning import conversion
 from laserpath.planning.task import Task
+from laserpath.report.numbers import number
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
@@ -53,6 +54,15 @@ _SLOWER = 1.15
 
 _TINY_FWHM = 0.5
 """Extent of a design below which a warning asks for its unit: a larger value also warns of intended dots."""
+
+_LONG = 300.0
+"""s of planning above which a warning says what takes less; a larger one says so less often."""
+
+_WORTH = 0.7
+"""Time or memory of a coarser grid, relative to that asked for, up to which it is worth naming."""
+
+_SPARSE = 0.1
+"""Exposed share of the drawing below which planning in parts helps; in a larger one little is empty."""
 
 _LEARNING = 6.0
 """Times that a plan's sensitivity learns it again, for other machines; measured."""
@@ -111,7 +121,8 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     write, notes = _writing(task)
     strong = too_strong(process, settings, design)
     warnings = (*strong, *_tiny(task), *coarser(settings, requested), *tight(memory))
-    return Forecast(_steps(task, write), memory, write, notes, warnings, _plans(settings))
+    made = Forecast(_steps(task, write), memory, write, notes, warnings, _plans(settings))
+    return replace(made, warnings=(*warnings, *_lighter(made, task)))
 
 
 def _steps(task: Task, write_seconds: float) -> tuple[PlanStep, ...]:
@@ -121,6 +132,35 @@ def _steps(task: Task, write_seconds: float) -> tuple[PlanStep, ...]:
         return steps
     after = [step.name for step in steps].index("measure")
     return (*steps[:after], PlanStep("convert", _converting(task, write_seconds)), *steps[after:])
+
+
+def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
+    """A sentence on what shortens a long plan: a coarser grid, and parts without what is empty."""
+    settings, scene, (width, height) = task.settings, task.scene, task.design.size
+    if settings.pixels_per_fwhm <= COARSEST or not (full.plan_seconds > _LONG or tight(full.memory)):
+        return ()
+    grid = grid_for(task.design, scene.spot, COARSEST)
+    coarse = replace(
+        task, settings=replace(settings, pixels_per_fwhm=COARSEST), scene=replace(scene, grid=grid)
+    )
+    light = replace(full, steps=_steps(coarse, full.write_seconds))
+    memory, drawn = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(coarse), task.design.area.area / (width * height)
+    if min(light.plan_seconds / full.plan_seconds, memory / full.memory) > _WORTH:
+        return ()
+    parts = (
+        f"; only {number(100 * drawn, 2)} % of the drawing's {width:.3g} × {height:.3g} mm is exposed, so "
+        "that parts planned each on its own, without what is empty between them, take less"
+    )
+    times, sizes = (
+        [number(value / unit, 2) for value in both]
+        for both, unit in (((light.plan_seconds, full.plan_seconds), 60), ((memory, full.memory), 1e9))
+    )
+    return (
+        f"pixels_per_fwhm = {COARSEST:g} in laserpath.toml takes about {times[0]} min and {sizes[0]} GB "
+        f"instead of {times[1]} min and {sizes[1]} GB, with edges computed less finely"
+        + parts
+        * (drawn < _SPARSE),
+    )
 
 
 def _pixels(task: Task) -> float:

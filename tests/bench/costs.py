@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+import shapely
 from scipy.optimize import nnls
 
 import laserpath
@@ -38,8 +39,14 @@ CASES: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("grating", "grbl-diode-405", {"quality": "draft"}),
     ("grating", "klipper-diode-405", {"iterations": 100}),
     ("butterfly", "grbl-diode-405", {"iterations": 200}),
+    ("tee", "grbl-diode-405", {}),
+    ("tee", "marlin-diode-405", {"quality": "fine"}),
 )
-"""Sample, machine, and settings other than the defaults."""
+"""Sample, machine, and settings other than the defaults; the tee is small."""
+
+_OUTLINE = ((0, 0), (1, 0), (1, 0.3), (0.6, 0.3), (0.6, 1), (0.4, 1), (0.4, 0.3), (0, 0.3))
+TEE = laserpath.Design(shapely.MultiPolygon([shapely.Polygon(_OUTLINE)]), "tee")
+"""1 mm."""
 
 WHAT = ("once", "pixel", "line", "edge")
 
@@ -51,7 +58,8 @@ def measured(name: str, machine: str, choices: dict[str, object]) -> Measured:
     """The processor time and the work of each step of a plan."""
     process = laserpath.Process(machine=laserpath.profiles.machine(machine))
     settings = replace(laserpath.Settings(), **choices)  # type: ignore[arg-type]
-    design = laserpath.load(SAMPLES / f"{name}.svg", tolerance=process.spot.fwhm / 50)
+    file = SAMPLES / f"{name}.svg"
+    design = TEE if name == "tee" else laserpath.load(file, tolerance=process.spot.fwhm / 50)
     costs.pace(), forecast(design, process, settings)
     spent: dict[str, float] = defaultdict(float)
     rounds: dict[str, int] = defaultdict(int)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -13,6 +17,7 @@ from shapes import plus
 
 import laserpath
 from laserpath.base.errors import InputError
+from laserpath.planning import forecasts
 from laserpath.planning.forecasts import forecast
 from laserpath.types import Design, Kinetics, Machine, Process, Resin, Settings, Spot
 
@@ -102,6 +107,27 @@ def test_more_memory_than_installed_is_warned_of(monkeypatch: pytest.MonkeyPatch
     assert forecast(TEE, PROCESS, QUICK).warnings == ()
 
 
+def test_a_long_plan_of_a_sparse_drawing_says_what_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A channel of 100 µm over 20 × 8 mm. The time that is promised is the forecast with that setting."""
+    line = shapely.LineString([(0, 0), (20, 0), (20, 8), (0, 8)])
+    chip, many = (
+        Design(shapely.MultiPolygon([line.buffer(0.05)]), "chip"),
+        replace(QUICK, iterations=500),
+    )
+    assert forecast(chip, PROCESS, many).warnings == ()
+    monkeypatch.setattr(forecasts, "_LONG", 1.0)
+    (advice,) = forecast(chip, PROCESS, many).warnings
+    followed = forecast(chip, PROCESS, replace(many, pixels_per_fwhm=3.0))
+    assert followed.warnings == (), "and then there is no more to say"
+    said = re.match(r"pixels_per_fwhm = 3 in laserpath\.toml takes about (\S+) min and (\S+) GB inst", advice)
+    assert said
+    assert float(said[1]) == pytest.approx(followed.plan_seconds / 60, rel=0.1)
+    assert float(said[2]) == pytest.approx(followed.memory / 1e9, rel=0.1)
+    assert " % of the drawing's 20.1 × 8.1 mm is exposed, so that parts planned" in advice
+    filled = forecast(Design(shapely.MultiPolygon([shapely.box(0, 0, 20, 8)]), "full"), PROCESS, many)
+    assert not any("is exposed" in one for one in filled.warnings), "nothing between the parts is empty"
+
+
 def test_more_pixels_than_there_may_be_are_refused_before_planning() -> None:
     with pytest.raises(InputError, match="pixels"):
         forecast(Design(shapely.box(0, 0, 2000, 2000)), PROCESS, QUICK)
@@ -113,6 +139,34 @@ def test_the_write_time_is_near_the_plan_s(design: Design) -> None:
     made = laserpath.plan(design, PROCESS, QUICK)
     ratio = forecast(design, PROCESS, QUICK).write_seconds / made.report.executed.motion.write_time
     assert 1 / 3 < ratio < 3
+
+
+_MEASURED = """
+import time
+from laserpath import Settings, plan
+from laserpath.planning import forecast
+from test_forecast import PROCESS, TEE
+settings = Settings(origin="design", iterations=200)
+expected = forecast(TEE, PROCESS, settings).plan_seconds
+start = time.process_time()
+plan(TEE, PROCESS, settings).files(".")
+print(expected / (time.process_time() - start))
+"""
+
+
+@pytest.mark.slow(60)
+def test_the_planning_time_is_near_the_plan_s_processor_time() -> None:
+    """In a process of its own, as a command; the median of three, as others may use the computer, too."""
+    here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ratios = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", _MEASURED], env=here, capture_output=True, check=True
+            ).stdout
+        )
+        for _ in range(3)
+    ]
+    assert 1 / 1.5 < sorted(ratios)[1] < 1.5, ratios
 
 
 def test_a_design_smaller_than_the_spot_is_warned_of() -> None:
