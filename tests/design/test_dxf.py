@@ -261,6 +261,18 @@ def test_what_is_filled_stays_filled_under_outlines() -> None:
     assert drawn(draw).area.area == pytest.approx(100)
 
 
+def test_outlines_that_cancel_each_other_name_the_option() -> None:
+    """The result of a set operation beside its operands, each on a layer."""
+
+    def draw(_: Any, model: Any) -> None:
+        model.add_lwpolyline([(0, 0), (4, 0), (4, 4), (0, 4)], close=True)
+        model.add_lwpolyline([(4, 0), (8, 0), (8, 4), (4, 4)], close=True, dxfattribs={"layer": "B"})
+        model.add_lwpolyline([(0, 0), (8, 0), (8, 4), (0, 4)], close=True, dxfattribs={"layer": "C"})
+
+    with pytest.raises(InputError, match="cancel each other by the even-odd rule: choose a layer by --layer"):
+        drawn(draw)
+
+
 def test_lines_that_branch_enclose_what_is_between_them() -> None:
     def draw(_: Any, model: Any) -> None:
         model.add_lwpolyline([(0, 0), (10, 0), (10, 10)])

@@ -104,6 +104,8 @@ class _AreaBuilder:
             width = reading.hairline
             near = lines[0].near(NEAR * width / reading.grown)
             notes.append(hairlines(sum(len(line.curves) for line in lines), width) + near)
+        elif len(pieces) == 0 and self._cubics and not lines:
+            notes.append("its outlines cancel each other by the even-odd rule: choose a layer by --layer")
         elif width is None:
             notes += [messages.not_drawn(line, layers) for line in lines]
         if width is not None:
