@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -255,3 +258,18 @@ def test_nothing_is_nan_where_divisors_vanish(inhibition: float) -> None:
     for values in (run.conversion, run.oxygen, run.radicals, gradient.xy, gradient.energy, gradient.time):
         assert np.isfinite(values).all()
     assert run.conversion.min() >= 0 and run.oxygen.min() >= 0 and gradient.energy[0] > 0
+
+
+@pytest.mark.slow(seconds=5)
+def test_the_table_of_the_page_is_what_its_code_gives() -> None:
+    """docs/questions/kinetics.md: rows such as `| 10 s | 0.11 | 0.19 mm: two lines |`."""
+    page = (Path(__file__).parents[2] / "docs" / "questions" / "kinetics.md").read_text(encoding="utf-8")
+    (code,) = (one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def two_lines" in one)
+    names: dict[str, Any] = {}
+    exec(code.partition("for wait in")[0], names)
+    rows = re.findall(r"^\| ([\d.]+) s \| ([\d.]+) \| ([\d.]+) mm", page, re.MULTILINE)
+    assert len(rows) == 4
+    for wait, middle, width in rows:
+        across = names["two_lines"](float(wait))
+        assert f"{across[20]:.2f}" == middle
+        assert f"{0.01 * (across > names['resin'].gel_conversion).sum():.2f}" == width
