@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gcode.errors import GcodeError
+from gcode.errors import GcodeError, figure
 
 TOML_BYTES = 1 << 17
 """Bytes of a TOML file; of larger ones, `tomllib` could parse the worst for many seconds."""
@@ -96,7 +96,7 @@ def limited(stream: BinaryIO, most: int, likely: int = 1 << 20) -> bytes:
 
 def shown_size(count: int) -> str:
     """Bytes for a sentence: `512 MiB`, `100 bytes`."""
-    return f"{count / 2**20:.4g} MiB" if count >= 1 << 20 else f"{count} bytes"
+    return f"{figure(count / 2**20, 4)} MiB" if count >= 1 << 20 else f"{count} bytes"
 
 
 def toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:

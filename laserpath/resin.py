@@ -38,7 +38,7 @@ from scipy.special import expit
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.types import Resin, Spot, Toolpath
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -64,7 +64,8 @@ def dose_for_depth(depth: ArrayLike, e_c: float, penetration_depth: float) -> Fl
         dose = e_c * np.exp(depths)
     if not np.isfinite(dose).all():
         raise InputError(
-            f"depth {depth.max():g} is {depths.max():.3g} penetration depths, too deep for any dose to reach"
+            f"depth {depth.max():g} is {figure(depths.max())} penetration depths, too deep for any dose "
+            "to reach"
         )
     return dose
 

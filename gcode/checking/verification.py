@@ -24,7 +24,7 @@ import numpy as np
 from gcode.checking.asked import compare
 from gcode.dialects.fixed import PYTHON, check_fixed, may_be_linuxcnc
 from gcode.dialects.record import Dialect, size
-from gcode.errors import GcodeError
+from gcode.errors import GcodeError, figure
 from gcode.move import Moves
 from gcode.reading.parser import read
 from gcode.reading.program import Program
@@ -84,12 +84,12 @@ def _end(program: Program, dialect: Dialect) -> Iterator[Problem]:
     """Light, or an armed laser, at the end. Klipper's output is its pin alone, and nothing arms it."""
     last, patterns = program.lines, patterns_of(dialect)
     if program.power_at_end > 0:
-        yield last, f"the laser is on at the end, at power {program.power_at_end:.3g}"
+        yield last, f"the laser is on at the end, at power {figure(program.power_at_end)}"
     switched = patterns.gated or patterns.letter is not None
     if switched and (program.armed_at_end or program.armed_at_stop):
         yield last, "the laser is still armed at the end"
     if program.power_kept > 0:
-        yield last, f"the output keeps the power {program.power_kept:.3g} after the end"
+        yield last, f"the output keeps the power {figure(program.power_kept)} after the end"
 
 
 def _powers(program: Program, least: float) -> Iterator[Problem]:

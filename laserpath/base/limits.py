@@ -37,7 +37,7 @@ from threading import Timer
 from gcode.errors import GcodeError
 from gcode.files import OversizeError, limited, shown_size
 from gcode.files import plain as plain_file
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.hints import did_you_mean
 
 _LARGEST = 1e15
@@ -249,7 +249,8 @@ class Budget:
         most = _crossings(self.size)
         if self.crossings > most:
             raise InputError(
-                f"its outlines cross or touch about {self.crossings:.2g} times, but {counted(most)} is the "
+                f"its outlines cross or touch about {figure(self.crossings, 2)} times, but "
+                f"{counted(most)} is the "
                 "limit for a file of that size: split the design, draw it without so many overlaps, or "
                 f"--limit crossings={_written('crossings', self.crossings)} raises it, but more may be needed"
             )

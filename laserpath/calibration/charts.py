@@ -20,7 +20,7 @@ from pathlib import Path
 import gcode
 from laserpath import optics
 from laserpath.base import files
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.calibration import drawing
 from laserpath.calibration.chart_data import ChartData
 from laserpath.calibration.layout import ChartBuilder, Dimensions
@@ -110,7 +110,8 @@ def _header(process: Process, size: tuple[float, float], items: int) -> tuple[st
 def _instructions(chart: Chart) -> tuple[str, ...]:
     size = chart.size
     return (
-        f"laserpath calibration chart of {chart.process.machine.name}; {size[0]:.4g} x {size[1]:.4g} mm",
+        f"laserpath calibration chart of {chart.process.machine.name}; {figure(size[0], 4)} x "
+        f"{figure(size[1], 4)} mm",
         "1. Fill in what you can measure. Leave the rest empty, and keep these lines: fit reads some.",
         "2. visible: yes or no. width_um: of a line, in its middle. depth_um: or height, of a line or a dot.",
         "3. diameter_um: of a dot, across its stroke. merged_um: of a wedge, from its tip to its gap.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.calibration import remarks
 from laserpath.calibration.data import DEPTH, LINEAR, OFFSET, Data, Unknowns
 from laserpath.calibration.estimates import Estimate, Fit, estimates_of, residuals_of
@@ -233,12 +233,14 @@ def _check_vague(solution: FitSolution) -> None:
         if name not in (LINEAR, OFFSET) and not half < _VAGUE:
             value = float(np.exp(solution.theta[solution.unknowns.names.index(name)]))
             what = {
-                "fwhm": f"the FWHM, {value * 1000:.3g} µm,", "critical_dose": "the critical dose",
+                "fwhm": f"the FWHM, {figure(value * 1000)} µm,", "critical_dose": "the critical dose",
                 "aspect": "the spot's aspect", "e_c": "E_c", "penetration_depth": "the penetration depth",
             }[name]  # fmt: skip
             more = "depths" if name in ("e_c", "penetration_depth") else "widths"
             interval = (
-                f"its 95 % interval goes to {np.exp(half):.3g} times it" if half < 20 else "all is possible"
+                f"its 95 % interval goes to {figure(np.exp(half))} times it"
+                if half < 20
+                else "all is possible"
             )
             raise InputError(
                 f"{what} is undetermined: {interval}; measure more {more}, of line energies further apart"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.calibration.items import Item
 from laserpath.calibration.levels import level_for
 from laserpath.calibration.matrix import (
@@ -98,7 +98,7 @@ class ChartBuilder:
         for axis, length, room in zip("xy", size, machine.size, strict=True):
             if length > room:
                 raise InputError(
-                    f"the chart is {length:.4g} mm long in {axis}, above the {room:g} mm of machine "
+                    f"the chart is {figure(length, 4)} mm long in {axis}, above the {room:g} mm of machine "
                     f"{machine.name!r}; take fewer powers or speeds"
                 )
         moved = tuple(s.moved(-low[0], -low[1]) for s in strokes)

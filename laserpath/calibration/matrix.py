@@ -15,7 +15,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Floats, Indices
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.calibration.levels import doubled, level_for
 from laserpath.calibration.model import line_profile, shape_of
 from laserpath.machine import convert
@@ -73,7 +73,8 @@ def matrix(
     least = max(low, weakest / limit)
     if least >= high:
         raise InputError(
-            f"even the weakest line, {faintest:.3g} mW at {limit:.3g} mm/s, has {least / high:.3g} "
+            f"even the weakest line, {figure(faintest)} mW at {figure(limit)} mm/s, has "
+            f"{figure(least / high)} "
             "times the highest requested line energy; put a filter into the beam, or request more"
         )
     # As many powers as fit between the weakest and the strongest.
@@ -99,14 +100,15 @@ def matrix(
 def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterator[str]:
     if matrix.energy[0] > _NOTED_RATIO * low:
         yield (
-            f"the weakest line has {matrix.energy[0] / low:.3g} times the line energy asked for: the lowest "
-            f"power, {matrix.power[0]:.3g} mW, at the highest speed, {matrix.speed[0]:.3g} mm/s"
+            f"the weakest line has {figure(matrix.energy[0] / low)} times the line energy asked for: the "
+            "lowest "
+            f"power, {figure(matrix.power[0])} mW, at the highest speed, {figure(matrix.speed[0])} mm/s"
         )
     if len(matrix.power) < powers:
         yield (
             f"{len(matrix.power)} powers instead of {powers}: the machine has no more between level "
-            f"{machine.level_min}, {machine.power_min:.3g} mW, and level "
-            f"{machine.power_levels}, {machine.power_max:.3g} mW"
+            f"{machine.level_min}, {figure(machine.power_min)} mW, and level "
+            f"{machine.power_levels}, {figure(machine.power_max)} mW"
         )
 
 
@@ -115,7 +117,8 @@ def _check_slowest(matrix: Matrix, process: Process) -> None:
     slowest = float(line_energy(matrix.power[0], 1.0, process.spot) / matrix.energy[len(matrix.speed) - 1])
     if slowest < least:
         raise InputError(
-            f"the slowest line would be written at {slowest:.2g} mm/s, below the {least:.2g} mm/s that the "
+            f"the slowest line would be written at {figure(slowest, 2)} mm/s, below the "
+            f"{figure(least, 2)} mm/s that the "
             "feed's digits can still tell; ask for less line energy or fewer speeds"
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import figure
 from laserpath.calibration.data import LINEAR, OFFSET, Data
 from laserpath.calibration.estimates import Estimate, Fit
 from laserpath.calibration.fitting import FitSolution
@@ -63,8 +64,9 @@ def _too_strong(result: Fit) -> Iterator[str]:
 def _outliers(result: Fit) -> Iterator[str]:
     for r in (r for r in result.residuals if r.outlier):
         yield (
-            f"item {r.id} is an outlier: its {_SIZE[r.what]} is {r.measured * 1000:.4g} µm, where the fit "
-            f"has {r.fitted * 1000:.4g} µm; measure it again, empty its cell, or fit with --robust"
+            f"item {r.id} is an outlier: its {_SIZE[r.what]} is {figure(r.measured * 1000, 4)} µm, where "
+            "the fit "
+            f"has {figure(r.fitted * 1000, 4)} µm; measure it again, empty its cell, or fit with --robust"
         )
 
 
@@ -123,8 +125,8 @@ def _doubtful(result: Fit) -> Iterator[str]:
     p = result.p_value
     if p is not None and p < FALSE_ALARM:
         yield (
-            f"the sizes scatter more than was said: chi² is {result.chi2:.4g} with {result.freedom:.3g} "
-            "degrees of freedom; the model or the measuring error is wrong"
+            f"the sizes scatter more than was said: chi² is {figure(result.chi2 or 0, 4)} with "
+            f"{figure(result.freedom or 0)} degrees of freedom; the model or the measuring error is wrong"
         )
 
 
@@ -135,7 +137,7 @@ def _layer(result: Fit) -> Iterator[str]:
     ratio = result["critical_dose"].value / result["e_c"].value
     depth = result["penetration_depth"].value * np.log(ratio)
     if depth >= 0:
-        yield f"the critical dose of the edges cures to a depth of {depth * 1000:.3g} µm"
+        yield f"the critical dose of the edges cures to a depth of {figure(depth * 1000)} µm"
     else:
         yield (
             f"edges are seen at {ratio:.2f} times the dose at which depths begin, E_c: something weaker than "

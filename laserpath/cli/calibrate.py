@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.cli import amounts, show
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
@@ -116,9 +116,8 @@ def plain_name(name: str) -> str:
 
 def _in_short(chart: Chart) -> str:
     width, height = chart.size
-    return (
-        f"chart: {width:.4g} × {height:.4g} mm, {len(chart.items)} items, {chart.write_time:.0f} s to write"
-    )
+    size = f"{figure(width, 4)} × {figure(height, 4)} mm"
+    return f"chart: {size}, {len(chart.items)} items, {chart.write_time:.0f} s to write"
 
 
 def _as_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.base import limits
+from laserpath.base.errors import figure
 from laserpath.cli.codes import HAS_ERRORS
 from laserpath.cli.options import LIMIT
 from laserpath.config import profiles
@@ -96,7 +97,7 @@ def _summary(file: Path, checked: Checked) -> str:
         return f"{counts}; {'no moves' if unread is None else f'not read beyond line {unread}'}"
     x0, y0, x1, y1 = (f"{value:.6g}" for value in checked.box)
     moves, seconds = _count(checked.moves, "move"), checked.write_time
-    return f"{counts}; {moves} in {seconds:.4g} s, within X {x0}…{x1} and Y {y0}…{y1} mm"
+    return f"{counts}; {moves} in {figure(seconds, 4)} s, within X {x0}…{x1} and Y {y0}…{y1} mm"
 
 
 def _count(number: int, noun: str) -> str:

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from laserpath.base import limits
+from laserpath.base.errors import figure
 from laserpath.cli import amounts, show
 from laserpath.cli.calibrate import plain_name
 from laserpath.cli.grouped import GroupedCommand, Options, options
@@ -188,12 +189,13 @@ def _table(result: Fit) -> str:
         "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3)), row[4]]).rstrip()
         for row in rows
     ]
-    scatter = ", ".join(f"{s * 1000:.3g} µm of {PLURAL[name]}" for name, s in result.noise.items())
+    scatter = ", ".join(f"{figure(s * 1000)} µm of {PLURAL[name]}" for name, s in result.noise.items())
     if scatter:
         lines.append(f"one measurement scatters by {scatter}")
     if result.chi2 is not None:
         lines.append(
-            f"chi² {result.chi2:.4g} with {result.freedom:.3g} degrees of freedom, p = {result.p_value:.2g}"
+            f"chi² {figure(result.chi2, 4)} with {figure(result.freedom or 0)} degrees of freedom, "
+            f"p = {result.p_value:.2g}"
         )
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from laserpath.base.errors import figure
 from laserpath.cli import progress, show
 from laserpath.cli.job import Job, Made
 from laserpath.config import options, request
@@ -47,7 +48,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
     relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
     job.check_places(relief.name)
     width, height = relief.size
-    job.talk.tell("; ".join((f"{relief.name}: {width:.4g} × {height:.4g} mm", *relief.source)))
+    job.talk.tell("; ".join((f"{relief.name}: {figure(width, 4)} × {figure(height, 4)} mm", *relief.source)))
     if fit := forecast_fit(relief, job.process, job.settings):
         meter.expect(fit)
         job.talk.tell(f"fitting strokes, about {show.rough(fit.seconds(('fit',)))}, before more can be said")
@@ -72,7 +73,9 @@ def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
 
     executed = plan.executed
     click.echo(in_words(plan))
-    click.echo(f"{duration(executed.write_time)} to write; largest dose {100 * executed.dose_max:.4g} mJ/cm²")
+    click.echo(
+        f"{duration(executed.write_time)} to write; largest dose {figure(100 * executed.dose_max, 4)} mJ/cm²"
+    )
     click.echo("Written:")
     for path in written:
         click.echo(f"  {path}")

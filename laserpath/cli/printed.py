@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.cli import show
 
 if TYPE_CHECKING:
@@ -62,10 +62,15 @@ def _table(result: PrintFit) -> str:
     for estimate in result.estimates:
         label, factor, unit = _NAMES[estimate.name]
         value, low, high = (factor * v for v in (estimate.value, estimate.low, estimate.high))
-        lines.append(f"{label}: {value:.4g} {unit}".rstrip() + f", 95 % from {low:.4g} to {high:.4g}")
+        lines.append(
+            f"{label}: {figure(value, 4)} {unit}".rstrip()
+            + f", 95 % from {figure(low, 4)} to {figure(high, 4)}"
+        )
     x, y = (1000 * v for v in result.shift)
-    lines.append(f"the print lies {x:.3g} µm right and {y:.3g} µm up, turned by {result.turn:.2g}°")
-    lines.append(f"{100 * result.explained:.3g} % of what the image shows is explained")
+    lines.append(
+        f"the print lies {figure(x)} µm right and {figure(y)} µm up, turned by {figure(result.turn, 2)}°"
+    )
+    lines.append(f"{figure(100 * result.explained)} % of what the image shows is explained")
     return "\n".join(lines)
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from laserpath.base.errors import figure
+
 if TYPE_CHECKING:
     from laserpath import Measurement, Plan
     from laserpath.planning import Forecast
@@ -87,8 +89,9 @@ def in_short(design: Design) -> str:
     width, height = design.size
     shapes = len(design.area.geoms)
     source = "; ".join(design.source)
-    return f"{design.name}: {width:.4g} × {height:.4g} mm, {shapes} shape{'s' * (shapes != 1)}" + (
-        f"; {source}" if source else ""
+    return (
+        f"{design.name}: {figure(width, 4)} × {figure(height, 4)} mm, {shapes} shape{'s' * (shapes != 1)}"
+        + (f"; {source}" if source else "")
     )
 
 
@@ -204,7 +207,8 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
         share = 100 * frame_dose(plan.process)
         yield (
-            f"the framing pass exposes too: {share:.2g} % of the critical dose along its lines, and some "
+            f"the framing pass exposes too: {figure(share, 2)} % of the critical dose along its lines, "
+            "and some "
             "times that at its corners; run it before the resin is there, or with it covered"
         )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely import affinity
 
 from laserpath.base.checks import between, number, whole
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.design.reading import SHOWS_ABSENCE
 from laserpath.types import Design, Point
@@ -213,8 +213,8 @@ def _repeated(
     n, vertices = repeat.columns * repeat.rows, int(shapely.get_num_coordinates(area))
     if n * vertices > _MOST_VERTICES:
         raise InputError(
-            f"repeat makes {n} copies of {vertices} vertices, {n * vertices:.2g} in all, "
-            f"but must stay below {_MOST_VERTICES:.2g}"
+            f"repeat makes {n} copies of {vertices} vertices, {figure(n * vertices, 2)} in all, "
+            f"but must stay below {figure(_MOST_VERTICES, 2)}"
         )
     row, column = np.divmod(np.arange(n), repeat.columns)
     shift = np.stack([column, row], axis=1) * repeat.pitch

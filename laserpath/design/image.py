@@ -25,7 +25,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import EMPTY, valid
 from laserpath.design import colours
 from laserpath.design.joined import Polygons, check_reach, joined, without_specks
@@ -57,7 +57,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if area.is_empty:
         raise InputError(
             f"the image is empty: no ink reaches the threshold {reading.threshold:g}, the most is "
-            f"{pixels.ink.max():.3g}"
+            f"{figure(pixels.ink.max())}"
         )
     area = _placed(area, pixels.ink, size, page, reading)
     source = f"{columns} × {rows} pixels of {size:.6g} mm, ink from {reading.threshold:g} on"

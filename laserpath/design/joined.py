@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import EMPTY, union
 from laserpath.design.fill import EVENODD, fill
 
@@ -33,7 +33,7 @@ def check_reach(what: str, coordinates: Floats) -> None:
         raise InputError(f"{what} has coordinates that are not finite")
     if far > LARGEST:
         raise InputError(
-            f"{what} reaches {far / 1000:.3g} m from the origin, but {LARGEST / 1000:g} m is the limit"
+            f"{what} reaches {figure(far / 1000)} m from the origin, but {LARGEST / 1000:g} m is the limit"
         )
 
 

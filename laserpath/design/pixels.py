@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.picture import Decoded, picture
 
 SQUARE = 1e-3  # relative difference of a pixel's width and height that is taken for rounding
@@ -157,5 +157,7 @@ def _pixel(image: Decoded) -> float | None:
     if not (np.isfinite([x, y]).all() and min(x, y) > 0):
         return None
     if abs(x - y) > SQUARE * max(x, y):
-        raise InputError(f"the image's pixels are {25.4 / x:.4g} × {25.4 / y:.4g} mm, but must be square")
+        raise InputError(
+            f"the image's pixels are {figure(25.4 / x, 4)} × {figure(25.4 / y, 4)} mm, but must be square"
+        )
     return 25.4 / x

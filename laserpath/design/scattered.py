@@ -19,6 +19,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import figure
 from laserpath.base.overlay import EMPTY, differing, tidy, union, valid
 from laserpath.design.fill import EVENODD, NONZERO, fill
 from laserpath.design.joined import distinct
@@ -132,8 +133,8 @@ def _checked_pairs(tree: shapely.STRtree, pieces: Geometries) -> float:
         squares = pairs * (1 + vertices / VERTICES)
         if squares > limits.now().pairs:
             raise limits.exceeded(
-                f"about {pairs:.1g} pairs of the {len(pieces)} shapes overlap, which take as long as "
-                f"{squares:.1g} pairs of squares",
+                f"about {figure(pairs, 1)} pairs of the {len(pieces)} shapes overlap, which take as long as "
+                f"{figure(squares, 1)} pairs of squares",
                 "pairs",
                 squares,
             )

@@ -13,7 +13,7 @@ import shapely
 from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.design.curves import Polyline
 from laserpath.design.joined import Polygons, check_reach
 from laserpath.design.reading import Reading
@@ -103,7 +103,7 @@ def hairlines(n: int, width: float) -> str:
     some = "the line has" if n == 1 else f"the {n} lines have"
     be = "is" if n == 1 else "are"
     return (
-        f"{some} no width, and {be} drawn {width:.4g} mm wide, as the spot is: "
+        f"{some} no width, and {be} drawn {figure(width, 4)} mm wide, as the spot is: "
         "--line-width 0.2mm would make that 0.2 mm"
     )
 

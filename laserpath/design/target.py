@@ -17,7 +17,7 @@ from scipy.fft import next_fast_len
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.types import Design, Grid, Spot, Target
 
 MARGIN_FWHM = 4.0
@@ -56,8 +56,10 @@ def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
     cells = _cells(design, spot, pixels_per_fwhm)
     if cells[0] * cells[1] > PIXELS_MAX:
         raise InputError(
-            f"{design.name!r}, {x1 - x0:.4g} × {y1 - y0:.4g} mm, needs {cells[0] * cells[1]:.2g} pixels "
-            f"of {pitch:.3g} mm ({cells[0] * cells[1] * 40 / 2**30:.0f} GiB), above {PIXELS_MAX:.2g}: "
+            f"{design.name!r}, {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm, needs "
+            f"{figure(cells[0] * cells[1], 2)} pixels "
+            f"of {figure(pitch)} mm ({cells[0] * cells[1] * 40 / 2**30:.0f} GiB), above "
+            f"{figure(PIXELS_MAX, 2)}: "
             "use a wider spot, fewer pixels per FWHM, or split the design"
         )
     rows, columns = (next_fast_len(math.ceil(n), real=True) for n in cells)

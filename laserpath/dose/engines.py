@@ -16,7 +16,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats, not_complex
 from laserpath.base.checks import known_precision, number
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.types import Grid, Spot
 
 DTYPE = {"f32": np.float32, "f64": np.float64}
@@ -67,7 +67,7 @@ def check(grid: Grid, spot: Spot, precision: str, tolerance: float) -> None:
     narrow = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5
     if narrow < _FEWEST_PIXELS * grid.pitch * (1 - 1e-9):
         raise InputError(
-            f"spot FWHM {narrow:g} mm is {narrow / grid.pitch:.2g} pixels of {grid.pitch:g} mm, "
+            f"spot FWHM {narrow:g} mm is {figure(narrow / grid.pitch, 2)} pixels of {grid.pitch:g} mm, "
             f"but must be at least {_FEWEST_PIXELS:g}"
         )
 
@@ -111,7 +111,7 @@ def checked_points(xy: Floats, energy: Floats, owner: Engine) -> tuple[Floats, F
         brightest = np.abs(energy).max() * float(optics.profile(owner.spot, 0.0, 0.0))
         if brightest > _BRIGHTEST:
             raise InputError(
-                f"dose {brightest:.3g} of one point is above {_BRIGHTEST:g}, too large for f32; "
+                f"dose {figure(brightest)} of one point is above {_BRIGHTEST:g}, too large for f32; "
                 "use precision 'f64'"
             )
     check_inside(xy, owner.grid)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from laserpath.base.arrays import Floats, Indices
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.dose.direct import RadialTable
 from laserpath.kinetics.kernels import kernels
 from laserpath.kinetics.light import Light
@@ -73,7 +73,7 @@ class Intervals:
         needed = end / longest
         if not needed <= MOST_INTERVALS:
             raise InputError(
-                f"end is {end:g} s and the interval {longest:g} s, which are {needed:.3g} intervals, "
+                f"end is {end:g} s and the interval {longest:g} s, which are {figure(needed)} intervals, "
                 f"but must be at most {MOST_INTERVALS}"
             )
         self.layer, self.count = layer, max(1, int(np.ceil(needed)))

@@ -92,19 +92,15 @@ class Strength:
             )
         return (
             f"the weakest level of machine {self.machine.name!r}, {figure(self.machine.power_min)} mW, is "
-            f"{_figure(self.ratio)} times what {line} needs at {figure(self.speed)} mm/s"
+            f"{figure(self.ratio)} times what {line} needs at {figure(self.speed)} mm/s"
         )
-
-
-def _figure(value: float) -> str:
-    return f"{float(f'{value:.3g}'):,.10g}".replace(",", " ")
 
 
 def filter_of(machine: Machine, density: float) -> str:
     """The advice to use a filter of an optical density, with the full power behind it."""
     power = float(f"{machine.power_max / 10**density:.2g}")
     return (
-        f"attenuate the beam {_figure(10**density)} times, to have levels to choose from, with a filter "
+        f"attenuate the beam {figure(10**density)} times, to have levels to choose from, with a filter "
         f"of optical density {density:.1f}: power_max_mW = {power:g}"
     )
 
@@ -146,8 +142,10 @@ def _check_steps(process: Process) -> None:
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     if machine.steps is not None and (step := 1 / min(machine.steps)) > fwhm:
         raise InputError(
-            f"a motor step of machine {machine.name!r} is {1000 * step:.3g} µm, {step / fwhm:.2g} times "
-            f"the spot's FWHM of {1000 * fwhm:.3g} µm, so that no line would lie where it is drawn; take a "
+            f"a motor step of machine {machine.name!r} is {figure(1000 * step)} µm, "
+            f"{figure(step / fwhm, 2)} times "
+            f"the spot's FWHM of {figure(1000 * fwhm)} µm, so that no line would lie where it is drawn; "
+            "take a "
             "wider spot, or a machine with more steps (steps_per_mm)"
         )
 
@@ -160,9 +158,10 @@ def _check_weak(process: Process, settings: Settings) -> None:
     if strongest < needed:
         raise InputError(
             f"power {machine.power_max:g} mW is too weak for {process.resin.name!r} in a spot of FWHM "
-            f"{fwhm:.3g} mm: a line would need {slowest * strongest / needed:.2g} mm/s, below the smallest "
-            f"feed, {slowest:.2g} mm/s; take a narrower spot, or more than "
-            f"{(needed / strongest) ** (1 / process.resin.order):.2g} times the power"
+            f"{figure(fwhm)} mm: a line would need {figure(slowest * strongest / needed, 2)} mm/s, below "
+            "the smallest "
+            f"feed, {figure(slowest, 2)} mm/s; take a narrower spot, or more than "
+            f"{figure((needed / strongest) ** (1 / process.resin.order), 2)} times the power"
         )
 
 
@@ -212,11 +211,12 @@ def check_exposes(
     if shortest > length:
         raise InputError(
             f"{subject} is too small for machine {process.machine.name!r}, which leaves out moves below "
-            f"{1000 * shortest:.3g} µm, {shortest / length:.2g} times its length: take more steps_per_mm"
+            f"{figure(1000 * shortest)} µm, {figure(shortest / length, 2)} times its length: take more "
+            "steps_per_mm"
         )
     if not _lit(written):
         fwhm = 1000 * optics.fwhm(process.spot)
-        raise InputError(f"{subject} is too fine for the spot of {fwhm:.3g} µm: take a narrower spot")
+        raise InputError(f"{subject} is too fine for the spot of {figure(fwhm)} µm: take a narrower spot")
 
 
 def _nothing(laser: Strength, line: str) -> str:
@@ -224,11 +224,11 @@ def _nothing(laser: Strength, line: str) -> str:
 
 
 def _line(process: Process) -> str:
-    return f"a line of {1000 * optics.fwhm(process.spot):.3g} µm"
+    return f"a line of {figure(1000 * optics.fwhm(process.spot))} µm"
 
 
 def _size(design: Design) -> str:
-    return " × ".join(f"{1000 * length:.3g}" for length in design.size) + " µm"
+    return " × ".join(f"{figure(1000 * length)}" for length in design.size) + " µm"
 
 
 def _lit(path: Toolpath) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 import gcode
 from laserpath import optics
+from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY
@@ -35,7 +36,7 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
         *EYE_SAFETY,
         "The light of this pass exposes resin too: run it before the resin is there, or with it covered.",
         f"Frame: x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm",
-        f"{laps} laps at {faintest(machine):.3g} mW",
+        f"{laps} laps at {figure(faintest(machine))} mW",
     )
     moves = convert.to_moves(frame_path(design, machine, laps), machine)
     share = _faintest_level(machine) / machine.power_levels

@@ -20,6 +20,7 @@ import numpy as np
 import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import figure
 from laserpath.machine.convert import PHASE_FWHM
 from laserpath.types import Process
 
@@ -58,7 +59,8 @@ def phase_warnings(run: gcode.motion.Executed, process: Process) -> Iterator[str
     if fast.sum() > _SHARE * len(fast):
         fastest, widest = ends.speed.max(), 1000 * ends.spread(period).max()
         yield (
-            f"the phase of the laser's PWM is unknown: ends of lines at {fastest:.3g} mm/s lie within "
-            f"±{widest:.2g} µm; at {fast.sum()} of {len(fast)} ends the head moves more than half a spot in "
+            f"the phase of the laser's PWM is unknown: ends of lines at {figure(fastest)} mm/s lie within "
+            f"±{figure(widest, 2)} µm; at {fast.sum()} of {len(fast)} ends the head moves more than half "
+            "a spot in "
             f"its period of {1000 * period:g} ms (pwm_period_ms in the machine's profile)"
         )

@@ -10,7 +10,7 @@ from shapely import affinity
 
 from laserpath import optics
 from laserpath.base import quantities
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus, valid
 from laserpath.types import Design, Machine, Point, Resin, Spot
 
@@ -102,7 +102,8 @@ def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ..
         return (f"{name} names no page, {moved}; {other}",)
     axis, low, high, start, end = _outside(_moved(design, "page", offset), machine)[0]
     return (
-        f"on its page {name} would reach from {axis} = {low:.4g} to {high:.4g} mm, outside the machine's "
+        f"on its page {name} would reach from {axis} = {figure(low, 4)} to {figure(high, 4)} mm, outside "
+        "the machine's "
         f"{start:g} to {end:g} mm, {moved}; --offset puts it elsewhere",
     )
 
@@ -145,7 +146,7 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
     for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
         if high - low > end - start:
             raise InputError(
-                f"design {name!r} is {high - low:.4g} mm long in {axis}, "
+                f"design {name!r} is {figure(high - low, 4)} mm long in {axis}, "
                 f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, "
                 "--scale), turn it (--rotate), or take another --machine"
             )
@@ -153,7 +154,7 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
         if any(offset):
             mend = f"use another --offset than {offset[0]:g},{offset[1]:g} mm"
         raise InputError(
-            f"design {name!r} reaches from {axis} = {low:.4g} to {high:.4g} mm, outside the "
+            f"design {name!r} reaches from {axis} = {figure(low, 4)} to {figure(high, 4)} mm, outside the "
             f"machine's {start:g} to {end:g} mm; {mend}"
         )
 
@@ -176,7 +177,8 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
             places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
             where = ", ".join(quantities.place((p.x, p.y), optics.fwhm(spot)) for p in places)
             sentences.append(
-                f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than {2 * reach:.3g} mm "
+                f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than "
+                f"{figure(2 * reach)} mm "
                 f"(half the spot of {optics.fwhm(spot):g} mm) will print badly or not at all, "
                 f"the largest at {where} mm"
             )

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import j0, j1
 
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.optics import pupil
 from laserpath.optics.numerics import Spline, quadrature
 from laserpath.optics.shape import Round
@@ -50,7 +50,7 @@ class Airy(Round):
     def __init__(self, defocus: float, photons: int) -> None:
         if abs(defocus) > DEFOCUS_MAX:
             raise InputError(
-                f"spot defocus is {defocus:.4g} λ/(π NA²), but the Airy spot must be within "
+                f"spot defocus is {figure(defocus, 4)} λ/(π NA²), but the Airy spot must be within "
                 f"{DEFOCUS_MAX:g} λ/(π NA²) of its focus"
             )
         self._psi, self._n = defocus, photons

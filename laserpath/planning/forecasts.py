@@ -23,6 +23,7 @@ import numpy as np
 import shapely
 
 import gcode
+from laserpath.base.errors import figure
 from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
 from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
@@ -205,11 +206,11 @@ def _writing(task: Task) -> tuple[float, tuple[str, ...]]:
     if seconds > _SLOWER * free:
         notes.append(
             f"the link carries {machine.segment_rate:g} moves/s, and bends this fine have more at "
-            f"{speed:.2g} mm/s: the head will go at about {along / seconds:.2g} mm/s"
+            f"{figure(speed, 2)} mm/s: the head will go at about {figure(along / seconds, 2)} mm/s"
         )
     elif along / free < _SLOW * speed:
         notes.append(
-            f"bends and ends keep the head at about {along / free:.2g} of {speed:.2g} mm/s: "
+            f"bends and ends keep the head at about {figure(along / free, 2)} of {figure(speed, 2)} mm/s: "
             f"that is the machine's acceleration of {min(machine.acceleration):g} mm/s²"
         )
     travels = _travels(task.design, len(rings), machine)
@@ -250,7 +251,8 @@ def _tiny(task: Task) -> tuple[str, ...]:
     if size >= _TINY_FWHM * fwhm:
         return ()
     return (
-        f"the whole design is {fwhm / size:.2g} times smaller than the spot of {1000 * fwhm:.3g} µm: take a "
+        f"the whole design is {figure(fwhm / size, 2)} times smaller than the spot of "
+        f"{figure(1000 * fwhm)} µm: take a "
         "smaller spot (--spot-fwhm), or a larger design (--scale) if its size is not as meant",
     )
 
@@ -260,15 +262,17 @@ def coarser(settings: Settings, requested: float) -> tuple[str, ...]:
     if settings.pixels_per_fwhm == requested:
         return ()
     return (
-        f"the dose is computed with {settings.pixels_per_fwhm:.2g} pixels per FWHM instead of {requested:g}, "
-        f"as more than {PIXELS_MAX:.2g} pixels would be needed; a wider spot, or a part at a time, is faster",
+        f"the dose is computed with {figure(settings.pixels_per_fwhm, 2)} pixels per FWHM instead of "
+        f"{requested:g}, "
+        f"as more than {figure(PIXELS_MAX, 2)} pixels would be needed; a wider spot, or a part at a "
+        "time, is faster",
     )
 
 
 def slowed(machine: Machine, speed: float, what: str) -> str:
     """A sentence that full power lets the head go no faster than `speed`, mm/s."""
     return (
-        f"full power, {machine.power_max:g} mW, writes {what} at about {speed:.2g} mm/s, "
+        f"full power, {machine.power_max:g} mW, writes {what} at about {figure(speed, 2)} mm/s, "
         f"below the {min(machine.speed_max):g} mm/s of the machine"
     )
 
@@ -282,6 +286,7 @@ def tight(memory: float) -> tuple[str, ...]:
     if memory <= total:
         return ()
     return (
-        f"it needs about {memory / 1e9:.2g} GB of memory, above the {total / 1e9:.2g} GB of this computer: "
+        f"it needs about {figure(memory / 1e9, 2)} GB of memory, above the {figure(total / 1e9, 2)} GB "
+        "of this computer: "
         "plan a part of the design at a time, or with a wider spot",
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.machine.attenuation import Strength
 from laserpath.planning.optimise.variables import runs
 from laserpath.resin import path_energy, power_for, speed_for
@@ -112,8 +112,8 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
     if path.on.any() and dark.all():
         needed = float(exact.max())
         raise InputError(
-            f"the smallest usable power {machine.power_min:.3g} mW at {full:g} mm/s is more than twice "
-            f"the {needed:.3g} mW that the path needs, so that the program would expose nothing; "
+            f"the smallest usable power {figure(machine.power_min)} mW at {full:g} mm/s is more than twice "
+            f"the {figure(needed)} mW that the path needs, so that the program would expose nothing; "
             f"{Strength(machine, needed, full).filter}"
         )
     power = np.where(dark, 0.0, machine.power_of(level))

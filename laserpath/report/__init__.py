@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import gcode
+from laserpath.base.errors import figure
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText, Picture
 from laserpath.types.results import Measurement
 
@@ -30,7 +31,9 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
 
     width, height = data.design.size
     quality = f" · {data.settings.quality} quality" if data.settings else ""
-    subtitle = f"laserpath report · {width:.4g} × {height:.4g} mm · spot {data.fwhm:g} mm{quality}"
+    subtitle = (
+        f"laserpath report · {figure(width, 4)} × {figure(height, 4)} mm · spot {data.fwhm:g} mm{quality}"
+    )
     return planned_page(
         data.exposed(run), data, replace(text, subtitle=subtitle, warnings=data.report.warnings)
     )

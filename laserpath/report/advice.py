@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.choices import QUALITIES
+from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.measure.exposure import speed_key
@@ -346,7 +347,8 @@ def _on_steps(machine: Machine, error: str) -> Advice:
     joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
     return Advice(
         "steps",
-        f"The motors' steps of {1000 / min(machine.steps or (1.0,)):.3g} µm round every place{joins}, which "
+        f"The motors' steps of {figure(1000 / min(machine.steps or (1.0,)))} µm round every "
+        f"place{joins}, which "
         f"is much of {error}",
         "more of them to the millimetre (finer microsteps, steps_per_mm in the machine's profile) draw truer",
         (Change("steps_per_mm", 1),),

@@ -12,6 +12,7 @@ from scipy.ndimage import map_coordinates
 
 import gcode
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import figure
 from laserpath.measure import cured_fraction
 from laserpath.report import pictures, templates
 from laserpath.report.canvas import add_design, legend, map_sheet, png
@@ -43,7 +44,7 @@ def colours_page(name: str, shown: Shown) -> str:
     """The page as HTML."""
     first = shown[0][0]
     x0, y0, x1, y1 = first.design.extent
-    size = f"{x1 - x0:.4g} × {y1 - y0:.4g} mm"
+    size = f"{figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm"
     exposed = [data.exposed(run) for data, run in shown]
     box = grown(first.design.extent, _RIM_FWHM * first.fwhm)
     grid = _grid(box)
@@ -88,8 +89,10 @@ def _worst(shown: Shown) -> str:
 def _zero(data: PageData) -> str:
     x0, y0, x1, y1 = data.design.extent
     return (
-        f"All programs have one work zero; from there the whole drawing reaches from x {x0:.4g} to {x1:.4g} "
-        f"and from y {y0:.4g} to {y1:.4g} mm. Do not move the part, nor set the zero anew, between them."
+        f"All programs have one work zero; from there the whole drawing reaches from x {figure(x0, 4)} "
+        f"to {figure(x1, 4)} "
+        f"and from y {figure(y0, 4)} to {figure(y1, 4)} mm. Do not move the part, nor set the zero anew, "
+        "between them."
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from laserpath.base.errors import figure
 from laserpath.design.scene import Scene
 from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText
@@ -102,6 +103,6 @@ def _subtitle(exposed: ExposedProgram, text: PageText) -> str:
     x0, y0, x1, y1 = exposed.box
     kind = "report" if text.headline else "simulation"
     return (
-        f"laserpath {kind} · {x1 - x0:.4g} × {y1 - y0:.4g} mm · spot {exposed.fwhm:g} mm · "
+        f"laserpath {kind} · {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm · spot {exposed.fwhm:g} mm · "
         f"{exposed.process.machine.name} · {exposed.process.resin.name}"
     )

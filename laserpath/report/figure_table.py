@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
 
+from laserpath.base.errors import figure
 from laserpath.report.numbers import area, duration, number
 from laserpath.types.results import EPE_CAP_FWHM, is_capped
 
@@ -26,11 +27,11 @@ def at_least(key: str, value: float) -> str:
 
 def tolerance_missed(reached: float, tolerance: float, fwhm: float) -> str:
     """By how much 95 % of the edge miss a tolerance. reached, tolerance: FWHM.  fwhm: mm."""
-    limit = f"{tolerance * 1000 * fwhm:.3g} µm"
+    limit = f"{figure(tolerance * 1000 * fwhm)} µm"
     if is_capped("epe_p95", reached):
-        cap = f"{EPE_CAP_FWHM * 1000 * fwhm:.3g} µm"
+        cap = f"{figure(EPE_CAP_FWHM * 1000 * fwhm)} µm"
         return f"less than 95 % of the edge is within {cap}; asked for are {limit}"
-    return f"95 % of the edge is within {reached * 1000 * fwhm:.3g} µm, above the {limit} asked for"
+    return f"95 % of the edge is within {figure(reached * 1000 * fwhm)} µm, above the {limit} asked for"
 
 
 def mean_explained(figures: Mapping[str, float]) -> str:

@@ -17,6 +17,7 @@ from jinja2 import Template
 
 import gcode
 from laserpath import optics
+from laserpath.base.errors import figure
 from laserpath.base.quantities import decimals
 from laserpath.report import album, faults, optimum, sensitivity, templates
 from laserpath.report.data import Column, ExposedProgram, PageData, PageText
@@ -185,4 +186,4 @@ def _tolerance(data: PageData) -> str:
 
 
 def _p95(figures: PrintFigures) -> str:
-    return f"{at_least('epe_p95', figures.epe_p95)}{figures.epe_p95:.3g}"
+    return f"{at_least('epe_p95', figures.epe_p95)}{figure(figures.epe_p95)}"

@@ -22,6 +22,7 @@ import shapely
 from scipy import ndimage
 
 from laserpath.base.arrays import Floats, Indices
+from laserpath.base.errors import figure
 from laserpath.design.contour import SAMPLE_FWHM
 from laserpath.report.data import ExposedProgram
 from laserpath.report.packing import packed, packed_curve, packed_raster
@@ -222,13 +223,13 @@ def _track(shown: Track, units: _Units) -> dict[str, Any]:
 def _notes(exposed: ExposedProgram, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
     if coarser > 1:
         yield (
-            f"The dose is shown with pixels of {1000 * coarser * exposed.grid.pitch:.3g} µm, "
+            f"The dose is shown with pixels of {figure(1000 * coarser * exposed.grid.pitch)} µm, "
             f"{coarser} times as wide as it was computed with"
         )
     if len(shown) < len(whole):
         yield (
             f"Of {len(whole)} executed pieces of the path {len(shown)} are shown, "
-            f"none more than {1000 * shown.off:.2g} µm off"
+            f"none more than {figure(1000 * shown.off, 2)} µm off"
         )
     if exposed.edges is not None and len(exposed.edges.epe) > SAMPLES:
         times = math.ceil(len(exposed.edges.epe) / SAMPLES)

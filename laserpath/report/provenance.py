@@ -10,6 +10,7 @@ from typing import Any
 
 import gcode
 from laserpath import optics
+from laserpath.base.errors import figure
 from laserpath.base.quantities import decimals
 from laserpath.report.toolpath_svg import printable
 from laserpath.types import Design, Process, Settings
@@ -55,7 +56,7 @@ def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
     items = [
         ("name", printable(design.name)),
         ("place", f"x {x0} to {x1}, y {y0} to {y1}"),
-        ("area", f"{design.area.area:.4g} mm² in {shapes} part{'s' * (shapes != 1)}"),
+        ("area", f"{figure(design.area.area, 4)} mm² in {shapes} part{'s' * (shapes != 1)}"),
         *([("source", "; ".join(map(printable, design.source)))] if design.source else []),
     ]
     yield "Design", items

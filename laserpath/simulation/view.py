@@ -9,7 +9,7 @@ import shapely
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.design.target import MARGIN_FWHM, grid_for
 from laserpath.types import Design, Grid, Spot, Toolpath
 
@@ -73,8 +73,10 @@ def grid_around(box: Box, spot: Spot, pixels_per_fwhm: float, extra: float, name
     fine = min(pixels_per_fwhm, max(math.sqrt(PIXELS / spots), min(COARSEST, pixels_per_fwhm)))
     if spots * fine**2 > PIXELS_MAX:
         raise InputError(
-            f"{name} reaches over {width:.4g} × {height:.4g} mm: {spots * fine**2:.2g} pixels even with "
-            f"{fine:g} across the spot of {fwhm:g} mm, above {PIXELS_MAX:.2g}; simulate a part of it, or a "
+            f"{name} reaches over {figure(width, 4)} × {figure(height, 4)} mm: "
+            f"{figure(spots * fine**2, 2)} pixels even with "
+            f"{fine:g} across the spot of {fwhm:g} mm, above {figure(PIXELS_MAX, 2)}; simulate a part of "
+            "it, or a "
             "wider spot"
         )
     return grid_for(Design(shapely.box(*box), "view"), spot, fine)

@@ -19,7 +19,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import finite_array
-from laserpath.base.errors import InputError, one_line
+from laserpath.base.errors import InputError, figure, one_line
 from laserpath.dose import DoseModel
 from laserpath.resin import cure_depth
 from laserpath.types import Grid, Process, Resin, Spot, Toolpath
@@ -114,7 +114,8 @@ def cured_depth(
         return CuredDepth(grid, resin, surface, np.zeros(1), excess, widths)
     if dose.size * _SLICES > _MOST:
         raise InputError(
-            f"the spot widens from {widths[0]:.3g} to {widths[1]:.3g} mm down to {bottom:.3g} mm, which "
+            f"the spot widens from {figure(widths[0])} to {figure(widths[1])} mm down to "
+            f"{figure(bottom)} mm, which "
             f"takes {dose.size * _SLICES} values, but must be at most {_MOST}: take fewer pixels per FWHM"
         )
     z = np.linspace(0, bottom, _SLICES)

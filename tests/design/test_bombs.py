@@ -18,9 +18,9 @@ from laserpath.design import load
 
 SAID = {
     "svg_masks": "more than 2000 times, which is the limit: --limit nested=4000 raises it, but more",
-    "svg_even_odd": r"cross or touch about 4\.\de\+07 times, but 300 000 is the limit for a file",
-    "svg_beziers": r"cross or touch about 5\.\de\+05 times, but 300 000 is the limit .*--limit crossings",
-    "svg_lines": r"cross or touch about \d\.\de\+06 times, but 300 000 is the limit",
+    "svg_even_odd": r"cross or touch about 4\d 000 000 times, but 300 000 is the limit for a file",
+    "svg_beziers": r"cross or touch about 5\d0 000 times, but 300 000 is the limit .*--limit crossings",
+    "svg_lines": r"cross or touch about \d \d00 000 times, but 300 000 is the limit",
     "svg_css": "times with selectors of the style sheet, but 3 000 000 is the limit",
     "gerber_blocks": "copies count as 100 000 000 000 polygons, but 3 000 000 is the limit",
     "gerber_macro": "399999 characters, above 2000",

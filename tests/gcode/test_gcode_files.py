@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gcode.errors import figure
 from gcode.files import OversizeError, limited, plain
 
 LIMIT = 512 << 20
@@ -58,3 +59,21 @@ def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (100.4, 2, "100"),
+        (0.000012345, 3, "0.0000123"),
+        (1234.5, 3, "1230"),
+        (12345.6, 3, "12 300"),
+        (4e7, 2, "40 000 000"),
+        (-50, 3, "-50"),
+        (0, 3, "0"),
+        (float("inf"), 3, "inf"),
+    ],
+)
+def test_numbers_for_people_have_no_exponent(value: float, digits: int, text: str) -> None:
+    """A note said "more at 1e+02 mm/s"."""
+    assert figure(value, digits) == text

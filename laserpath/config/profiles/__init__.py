@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from gcode.errors import GcodeError
 from gcode.files import TOML_BYTES, plain, toml
 from laserpath.base import entry_points
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import DOSE, LENGTH, Units, parse
 
@@ -169,7 +169,7 @@ def summary(noun: Machine | Resin | Spot) -> str:
     from laserpath.config.profiles import writing
 
     if getattr(noun, "measured", None) is not None:
-        return f"a measured spot, FWHM {1000 * getattr(noun, 'fwhm', 0.0):.4g} µm"
+        return f"a measured spot, FWHM {figure(1000 * getattr(noun, 'fwhm', 0.0), 4)} µm"
     return ", ".join(writing.text(noun).splitlines())
 
 

@@ -29,7 +29,7 @@ from scipy.special import i0e
 from gcode.errors import GcodeError
 from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.picture import picture
 from laserpath.base.quantities import LENGTH, convert
 from laserpath.optics import measured_fwhm, profile
@@ -210,7 +210,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
     step = min(sigma, fwhm / _PIXELS_PER_FWHM) / 2
     end = float(table.radius[-1])
     if end * (end + _SIGMAS * sigma) / step**2 > limits.now().pixels:
-        raise InputError(f"it goes out to {end / fwhm:.4g} FWHM, too far to smooth; cut it")
+        raise InputError(f"it goes out to {figure(end / fwhm, 4)} FWHM, too far to smooth; cut it")
     rings = step * (np.arange(int(np.ceil(end / step))) + 0.5)
     radius = step * np.arange(int(np.ceil((end + _SIGMAS * sigma) / step)) + 1)
     spread = np.exp(-((radius[:, None] - rings) ** 2) / (2 * sigma**2))

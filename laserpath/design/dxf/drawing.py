@@ -17,7 +17,7 @@ from typing import Any
 from ezdxf.filemanagement import readfile
 
 from laserpath.base import limits
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
 from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
@@ -150,7 +150,8 @@ class DrawingFile:
         name = self.source.pop()
         self.unit = 1.0
         self.warnings.append(
-            f"the drawing would be {size / 1000:.4g} m large, {name}: mm are taken instead, look at its size"
+            f"the drawing would be {figure(size / 1000, 4)} m large, {name}: mm are taken instead, look "
+            "at its size"
         )
         self.source.append("taken to be drawn in mm")
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from laserpath.base.arrays import Bools
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.design import scattered
 from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below
 from laserpath.design.gds.isolate import table
@@ -107,8 +107,8 @@ def _top(cells: Cells) -> tuple[Hierarchy, str]:
 def _extent(width: float, height: float) -> str:
     """A size in mm, or in µm if both sides are below 1 mm."""
     if max(width, height) < 1:
-        return f"{1e3 * width:.4g} × {1e3 * height:.4g} µm"
-    return f"{width:.4g} × {height:.4g} mm"
+        return f"{figure(1e3 * width, 4)} × {figure(1e3 * height, 4)} µm"
+    return f"{figure(width, 4)} × {figure(height, 4)} mm"
 
 
 def _layers(tree: Hierarchy, rings: Bools) -> Ints:
@@ -146,7 +146,7 @@ def _chosen(tree: Hierarchy, names: tuple[str, ...]) -> tuple[Bools, str]:
 
 def _area(area: float) -> str:
     """An area in mm², or in µm² if it is below 0.001 mm²; overlaps count twice."""
-    return f"{area:.3g} mm²" if area >= 0.001 else f"{1e6 * area:.3g} µm²"
+    return f"{figure(area)} mm²" if area >= 0.001 else f"{figure(1e6 * area)} µm²"
 
 
 def _lost(tree: Hierarchy) -> str:

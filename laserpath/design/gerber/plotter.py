@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import EMPTY
 from laserpath.design.gerber import arcs, macros
 from laserpath.design.gerber.apertures import Aperture, Turn, define, of_area
@@ -336,7 +336,7 @@ class Plotter:
             return [self._at]
         missed = abs(arc.radii[0] - arc.radii[1])
         if missed > max(OFF * radius, self.tolerance):
-            self.warnings[f"an arc misses its end by {missed:.2g} mm, and is bent to reach it"] = None
+            self.warnings[f"an arc misses its end by {figure(missed, 2)} mm, and is bent to reach it"] = None
         return arcs.vertices(arc, step(radius + wide, self.tolerance))
 
     def _lift(self) -> None:

@@ -9,7 +9,7 @@ import shapely
 from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import tidy, within
 from laserpath.base.quantities import LENGTH
 from laserpath.design import colours
@@ -153,10 +153,12 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
     if x0 >= sheet[0] and y0 >= sheet[1] and x1 <= sheet[2] and y1 <= sheet[3]:
         return area
     inside = within(area, shapely.box(*sheet))
-    size = f"{sheet[2]:.4g} × {sheet[3]:.4g} mm"
+    size = f"{figure(sheet[2], 4)} × {figure(sheet[3], 4)} mm"
     lost = area.area - inside.area
     if lost > LOST * area.area:
-        document.warn(None, f"{lost:.3g} mm² of the drawing lie outside the page of {size}, and are left out")
+        document.warn(
+            None, f"{figure(lost)} mm² of the drawing lie outside the page of {size}, and are left out"
+        )
     return inside
 
 
@@ -166,7 +168,9 @@ def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading
     if area.is_empty or _meets(area, (0.0, 0.0, w, h)):
         return False
     document.warn(
-        None, f"all that is drawn lies outside the page of {w:.4g} × {h:.4g} mm: what is drawn is the page"
+        None,
+        f"all that is drawn lies outside the page of {figure(w, 4)} × {figure(h, 4)} mm: what is drawn "
+        "is the page",
     )
     return True
 

@@ -22,7 +22,7 @@ import shapely
 import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError, one_line
+from laserpath.base.errors import InputError, figure, one_line
 from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
@@ -226,7 +226,7 @@ def _slow(layout: ReliefLayout) -> tuple[str, ...]:
         return (slowed(machine, layout.speed, "black"),)
     return (
         f"the link carries {machine.segment_rate:g} moves/s, each of half a spot: lines are written at "
-        f"{layout.speed:.2g} mm/s, below the {fastest:g} mm/s of the machine",
+        f"{figure(layout.speed, 2)} mm/s, below the {fastest:g} mm/s of the machine",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import one_line
+from laserpath.base.errors import figure, one_line
 from laserpath.machine.program import MachineProgram
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
@@ -86,7 +86,7 @@ def in_words(result: ReliefResult) -> str:
     what = "height" if result.relief.height is not None else "dose"
     executed, commanded = result.executed, result.commanded
     return (
-        f"The {what} is off by {100 * executed.rmse:.2g} % of black (root mean square), "
-        f"95 % of the picture by less than {100 * executed.p95:.2g} %; "
-        f"as commanded by {100 * commanded.rmse:.2g} % and {100 * commanded.p95:.2g} %."
+        f"The {what} is off by {figure(100 * executed.rmse, 2)} % of black (root mean square), "
+        f"95 % of the picture by less than {figure(100 * executed.p95, 2)} %; "
+        f"as commanded by {figure(100 * commanded.rmse, 2)} % and {figure(100 * commanded.p95, 2)} %."
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.choices import STROKES_MAX
+from laserpath.base.errors import figure
 from laserpath.config import project as project_file
 from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
@@ -121,8 +122,9 @@ def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> It
     if not roomy:
         run = layout.ramp
         yield (
-            f"the head needs {run:.3g} mm beside the picture to come up to speed, which is off the machine; "
-            f"move the picture by --offset {run:.3g},0mm, or its first and last columns come out wrong"
+            f"the head needs {figure(run)} mm beside the picture to come up to speed, which is off the "
+            "machine; "
+            f"move the picture by --offset {figure(run)},0mm, or its first and last columns come out wrong"
         )
     yield from _few_levels(layout)
 
@@ -146,7 +148,7 @@ def _few_levels(layout: ReliefLayout) -> Iterator[str]:
     strength = strength_for(layout.target, layout.speed, layout.process)
     if (levels := strength.levels) < LEVELS:
         yield (
-            f"black is only {levels:.2g} of the laser's {machine.power_levels} power levels, so that "
+            f"black is only {figure(levels, 2)} of the laser's {machine.power_levels} power levels, so that "
             f"greys come in steps as executed; {strength.filter}"
         )
 
@@ -157,6 +159,6 @@ def _overdosed(relief: Relief, process: Process) -> Iterator[str]:
     most = float(relief.dose.max()) / resin.critical_dose
     if most > resin.over_dose * (1 + _DOSE_MARGIN):
         yield (
-            f"the darkest place is to get {most:.3g} critical doses, above the resin's limit of "
+            f"the darkest place is to get {figure(most)} critical doses, above the resin's limit of "
             f"{resin.over_dose:g} (over_dose in its profile): take less for --grey"
         )
