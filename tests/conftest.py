@@ -1,7 +1,8 @@
 """For all tests: which set each is in, the programs that some need, and how hypothesis tries.
 
 A random test that fails prints how to have its example again: `@reproduce_failure`, and under the name of
-the test the seed for `--hypothesis-seed`. The CI has the same examples on every run. No test has a deadline.
+the test the seed for `--hypothesis-seed`. The fast set and the CI have the same examples on
+every run, `make test-slow` has others each time. No test has a deadline.
 
 Geometry has no operators here: `a - b` has no grid, and is wrong by whole areas where edges almost meet.
 """
@@ -41,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "laserpath",
         deadline=None,
         print_blob=True,
-        derandomize=bool(os.environ.get("CI")),
+        derandomize=bool(os.environ.get("CI")) or not _is_thorough(config),
         max_examples=sets.ALL_EXAMPLES if _is_thorough(config) else sets.QUICK_EXAMPLES,
     )
     settings.load_profile("laserpath")

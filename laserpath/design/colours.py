@@ -61,7 +61,8 @@ class Patch:
 def merged(weights: Mapping[RGB, float], count: int) -> list[Group]:
     """The colours in `count` groups of similar ones, or fewer. weights: colour → its area."""
     shades = np.array(list(weights), dtype=np.float64).reshape(-1, 3)
-    weight = np.maximum(np.array(list(weights.values()), dtype=np.float64), 1e-12)
+    area = np.array(list(weights.values()), dtype=np.float64)
+    weight = np.maximum(area, 1e-12)  # colours without any have means, too
     group = _reduced(shades)
     while True:
         labels, group = np.unique(group, return_inverse=True)
@@ -77,7 +78,7 @@ def merged(weights: Mapping[RGB, float], count: int) -> list[Group]:
         group = np.where(group == second, first, group)
     rgb = list(weights)
     members = [np.flatnonzero(group == one) for one in range(len(labels))]
-    return [tuple(rgb[k] for k in some[np.argsort(-weight[some], kind="stable")]) for some in members]
+    return [tuple(rgb[k] for k in some[np.argsort(-area[some], kind="stable")]) for some in members]
 
 
 def _reduced(shades: Floats) -> Indices:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import shapely
 import shapely.affinity
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 from shapes import both, differing_area, minus, plus
@@ -203,6 +203,7 @@ SHADES = st.dictionaries(st.tuples(CHANNEL, CHANNEL, CHANNEL), st.floats(0.0, 1e
 
 
 @given(weights=SHADES, count=st.integers(1, 8))
+@example(weights={(0.0, 0.0, 0.0): 0.0, (0.0, 0.0, 1 / 255): 9e-16}, count=1)
 def test_every_colour_is_in_one_group(weights: dict[tuple[float, float, float], float], count: int) -> None:
     groups = merged(weights, count)
     assert len(groups) == min(count, len(weights))
