@@ -211,7 +211,7 @@ def test_the_unit_of_the_dose_is_named_by_the_order():
         (lambda: resin.cure_depth(-2, E_C, D_P), "dose is -2, but must be at least 0"),
         (lambda: resin.dose_for_depth(-1, E_C, D_P), "depth is -1, but must be at least 0"),
         (lambda: resin.critical_dose(E_C, D_P, 0), "layer is 0, but must be above 0"),
-        (lambda: resin.critical_dose(E_C, 1e-3, 1), "depth 1 is 1e.03 penetration depths, too deep"),
+        (lambda: resin.critical_dose(E_C, 1e-3, 1), "depth 1 is 1000 penetration depths, too deep"),
         (lambda: resin.gamma(2, 1), "d_100 is 1, but must be above d_0, 2"),
         (lambda: resin.contrast_of(0), "gamma is 0, but must be above 0"),
         (lambda: resin.gamma_of(np.inf), "contrast is inf, but must be above 0"),
