@@ -89,7 +89,7 @@ def check_folder(folder: Path) -> None:
             f"{str(existing)!r} is a file, so nothing can be written to the folder {str(folder)!r}"
         )
     try:
-        _try(folder / "a file")
+        _try(_spare_name(folder / "laserpath"))
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.ENOENT):  # the last from /proc
             raise InputError(f"folder {str(existing)!r} is not writable") from error

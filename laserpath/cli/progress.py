@@ -166,8 +166,9 @@ class Meter:
     @property
     def _step(self) -> PlanStep | None:
         """The step that is being done, None if it is in no forecast."""
-        steps = self._plans[self._number].steps if self._plans else ()
-        return steps[self._at] if steps and self._at < len(steps) else None
+        plans, number, at = self._plans, self._number, self._at  # another thread may end it meanwhile
+        steps = plans[number].steps if number < len(plans) else ()
+        return steps[at] if at < len(steps) else None
 
     def _begin(self) -> None:
         """Begin a plan with its first step."""
@@ -208,15 +209,16 @@ class Meter:
 
     def _left(self) -> float:
         """S until everything is written, as it is computed now."""
-        if not self._plans or not self._step:
+        plans, number, step = self._plans, self._number, self._step  # another thread may show it
+        if not step or number >= len(plans):
             return 0.0
-        plan, pace, step = self._plans[self._number], self._pace(), self._step
+        plan, pace = plans[number], self._pace()
         # A step is entered with its first report, when some of its rounds may be done.
         into, share = self._told - self._entered, self._fraction - self._first
         whole = (into + _TRUST * step.seconds * pace) / (share + _TRUST)
         later = sum(one.seconds for one in plan.steps[self._at + 1 :])
         later += plan.further(self._round)
-        later += sum(one.plan_seconds for one in self._plans[self._number + 1 :])
+        later += sum(one.plan_seconds for one in plans[number + 1 :])
         now = whole * (1 - self._fraction) - (self._clock() - self._told)
         return max(now, 0.0) + pace * later
 

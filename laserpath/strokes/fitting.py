@@ -118,9 +118,10 @@ class _Fitting:
             high += self.settings.strokes - 1
         least, most = float(self.target.min()), float(self.target.max())
         if least < low - _OVERSHOOT or most > high + _OVERSHOOT:
+            advice = ": divide one of 8 bits by 255" if most > high + _OVERSHOOT else ""
             raise InputError(
-                f"target has values from {least:g} to {most:g}, but must be between {low:g} and {high:g}: "
-                "divide one of 8 bits by 255"
+                f"target has values from {least:g} to {most:g}, but must be between {low:g} and {high:g}"
+                f"{advice}"
             )
 
     def _put(self, error: Floats, count: int, width: float) -> Strokes:

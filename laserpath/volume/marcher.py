@@ -218,7 +218,11 @@ class RayMarcher:
         """
         inputs = self._inputs(volume, cameras)
         marched = marched or self._marched(inputs, cameras)
-        picture = marched.picture
+        picture, expected = marched.picture, (len(cameras), *cameras.shape)
+        if picture.shape[:3] != expected:
+            raise InputError(
+                f"marched has pictures of shape {picture.shape[:3]}, but the cameras' have {expected}"
+            )
         slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
         slope = finite_array(slope, "d_picture", picture.shape, self.real)
         each = len(cameras) // len(inputs)

@@ -89,7 +89,7 @@ def descend(
     vertex beside it, or the dose of a point that it reaches. So the result is that of looking at all.
     """
     point, change = np.zeros(64 * len(xy), np.int32), np.zeros((64 * len(xy), 4), np.float32)
-    total, touched = np.zeros((len(dose), 4)), np.zeros(len(dose), np.int64)
+    total, touched = np.zeros((len(dose), 5)), np.zeros(len(dose), np.int64)
     gone, gain = np.zeros((len(xy), 2), np.int64), np.zeros((3, 3))
     changes = before = 0
     for _ in range(sweeps):
@@ -139,6 +139,7 @@ def _keep(kept: Kept, j: int, touched: Ints, total: Floats, point: Any, change: 
         for c in range(4):
             change[kept.first[j] + i, c] = total[m, c]
             total[m, c] = 0.0
+        total[m, 4] = 0.0
     return point, change
 
 
@@ -255,7 +256,9 @@ def _changes(
     total: Floats, touched: Ints, j: int, xy: Floats, step: Floats,
     pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
 ) -> int:  # fmt: skip
-    """Fill `total` (M, 4) for a shift of vertex j by one step to the right, left, up and down.
+    """Fill `total` (M, 5) for a shift of vertex j by one step to the right, left, up and down.
+
+    Its fifth column is 1 for points that are touched, so that each is counted once.
 
     Return how many points are `touched`.
     """
@@ -280,8 +283,8 @@ def _changes(
                     _densities(density, a, b, shares, parts, spot, points.xy[m], step)
                     if density[4] <= 0:
                         continue
-                    if not total[m].any():
-                        touched[n] = m
+                    if total[m, 4] == 0:
+                        touched[n], total[m, 4] = m, 1.0
                         n += 1
                     for c in range(4):
                         total[m, c] += pieces.energy[p] * (longer[c] * density[c] - density[4])
