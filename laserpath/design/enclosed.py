@@ -2,12 +2,12 @@
 
 Lines whose ends meet are joined to loops (`loops`), which are rings like any other: the even-odd rule holds
 over all rings, so that an outline in another is a hole. Lines that are left and branch, cross, or share an
-edge with a ring cut the plane into cells. Those outside of the rings that they touch are solid: two boxes
-with a common edge are one area. Such lines are an outline only if hardly any of them hangs loose; otherwise,
-as in the letters of a single-stroke font, they enclose nothing.
+edge with a ring cut the plane into cells. A cell outside every ring that the lines touch is solid; inside a
+ring, the ring decides: two boxes with a common edge are one area. Such lines are an outline only if hardly
+any of them hangs loose; otherwise, as in the letters of a single-stroke font, they enclose nothing.
 
-An end that misses another line by a small gap is taken to meet it. What is narrower than the gaps that would
-close it stays open: a line close beside another, say.
+An end that misses another line by a small gap is taken to meet it. An area narrower than the gaps that were
+closed for it is not filled: two lines side by side stay lines.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import figure
 from laserpath.base.overlay import GRID, groups, mosaic, noded
 from laserpath.design import scattered
 from laserpath.design.fill import NONZERO
@@ -226,11 +227,12 @@ def _about_gaps(gaps: Sequence[Gap], spot: float) -> list[str]:
     if not gaps:
         return []
     widest = max(gaps, key=lambda gap: gap.width)
-    up_to = f"as gaps up to the spot's {spot:.3g} mm are"
+    up_to = f"as gaps up to the spot's {figure(spot)} mm are"
     if len(gaps) == 1:
-        return [f"a gap of {widest.width:.3g} mm between lines at {widest.at} is taken as closed, {up_to}"]
+        one = f"a gap of {figure(widest.width)} mm between lines"
+        return [f"{one} at {widest.at} is taken as closed, {up_to}"]
     many = f"{len(gaps)} gaps between lines are taken as closed, {up_to}, the widest"
-    return [f"{many} of {widest.width:.3g} mm at {widest.at}"]
+    return [f"{many} of {figure(widest.width)} mm at {widest.at}"]
 
 
 def _about_cells(cells: Sequence[int]) -> list[str]:

@@ -148,19 +148,20 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
     memory, drawn = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(coarse), task.design.area.area / (width * height)
     if min(light.plan_seconds / full.plan_seconds, memory / full.memory) > _WORTH:
         return ()
-    parts = (
-        f"; only {number(100 * drawn, 2)} % of the drawing's {width:.3g} × {height:.3g} mm is exposed, so "
-        "that parts planned each on its own, without what is empty between them, take less"
-    )
+    parts = ""
+    if drawn < _SPARSE:
+        whole = f"the drawing's {figure(width)} × {figure(height)} mm is exposed"
+        parts = (
+            f"; only {number(100 * drawn, 2)} % of {whole}, so that parts planned each on its own, without "
+            "what is empty between them, take less"
+        )
     times, sizes = (
         [number(value / unit, 2) for value in both]
         for both, unit in (((light.plan_seconds, full.plan_seconds), 60), ((memory, full.memory), 1e9))
     )
     return (
         f"pixels_per_fwhm = {COARSEST:g} in laserpath.toml takes about {times[0]} min and {sizes[0]} GB "
-        f"instead of {times[1]} min and {sizes[1]} GB, with edges computed less finely"
-        + parts
-        * (drawn < _SPARSE),
+        f"instead of {times[1]} min and {sizes[1]} GB, with edges computed less finely{parts}",
     )
 
 
@@ -263,9 +264,8 @@ def coarser(settings: Settings, requested: float) -> tuple[str, ...]:
         return ()
     return (
         f"the dose is computed with {figure(settings.pixels_per_fwhm, 2)} pixels per FWHM instead of "
-        f"{requested:g}, "
-        f"as more than {figure(PIXELS_MAX, 2)} pixels would be needed; a wider spot, or a part at a "
-        "time, is faster",
+        f"{requested:g}, as more than {figure(PIXELS_MAX, 2)} pixels would be needed; a wider spot, or a "
+        "part at a time, is faster",
     )
 
 
@@ -286,7 +286,6 @@ def tight(memory: float) -> tuple[str, ...]:
     if memory <= total:
         return ()
     return (
-        f"it needs about {figure(memory / 1e9, 2)} GB of memory, above the {figure(total / 1e9, 2)} GB "
-        "of this computer: "
-        "plan a part of the design at a time, or with a wider spot",
+        f"it needs about {figure(memory / 1e9, 2)} GB of memory, above the {figure(total / 1e9, 2)} GB of "
+        "this computer: plan a part of the design at a time, or with a wider spot",
     )

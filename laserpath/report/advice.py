@@ -246,7 +246,7 @@ def _on_power(data: PageData) -> Iterator[Advice]:
             "too weak",
             f"{100 * strong:.0f} % of the path runs at full power",
             "a stronger laser would write faster, say "
-            + _in_profile(f"power_max_mW = {_STRONGER * machine.power_max:.3g}"),
+            + _in_profile(f"power_max_mW = {float(f'{_STRONGER * machine.power_max:.3g}'):g}"),
             (Change("power_max_mW", 1),),
         )
 
@@ -347,9 +347,8 @@ def _on_steps(machine: Machine, error: str) -> Advice:
     joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
     return Advice(
         "steps",
-        f"The motors' steps of {figure(1000 / min(machine.steps or (1.0,)))} µm round every "
-        f"place{joins}, which "
-        f"is much of {error}",
+        f"The motors' steps of {figure(1000 / min(machine.steps or (1.0,)))} µm round every place{joins}, "
+        f"which is much of {error}",
         "more of them to the millimetre (finer microsteps, steps_per_mm in the machine's profile) draw truer",
         (Change("steps_per_mm", 1),),
     )

@@ -226,17 +226,16 @@ class RayMarcher:
         slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
         slope = finite_array(slope, "d_picture", picture.shape, self.real)
         each = len(cameras) // len(inputs)
+        shares = [slice(k * each, (k + 1) * each) for k in range(len(inputs))]
         found = [
-            self._pulled(one, marched.rays(seen), slope[seen].reshape(-1, 4), by_volume, by_cameras)
-            for number, one in enumerate(inputs)
-            for seen in (slice(number * each, (number + 1) * each),)
+            self._pulled(given, marched.rays(seen), slope[seen].reshape(-1, 4), by_volume, by_cameras)
+            for given, seen in zip(inputs, shares, strict=True)
         ]
+        values, starts, alongs = zip(*found, strict=True)
         return RenderGradient(
             picture,
-            np.stack([one[0] for one in found]).reshape(np.shape(volume)) if by_volume else None,
-            cameras.pull(*(np.concatenate(one) for one in zip(*(one[1:] for one in found), strict=True)))
-            if by_cameras
-            else None,
+            np.stack(values).reshape(np.shape(volume)) if by_volume else None,
+            cameras.pull(np.concatenate(starts), np.concatenate(alongs)) if by_cameras else None,
         )
 
     def _pulled(

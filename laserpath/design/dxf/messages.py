@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Bools
+from laserpath.base.errors import figure
 from laserpath.design.dxf.blocks import Curves
 from laserpath.design.dxf.drawing import Layers, listed
 from laserpath.design.dxf.repair import NAMED
@@ -33,7 +34,7 @@ class OpenLines:
         """Where an outline may have been intended to close, for the end of a sentence. most: mm."""
         if self.gap is None or self.branching or self.gap.width > most:
             return ""
-        return f"; the nearest loose ends are {self.gap.width:.3g} mm apart, at {self.gap.at}"
+        return f"; the nearest loose ends are {figure(self.gap.width)} mm apart, at {self.gap.at}"
 
 
 def left_out(other: Met, layers: Layers) -> list[str]:
