@@ -249,10 +249,10 @@ class Budget:
         most = _crossings(self.size)
         if self.crossings > most:
             raise InputError(
-                f"its outlines cross or touch about {figure(self.crossings, 2)} times, but "
-                f"{counted(most)} is the "
-                "limit for a file of that size: split the design, draw it without so many overlaps, or "
-                f"--limit crossings={_written('crossings', self.crossings)} raises it, but more may be needed"
+                f"its outlines cross or touch about {figure(self.crossings, 2)} times, but {counted(most)} "
+                "is the limit for a file of that size: split the design, draw it without so many overlaps, "
+                f"or --limit crossings={_written('crossings', self.crossings)} raises it, but more may be "
+                "needed"
             )
         if self.left() < 0:
             raise late()

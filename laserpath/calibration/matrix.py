@@ -74,8 +74,8 @@ def matrix(
     if least >= high:
         raise InputError(
             f"even the weakest line, {figure(faintest)} mW at {figure(limit)} mm/s, has "
-            f"{figure(least / high)} "
-            "times the highest requested line energy; put a filter into the beam, or request more"
+            f"{figure(least / high)} times the highest requested line energy; put a filter into the beam, or "
+            "request more"
         )
     # As many powers as fit between the weakest and the strongest.
     rows = powers
@@ -101,8 +101,8 @@ def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterato
     if matrix.energy[0] > _NOTED_RATIO * low:
         yield (
             f"the weakest line has {figure(matrix.energy[0] / low)} times the line energy asked for: the "
-            "lowest "
-            f"power, {figure(matrix.power[0])} mW, at the highest speed, {figure(matrix.speed[0])} mm/s"
+            f"lowest power, {figure(matrix.power[0])} mW, at the highest speed, {figure(matrix.speed[0])} "
+            "mm/s"
         )
     if len(matrix.power) < powers:
         yield (

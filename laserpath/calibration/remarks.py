@@ -64,9 +64,8 @@ def _too_strong(result: Fit) -> Iterator[str]:
 def _outliers(result: Fit) -> Iterator[str]:
     for r in (r for r in result.residuals if r.outlier):
         yield (
-            f"item {r.id} is an outlier: its {_SIZE[r.what]} is {figure(r.measured * 1000, 4)} µm, where "
-            "the fit "
-            f"has {figure(r.fitted * 1000, 4)} µm; measure it again, empty its cell, or fit with --robust"
+            f"item {r.id} is an outlier: its {_SIZE[r.what]} is {figure(r.measured * 1000, 4)} µm, where the "
+            f"fit has {figure(r.fitted * 1000, 4)} µm; measure it again, empty its cell, or fit with --robust"
         )
 
 

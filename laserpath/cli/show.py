@@ -207,9 +207,8 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
         share = 100 * frame_dose(plan.process)
         yield (
-            f"the framing pass exposes too: {figure(share, 2)} % of the critical dose along its lines, "
-            "and some "
-            "times that at its corners; run it before the resin is there, or with it covered"
+            f"the framing pass exposes too: {figure(share, 2)} % of the critical dose along its lines, and "
+            "some times that at its corners; run it before the resin is there, or with it covered"
         )
 
 

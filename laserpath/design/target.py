@@ -57,10 +57,9 @@ def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
     if cells[0] * cells[1] > PIXELS_MAX:
         raise InputError(
             f"{design.name!r}, {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm, needs "
-            f"{figure(cells[0] * cells[1], 2)} pixels "
-            f"of {figure(pitch)} mm ({cells[0] * cells[1] * 40 / 2**30:.0f} GiB), above "
-            f"{figure(PIXELS_MAX, 2)}: "
-            "use a wider spot, fewer pixels per FWHM, or split the design"
+            f"{figure(cells[0] * cells[1], 2)} pixels of {figure(pitch)} mm "
+            f"({cells[0] * cells[1] * 40 / 2**30:.0f} GiB), above {figure(PIXELS_MAX, 2)}: use a wider spot, "
+            "fewer pixels per FWHM, or split the design"
         )
     rows, columns = (next_fast_len(math.ceil(n), real=True) for n in cells)
     origin = ((x0 + x1 - (columns - 1) * pitch) / 2, (y0 + y1 - (rows - 1) * pitch) / 2)

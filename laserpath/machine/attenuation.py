@@ -142,11 +142,9 @@ def _check_steps(process: Process) -> None:
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     if machine.steps is not None and (step := 1 / min(machine.steps)) > fwhm:
         raise InputError(
-            f"a motor step of machine {machine.name!r} is {figure(1000 * step)} µm, "
-            f"{figure(step / fwhm, 2)} times "
-            f"the spot's FWHM of {figure(1000 * fwhm)} µm, so that no line would lie where it is drawn; "
-            "take a "
-            "wider spot, or a machine with more steps (steps_per_mm)"
+            f"a motor step of machine {machine.name!r} is {figure(1000 * step)} µm, {figure(step / fwhm, 2)} "
+            f"times the spot's FWHM of {figure(1000 * fwhm)} µm, so that no line would lie where it is "
+            "drawn; take a wider spot, or a machine with more steps (steps_per_mm)"
         )
 
 
@@ -158,9 +156,8 @@ def _check_weak(process: Process, settings: Settings) -> None:
     if strongest < needed:
         raise InputError(
             f"power {machine.power_max:g} mW is too weak for {process.resin.name!r} in a spot of FWHM "
-            f"{figure(fwhm)} mm: a line would need {figure(slowest * strongest / needed, 2)} mm/s, below "
-            "the smallest "
-            f"feed, {figure(slowest, 2)} mm/s; take a narrower spot, or more than "
+            f"{figure(fwhm)} mm: a line would need {figure(slowest * strongest / needed, 2)} mm/s, below the "
+            f"smallest feed, {figure(slowest, 2)} mm/s; take a narrower spot, or more than "
             f"{figure((needed / strongest) ** (1 / process.resin.order), 2)} times the power"
         )
 

@@ -60,7 +60,6 @@ def phase_warnings(run: gcode.motion.Executed, process: Process) -> Iterator[str
         fastest, widest = ends.speed.max(), 1000 * ends.spread(period).max()
         yield (
             f"the phase of the laser's PWM is unknown: ends of lines at {figure(fastest)} mm/s lie within "
-            f"±{figure(widest, 2)} µm; at {fast.sum()} of {len(fast)} ends the head moves more than half "
-            "a spot in "
-            f"its period of {1000 * period:g} ms (pwm_period_ms in the machine's profile)"
+            f"±{figure(widest, 2)} µm; at {fast.sum()} of {len(fast)} ends the head moves more than half a "
+            f"spot in its period of {1000 * period:g} ms (pwm_period_ms in the machine's profile)"
         )

@@ -102,9 +102,8 @@ def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ..
         return (f"{name} names no page, {moved}; {other}",)
     axis, low, high, start, end = _outside(_moved(design, "page", offset), machine)[0]
     return (
-        f"on its page {name} would reach from {axis} = {figure(low, 4)} to {figure(high, 4)} mm, outside "
-        "the machine's "
-        f"{start:g} to {end:g} mm, {moved}; --offset puts it elsewhere",
+        f"on its page {name} would reach from {axis} = {figure(low, 4)} to {figure(high, 4)} mm, outside the "
+        f"machine's {start:g} to {end:g} mm, {moved}; --offset puts it elsewhere",
     )
 
 
@@ -177,9 +176,8 @@ def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
             places = [g.representative_point() for g in sorted(parts, key=lambda g: -g.area)[:_LISTED]]
             where = ", ".join(quantities.place((p.x, p.y), optics.fwhm(spot)) for p in places)
             sentences.append(
-                f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than "
-                f"{figure(2 * reach)} mm "
-                f"(half the spot of {optics.fwhm(spot):g} mm) will print badly or not at all, "
-                f"the largest at {where} mm"
+                f"{len(parts)} {what[: -1 if len(parts) == 1 else None]} narrower than {figure(2 * reach)} "
+                f"mm (half the spot of {optics.fwhm(spot):g} mm) will print badly or not at all, the largest "
+                f"at {where} mm"
             )
     return tuple(sentences)

@@ -89,10 +89,9 @@ def _worst(shown: Shown) -> str:
 def _zero(data: PageData) -> str:
     x0, y0, x1, y1 = data.design.extent
     return (
-        f"All programs have one work zero; from there the whole drawing reaches from x {figure(x0, 4)} "
-        f"to {figure(x1, 4)} "
-        f"and from y {figure(y0, 4)} to {figure(y1, 4)} mm. Do not move the part, nor set the zero anew, "
-        "between them."
+        f"All programs have one work zero; from there the whole drawing reaches from x {figure(x0, 4)} to "
+        f"{figure(x1, 4)} and from y {figure(y0, 4)} to {figure(y1, 4)} mm. Do not move the part, nor set "
+        "the zero anew, between them."
     )
 
 

@@ -73,11 +73,9 @@ def grid_around(box: Box, spot: Spot, pixels_per_fwhm: float, extra: float, name
     fine = min(pixels_per_fwhm, max(math.sqrt(PIXELS / spots), min(COARSEST, pixels_per_fwhm)))
     if spots * fine**2 > PIXELS_MAX:
         raise InputError(
-            f"{name} reaches over {figure(width, 4)} × {figure(height, 4)} mm: "
-            f"{figure(spots * fine**2, 2)} pixels even with "
-            f"{fine:g} across the spot of {fwhm:g} mm, above {figure(PIXELS_MAX, 2)}; simulate a part of "
-            "it, or a "
-            "wider spot"
+            f"{name} reaches over {figure(width, 4)} × {figure(height, 4)} mm: {figure(spots * fine**2, 2)} "
+            f"pixels even with {fine:g} across the spot of {fwhm:g} mm, above {figure(PIXELS_MAX, 2)}; "
+            "simulate a part of it, or a wider spot"
         )
     return grid_for(Design(shapely.box(*box), "view"), spot, fine)
 

@@ -114,9 +114,9 @@ def cured_depth(
         return CuredDepth(grid, resin, surface, np.zeros(1), excess, widths)
     if dose.size * _SLICES > _MOST:
         raise InputError(
-            f"the spot widens from {figure(widths[0])} to {figure(widths[1])} mm down to "
-            f"{figure(bottom)} mm, which "
-            f"takes {dose.size * _SLICES} values, but must be at most {_MOST}: take fewer pixels per FWHM"
+            f"the spot widens from {figure(widths[0])} to {figure(widths[1])} mm down to {figure(bottom)} "
+            f"mm, which takes {dose.size * _SLICES} values, but must be at most {_MOST}: take fewer pixels "
+            "per FWHM"
         )
     z = np.linspace(0, bottom, _SLICES)
     excess = np.stack([_excess(dose, resin), *(

@@ -123,8 +123,8 @@ def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> It
         run = layout.ramp
         yield (
             f"the head needs {figure(run)} mm beside the picture to come up to speed, which is off the "
-            "machine; "
-            f"move the picture by --offset {figure(run)},0mm, or its first and last columns come out wrong"
+            f"machine; move the picture by --offset {figure(run)},0mm, or its first and last columns come "
+            "out wrong"
         )
     yield from _few_levels(layout)
 
