@@ -98,40 +98,55 @@ def cells_near(a: Floats, b: Floats, spot: SpotTable, points: WatchedPoints) -> 
 
 @njit
 def influence(
-    ends: Floats, lit: Any, duration: Floats, groups: LightGroups, spot: SpotTable, points: WatchedPoints,
-    room: int, out: Influence,
-) -> int:  # fmt: skip
-    """Fill `out`, which has room for so many values; return how many there are.
+    ends: Floats, lit: Any, duration: Floats, groups: LightGroups, spot: SpotTable, points: WatchedPoints
+) -> Influence:
+    """The dose of each group at the points that its pieces reach.
 
     ends: (P+1, 2) mm, lit, duration: (P,), s, of the pieces.
     """
-    count = 0
+    count, first = 0, np.zeros(len(groups.share) + 1, np.int64)
+    point, value = np.empty(64 * len(lit), np.int32), np.empty(64 * len(lit), np.float32)
     total, touched = np.zeros(len(points.xy)), np.zeros(len(points.xy), np.int64)
     for g in range(len(groups.share)):
-        out.first[g], n = count, 0
+        n = 0
         for p in range(groups.piece[g], groups.piece[g + 1]):
-            if not lit[p]:
-                continue
-            a, b, part = ends[p], ends[p + 1], duration[p] / groups.duration[g]
-            parts = max(2, int(np.ceil(np.hypot(b[0] - a[0], b[1] - a[1]) / (spot.reach / 8))))
-            left, right, lower, upper = cells_near(a, b, spot, points)
-            for row in range(lower, upper + 1):
-                for column in range(left, right + 1):
-                    cell = row * points.columns + column
-                    for m in points.member[points.start[cell] : points.start[cell + 1]]:
-                        dose = mean_density(a, b, parts, spot, points.xy[m])
-                        if dose > 0:
-                            if total[m] == 0:
-                                touched[n] = m
-                                n += 1
-                            total[m] += part * dose
+            if lit[p]:
+                part = duration[p] / groups.duration[g]
+                n = _expose(total, touched, n, ends[p], ends[p + 1], part, spot, points)
+        if count + n > len(point):
+            more = max(len(point) // 2, n)
+            point = np.append(point, np.empty(more, np.int32))
+            value = np.append(value, np.empty(more, np.float32))
         for m in touched[:n]:
-            if count < room:
-                out.point[count], out.dose[count] = m, total[m]
-            count += 1
+            point[count], value[count] = m, total[m]
             total[m] = 0.0
-    out.first[len(groups.share)] = count
-    return count
+            count += 1
+        first[g + 1] = count
+    return Influence(first, point[:count], value[:count])
+
+
+@njit
+def _expose(
+    total: Floats, touched: Ints, n: int, a: Floats, b: Floats, part: float, spot: SpotTable,
+    points: WatchedPoints,
+) -> int:  # fmt: skip
+    """Add `part` of the mean dose of a piece from a to b to `total`; return how many are now `touched`."""
+    length = np.hypot(b[0] - a[0], b[1] - a[1])
+    parts, near = max(2, int(np.ceil(length / (spot.reach / 8)))), (spot.reach + length / 2) ** 2
+    left, right, lower, upper = cells_near(a, b, spot, points)
+    for row in range(lower, upper + 1):
+        cell = row * points.columns
+        for m in points.member[points.start[cell + left] : points.start[cell + right + 1]]:
+            x, y = points.xy[m, 0] - (a[0] + b[0]) / 2, points.xy[m, 1] - (a[1] + b[1]) / 2
+            if x * x + y * y > near:
+                continue
+            dose = mean_density(a, b, parts, spot, points.xy[m])
+            if dose > 0:
+                if total[m] == 0:
+                    touched[n] = m
+                    n += 1
+                total[m] += part * dose
+    return n
 
 
 @njit
@@ -169,6 +184,16 @@ def cost(u: float, m: int, points: WatchedPoints, weight: float) -> float:
 
 
 @njit
+def cost_slope(u: float, m: int, points: WatchedPoints, weight: float) -> float:
+    """Derivative of `cost` by u. Cost is convex, so that a change by d gains at most −d times that."""
+    slope = points.price[m]
+    if points.steepness[m] > 0:
+        error = (u - 1) / points.steepness[m]
+        slope += error / np.sqrt(error * error + _ROUNDING2) / points.steepness[m]
+    return slope + 2 * weight * (max(u - points.high[m], 0.0) - max(points.low[m] - u, 0.0))
+
+
+@njit
 def descend(
     power: Ints, groups: LightGroups, rules: PowerRules, dose: Floats, points: WatchedPoints,
     effect: Influence, weight: float, sweeps: int,
@@ -180,40 +205,71 @@ def descend(
     """
     change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
     seen, changed = np.full(len(power), -1), np.zeros(len(dose), np.int64)
+    slope = np.empty(len(dose))
+    for m in range(len(dose)):
+        slope[m] = cost_slope(dose[m], m, points, weight)
     changes = before = 0
     for _ in range(sweeps):
         for k in range(len(power)):
             if power[k] <= 0 or not _concerned(k, groups, effect, changed, seen[k]):
                 continue
             seen[k] = changes
+            chosen = _best(change, touched, k, power[k], groups, rules, dose, slope, points, effect, weight)
+            if chosen < 0:
+                continue
+            changes += 1
+            n = _add(change, touched, k, power[k], chosen, groups, rules, effect)
+            for m in touched[:n]:
+                dose[m] += change[m]
+                slope[m] = cost_slope(dose[m], m, points, weight)
+                change[m] = 0.0
+                changed[m] = changes
             share = groups.share[groups.first[k] : groups.first[k + 1]]
-            best, chosen = _GAIN, -1
-            for up in (False, True):
-                other = power[k]
-                for _step in range(_STEPS):
-                    other = neighbour(rules, share, other, up)
-                    if other < 0:
-                        break
-                    n = _add(change, touched, k, power[k], other, groups, rules, effect)
-                    gain = 0.0
-                    for m in touched[:n]:
-                        gain += cost(dose[m], m, points, weight)
-                        gain -= cost(dose[m] + change[m], m, points, weight)
-                        change[m] = 0.0
-                    if gain > best:
-                        best, chosen = gain, other
-            if chosen >= 0:
-                changes += 1
-                n = _add(change, touched, k, power[k], chosen, groups, rules, effect)
-                for m in touched[:n]:
-                    dose[m] += change[m]
-                    change[m] = 0.0
-                    changed[m] = changes
-                power[k] = centred(rules, share, chosen)
+            power[k] = centred(rules, share, chosen)
         if changes == before:
             break
         before = changes
     return changes
+
+
+@njit
+def _best(
+    change: Floats, touched: Ints, k: int, power: int, groups: LightGroups, rules: PowerRules, dose: Floats,
+    slope: Floats, points: WatchedPoints, effect: Influence, weight: float,
+) -> int:  # fmt: skip
+    """The power of row k, of those next to its own, that lowers the loss most; −1 if none does.
+
+    What the slopes rule out is not evaluated, and a second step is tried only where the first one gains.
+    """
+    share = groups.share[groups.first[k] : groups.first[k + 1]]
+    pull = np.zeros(len(share))
+    for g in range(len(share)):
+        here = groups.first[k] + g
+        for i in range(effect.first[here], effect.first[here + 1]):
+            pull[g] += slope[effect.point[i]] * effect.dose[i]
+    best, chosen = _GAIN, -1
+    for up in (False, True):
+        other = power
+        for _step in range(_STEPS):
+            other = neighbour(rules, share, other, up)
+            if other < 0:
+                break
+            most = 0.0
+            for g in range(len(share)):
+                duration = groups.duration[groups.first[k] + g]
+                most -= (light(rules, share[g], other) - light(rules, share[g], power)) * duration * pull[g]
+            if most <= best:
+                continue
+            gain = 0.0
+            n = _add(change, touched, k, power, other, groups, rules, effect)
+            for m in touched[:n]:
+                gain += cost(dose[m], m, points, weight)
+                gain -= cost(dose[m] + change[m], m, points, weight)
+                change[m] = 0.0
+            if gain <= best:
+                break
+            best, chosen = gain, other
+    return chosen
 
 
 @njit

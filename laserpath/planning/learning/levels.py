@@ -149,16 +149,8 @@ class _Watch:
         lit = light > 0
         points, spot, at = watched(run, light, task, _REACH_FWHM)
         groups = kernel.groups_of(response.first, response.share, run.duration)
-        ends, count = run.xyz[:, :2].copy(), len(groups.share)
-        room = 400 * len(lit)  # seldom more; what is not used takes no memory
-        while True:
-            effect = kernel.Influence(
-                np.zeros(count + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.float32)
-            )
-            needed = kernel.influence(ends, lit, run.duration, groups, spot, points, room, effect)
-            if needed <= room:
-                return cls(groups, at, points, effect)
-            room = needed
+        effect = kernel.influence(run.xyz[:, :2].copy(), lit, run.duration, groups, spot, points)
+        return cls(groups, at, points, effect)
 
 
 def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Floats:
