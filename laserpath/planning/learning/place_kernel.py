@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Indices as Ints
-from laserpath.planning.learning.kernel import SpotTable, WatchedPoints, cells_near, cost, density_at
+from laserpath.planning.learning.kernel import (
+    SpotTable,
+    WatchedPoints,
+    cells_near,
+    cost,
+    cost_slope,
+    density_at,
+)
 
 Floats = NDArray[Any]
 
@@ -49,70 +56,83 @@ class CornerSpeeds(NamedTuple):
     deviation: float
 
 
-class Kept(NamedTuple):
-    """What the shifts of each vertex change, kept until a vertex moves on which that depends.
+class ShiftEffects(NamedTuple):
+    """What a step of vertex j changes: the doses of point[first[j]] … point[first[j + 1]].
 
-    first, held, room: (rows + 1,) where the points of each vertex begin in the store, how many they are, and
-    for how many there is room.  used: (1,) length of the store in use.  seen: (rows + 1,) number of moves
-    when the vertex was last looked at, −1: never.  moved: (rows + 1,) number of its own last move.
-    changed: (M,) number of the move that last changed the dose of each point.
+    change: (…, 4) of them, for a step to the right, left, up and down.
     """
 
     first: Ints
-    held: Ints
-    room: Ints
-    used: Ints
-    seen: Ints
-    moved: Ints
-    changed: Ints
+    point: Any
+    change: Any
 
 
-def nothing_kept(vertices: int, points: int) -> Kept:
-    """Before the first sweep."""
-    first, held, room, moved = (np.zeros(vertices, np.int64) for _ in range(4))
-    used, seen = np.zeros(1, np.int64), np.full(vertices, -1)
-    return Kept(first, held, room, used, seen, moved, np.zeros(points, np.int64))
+@njit
+def effects(
+    near: Any, step: Floats, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
+) -> ShiftEffects:
+    """What the steps of the vertices change of which `near` (rows + 1,) is true."""
+    count, first = 0, np.zeros(len(near) + 1, np.int64)
+    point, change = np.empty(64 * len(near), np.int32), np.empty((64 * len(near), 4), np.float32)
+    total, touched = np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
+    for j in range(len(near)):
+        n = _changes(total, touched, j, step, pieces, spot, points) if near[j] and j > 0 else 0
+        if count + n > len(point):
+            more = max(len(point) // 2, n)
+            point = np.append(point, np.empty(more, np.int32))
+            change = np.append(change, np.empty((more, 4), np.float32)).reshape(-1, 4)
+        for m in touched[:n]:
+            point[count] = m
+            for c in range(4):
+                change[count, c] = total[m, c]
+            total[m] = 0.0
+            count += 1
+        first[j + 1] = count
+    return ShiftEffects(first, point[:count], change[:count])
 
 
 @njit
 def descend(
-    xy: Floats, near: Any, room: Floats, price: Floats, step: Floats, pieces: MovedPieces,
-    corners: CornerSpeeds, spot: SpotTable, dose: Floats, points: WatchedPoints, weight: float, sweeps: int,
-    furthest: int, kept: Kept,
+    xy: Floats, gone: Ints, room: Floats, price: Floats, step: Floats, corners: CornerSpeeds, dose: Floats,
+    points: WatchedPoints, effect: ShiftEffects, weight: float, sweeps: int, furthest: int,
 ) -> int:  # fmt: skip
-    """Move vertices `xy` (rows + 1, 2) by `step` (2,) while the loss falls; `dose` follows; return how often.
+    """Move vertices `xy` (rows + 1, 2) by `step` (2,) while the loss falls; return how often.
 
-    near: (rows + 1,) which may move.  room: (2, 2) lower-left and upper-right corner of their range.
-    price: (rows + 1, 2) loss per mm.  furthest: steps that a vertex may go.  kept: nothing yet.
+    `dose` follows, and `gone` (rows + 1, 2), the steps that each has made since `effect` was found.
+
+    room: (2, 2) lower-left and upper-right corner of their range.  price: (rows + 1, 2) loss per mm.
+    effect: of those that may move.  furthest: steps that a vertex may go.
 
     After the first sweep a vertex is looked at only if something has changed on which its answer depends: a
     vertex beside it, or the dose of a point that it reaches. So the result is that of looking at all.
     """
-    point, change = np.zeros(64 * len(xy), np.int32), np.zeros((64 * len(xy), 4), np.float32)
-    total, touched = np.zeros((len(dose), 5)), np.zeros(len(dose), np.int64)
-    gone, gain = np.zeros((len(xy), 2), np.int64), np.zeros((3, 3))
+    seen, moved, changed = np.full(len(xy), -1), np.zeros(len(xy), np.int64), np.zeros(len(dose), np.int64)
+    slope = np.empty(len(dose))
+    for m in range(len(dose)):
+        slope[m] = cost_slope(dose[m], m, points, weight)
     changes = before = 0
     for _ in range(sweeps):
         for j in range(1, len(xy)):
-            if not near[j]:
+            here = slice(effect.first[j], effect.first[j + 1])
+            point, change = effect.point[here], effect.change[here]
+            if len(point) == 0 or not _concerned(j, point, seen[j], moved, changed):
                 continue
-            if kept.seen[j] < 0 or kept.moved[j - 1 : j + 2].max() > kept.seen[j]:
-                n = _changes(total, touched, j, xy, step, pieces, spot, points)
-                point, change = _keep(kept, j, touched[:n], total, point, change)
-            elif not _concerned(kept, j, point):
-                continue
-            kept.seen[j] = changes
-            here = slice(kept.first[j], kept.first[j] + kept.held[j])
-            _gains(gain, point[here], change[here], dose, points, weight)
-            dx, dy = _best(gain, xy, j, gone[j], step, room, price[j], corners, furthest)
+            seen[j] = changes
+            dx, dy = _best(
+                xy, j, gone[j], step, room, price[j], corners, furthest, point, change, dose, slope, points,
+                weight,
+            )  # fmt: skip
             if dx == 0 and dy == 0:
                 continue
             changes += 1
-            for i in range(here.start, here.stop):
-                dose[point[i]] += _shifted(change[i], dx, dy)
-                kept.changed[point[i]] = changes
-            _move(xy, j, dx * step[0], dy * step[1], pieces)
-            kept.moved[j] = changes
+            for i in range(len(point)):
+                m = point[i]
+                dose[m] += _shifted(change[i], gone[j], dx, dy)
+                slope[m] = cost_slope(dose[m], m, points, weight)
+                changed[m] = changes
+            xy[j, 0] += dx * step[0]
+            xy[j, 1] += dy * step[1]
+            moved[j] = changes
             gone[j, 0] += dx
             gone[j, 1] += dy
         if changes == before:
@@ -122,79 +142,60 @@ def descend(
 
 
 @njit
-def _keep(kept: Kept, j: int, touched: Ints, total: Floats, point: Any, change: Any) -> tuple[Any, Any]:
-    """Store what vertex j changes, and clear `total`; return the store, which may have grown."""
-    n = len(touched)
-    if n > kept.room[j]:
-        kept.first[j], kept.room[j] = kept.used[0], n + n // 8
-        kept.used[0] += kept.room[j]
-        if kept.used[0] > len(point):
-            more = max(len(point) // 2, n + n // 8)
-            point = np.append(point, np.zeros(more, np.int32))
-            change = np.append(change, np.zeros((more, 4), np.float32)).reshape(-1, 4)
-    kept.held[j] = n
-    for i in range(n):
-        m = touched[i]
-        point[kept.first[j] + i] = m
-        for c in range(4):
-            change[kept.first[j] + i, c] = total[m, c]
-            total[m, c] = 0.0
-        total[m, 4] = 0.0
-    return point, change
-
-
-@njit
-def _concerned(kept: Kept, j: int, point: Any) -> bool:
-    """Whether the answer for vertex j may have changed, though it and its neighbours stayed."""
-    if kept.moved[max(j - 2, 0) : j + 3].max() > kept.seen[j]:
-        return True  # the speed at which the head passes a neighbour
-    for i in range(kept.first[j], kept.first[j] + kept.held[j]):
-        if kept.changed[point[i]] > kept.seen[j]:
+def _concerned(j: int, point: Any, seen: int, moved: Ints, changed: Ints) -> bool:
+    """Whether the answer for vertex j may have changed since it was last looked at, −1: never."""
+    for m in point:
+        if changed[m] > seen:
             return True
-    return False
+    return moved[max(j - 2, 0) : j + 3].max() > seen  # the speed at which the head passes a neighbour
 
 
 @njit
-def _gains(gain: Floats, point: Any, change: Any, dose: Floats, points: WatchedPoints, weight: float) -> None:
-    """Fill `gain` (3, 3) by how much the loss of the points falls for shifts by −1, 0, 1 steps each way."""
-    gain[:] = 0.0
-    for i in range(len(point)):
-        m = point[i]
-        now = cost(dose[m], m, points, weight)
-        for x in range(-1, 2):
-            for y in range(-1, 2):
-                if x or y:
-                    u = dose[m] + _shifted(change[i], x, y)
-                    gain[x + 1, y + 1] += now - cost(u, m, points, weight)
+def _shifted(change: Any, gone: Ints, x: int, y: int) -> float:
+    """Change of a dose for a shift by x and y steps from where its vertex has `gone`.
+
+    Quadratic along each axis; the mixed derivative is neglected.
+    """
+    return _along(change[0], change[1], gone[0], x) + _along(change[2], change[3], gone[1], y)
 
 
 @njit
-def _shifted(change: Floats, x: int, y: int) -> float:
-    """Change of a dose for a shift by x and y steps: their mixed derivative is neglected."""
-    total = 0.0
-    if x:
-        total += change[0 if x > 0 else 1]
-    if y:
-        total += change[2 if y > 0 else 3]
-    return total
+def _along(ahead: float, back: float, gone: int, x: int) -> float:
+    return 0.5 * x * ((ahead - back) + (ahead + back) * (2 * gone + x))
 
 
 @njit
 def _best(
-    gain: Floats, xy: Floats, j: int, gone: Ints, step: Floats, room: Floats, price: Floats,
-    corners: CornerSpeeds, furthest: int,
+    xy: Floats, j: int, gone: Ints, step: Floats, room: Floats, price: Floats, corners: CornerSpeeds,
+    furthest: int, point: Any, change: Any, dose: Floats, slope: Floats, points: WatchedPoints, weight: float,
 ) -> tuple[int, int]:  # fmt: skip
     """The steps of vertex j that gain most, write time included, of those that it may go."""
+    pull = np.zeros(4)
+    for i in range(len(point)):
+        for c in range(4):
+            pull[c] += slope[point[i]] * change[i, c]
     best, dx, dy = _GAIN, 0, 0
     for x in range(-1, 2):
         for y in range(-1, 2):
-            more = gain[x + 1, y + 1] - (price[0] * x * step[0] + price[1] * y * step[1])
-            if (x == 0 and y == 0) or more <= best:
+            if x == 0 and y == 0:
                 continue
-            if _free(xy, j, x, y, gone, step, room, furthest) and _keeps_speed(
+            paid = price[0] * x * step[0] + price[1] * y * step[1]
+            most = -_shifted(pull, gone, x, y) - paid
+            if most <= best:
+                continue
+            if not _free(xy, j, x, y, gone, step, room, furthest) or not _keeps_speed(
                 xy, j, x * step[0], y * step[1], corners
             ):
-                best, dx, dy = more, x, y
+                continue
+            gain = -paid
+            for i in range(len(point)):
+                m = point[i]
+                u = dose[m]
+                gain += cost(u, m, points, weight) - cost(
+                    u + _shifted(change[i], gone, x, y), m, points, weight
+                )
+            if gain > best:
+                best, dx, dy = gain, x, y
     return dx, dy
 
 
@@ -253,7 +254,7 @@ def _junction(xy: Floats, i: int, j: int, dx: float, dy: float, corners: CornerS
 
 @njit
 def _changes(
-    total: Floats, touched: Ints, j: int, xy: Floats, step: Floats,
+    total: Floats, touched: Ints, j: int, step: Floats,
     pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
 ) -> int:  # fmt: skip
     """Fill `total` (M, 5) for a shift of vertex j by one step to the right, left, up and down.
@@ -337,26 +338,3 @@ def _shares(p: int, j: int, pieces: MovedPieces) -> tuple[float, float]:
     if p >= begins:
         return (1.0 if p == begins else 1 - pieces.part[p - 1]), 1 - pieces.part[p]
     return (0.0 if p == pieces.first[j - 1] else pieces.part[p - 1]), pieces.part[p]
-
-
-@njit
-def _move(xy: Floats, j: int, dx: float, dy: float, pieces: MovedPieces) -> None:
-    """Shift vertex j, and the pieces on both sides of it."""
-    xy[j, 0] += dx
-    xy[j, 1] += dy
-    begin, end = pieces.first[j - 1], pieces.first[min(j + 1, len(pieces.first) - 1)]
-    old = np.empty(end - begin)
-    for p in range(begin, end):
-        old[p - begin] = _length(pieces.ends, p)
-    for p in range(begin, end):
-        share = _shares(p, j, pieces)[1]
-        pieces.ends[p + 1, 0] += share * dx
-        pieces.ends[p + 1, 1] += share * dy
-    for p in range(begin, end):
-        if old[p - begin] > _POINT:
-            pieces.energy[p] *= _length(pieces.ends, p) / old[p - begin]
-
-
-@njit
-def _length(ends: Floats, p: int) -> float:
-    return float(np.hypot(ends[p + 1, 0] - ends[p, 0], ends[p + 1, 1] - ends[p, 1]))

@@ -7,10 +7,12 @@ a diagonal, if that lowers the loss of `levels` plus the write time,
     Σ_m [√(ε_m² + δ²) + η/s_m] + penalties + (M/w_e) ∂T/∂v · Δv,
 
 until no single step helps; T is the term of the write time, and w_e/M the weight of one edge in the final
-loss. The dose of each shift is exact for the pieces as executed, which keep their places relative to their
-move and their energy per length (`shape`). That holds while the motion does: so no shift may lower the speed
-at which a corner is passed, nor raise it much where the corner is what holds the head back. Where the link
-could not feed the moved path, its vertices go back. Then the path is executed again.
+loss. The dose of a first step is exact for the pieces as executed, which keep their places relative to their
+move and their energy per length (`shape`). It is found once for each vertex, before any moves: further steps
+are extrapolated along each axis, and what a vertex changes is taken not to depend on its neighbours' shifts,
+of a tenth of the spot at most. Both hold while the motion does: so no shift may lower the speed at which a
+corner is passed, nor raise it much where the corner is what holds the head back. Where the link could not
+feed the moved path, its vertices go back. Then the path is executed again.
 """
 
 from __future__ import annotations
@@ -77,10 +79,11 @@ def best_places(
     room = np.array(bounds_of(task))
     bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
     xy = moves.xy.copy()
+    step, gone = _shift(machine, scene.fwhm), np.zeros(xy.shape, np.int64)
+    effect = kernel.effects(_near(pieces, scene, bright), step, pieces, spot, points)
     kernel.descend(
-        xy, _near(pieces, scene, bright), room, price, _shift(machine, scene.fwhm), pieces,
-        _corners(moves, machine), spot, dose, points, PENALTY, _SWEEPS, _FURTHEST,
-        kernel.nothing_kept(len(xy), len(dose)),
+        xy, gone, room, price, step, _corners(moves, machine), dose, points, effect, PENALTY, _SWEEPS,
+        _FURTHEST,
     )  # fmt: skip
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)

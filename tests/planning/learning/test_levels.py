@@ -129,3 +129,20 @@ def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
     best_levels(fitted(small.task("grbl"), "grbl"), small.task("grbl"))
     ((one, other),) = powers
     np.testing.assert_array_equal(one, other)
+
+
+def test_a_change_of_dose_gains_at_most_what_the_slope_of_the_cost_says() -> None:
+    """So that a change which the slopes rule out need not be evaluated."""
+    rng, n = np.random.default_rng(5), 100
+    none, low, high = np.zeros(0, np.int64), rng.uniform(0, 1, n), rng.uniform(1, 3, n)
+    points = kernel.WatchedPoints(
+        np.zeros((n, 2)), rng.choice([0.0, 0.7, 3.0], n), low, high, rng.choice([0.0, -0.1, 0.2], n),
+        none, none, 1, np.zeros(2),
+    )  # fmt: skip
+    before, after = rng.uniform(0, 3.5, (2, n))
+    for m in range(n):
+        slope = kernel.cost_slope(before[m], m, points, 200.0)
+        around = [kernel.cost(before[m] + d, m, points, 200.0) for d in (-1e-5, 1e-5)]
+        assert slope == pytest.approx((around[1] - around[0]) / 2e-5, rel=1e-3, abs=1e-3)
+        gain = kernel.cost(before[m], m, points, 200.0) - kernel.cost(after[m], m, points, 200.0)
+        assert gain <= -slope * (after[m] - before[m]) + 1e-12
