@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scipy import sparse
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage, sparse
 
 from laserpath import optics
 from laserpath.base.errors import one_line
@@ -75,6 +77,14 @@ class Scene:
         """(M, pixels) twice: what gives a dose u at the samples, and its outward slope F ∂u/∂n there."""
         xy, outward = self.samples.xy, self.samples.normal * self.fwhm
         return sampling_matrix(self.grid, xy), sampling_matrix(self.grid, xy, outward)
+
+    @cached_property
+    def depth(self) -> NDArray[np.float32]:
+        """(rows, columns) FWHM, distance of each pixel from those beyond the outline: > 0 inside."""
+        solid = self.target.coverage > 0.5
+        inside, outside = (ndimage.distance_transform_edt(part) for part in (solid, ~solid))
+        depth = (inside - outside) * (self.grid.pitch / self.fwhm)
+        return np.asarray(depth, np.float32)
 
     @property
     def fwhm(self) -> float:

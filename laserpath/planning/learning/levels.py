@@ -72,6 +72,10 @@ _THIN = 1.05
 """Relative dose that the middle of a narrow bar may not fall below, and its inverse that of a narrow gap not
 exceed, unless they did before; a larger one keeps more of both, and leaves less freedom to the edges."""
 
+_SLACK = 0.4
+"""Relative dose by which points may be within their limits and are watched though changes are small: a larger
+one watches more that cannot be reached."""
+
 _OVER_DOSE_SHARE = 1.0
 """Doses above this share of the limit are penalised: a smaller one leaves more margin."""
 
@@ -147,7 +151,7 @@ class _Watch:
         run = response.run
         light = response.light((digits * response.rules.digit).astype(np.float64))
         lit = light > 0
-        points, spot, at = watched(run, light, task, _REACH_FWHM)
+        points, spot, at = watched(run, light, task, _REACH_FWHM, coarse=False)
         groups = kernel.groups_of(response.first, response.share, run.duration)
         effect = kernel.influence(run.xyz[:, :2].copy(), lit, run.duration, groups, spot, points)
         return cls(groups, at, points, effect)
@@ -161,24 +165,27 @@ def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Flo
 
 
 def watched(
-    run: gcode.motion.Executed, light: Floats, task: Task, reach: float
+    run: gcode.motion.Executed, light: Floats, task: Task, reach: float, coarse: bool
 ) -> tuple[kernel.WatchedPoints, kernel.SpotTable, Floats]:
     """The points around a design, the spot's table, and the relative doses (M,) of a run at the points.
 
     light: (P,) of the pieces of the run.  reach: FWHM, of the table.
+    coarse: for small changes of dose; of the hot pixels only the lattice and the hottest ones are watched, of
+    the path fewer places, and nothing that is far within its limits.
     """
-    points, at = _points(_relative_dose(run, light, task), run.xyz[:, :2], light > 0, task.scene, reach)
+    dose, scene = _relative_dose(run, light, task), task.scene
+    control = _Control.of(scene, dose, run.xyz[:, :2], light > 0, coarse)
+    points, at = _points(dose, control, scene, reach)
     return points, _table(task.scene.spot, task.process, reach), at
 
 
 def _points(
-    dose: Floats, ends: Floats, lit: Bools, scene: Scene, reach: float
+    dose: Floats, control: _Control, scene: Scene, reach: float
 ) -> tuple[kernel.WatchedPoints, Floats]:
     """The points of the outline and beside it, the control points, and the relative doses there."""
     edge, flat = EdgeTerm.of(scene), dose.ravel()
     on = edge.value @ flat
     steep = np.maximum(np.abs(edge.slope @ flat), _FLATTEST)
-    control = _Control.of(scene, dose, ends, lit)
     xy = control.xy
     around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
     # What is not cured, or not dark, before need not become so.
@@ -222,31 +229,37 @@ class _Control:
     dark: Floats
 
     @classmethod
-    def of(cls, scene: Scene, dose: Floats, ends: Floats, lit: Bools) -> _Control:
-        """dose: (rows, columns) relative.  ends: (P+1, 2) mm, of pieces that are `lit` (P,)."""
-        grid = scene.grid
-        solid: Bools = scene.target.coverage > 0.5
-        inside, outside = (ndimage.distance_transform_edt(part) for part in (solid, ~solid))
-        deep = (inside - outside) * grid.pitch / scene.fwhm
-        narrow = (_ridge(inside) | _ridge(outside)) & (np.abs(deep) < _DEEP_FWHM)
+    def of(cls, scene: Scene, dose: Floats, ends: Floats, lit: Bools, coarse: bool) -> _Control:
+        """dose: (rows, columns) relative.  ends: (P+1, 2) mm, of pieces that are `lit` (P,).
+
+        coarse: as in `watched`.
+        """
+        grid, deep = scene.grid, scene.depth
+        narrow = (np.abs(deep) < _DEEP_FWHM) & (_ridge(deep) | _ridge(-deep))
         stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
-        chosen = dose > _HOT * scene.resin.over_dose
-        chosen[::stride, ::stride] = True
+        hot = dose > _HOT * scene.resin.over_dose
+        if coarse:
+            chosen = hot & (dose >= ndimage.maximum_filter(dose, 3))
+            close = hot | np.where(deep > 0, dose < _CURED + _SLACK, dose > _DARK - _SLACK)
+            chosen[::stride, ::stride] |= close[::stride, ::stride]
+        else:
+            chosen = hot
+            chosen[::stride, ::stride] = True
         chosen &= (deep > _NEAR_FWHM) | ((deep < -_DEEP_FWHM) & (deep > -_FAR_FWHM))
         rows, columns = np.nonzero(chosen | narrow)
         deep, narrow = deep[rows, columns], narrow[rows, columns]
         cured = np.where(deep > _DEEP_FWHM, _CURED, np.where(narrow & (deep > 0), _THIN, -np.inf))
         dark = np.where(deep < -_DEEP_FWHM, _DARK, np.where(narrow & (deep < 0), 1 / _THIN, np.inf))
         xy = np.asarray(grid.origin) + grid.pitch * np.column_stack([columns, rows])
-        path = _along(ends, lit, _PATH_FWHM * scene.fwhm)
+        path = _along(ends, lit, (_CONTROL_FWHM if coarse else _PATH_FWHM) * scene.fwhm)
         column, row = np.rint(grid.to_pixels(path)).astype(np.int64).T
-        path = path[dose[row, column] > _WARM * scene.resin.over_dose]
+        path = path[dose[row, column] > (_HOT if coarse else _WARM) * scene.resin.over_dose]
         free = np.full(len(path), np.inf)
         return cls(np.vstack([xy, path]), np.append(cured, -free), np.append(dark, free))
 
 
 def _ridge(distance: Floats) -> Bools:
-    """(rows, columns) whether no pixel beside one is further from the outline. distance: 0 beyond it."""
+    """(rows, columns) whether no pixel beside one is further from the outline. distance: ≤ 0 beyond it."""
     return np.asarray((distance > 0) & (distance >= ndimage.maximum_filter(distance, 3)))
 
 

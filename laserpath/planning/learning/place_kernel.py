@@ -74,20 +74,24 @@ def effects(
     """What the steps of the vertices change of which `near` (rows + 1,) is true."""
     count, first = 0, np.zeros(len(near) + 1, np.int64)
     point, change = np.empty(64 * len(near), np.int32), np.empty((64 * len(near), 4), np.float32)
-    total, touched = np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
+    n, this, touched = 0, np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
+    next_n, after, next_touched = 0, this.copy(), touched.copy()
     for j in range(len(near)):
-        n = _changes(total, touched, j, step, pieces, spot, points) if near[j] and j > 0 else 0
+        if j + 1 < len(near) and (near[j] or near[j + 1]):
+            n, next_n = _shift_row(this, touched, n, after, next_touched, j, step, pieces, spot, points)
         if count + n > len(point):
             more = max(len(point) // 2, n)
             point = np.append(point, np.empty(more, np.int32))
             change = np.append(change, np.empty((more, 4), np.float32)).reshape(-1, 4)
         for m in touched[:n]:
-            point[count] = m
-            for c in range(4):
-                change[count, c] = total[m, c]
-            total[m] = 0.0
-            count += 1
+            if near[j] and j > 0:
+                point[count] = m
+                for c in range(4):
+                    change[count, c] = this[m, c]
+                count += 1
+            this[m] = 0.0
         first[j + 1] = count
+        this, touched, n, after, next_touched, next_n = after, next_touched, next_n, this, touched, 0
     return ShiftEffects(first, point[:count], change[:count])
 
 
@@ -253,43 +257,48 @@ def _junction(xy: Floats, i: int, j: int, dx: float, dy: float, corners: CornerS
 
 
 @njit
-def _changes(
-    total: Floats, touched: Ints, j: int, step: Floats,
+def _shift_row(
+    start: Floats, touched: Ints, n: int, end: Floats, next_touched: Ints, k: int, step: Floats,
     pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
-) -> int:  # fmt: skip
-    """Fill `total` (M, 5) for a shift of vertex j by one step to the right, left, up and down.
+) -> tuple[int, int]:  # fmt: skip
+    """Add to `start` (M, 5) what row k changes if its first vertex goes right, left, up or down.
 
-    Its fifth column is 1 for points that are touched, so that each is counted once.
+    To `end` if its last one does. Fifth columns are 1 for touched points, so that each is counted once.
 
-    Return how many points are `touched`.
+    Return how many points are `touched` and `next_touched`.
     """
-    n, density = 0, np.zeros(5)
-    last = pieces.first[min(j + 1, len(pieces.first) - 1)]
-    for p in range(pieces.first[j - 1], last):
+    next_n, mean = 0, np.zeros(9)
+    for p in range(pieces.first[k], pieces.first[k + 1]):
         if pieces.energy[p] <= 0:
             continue
-        a, b, shares = pieces.ends[p], pieces.ends[p + 1], _shares(p, j, pieces)
+        a, b = pieces.ends[p], pieces.ends[p + 1]
+        shares = (0.0 if p == pieces.first[k] else pieces.part[p - 1]), pieces.part[p]
         length = np.hypot(b[0] - a[0], b[1] - a[1])
         longer = _lengthened(b[0] - a[0], b[1] - a[1], length, shares[1] - shares[0], step)
         parts = max(2, int(np.ceil(length / (spot.reach / 6))))
         near = (spot.reach + 1.5 * spot.pitch + length / 2) ** 2
         left, right, lower, upper = cells_near(a, b, spot, points)
         for row in range(lower, upper + 1):
-            for cell in range(row * points.columns + left, row * points.columns + right + 1):
-                for m in points.member[points.start[cell] : points.start[cell + 1]]:
-                    x = points.xy[m, 0] - (a[0] + b[0]) / 2
-                    y = points.xy[m, 1] - (a[1] + b[1]) / 2
-                    if x * x + y * y > near:
-                        continue
-                    _densities(density, a, b, shares, parts, spot, points.xy[m], step)
-                    if density[4] <= 0:
-                        continue
-                    if total[m, 4] == 0:
-                        touched[n], total[m, 4] = m, 1.0
-                        n += 1
-                    for c in range(4):
-                        total[m, c] += pieces.energy[p] * (longer[c] * density[c] - density[4])
-    return n
+            cell = row * points.columns
+            for m in points.member[points.start[cell + left] : points.start[cell + right + 1]]:
+                x = points.xy[m, 0] - (a[0] + b[0]) / 2
+                y = points.xy[m, 1] - (a[1] + b[1]) / 2
+                if x * x + y * y > near:
+                    continue
+                _densities(mean, a, b, shares, parts, spot, points.xy[m], step)
+                if mean[8] <= 0:
+                    continue
+                if start[m, 4] == 0:
+                    touched[n], start[m, 4] = m, 1.0
+                    n += 1
+                if end[m, 4] == 0:
+                    next_touched[next_n], end[m, 4] = m, 1.0
+                    next_n += 1
+                for c in range(4):
+                    # What makes a piece longer at its end makes it shorter at its start.
+                    start[m, c] += pieces.energy[p] * (longer[c ^ 1] * mean[c] - mean[8])
+                    end[m, c] += pieces.energy[p] * (longer[c] * mean[4 + c] - mean[8])
+    return n, next_n
 
 
 @njit
@@ -309,32 +318,36 @@ def _lengthened(x: float, y: float, length: float, more: float, step: Floats) ->
 
 @njit
 def _densities(
-    density: Floats, a: Floats, b: Floats, shares: tuple[float, float], parts: int, spot: SpotTable,
-    at: Floats, step: Floats,
+    mean: Floats, a: Floats, b: Floats, shares: tuple[float, float], parts: int, spot: SpotTable, at: Floats,
+    step: Floats,
 ) -> None:  # fmt: skip
     """Mean densities of the spot at a point while its middle goes from a to b.
 
-    Five: with the ends shifted by their `shares` of a step to the right, left, up and down, and unshifted.
+    Nine: with the row's first vertex shifted by a step to the right, left, up and down, with its last one,
+    and unshifted.  shares: of the last vertex's shift at both ends; the first one's are the rest. Densities
+    in between are quadratic in the share.
     """
-    density[:] = 0.0
+    mean[:] = 0.0
+    dx, dy = step[0] / spot.pitch, step[1] / spot.pitch
     for i in range(parts):
         f = (i + 0.5) / parts
         u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
         v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
-        share = (shares[0] + f * (shares[1] - shares[0])) / spot.pitch
-        x, y = share * step[0], share * step[1]
-        density[0] += density_at(u - x, v, spot)
-        density[1] += density_at(u + x, v, spot)
-        density[2] += density_at(u, v - y, spot)
-        density[3] += density_at(u, v + y, spot)
-        density[4] += density_at(u, v, spot)
-    density /= parts
+        still = density_at(u, v, spot)
+        x, xx = _quadratic(density_at(u - dx, v, spot), density_at(u + dx, v, spot), still)
+        y, yy = _quadratic(density_at(u, v - dy, spot), density_at(u, v + dy, spot), still)
+        share = shares[0] + f * (shares[1] - shares[0])
+        for c in range(2):
+            s = share if c else 1 - share
+            mean[4 * c] += still + s * (x + s * xx)
+            mean[4 * c + 1] += still - s * (x - s * xx)
+            mean[4 * c + 2] += still + s * (y + s * yy)
+            mean[4 * c + 3] += still - s * (y - s * yy)
+        mean[8] += still
+    mean /= parts
 
 
 @njit
-def _shares(p: int, j: int, pieces: MovedPieces) -> tuple[float, float]:
-    """Shares of a shift of vertex j in those of both ends of piece p."""
-    begins = pieces.first[j] if j < len(pieces.first) else len(pieces.part)
-    if p >= begins:
-        return (1.0 if p == begins else 1 - pieces.part[p - 1]), 1 - pieces.part[p]
-    return (0.0 if p == pieces.first[j - 1] else pieces.part[p - 1]), pieces.part[p]
+def _quadratic(ahead: float, back: float, still: float) -> tuple[float, float]:
+    """Both coefficients of a density by the share of a shift, which it has ahead and back."""
+    return 0.5 * (ahead - back), 0.5 * (ahead + back) - still

@@ -37,7 +37,7 @@ from laserpath.planning.rate import FULL, crowding
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Toolpath
 
-_REACH_FWHM = 1.6
+_REACH_FWHM = 2.0
 """Radius of the spot within which a shift is followed: a larger one is more exact and slower."""
 
 _SHIFT_FWHM = 0.04
@@ -72,7 +72,7 @@ def best_places(
         return program
     moves, response = response_of(part, process)
     light, run = response.light(moves.power), response.run
-    points, spot, dose = watched(run, light, task, _REACH_FWHM)
+    points, spot, dose = watched(run, light, task, _REACH_FWHM, coarse=True)
     energy = light**process.resin.order * run.duration
     pieces = kernel.MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
