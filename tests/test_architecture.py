@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import TypeVar, cast
 
 import pytest
 
@@ -64,32 +67,66 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+Node = TypeVar("Node", bound=ast.AST)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Python's garbage collector, which would go through all trees again and again, has nothing to find."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@cache
+def sources() -> dict[str, str]:
+    """The text of every module."""
+    return {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
+
+
 @cache
 def trees() -> dict[str, ast.Module]:
     """The syntax tree of every module; made at the first test, since every worker imports this file."""
-    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+    with uncollected():
+        return {name: ast.parse(text) for name, text in sources().items()}
+
+
+@cache
+def by_kind() -> dict[str, dict[type[ast.AST], list[ast.AST]]]:
+    """The nodes of every module by their classes: the trees are walked once."""
+    found: dict[str, dict[type[ast.AST], list[ast.AST]]] = {name: defaultdict(list) for name in MODULES}
+    with uncollected():
+        for name, tree in trees().items():
+            for node in ast.walk(tree):
+                found[name][type(node)].append(node)
+    return found
+
+
+def nodes(module: str, kind: type[Node]) -> list[Node]:
+    """The nodes of one class in a module."""
+    return cast(list[Node], by_kind()[module][kind])
 
 
 def imports(module: str) -> Iterator[Import]:
     """All imports of a module, those inside functions and for the type checker too."""
     typing = {
         child
-        for node in ast.walk(trees()[module])
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for node in nodes(module, ast.If)
+        if "TYPE_CHECKING" in ast.unparse(node.test)
         for statement in node.body
         for child in ast.walk(statement)
     }
-    for node in ast.walk(trees()[module]):
-        if isinstance(node, ast.Import):
-            needs = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module}:{node.lineno} has a relative import"
-            # `from laserpath import convert` needs laserpath.convert, if that is a module.
-            wholes = [f"{node.module}.{alias.name}" for alias in node.names]
-            needs = [whole if whole in MODULES else str(node.module) for whole in wholes]
-        else:
-            continue
-        for need in needs:
+    for plain in nodes(module, ast.Import):
+        for alias in plain.names:
+            yield Import(module, alias.name, plain.lineno, plain in typing)
+    for node in nodes(module, ast.ImportFrom):
+        assert node.level == 0, f"{module}:{node.lineno} has a relative import"
+        # `from laserpath import convert` needs laserpath.convert, if that is a module.
+        for alias in node.names:
+            whole = f"{node.module}.{alias.name}"
+            need = whole if whole in MODULES else str(node.module)
             yield Import(module, need, node.lineno, node in typing)
 
 
@@ -140,8 +177,8 @@ def imported_names(one: Import) -> set[str]:
     """What the `from … import` of that line takes."""
     return {
         alias.name
-        for node in ast.walk(trees()[one.module])
-        if isinstance(node, ast.ImportFrom) and node.lineno == one.line
+        for node in nodes(one.module, ast.ImportFrom)
+        if node.lineno == one.line
         for alias in node.names
     }
 
@@ -183,9 +220,12 @@ def test_programs_are_written_through_the_gate_only() -> None:
     """`doctor` writes one too, into memory, to read it back."""
     writers = {
         module
-        for module, tree in trees().items()
+        for module in MODULES
         if module.startswith("laserpath")
-        and re.search(r"\bgcode\.(write|write_lines|save)\(", ast.unparse(tree))
+        and any(
+            re.search(r"\bgcode\.(write|write_lines|save)$", ast.unparse(node.func))
+            for node in nodes(module, ast.Call)
+        )
     }
     assert writers == {"laserpath.machine.gate", "laserpath.cli.diagnosis"}
 
@@ -248,12 +288,7 @@ KERNEL = r"(ti\.(kernel|func)|(numba\.)?njit(\(.*\))?)"
 
 def test_a_class_name_means_one_thing() -> None:
     """In both packages together; a leading underscore makes no difference."""
-    names = Counter(
-        node.name.lstrip("_")
-        for tree in trees().values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    )
+    names = Counter(node.name.lstrip("_") for module in MODULES for node in nodes(module, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == SHARED_NAMES
 
 
@@ -267,18 +302,15 @@ def has_kernel(function: ast.FunctionDef) -> bool:
     )
 
 
-def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+@cache
+def functions() -> list[tuple[str, ast.FunctionDef]]:
     """Every function by its module and name; not what is compiled, nor what makes it."""
-    for module, tree in trees().items():
-        compiled = {
-            inner
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef) and has_kernel(node)
-            for inner in ast.walk(node)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node not in compiled:
-                yield f"{module}.{node.name}", node
+    found = []
+    for module in MODULES:
+        written = nodes(module, ast.FunctionDef)
+        compiled = {inner for node in written if has_kernel(node) for inner in ast.walk(node)}
+        found += [(f"{module}.{node.name}", node) for node in written if node not in compiled]
+    return found
 
 
 def parameters(function: ast.FunctionDef) -> int:
@@ -302,14 +334,13 @@ def test_a_module_says_what_it_is() -> None:
 
 def test_kernels_have_real_annotations() -> None:
     """Taichi reads the annotations of its kernels, and cannot read the text that they would be."""
-    kernels = {m for m, tree in trees().items() if "ti.kernel" in (d := decorators(tree)) or "ti.func" in d}
+    kernels = {module for module in MODULES if decorators(module) & {"ti.kernel", "ti.func"}}
     assert kernels
     assert not {one.module for one in every_import() if one.needs == "__future__"} & kernels
 
 
-def decorators(tree: ast.Module) -> set[str]:
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {ast.unparse(d) for function in functions for d in function.decorator_list}
+def decorators(module: str) -> set[str]:
+    return {ast.unparse(d) for function in nodes(module, ast.FunctionDef) for d in function.decorator_list}
 
 
 SET_OPERATIONS = {
@@ -320,8 +351,12 @@ SET_OPERATIONS = {
 """Shapely's functions, and its geometries' methods. Python's sets have operators for theirs."""
 
 
-def set_operations(tree: ast.Module) -> Iterator[tuple[int, ast.Call | None]]:
+def set_operations(text: str) -> Iterator[tuple[int, ast.Call | None]]:
     """Line and call of each one; no call where it is handed on, or imported by name."""
+    if not re.search(rf"\b({'|'.join(SET_OPERATIONS)}|ops)\b", text):
+        return  # a tree takes longer than a search
+    with uncollected():
+        tree = ast.parse(text)
     calls = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in SET_OPERATIONS and not ours(node):
@@ -344,9 +379,9 @@ def test_only_overlay_calls_set_operations() -> None:
     """
     wrong = [
         f"{module}:{line}"
-        for module, tree in trees().items()
+        for module, text in sources().items()
         if module != "laserpath.base.overlay"
-        for line, _ in set_operations(tree)
+        for line, _ in set_operations(text)
     ]
     assert wrong == []
 
@@ -354,7 +389,7 @@ def test_only_overlay_calls_set_operations() -> None:
 def test_set_operations_in_tests_have_a_grid() -> None:
     wrong = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        for line, call in set_operations(ast.parse(path.read_text(encoding="utf-8"))):
+        for line, call in set_operations(path.read_text(encoding="utf-8")):
             if call is None or "grid_size" not in {keyword.arg for keyword in call.keywords}:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}")
     assert wrong == []
@@ -373,10 +408,10 @@ TALK = (
 def test_only_the_command_line_prints_or_exits() -> None:
     wrong = [
         f"{module}:{node.lineno} calls {ast.unparse(node.func)}"
-        for module, tree in trees().items()
+        for module in MODULES
         if room(module) not in ("cli", "__main__") and module not in PROGRAMS
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and re.fullmatch(TALK, ast.unparse(node.func))
+        for node in nodes(module, ast.Call)
+        if re.fullmatch(TALK, ast.unparse(node.func))
         # A value that was most likely meant in another unit is doubted at the line that gives it.
         if "PlausibilityWarning" not in map(ast.unparse, node.args)
     ]
