@@ -6,9 +6,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 READERS ?= build/readers
-# Tests at a time; a plan has two threads of its own. Whoever is done first takes half of what the other has left.
+# Tests at a time; a plan has two threads of its own. BLAS has one: others wait for work by keeping a core busy. Whoever is done first takes half of what the other has left.
 JOBS ?= 2
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+PYTEST = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # The total, and the ten least covered files.
 COVERED = $(BIN)/coverage report --sort=cover | sed -n '1,12p;/^TOTAL/p'
 # Where `make readers` has been, the tests use what it fetched.

@@ -13,8 +13,10 @@ import gc
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from importlib import metadata
+from typing import Any, NoReturn
 
 import pytest
 import sets
@@ -100,6 +102,25 @@ def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(
             walk, "unconstrained_optimum", lambda scene, loss, **given: optimum(scene, loss, effort, **given)
         )
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_once() -> Iterator[None]:
+    """The entry points of each search path are looked up once: every file that is read, and every spot that
+    is named, asks for them, and Python would go through all installed packages each time.
+    """
+    known: dict[tuple[object, ...], metadata.EntryPoints] = {}
+    real = metadata.entry_points
+
+    def remembered(**chosen: Any) -> metadata.EntryPoints:
+        key = (*sys.path, None, *sorted(chosen.items()))
+        if key not in known:
+            known[key] = real(**chosen)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata, "entry_points", remembered)
         yield
 
 

@@ -1,7 +1,8 @@
 """How fast this machine is at this moment, so that a limit of time is a ratio and holds on any machine.
 
 The unit is the processor time of a fixed work, of plain Python and of NumPy: about 0.1 s. It is measured
-before and after what is timed, and the slower counts: another program may have come between.
+before what is timed and, where that seems too slow, after it as well, and the slower counts: another program
+may have come between.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def within(units: float, work: Callable[[], T]) -> T:
         start = time.process_time()
         result = work()
         took = time.process_time() - start
-        found.append(took / max(before, unit()))
+        found.append(took / before if took < units * before else took / max(before, unit()))
         if found[-1] < units:
             return result
     tries = ", ".join(f"{ratio:.3g}" for ratio in found)

@@ -96,7 +96,11 @@ def test_without_iterations_the_start_is_written():
 
 
 @pytest.mark.parametrize(
-    "process", [Process(machine=Machine(power_max=0.5)), Process(resin=Resin(critical_dose=5))]
+    "process",
+    [
+        Process(machine=Machine(power_max=0.5)),
+        pytest.param(Process(resin=Resin(critical_dose=5)), marks=pytest.mark.slow),
+    ],
 )
 def test_a_laser_too_weak_at_full_speed_goes_slower(solution, process):
     """It once stayed at full speed and full power, and cured nothing."""
