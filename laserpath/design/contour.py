@@ -1,9 +1,13 @@
 """Points along the design's contour, and the dose there.
 
-`contour_samples` walks the rings; `sampling_matrix` reads a smooth grid function, or its slope
-along a direction, at any points: the cubic spline through all pixels (Unser 1999), whose
-coefficients are the pixels filtered by √3 z^|k| with z = √3 − 2, here cut at |k| ≤ 5 and normalised to sum to
-one: along each axis a wave keeps its amplitude to 0.2 %, a constant is exact.
+`contour_samples` walks the rings; `sampling_matrix` reads a smooth grid function f, or its slope along a
+direction, at any points: the Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980),
+
+    f(t) = Σ_k f_k w(t − k) / Σ_k w(t − k),    w(x) = sinc(x) I₀(β √(1 − (x/6)²)) / I₀(β),
+
+exact where f is constant, and its slope where f is linear. Up to a quarter of a wave in a pixel f is read to
+1.2e-4 of its amplitude, at 0.34, the fastest that a spot passes at 3 pixels a FWHM, to 3 %. It passes so
+little of these that the edges of a dose on such a grid are read to 3e-5 FWHM (r.m.s.).
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 from scipy import sparse
+from scipy.special import i0, i1
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.types import Design, Grid
@@ -21,7 +26,11 @@ SAMPLE_FWHM = 0.25  # distance between samples
 CORNER_FWHM = 0.75  # distance along the contour within which a sample is near a corner
 CORNER_DEGREES = 30.0  # turn from which a vertex is a corner
 
-_REACH = 5  # pixels to either side in the spline's prefilter; the cut-off error falls as 0.27^reach
+_TAPS = 12
+"""Pixels along each axis from which a value is read: more are more accurate, and take longer."""
+
+_KAISER = 9.0
+"""β of the window: a larger one is more accurate for slow waves, and less for fast ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +92,17 @@ def sampling_matrix(grid: Grid, xy: Floats, direction: Floats | None = None) -> 
 
 
 def _taps(t: Floats) -> tuple[Indices, Floats, Floats]:
-    """Indices, weights and slopes (M, 2·reach + 4) of the cardinal cubic spline at t (M,)."""
-    z = np.sqrt(3) - 2
-    inverse = z ** np.abs(np.arange(-_REACH, _REACH + 1))
-    inverse /= inverse.sum()
-    first = np.floor(t).astype(np.int64) - 1
-    gap = np.abs(t[:, None] - first[:, None] - np.arange(4))
-    sign = np.sign(first[:, None] + np.arange(4) - t[:, None])
-    near, far = gap < 1, np.maximum(2 - gap, 0)
-    value = np.where(near, 2 / 3 - gap**2 * (1 - gap / 2), far**3 / 6)
-    slope = np.where(near, gap * (2 - 1.5 * gap), far**2 / 2) * sign
-    weights, slopes = np.zeros((len(t), 4 + 2 * _REACH)), np.zeros((len(t), 4 + 2 * _REACH))
-    for k, b in enumerate(inverse):
-        weights[:, k : k + 4] += b * value
-        slopes[:, k : k + 4] += b * slope
-    return first[:, None] - _REACH + np.arange(4 + 2 * _REACH), weights, slopes
+    """Indices, weights and slopes (M, `_TAPS`) of the windowed sinc at t (M,), in pixels."""
+    first = np.floor(t).astype(np.int64) - (_TAPS // 2 - 1)
+    x = t[:, None] - first[:, None] - np.arange(_TAPS)
+    across = np.sqrt(np.maximum(1 - (2 * x / _TAPS) ** 2, 1e-12))
+    window = i0(_KAISER * across)
+    window_slope = -_KAISER * i1(_KAISER * across) * (2 / _TAPS) ** 2 * x / across
+    wave = np.sinc(x)
+    wave_slope = np.divide(np.cos(np.pi * x) - wave, x, out=np.zeros_like(x), where=x != 0)
+    weight, slope = wave * window, wave_slope * window + wave * window_slope
+    total = weight.sum(axis=1, keepdims=True)
+    weight /= total
+    slope = slope / total - weight * slope.sum(axis=1, keepdims=True) / total
+    slope /= -(slope * x).sum(axis=1, keepdims=True)
+    return first[:, None] + np.arange(_TAPS), weight, slope
