@@ -1,14 +1,4 @@
-"""Points along the design's contour, and the dose there.
-
-`contour_samples` walks the rings; `sampling_matrix` reads a smooth grid function f, or its slope along a
-direction, at any points: the Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980),
-
-    f(t) = Σ_k f_k w(t − k) / Σ_k w(t − k),    w(x) = sinc(x) I₀(β √(1 − (x/6)²)) / I₀(β),
-
-exact where f is constant, and its slope where f is linear. Up to a quarter of a wave in a pixel f is read to
-1.2e-4 of its amplitude, at 0.34, the fastest that a spot passes at 3 pixels a FWHM, to 3 %. It passes so
-little of these that the edges of a dose on such a grid are read to 3e-5 FWHM (r.m.s.).
-"""
+"""Points along the design's contour."""
 
 from __future__ import annotations
 
@@ -16,21 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import shapely
-from scipy import sparse
-from scipy.special import i0, i1
 
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.types import Design, Grid
+from laserpath.types import Design
 
 SAMPLE_FWHM = 0.25  # distance between samples
 CORNER_FWHM = 0.75  # distance along the contour within which a sample is near a corner
 CORNER_DEGREES = 30.0  # turn from which a vertex is a corner
-
-_TAPS = 12
-"""Pixels along each axis from which a value is read: more are more accurate, and take longer."""
-
-_KAISER = 9.0
-"""β of the window: a larger one is more accurate for slow waves, and less for fast ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,35 +56,3 @@ def _ring(ring: shapely.LinearRing, fwhm: float, solid_left: bool) -> tuple[Floa
     straight = np.min([np.einsum("ij,ij->i", tangent[k], tangent[segment(at + o)]) for o in around], axis=0)
     normal = np.stack([tangent[k, 1], -tangent[k, 0]], axis=1) * (1 if solid_left else -1)
     return xy, normal, straight < np.cos(np.radians(CORNER_DEGREES))
-
-
-def sampling_matrix(grid: Grid, xy: Floats, direction: Floats | None = None) -> sparse.csr_matrix:
-    """(M, pixels) matrix W: W @ f.ravel() is f at xy (M, 2), or its slope per mm along `direction`."""
-    u, v = grid.to_pixels(xy).T
-    (ju, wu, su), (jv, wv, sv) = _taps(u), _taps(v)
-    rows, columns = grid.shape
-    if direction is None:
-        weight = wv[:, :, None] * wu[:, None, :]
-    else:
-        du, dv = (direction / grid.pitch).T[:, :, None, None]
-        weight = du * wv[:, :, None] * su[:, None, :] + dv * sv[:, :, None] * wu[:, None, :]
-    index = np.mod(jv, rows)[:, :, None] * columns + np.mod(ju, columns)[:, None, :]
-    indptr = np.arange(len(u) + 1) * weight[0].size if len(u) else np.zeros(1, dtype=np.int64)
-    return sparse.csr_matrix((weight.ravel(), index.ravel(), indptr), shape=(len(u), rows * columns))
-
-
-def _taps(t: Floats) -> tuple[Indices, Floats, Floats]:
-    """Indices, weights and slopes (M, `_TAPS`) of the windowed sinc at t (M,), in pixels."""
-    first = np.floor(t).astype(np.int64) - (_TAPS // 2 - 1)
-    x = t[:, None] - first[:, None] - np.arange(_TAPS)
-    across = np.sqrt(np.maximum(1 - (2 * x / _TAPS) ** 2, 1e-12))
-    window = i0(_KAISER * across)
-    window_slope = -_KAISER * i1(_KAISER * across) * (2 / _TAPS) ** 2 * x / across
-    wave = np.sinc(x)
-    wave_slope = np.divide(np.cos(np.pi * x) - wave, x, out=np.zeros_like(x), where=x != 0)
-    weight, slope = wave * window, wave_slope * window + wave * window_slope
-    total = weight.sum(axis=1, keepdims=True)
-    weight /= total
-    slope = slope / total - weight * slope.sum(axis=1, keepdims=True) / total
-    slope /= -(slope * x).sum(axis=1, keepdims=True)
-    return first[:, None] + np.arange(_TAPS), weight, slope

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage, sparse
+from scipy import ndimage
 
 from laserpath import optics
 from laserpath.base.errors import one_line
-from laserpath.design.contour import Samples, contour_samples, sampling_matrix
+from laserpath.design.contour import Samples, contour_samples
+from laserpath.design.sampling import Reader
 from laserpath.design.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Resin, Spot, Target
 
@@ -73,10 +74,9 @@ class Scene:
         return self.outline.samples
 
     @cached_property
-    def edge_matrices(self) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-        """(M, pixels) twice: what gives a dose u at the samples, and its outward slope F ∂u/∂n there."""
-        xy, outward = self.samples.xy, self.samples.normal * self.fwhm
-        return sampling_matrix(self.grid, xy), sampling_matrix(self.grid, xy, outward)
+    def reader(self) -> Reader:
+        """Reads a dose u at the samples, and its outward slope F ∂u/∂n there."""
+        return Reader.of(self.grid, self.samples.xy, self.samples.normal * self.fwhm)
 
     @cached_property
     def depth(self) -> NDArray[np.float32]:

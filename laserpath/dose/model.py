@@ -6,6 +6,7 @@ absorbed at once. Segments become points (`segments`), points become dose (`engi
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -130,6 +131,14 @@ class DoseModel:
         check_inside(xy[:-1][lit], self.grid)
         check_inside(xy[1:][lit], self.grid)
         return to_points(xy, line_energy, self._width, self.tolerance)
+
+    def near(self, points: Points) -> DoseModel:
+        """The model for paths near the one with these points: what hardly changes with them is held."""
+        if not isinstance(self.engine, FftEngine):
+            return self
+        model = copy.copy(self)
+        model.engine = self.engine.holding(points.xy, points.energy)
+        return model
 
     def spread(self, points: Points) -> Floats:
         """Dose (rows, columns), mJ/mm², of the points."""

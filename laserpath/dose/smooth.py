@@ -89,3 +89,28 @@ class SmoothField:
         pitch = self.ratio * self.grid.pitch
         x0, y0 = self.grid.origin
         return x0 - self.margin * pitch, y0 - self.margin * pitch, 1 / pitch, 1 / pitch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldField:
+    """A field of points that is held while they move. picture: (rows, columns) of it, mJ/mm²."""
+
+    picture: Floats
+
+    @classmethod
+    def of(cls, field: SmoothField, xy: Floats, energy: Floats) -> Self:
+        """The field of energies (M,) mJ at xy (M, 2) mm."""
+        picture = np.zeros(field.grid.shape, DTYPE[field.precision])
+        field.add(picture, field.field(xy, energy))
+        return cls(picture)
+
+    def field(self, xy: Floats, energy: Floats) -> Floats:
+        """(rows, columns) the same for all points."""
+        return self.picture
+
+    def add(self, picture: Floats, field: Floats) -> None:
+        """Add the field to the pixels of a picture (rows, columns), in place."""
+        picture += field
+
+    def pull(self, xy: Floats, energy: Floats, d_dose: Floats, d_energy: Floats, d_xy: Floats) -> None:
+        """Nothing: it does not depend on the points."""

@@ -6,10 +6,31 @@ import shapely
 from builders import FWHM, centred_grid, coordinates, design, polygons
 from hypothesis import given
 
-from laserpath.design.contour import SAMPLE_FWHM, contour_samples, sampling_matrix
+from laserpath.design.contour import SAMPLE_FWHM, contour_samples
+from laserpath.design.sampling import Reader
 from laserpath.types import Grid
 
 GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))
+
+
+def read(grid, xy, field):
+    """(M,) what a reader finds at the places."""
+    return Reader.of(grid, xy, np.zeros_like(xy))(field)[0]
+
+
+def slopes(grid, xy, direction, field):
+    """(M,) the slopes there."""
+    return Reader.of(grid, xy, direction)(field)[1]
+
+
+def test_the_adjoint_of_reading():
+    """⟨a, values⟩ + ⟨b, slopes⟩ = ⟨pull(a, b), field⟩."""
+    rng = np.random.default_rng(4)
+    reader = Reader.of(GRID, rng.uniform((-3, -3), (3, 3), (50, 2)), rng.normal(size=(50, 2)))
+    field, (a, b), pulled = rng.normal(size=GRID.shape), rng.normal(size=(2, 50)), np.zeros(GRID.shape)
+    value, slope = reader(field)
+    reader.pull(a, b, pulled)
+    assert (pulled * field).sum() == pytest.approx(a @ value + b @ slope, rel=1e-12)
 
 
 def test_a_band_limited_field_is_read_between_its_pixels():
@@ -23,21 +44,20 @@ def test_a_band_limited_field_is_read_between_its_pixels():
     u, v = GRID.to_pixels(xy).T
     wave_v, wave_u = (np.exp(2j * np.pi * np.outer(t, f)) for t, f in ((v, y), (u, x)))
     expected = np.einsum("mi,ij,mj->m", wave_v, spectrum, wave_u).real / (rows * columns)
-    read = sampling_matrix(GRID, xy) @ field.ravel()
-    np.testing.assert_allclose(read, expected, atol=5e-4 * np.abs(field).max())
+    np.testing.assert_allclose(read(GRID, xy, field), expected, atol=5e-4 * np.abs(field).max())
 
 
 def test_at_the_pixel_centres_the_field_comes_back():
     field = np.random.default_rng(1).normal(size=GRID.shape)
     x, y = coordinates(GRID)
-    read = sampling_matrix(GRID, np.stack([x.ravel(), y.ravel()], axis=1)) @ field.ravel()
-    np.testing.assert_allclose(read, field.ravel(), atol=1e-9 * np.abs(field).max())
+    xy = np.stack([x.ravel(), y.ravel()], axis=1)
+    np.testing.assert_allclose(read(GRID, xy, field), field.ravel(), atol=1e-9 * np.abs(field).max())
 
 
 def test_a_constant_is_read_exactly():
     xy = np.random.default_rng(3).uniform(-1, 1, (50, 2))
-    np.testing.assert_allclose(sampling_matrix(GRID, xy) @ np.full(24 * 40, 7.0), 7, rtol=1e-13)
-    slope = sampling_matrix(GRID, xy, np.ones((50, 2))) @ np.full(24 * 40, 7.0)
+    np.testing.assert_allclose(read(GRID, xy, np.full(GRID.shape, 7.0)), 7, rtol=1e-13)
+    slope = slopes(GRID, xy, np.ones((50, 2)), np.full(GRID.shape, 7.0))
     np.testing.assert_allclose(slope, 0, atol=1e-10)
 
 
@@ -50,14 +70,13 @@ def test_a_smooth_wave_and_its_slope_are_read_true():
     rng = np.random.default_rng(2)
     xy, direction = rng.uniform(-1, 1, (100, 2)), rng.normal(size=(100, 2))
     phase = xy @ (kx, ky)
-    np.testing.assert_allclose(sampling_matrix(grid, xy) @ field.ravel(), np.sin(phase), atol=2e-4)
+    np.testing.assert_allclose(read(grid, xy, field), np.sin(phase), atol=2e-4)
     slope = np.cos(phase) * (direction @ (kx, ky))
-    read = sampling_matrix(grid, xy, direction) @ field.ravel()
-    np.testing.assert_allclose(read, slope, atol=2e-3 * np.abs(slope).max())
+    np.testing.assert_allclose(slopes(grid, xy, direction, field), slope, atol=2e-3 * np.abs(slope).max())
 
 
-def test_no_points_give_an_empty_matrix():
-    assert sampling_matrix(GRID, np.zeros((0, 2))).shape == (0, 24 * 40)
+def test_no_points_read_nothing():
+    assert read(GRID, np.zeros((0, 2)), np.zeros(GRID.shape)).shape == (0,)
 
 
 @given(polygon=polygons())

@@ -97,6 +97,10 @@ class KineticLines:
         length = np.hypot(*np.diff(ends, axis=0).T)
         return _Exposed(self._flashes.on(ends, line_energy * length), length)
 
+    def near(self, points: object) -> KineticLines:
+        """These lines: nothing is held."""
+        return self
+
     def spread(self, points: _Exposed) -> Floats:
         """(rows, columns) u, the relative conversion (`measure.conversion`)."""
         points.conversion = self._model.expose(points.light, self._end)

@@ -31,7 +31,6 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.planning.learning import kernel
-from laserpath.planning.optimise.objective import EdgeTerm
 from laserpath.planning.task import Task
 from laserpath.resin import line_energy
 from laserpath.types import Process, Spot
@@ -183,9 +182,9 @@ def _points(
     dose: Floats, control: _Control, scene: Scene, reach: float
 ) -> tuple[kernel.WatchedPoints, Floats]:
     """The points of the outline and beside it, the control points, and the relative doses there."""
-    edge, flat = EdgeTerm.of(scene), dose.ravel()
-    on = edge.value @ flat
-    steep = np.maximum(np.abs(edge.slope @ flat), _FLATTEST)
+    on, slope = scene.reader(dose)
+    steep = np.maximum(np.abs(slope), _FLATTEST)
+    control = _Control.of(scene, dose, ends, lit)
     xy = control.xy
     around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
     # What is not cured, or not dark, before need not become so.

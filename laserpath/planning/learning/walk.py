@@ -254,7 +254,7 @@ def _loss(program: MachineProgram, objective: Objective, task: Task, time_weight
     """The mean edge error of a program as executed, in FWHM, and its write time."""
     dose = accurate_model(task.scene.grid, task.scene.spot).dose(program.executed)
     unit = WriteTimeTerm.of(program.path, task.design, task.machine, time_weight).unit
-    error = EdgeTerm.of(task.scene)(dose / task.scene.critical_dose)[0]
+    error = EdgeTerm.of(task.scene)(dose / task.scene.critical_dose)
     return error + time_weight / objective.edge_weight * program.motion.write_time / unit
 
 

@@ -140,6 +140,9 @@ class Exposing(Protocol):
     def points(self, xy: Floats, line_energy: Floats) -> Any:
         """The points of a polyline (N+1, 2) mm with line energies (N,), for `spread` and `pull`."""
 
+    def near(self, points: Any) -> Exposing:
+        """The same for paths near the one with these points; what hardly changes with them may be held."""
+
     def spread(self, points: Any) -> Floats:
         """(rows, columns) what the points expose."""
 
@@ -226,7 +229,8 @@ class _Search:
         process: Process,
         bounds: tuple[Floats, Floats],
     ) -> None:
-        self._start, self._model, self._terms, self._bounds = start, model, terms, bounds
+        self._start, self._terms, self._bounds = start, terms, bounds
+        self._model = self._anywhere = model
         self._fwhm = optics.fwhm(process.spot)
         self.xy, self.energy = start.xy, path_energy(start, model.spot)
         self._highest = _highest_energy(self.energy, process.machine, model.spot)
@@ -237,6 +241,7 @@ class _Search:
     def approach(self, schedule: Schedule) -> None:
         """Run Adam's iterations of the schedule."""
         variables = self._variables()
+        self._settle()
         state = Adam(variables.sizes, (schedule.shift * self._fwhm, schedule.energy))
         for k in range(schedule.steps):
             relative, contrast = schedule.at(k)
@@ -249,6 +254,7 @@ class _Search:
         if left == 0:
             return False
         variables, contrast = self._variables(), schedule.contrast[1]
+        self._settle()
         scale = _UNIT_FWHM * self._fwhm
 
         def evaluate(z: Floats, u: Floats) -> tuple[float, Slopes]:
@@ -259,6 +265,14 @@ class _Search:
             evaluate,
             variables.sizes, scale, left, schedule.tolerance,
         )  # fmt: skip
+
+    def _settle(self) -> None:
+        """Hold what hardly changes as it is for the best path so far."""
+        self._model = self._anywhere.near(self._anywhere.points(*self._exposed(self.xy, self.energy)))
+
+    def _exposed(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """The ends and line energies of what the machine makes of a path."""
+        return self._terms.shape(xy, energy) if self._terms.shape else (xy, energy)
 
     def _variables(self) -> Variables:
         """The variables of the best path so far."""
@@ -272,7 +286,7 @@ class _Search:
         free_xy, free_energy = variables.path(z, u)
         xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
         terms = self._terms
-        ends, pieces = terms.shape(xy, energy) if terms.shape else (xy, energy)
+        ends, pieces = self._exposed(xy, energy)
         points = self._model.points(ends, pieces)
         loss, slope = terms.objective.at_contrast(contrast)(self._model.spread(points))
         if not np.isfinite(loss):

@@ -6,9 +6,7 @@ d = 0.9, 1, 1.1 (weights w_d, sum 1), coverage T and pixel area p², the area te
     L = p²/(P·F) [ Σ_pixels Σ_d w_d (σ_d − T)²  +  λ Σ_pixels max(0, u − u_max)² ],
 
 in units of perimeter P times FWHM F: about a mean squared edge error in FWHM, whatever the design's
-size. σ is `resin.development`, written out here so that the three doses share one exponential:
-e = exp(−β u/10) gives exp(−β d u) = e⁹, e¹⁰, e¹¹. The last term penalises doses above
-u_max = 0.985 `Resin.over_dose`.
+size. σ is `resin.development`. The last term penalises doses above u_max = 0.985 `Resin.over_dose`.
 
 The area term is slightly biased: inside a design more dose always lowers it. The edge term is not biased: at
 the M contour samples with outward normal n the edge is misplaced by about
@@ -31,14 +29,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy import sparse
 
 from laserpath.base.arrays import Floats
+from laserpath.design.sampling import Reader
 from laserpath.design.scene import Scene
+from laserpath.planning.optimise import kernel
 from laserpath.types import Resin, Target
 
-DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
-"""Relative dose and weight."""
+DOSE_WINDOW = ((1.1, 0.25), (1.0, 0.5), (0.9, 0.25))
+"""Relative dose and weight, the largest dose first."""
 
 OVER_DOSE_WEIGHT = 32.0
 OVER_DOSE_SHARE = 0.985
@@ -50,37 +49,42 @@ DOSE_ERROR = 0.15
 
 _ROUNDING = 0.003
 _FLATTEST = 0.5
-_STRIP_ROWS = 32
+_WINDOW = np.array(DOSE_WINDOW)
+_STRIP_PIXELS = 65536
+"""Pixels that one thread takes at a time: fewer keep more threads busy, and each strip costs a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeTerm:
-    """E and ∂E/∂u. value, slope: (M, pixels) matrices that give u and F ∂u/∂n at the samples.
+    """E and ∂E/∂u. reader: of u and F ∂u/∂n at the samples.
 
     dose_error: η; 0 gives the edge placement error alone.
     """
 
-    value: sparse.csr_matrix
-    slope: sparse.csr_matrix
+    reader: Reader
     dose_error: float = 0.0
 
     @classmethod
     def of(cls, scene: Scene, dose_error: float = 0.0) -> EdgeTerm:
         """The term for the outline of a scene, sampled on its grid."""
-        return cls(*scene.edge_matrices, dose_error)
+        return cls(scene.reader, dose_error)
 
-    def __call__(self, u: Floats) -> tuple[float, Floats]:
-        """(E, ∂E/∂u (pixels,)) without the weight."""
-        flat = u.ravel()
-        slope = self.slope @ flat
-        steepness = np.maximum(np.abs(slope), _FLATTEST)
-        error = (self.value @ flat - 1) / steepness
-        size = np.sqrt(error**2 + _ROUNDING**2)
-        pull: Floats = self.value.T @ (error / size / steepness / len(error))
-        if self.dose_error:
-            bent = np.where(steepness > _FLATTEST, np.sign(slope) / steepness**2, 0.0)
-            pull -= self.slope.T @ (self.dose_error / len(error) * bent)
-        return float((size - _ROUNDING + self.dose_error / steepness).mean()), pull
+    def __call__(self, u: Floats) -> float:
+        """E of relative doses u (rows, columns)."""
+        value, steep = self.reader(u)
+        return self._sum(value, steep) / len(value)
+
+    def add(self, dose: Floats, per_critical: float, weight: float, slope: Floats) -> float:
+        """`weight` · E of a dose (rows, columns), times `per_critical` u; add its derivative to `slope`."""
+        value, steep = (per_critical * one for one in self.reader(dose))
+        scale = weight / len(value)
+        total = self._sum(value, steep)
+        self.reader.pull(scale * per_critical * value, scale * per_critical * steep, slope)
+        return scale * total
+
+    def _sum(self, value: Floats, steep: Floats) -> float:
+        """M E; `value` and `steep` are replaced by its derivatives by them."""
+        return float(kernel.edges(value, steep, _ROUNDING, self.dose_error, _FLATTEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +116,14 @@ class Objective:
 
     def __call__(self, dose: Floats) -> tuple[float, Floats]:
         """(loss, ∂loss/∂D), the slope per unit of dose and in the dtype of `dose`."""
-        u = dose * dose.dtype.type(1 / self.resin.critical_dose)
-        loss, slope = self._area(u)
+        slope = np.zeros_like(dose)
+        step = max(1, _STRIP_PIXELS // dose.shape[1])
+        strips = [slice(r, r + step) for r in range(0, len(dose), step)]
+        each = map if len(strips) == 1 else _pool().map
+        # Added in the order of the rows, whatever the number of processors.
+        loss = self.scale * sum(each(lambda rows: self._strip(dose[rows], rows, slope[rows]), strips))
         if self.edge is not None:
-            error, pull = self.edge(u)
-            loss += self.edge_weight * error
-            slope += (self.edge_weight * pull).astype(u.dtype).reshape(u.shape)
-        slope *= u.dtype.type(1 / self.resin.critical_dose)
+            loss += self.edge.add(dose, 1 / self.resin.critical_dose, self.edge_weight, slope)
         return loss, slope
 
     def per_pixel(self, dose: Floats) -> Floats:
@@ -129,33 +134,13 @@ class Objective:
             loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - self.target.coverage) ** 2
         return self.scale * loss
 
-    def _area(self, u: Floats) -> tuple[float, Floats]:
-        """(L, ∂L/∂u), computed on all cores in strips of rows that fit in the cache, and summed in order."""
-        slope = np.empty_like(u)
-        strips = [slice(r, r + _STRIP_ROWS) for r in range(0, len(u), _STRIP_ROWS)]
-        losses = list(_pool().map(lambda rows: self._strip(u[rows], rows, slope[rows]), strips))
-        return self.scale * sum(losses), slope
-
-    def _strip(self, u: Floats, rows: slice, slope: Floats) -> float:
-        """The loss of some rows, without `scale`; their part of ∂L/∂u is written to `slope`."""
-        number = u.dtype.type
-        coverage = self.target.coverage[rows].astype(u.dtype)
-        e = np.exp(u * number(-self.contrast / 10))
-        e4 = np.square(np.square(e))
-        power = number(np.exp(self.contrast)) * np.square(e4) * e
-        over = np.maximum(u - number(OVER_DOSE_SHARE * self.resin.over_dose), 0)
-        loss = OVER_DOSE_WEIGHT * float(np.vdot(over, over))
-        np.multiply(over, number(2 * self.scale * OVER_DOSE_WEIGHT), out=slope)
-        for d, weight in DOSE_WINDOW:
-            cured = 1 / (1 + power)
-            error = cured - coverage
-            loss += weight * float(np.vdot(error, error))
-            error *= number(2 * self.scale * weight * self.contrast * d)
-            error *= cured
-            error *= 1 - cured
-            slope += error
-            power *= e
-        return loss
+    def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
+        """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
+        coverage, per_critical = self.target.coverage[rows], 1 / self.resin.critical_dose
+        limit = OVER_DOSE_SHARE * self.resin.over_dose
+        loss = kernel.area(dose, coverage, per_critical, self.contrast, _WINDOW, self.scale, slope)
+        over = kernel.over(dose, per_critical, limit, OVER_DOSE_WEIGHT * self.scale, slope)
+        return float(loss + OVER_DOSE_WEIGHT * over)
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import small
 
-from laserpath.design.contour import sampling_matrix
+from laserpath.design.sampling import Reader
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
@@ -93,8 +93,8 @@ def test_over_dose_is_held_along_the_path() -> None:
     ends, light = best.executed.xy, best.executed.on
     middles = ((ends[:-1] + ends[1:]) / 2)[light]
     dose = accurate_model(task.scene.grid, task.scene.spot).dose(best.executed)
-    there = sampling_matrix(task.scene.grid, middles) @ dose.ravel() / task.scene.critical_dose
-    assert there.max() <= 1.015 * task.process.resin.over_dose
+    there, _ = Reader.of(task.scene.grid, middles, np.zeros_like(middles))(dose)
+    assert there.max() / task.scene.critical_dose <= 1.015 * task.process.resin.over_dose
 
 
 def test_the_dwells_before_the_path_fill_the_buffer() -> None:
