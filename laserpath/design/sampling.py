@@ -1,6 +1,6 @@
 """Reading a grid function at points between its pixels, with its slope there, and the adjoint.
 
-A smooth function f is read by the Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980),
+A smooth f is read by the Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980):
 
     f(t) = Σ_k f_k w(t − k) / Σ_k w(t − k),    w(x) = sinc(x) I₀(β √(1 − (x/6)²)) / I₀(β),
 
@@ -30,7 +30,7 @@ _KAISER = 9.0
 njit = cached(error_model="numpy", nogil=True)
 
 
-class _Axis(NamedTuple):
+class _Taps(NamedTuple):
     """at: (M, `_TAPS`) pixels along one axis.  weight, slope: (M, `_TAPS`) of each in f and in ∂f/∂t."""
 
     at: Indices
@@ -39,19 +39,19 @@ class _Axis(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reader:
+class Sampler:
     """Reads (rows, columns) functions at M points. rows, columns: their pixels.  direction: (M, 2) per pixel.
 
     The grid repeats beyond its edges.
     """
 
-    rows: _Axis
-    columns: _Axis
+    rows: _Taps
+    columns: _Taps
     direction: Floats
 
     @classmethod
-    def of(cls, grid: Grid, xy: Floats, direction: Floats) -> Reader:
-        """The reader at xy (M, 2) mm; slopes are per mm of `direction` (M, 2), times its length."""
+    def of(cls, grid: Grid, xy: Floats, direction: Floats) -> Sampler:
+        """The sampler at xy (M, 2) mm; slopes are per mm of `direction` (M, 2), times its length."""
         u, v = grid.to_pixels(xy).T
         return cls(_taps(v, grid.shape[0]), _taps(u, grid.shape[1]), direction / grid.pitch)
 
@@ -69,7 +69,7 @@ class Reader:
         _pull(d_value, d_slope, self.rows, self.columns, self.direction, out)
 
 
-def _taps(t: Floats, count: int) -> _Axis:
+def _taps(t: Floats, count: int) -> _Taps:
     """The windowed sinc at t (M,), in pixels, of `count` that repeat."""
     first = np.floor(t).astype(np.int64) - (_TAPS // 2 - 1)
     at = first[:, None] + np.arange(_TAPS)
@@ -84,11 +84,11 @@ def _taps(t: Floats, count: int) -> _Axis:
     weight /= total
     slope = slope / total - weight * slope.sum(axis=1, keepdims=True) / total
     slope /= -(slope * x).sum(axis=1, keepdims=True)
-    return _Axis(np.mod(at, count), weight, slope)
+    return _Taps(np.mod(at, count), weight, slope)
 
 
 @njit
-def _read(field: Any, rows: _Axis, columns: _Axis, direction: Floats, value: Floats, slope: Floats) -> None:
+def _read(field: Any, rows: _Taps, columns: _Taps, direction: Floats, value: Floats, slope: Floats) -> None:
     for m in range(len(direction)):
         f = f_x = f_y = 0.0
         for a in range(_TAPS):
@@ -107,7 +107,7 @@ def _read(field: Any, rows: _Axis, columns: _Axis, direction: Floats, value: Flo
 
 @njit
 def _pull(
-    d_value: Floats, d_slope: Floats, rows: _Axis, columns: _Axis, direction: Floats, out: Any
+    d_value: Floats, d_slope: Floats, rows: _Taps, columns: _Taps, direction: Floats, out: Any
 ) -> None:  # fmt: skip
     for m in range(len(direction)):
         by_x, by_y = d_slope[m] * direction[m, 0], d_slope[m] * direction[m, 1]

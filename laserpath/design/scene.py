@@ -12,7 +12,7 @@ from scipy import ndimage
 from laserpath import optics
 from laserpath.base.errors import one_line
 from laserpath.design.contour import Samples, contour_samples
-from laserpath.design.sampling import Reader
+from laserpath.design.sampling import Sampler
 from laserpath.design.target import grid_for, rasterise
 from laserpath.types import Design, Grid, Resin, Spot, Target
 
@@ -74,9 +74,9 @@ class Scene:
         return self.outline.samples
 
     @cached_property
-    def reader(self) -> Reader:
+    def sampler(self) -> Sampler:
         """Reads a dose u at the samples, and its outward slope F ∂u/∂n there."""
-        return Reader.of(self.grid, self.samples.xy, self.samples.normal * self.fwhm)
+        return Sampler.of(self.grid, self.samples.xy, self.samples.normal * self.fwhm)
 
     @cached_property
     def depth(self) -> NDArray[np.float32]:

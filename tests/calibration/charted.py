@@ -7,7 +7,7 @@ import numpy as np
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.calibration import Chart, Item, Measured
-from laserpath.design.sampling import Reader
+from laserpath.design.sampling import Sampler
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.resin import cure_depth
@@ -72,7 +72,7 @@ def _look(item: Item, grid: Grid, dose: Floats, truth: Process, e_c: float, dept
 
 def _along(grid: Grid, xy: Floats, dose: Floats) -> Floats:
     """(M,) the dose at places (M, 2), mm."""
-    return Reader.of(grid, xy, np.zeros_like(xy))(dose)[0]
+    return Sampler.of(grid, xy, np.zeros_like(xy))(dose)[0]
 
 
 def _wedge(item: Item, grid: Grid, dose: Floats, critical: float) -> Measured:

@@ -7,29 +7,29 @@ from builders import FWHM, centred_grid, coordinates, design, polygons
 from hypothesis import given
 
 from laserpath.design.contour import SAMPLE_FWHM, contour_samples
-from laserpath.design.sampling import Reader
+from laserpath.design.sampling import Sampler
 from laserpath.types import Grid
 
 GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))
 
 
 def read(grid, xy, field):
-    """(M,) what a reader finds at the places."""
-    return Reader.of(grid, xy, np.zeros_like(xy))(field)[0]
+    """(M,) what a sampler finds at the places."""
+    return Sampler.of(grid, xy, np.zeros_like(xy))(field)[0]
 
 
 def slopes(grid, xy, direction, field):
     """(M,) the slopes there."""
-    return Reader.of(grid, xy, direction)(field)[1]
+    return Sampler.of(grid, xy, direction)(field)[1]
 
 
 def test_the_adjoint_of_reading():
     """⟨a, values⟩ + ⟨b, slopes⟩ = ⟨pull(a, b), field⟩."""
     rng = np.random.default_rng(4)
-    reader = Reader.of(GRID, rng.uniform((-3, -3), (3, 3), (50, 2)), rng.normal(size=(50, 2)))
+    sampler = Sampler.of(GRID, rng.uniform((-3, -3), (3, 3), (50, 2)), rng.normal(size=(50, 2)))
     field, (a, b), pulled = rng.normal(size=GRID.shape), rng.normal(size=(2, 50)), np.zeros(GRID.shape)
-    value, slope = reader(field)
-    reader.pull(a, b, pulled)
+    value, slope = sampler(field)
+    sampler.pull(a, b, pulled)
     assert (pulled * field).sum() == pytest.approx(a @ value + b @ slope, rel=1e-12)
 
 

@@ -54,10 +54,10 @@ def test_the_edge_term_s_slope_is_that_at_frozen_steepness(seed):
     u = disc_dose(0.31) / RESIN.critical_dose + 0.05 * rng.normal(size=GRID.shape)
     direction, h = rng.normal(size=GRID.shape), 1e-6
     term = EdgeTerm.of(Scene(DISC, GRID, SPOT, RESIN))
-    steepness = np.maximum(np.abs(term.reader(u)[1]), 0.5)
+    steepness = np.maximum(np.abs(term.sampler(u)[1]), 0.5)
 
     def frozen(v):
-        return float(np.mean(np.sqrt(((term.reader(v)[0] - 1) / steepness) ** 2 + 0.003**2) - 0.003))
+        return float(np.mean(np.sqrt(((term.sampler(v)[0] - 1) / steepness) ** 2 + 0.003**2) - 0.003))
 
     assert term(u) == pytest.approx(frozen(u), rel=1e-12)
     expected = (frozen(u + h * direction) - frozen(u - h * direction)) / (2 * h)
@@ -73,7 +73,7 @@ def test_the_edge_term_adds_the_shift_where_the_dose_is_off(seed):
     plain, term = EdgeTerm.of(scene), EdgeTerm.of(scene, 0.4)
 
     def shift(v):
-        return float(np.mean(0.4 / np.maximum(np.abs(term.reader(v)[1]), 0.5)))
+        return float(np.mean(0.4 / np.maximum(np.abs(term.sampler(v)[1]), 0.5)))
 
     assert term(u) - plain(u) == pytest.approx(shift(u), rel=1e-9)
     expected = (shift(u + h * direction) - shift(u - h * direction)) / (2 * h)

@@ -182,7 +182,7 @@ def _points(
     dose: Floats, control: _Control, scene: Scene, reach: float
 ) -> tuple[kernel.WatchedPoints, Floats]:
     """The points of the outline and beside it, the control points, and the relative doses there."""
-    on, slope = scene.reader(dose)
+    on, slope = scene.sampler(dose)
     steep = np.maximum(np.abs(slope), _FLATTEST)
     control = _Control.of(scene, dose, ends, lit)
     xy = control.xy

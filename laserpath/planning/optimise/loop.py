@@ -34,6 +34,10 @@ _UNIT_FWHM = 0.3
 """Displacement that L-BFGS scales like a log energy of 1: a larger value moves vertices more in its first
 steps."""
 
+_SETTLED = 10
+"""Iterations of Adam for which what hardly changes is held (`Exposing.near`): more are less accurate, fewer
+take longer."""
+
 _ENERGY_ROOM = 2.0
 """Largest line energy for a weak laser, relative to the strongest line of the start: a larger value lets the
 path become slower."""
@@ -241,9 +245,10 @@ class _Search:
     def approach(self, schedule: Schedule) -> None:
         """Run Adam's iterations of the schedule."""
         variables = self._variables()
-        self._settle()
         state = Adam(variables.sizes, (schedule.shift * self._fwhm, schedule.energy))
         for k in range(schedule.steps):
+            if k % _SETTLED == 0:
+                self._settle()
             relative, contrast = schedule.at(k)
             _, slopes = self._evaluate(variables, contrast, *state.values)
             state.step(slopes, relative)

@@ -31,7 +31,7 @@ from functools import cache
 import numpy as np
 
 from laserpath.base.arrays import Floats
-from laserpath.design.sampling import Reader
+from laserpath.design.sampling import Sampler
 from laserpath.design.scene import Scene
 from laserpath.planning.optimise import kernel
 from laserpath.types import Resin, Target
@@ -56,30 +56,30 @@ _STRIP_PIXELS = 65536
 
 @dataclass(frozen=True, slots=True)
 class EdgeTerm:
-    """E and ∂E/∂u. reader: of u and F ∂u/∂n at the samples.
+    """E and ∂E/∂u. sampler: of u and F ∂u/∂n at the samples.
 
     dose_error: η; 0 gives the edge placement error alone.
     """
 
-    reader: Reader
+    sampler: Sampler
     dose_error: float = 0.0
 
     @classmethod
     def of(cls, scene: Scene, dose_error: float = 0.0) -> EdgeTerm:
         """The term for the outline of a scene, sampled on its grid."""
-        return cls(scene.reader, dose_error)
+        return cls(scene.sampler, dose_error)
 
     def __call__(self, u: Floats) -> float:
         """E of relative doses u (rows, columns)."""
-        value, steep = self.reader(u)
+        value, steep = self.sampler(u)
         return self._sum(value, steep) / len(value)
 
     def add(self, dose: Floats, per_critical: float, weight: float, slope: Floats) -> float:
         """`weight` · E of a dose (rows, columns), times `per_critical` u; add its derivative to `slope`."""
-        value, steep = (per_critical * one for one in self.reader(dose))
+        value, steep = (per_critical * one for one in self.sampler(dose))
         scale = weight / len(value)
         total = self._sum(value, steep)
-        self.reader.pull(scale * per_critical * value, scale * per_critical * steep, slope)
+        self.sampler.pull(scale * per_critical * value, scale * per_critical * steep, slope)
         return scale * total
 
     def _sum(self, value: Floats, steep: Floats) -> float:
