@@ -184,7 +184,6 @@ def _points(
     """The points of the outline and beside it, the control points, and the relative doses there."""
     on, slope = scene.sampler(dose)
     steep = np.maximum(np.abs(slope), _FLATTEST)
-    control = _Control.of(scene, dose, ends, lit)
     xy = control.xy
     around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
     # What is not cured, or not dark, before need not become so.
