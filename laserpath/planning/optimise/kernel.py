@@ -10,9 +10,9 @@ import numpy as np
 from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 
-_SATURATED = 9.0
+_SATURATED = 7.0
 """|β(d u − 1)| from which a threshold that agrees with the target is 0 or 1: a larger value takes longer and
-changes the loss of a pixel by less than its square, e^−18."""
+changes the loss of a pixel by less than its square, e^−14."""
 
 njit = cached(error_model="numpy", nogil=True)
 
@@ -24,11 +24,12 @@ def area(
 ) -> float:  # fmt: skip
     """Σ_pixels Σ_d w_d (σ_d − T)²; its derivative by the dose, times `scale`, is added to `slope`.
 
-    window: (K, 2) relative doses d, each less than the one before by the same step, and weights w_d.
+    window: (K, 2) relative doses d, ascending multiples of the same step, and weights w_d.
     """
-    total = 0.0
-    last = len(window) - 1
-    highest, lowest, step = window[0, 0], window[last, 0], window[0, 0] - window[1, 0]
+    total, last = 0.0, len(window) - 1
+    lowest, highest, step = window[0, 0], window[last, 0], window[1, 0] - window[0, 0]
+    # The doses are multiples of their step, so one exponential e = exp(−β step u) does for all.
+    multiple, unit = round(lowest / step), math.exp(contrast)
     for i in range(dose.shape[0]):
         for j in range(dose.shape[1]):
             u, wanted = dose[i, j] * per_critical, coverage[i, j]
@@ -37,7 +38,8 @@ def area(
             if wanted > 1 - 1e-6 and contrast * (lowest * u - 1) > _SATURATED:
                 continue
             by_u = 0.0
-            power, ratio = math.exp(-contrast * (highest * u - 1)), math.exp(contrast * step * u)
+            ratio = math.exp(-contrast * step * u)
+            power = unit * ratio**multiple
             for k in range(len(window)):
                 d, weight = window[k]
                 cured = 1 / (1 + power)

@@ -36,8 +36,8 @@ from laserpath.design.scene import Scene
 from laserpath.planning.optimise import kernel
 from laserpath.types import Resin, Target
 
-DOSE_WINDOW = ((1.1, 0.25), (1.0, 0.5), (0.9, 0.25))
-"""Relative dose and weight, the largest dose first."""
+DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
+"""Relative dose and weight; the doses are multiples of their step, which makes them cheap (`kernel.area`)."""
 
 OVER_DOSE_WEIGHT = 32.0
 OVER_DOSE_SHARE = 0.985
