@@ -190,12 +190,12 @@ def pieces_per_fwhm(task: Task) -> float:
 
 @cache
 def pace() -> float:
-    """Seconds that this machine needs for one second of `COSTS`: it is measured once, in some 0.1 s.
+    """Seconds that this machine needs for one second of `COSTS`: it is measured once, in some 0.03 s.
 
     The shortest of several times counts, and of the processor: others may use the machine, too. Where the
     clock is too coarse for one of them, their mean counts.
     """
-    times = [fixed_work() for _ in range(30)]
+    times = [fixed_work() for _ in range(10)]
     return (min(times) or sum(times) / len(times) or _REFERENCE) / _REFERENCE
 
 
