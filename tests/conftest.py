@@ -26,10 +26,8 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.design.scene import Scene
 from laserpath.planning import Progress, walk
-from laserpath.planning.relief import page as relief_page
 from laserpath.planning.unconstrained import Effort
-from laserpath.report import album, colours, histograms, pictures, plots
-from laserpath.simulation.comparison import pictures as comparison_pictures
+from laserpath.report import album
 from laserpath.types.results import Limit
 
 ROUGH = 20
@@ -138,10 +136,3 @@ def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
         monkeypatch.setattr(album, name, lambda *_: ())
-
-
-@pytest.fixture
-def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures composed but not rendered, which takes most of their time: for tests of what they ask for."""
-    for module in (relief_page, colours, pictures, plots, histograms, comparison_pictures):
-        monkeypatch.setattr(module, "png", lambda figure: b"\x89PNG")

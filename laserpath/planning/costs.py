@@ -72,7 +72,7 @@ COSTS: dict[str, Cost] = {
     "place": Cost(pixel=1.8, line=90, edge=33),
     "measure": Cost(once=0.068, pixel=1.4, line=6.6, edge=300),
     "limit": Cost(once=0.0024, pixel=0.059, share=0.62),
-    "report": Cost(once=2.4, pixel=0.27, edge=47),
+    "report": Cost(once=0.5, pixel=0.27, edge=47),
 }
 """The unit costs of each step, as `make costs` prints them."""
 

@@ -18,7 +18,7 @@ __all__ = [
     "render_exposure",
 ]  # fmt: skip
 
-# Importing matplotlib takes half a second, which a plan without a report need not wait for.
+# The page imports its template engine only here: a plan without a report need not wait for it.
 
 
 def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:

@@ -13,20 +13,20 @@ from laserpath.types.results import Limit
 def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
     """Maps of path, cure and dose, and of the edge error if there is a design."""
     over = " over the design" if exposed.design else ""
-    yield Picture.from_png(
+    yield Picture.from_svg(
         f"{'Design and toolpath' if exposed.design else 'Toolpath'}",
         pictures.toolpath_map(exposed),
         f"The moves of the laser{over}.",
         f"{'Grey is the design. ' if exposed.design else ''}The laser's moves are coloured by power.",
     )
-    yield Picture.from_png(
+    yield Picture.from_svg(
         f"What will {done}",
         pictures.cure_map(exposed, done),
         f"The predicted {done}{' against the design' if exposed.design else ''}.",
         "As executed by the controller."
         + (" Vermilion is outside the drawing, blue is lacking." if exposed.design else ""),
     )
-    yield Picture.from_png(
+    yield Picture.from_svg(
         "Dose",
         pictures.dose_map(exposed),
         "Map of the dose in critical doses.",
@@ -34,7 +34,7 @@ def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterato
         + (" The black one is the design." if exposed.design else ""),
     )
     if exposed.design and exposed.edges:
-        yield Picture.from_png(
+        yield Picture.from_svg(
             "Edge error along the contour",
             pictures.epe_map(exposed.edges, exposed.design, exposed.process, places),
             "Map of the edge placement error, worst places numbered.",
@@ -45,7 +45,7 @@ def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterato
 def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
     """The worst places enlarged, if there are any."""
     if exposed.design and places:
-        yield Picture.from_png(
+        yield Picture.from_svg(
             "The worst places, enlarged",
             pictures.zooms(exposed, exposed.design, places, done),
             "The worst places enlarged.",
@@ -55,7 +55,7 @@ def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Ite
 
 def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
     """Histograms of dose, power and speed."""
-    yield Picture.from_png(
+    yield Picture.from_svg(
         "Doses",
         histograms.doses(exposed),
         "Histogram of the dose" + (" inside the design and around it." if exposed.design else "."),
@@ -68,7 +68,7 @@ def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
     )
     executed = exposed.track
     if executed.on.any():
-        yield Picture.from_png(
+        yield Picture.from_svg(
             "Powers and speeds",
             histograms.powers_and_speeds(executed),
             "Histograms of power and speed.",
@@ -79,14 +79,14 @@ def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
 def errors(data: PageData) -> Iterator[Picture]:
     """The edge errors, as planned and with dose or focus off."""
     executed, fwhm = data.report.executed, data.fwhm
-    yield Picture.from_png(
+    yield Picture.from_svg(
         "Edge errors",
         plots.epe_histogram(executed, data.report.start if data.planned else None, fwhm),
         "Histogram of the edge errors.",
         "As executed; larger errors are counted in the outermost bars.",
     )
     if data.report.window:
-        yield Picture.from_png(
+        yield Picture.from_svg(
             "Edge errors if dose or focus is off",
             plots.process_window(data.report.window, data.tolerance, fwhm),
             "Edge error against dose, in focus and with a wider spot.",
@@ -96,14 +96,14 @@ def errors(data: PageData) -> Iterator[Picture]:
 
 def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]:
     """Power and speed along the path, and the loss of the optimiser."""
-    yield Picture.from_png(
+    yield Picture.from_svg(
         "Power and speed along the path",
         plots.power_along(exposed.light, exposed.process.machine),
         "Power and speed against the length exposed.",
         "As written, without the travels.",
     )
     if data and len(data.loss):
-        yield Picture.from_png(
+        yield Picture.from_svg(
             "Loss of the optimiser",
             plots.loss_history(data.loss),
             "Loss against iteration.",
@@ -116,7 +116,7 @@ def unprintable(data: PageData, limit: Limit) -> Picture | None:
     places = len(limit.unprintable)
     if not places:
         return None
-    return Picture.from_png(
+    return Picture.from_svg(
         f"What light without a path would {data.done}",
         pictures.limit_map(limit, data.design, data.process, data.done),
         f"The best that this spot can do against the design, with marks at {places} "

@@ -1,134 +1,330 @@
-"""Sheets to draw on, by matplotlib's object interface only, so that threads share no state.
+"""Sheets to draw on, as SVG: vectors for lines and text, PNG for rasters.
 
-Sizes are in inches of 96 CSS pixels; pictures have `DPI` pixels per inch, which is sharp on a fine screen.
-Text is 10 pt, which is still readable when a phone shows the picture at two thirds.
+Of all that draws charts a report needs little, and it pays for all of what a plotting library imports and
+lays out. So this writes the elements itself; a sheet is text that depends on nothing but its input.
+
+Sizes are in inches of 96 CSS pixels, widths of lines in points. Axes have their limits from the start, and
+what is drawn lies over what was drawn before. Coordinates are whole tenths of a pixel, relative where that
+is shorter. Text is 10 pt, which is still readable when a phone shows the picture at two thirds.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 import shapely
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 from PIL import Image
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.report.marks import FAINT, INK, POINT, Dot, Line, Mark, attributes_of, element, short
 from laserpath.report.raster import Box
+from laserpath.report.scales import Pixels, coloured, log_ticks, tick_texts, ticks
 from laserpath.types import Design
 
-DPI = 150
 WIDTH = 5.6
-INK = "#222222"
-FAINT = "#8a949c"
-_LARGE = 200_000
-"""Bytes above which a PNG gets a palette; a larger limit keeps more colours and makes pages larger."""
-_NEARLY_WHITE = 248
-"""Level of all three channels from which a palette's colour counts as white."""
+
+_PX = 96.0
+"""CSS pixels of an inch."""
+_TENTHS = 10
+"""Units of coordinates in a CSS pixel."""
+_TEXT, _SMALL = 10.0, 9.5
+"""Sizes of text and of numbers at ticks, in points."""
+_PER_LETTER = 0.56
+"""Mean width of a letter, in sizes of the text; a larger one sets legends wider apart."""
+_TICK = 3.0
+_APART = 42.0, 30.0
+"""Least distance of ticks along x and y, in CSS pixels."""
+_FEW_COLOURS = 256
 
 
-def sheet(width: float, height: float) -> Figure:
-    """An empty white figure, inches."""
-    return Figure(figsize=(width, height), dpi=DPI, facecolor="white")
+class Paper:
+    """An empty white sheet, inches."""
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width * _PX, height * _PX
+        self._parts: list[str] = []
+
+    def add(self, *elements: str) -> None:
+        """Add elements, whose places are CSS pixels from the upper left corner."""
+        self._parts.extend(elements)
+
+    def text(self, words: str, x: float, y: float, *, size: float = _TEXT, **style: object) -> None:
+        """Words, from x on or about it, with their middle at y; size: points."""
+        given = {"x": short(x), "y": short(y), "font_size": short(size * POINT), "fill": INK, **style}
+        self.add(f'<text{attributes_of(given)} dominant-baseline="central">{escape(words)}</text>')
+
+    def legend(self, marks: Sequence[Mark], columns: int | None = None) -> None:
+        """A legend along the lower edge, in one row unless `columns` is given."""
+        columns = min(columns or len(marks), len(marks)) or 1
+        size = _SMALL * POINT
+        letters = [max(len(mark.label) for mark in marks[k::columns]) for k in range(columns)]
+        wide = [22 + 8 + _PER_LETTER * size * count for count in letters]
+        gap, rows = 20.0, -(-len(marks) // columns)
+        left = (self.width - sum(wide) - gap * (columns - 1)) / 2
+        for k, mark in enumerate(marks):
+            row, column = divmod(k, columns)
+            x = max(left, 4.0) + sum(wide[:column]) + gap * column
+            y = self.height - 11 - 18 * (rows - 1 - row)
+            self.add(mark.drawn(x, y))
+            self.text(mark.label, x + 30, y, size=_SMALL)
+
+    def svg(self) -> str:
+        """The text of an SVG file."""
+        w, h = short(self.width), short(self.height)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" '
+            f'font-family="sans-serif"><rect width="100%" height="100%" fill="#fff"/>'
+            f"{''.join(self._parts)}</svg>"
+        )
 
 
-def axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Axes at a place in inches from the lower-left corner."""
-    w, h = figure.get_size_inches()
-    result = figure.add_axes((left / w, bottom / h, width / w, height / h))
-    result.tick_params(labelsize=9.5, colors=INK, length=3)
-    for side in result.spines.values():
-        side.set_color(FAINT)
-    return result
+class Axes:
+    """Axes at a place in inches from the lower left corner of a sheet; y is up.
 
-
-def labelled(ax: Axes, x: str, y: str) -> Axes:
-    """The axes with their labels."""
-    ax.set_xlabel(x, fontsize=10, color=INK, labelpad=2)
-    ax.set_ylabel(y, fontsize=10, color=INK, labelpad=4)
-    return ax
-
-
-def map_sheet(box: Box, below: float = 0.6) -> tuple[Figure, Axes, Axes]:
-    """A map of `box` (mm) as wide as the page, and axes for a colour key under it.
-
-    below: inches under the map's ticks that the key with its labels needs.
+    x, y: limits in the units of what is drawn.  log: whether y is logarithmic.
     """
-    left, right, top, ticks = 0.66, 0.15, 0.1, 0.45
-    span = np.array([box[2] - box[0], box[3] - box[1]])
-    width = WIDTH - left - right
-    height = float(np.clip(width * span[1] / span[0], 1.0, 1.25 * width))
-    figure = sheet(WIDTH, height + top + ticks + below)
-    ax = axes(figure, left, below + ticks, width, height)
-    # A long or tall box gets margins, so that a mm is as long in x as in y.
-    half = np.array([width, height]) * max(span / (width, height)) / 2
-    middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
-    (x0, y0), (x1, y1) = middle - half, middle + half
-    ax.set(xlim=(x0, x1), ylim=(y0, y1))
-    key = axes(figure, left, below - 0.17, width, 0.13)
-    return figure, labelled(ax, "x, mm", "y, mm"), key
+
+    def __init__(
+        self,
+        sheet: Paper,
+        place: tuple[float, float, float, float],
+        x: tuple[float, float],
+        y: tuple[float, float],
+        *,
+        log: bool = False,
+    ) -> None:
+        left, bottom, width, height = (one * _PX for one in place)
+        self._sheet, self._log, self.x, self.y = sheet, log, x, y
+        self.left, self.top = left, sheet.height - bottom - height
+        self.width, self.height = width, height
+        self._parts: list[str] = []
+        self._notes: list[tuple[str, float, float, dict[str, object]]] = []
+
+    def units(self, xy: Floats) -> Floats:
+        """(…, 2) tenths of CSS pixels from the upper left corner, of points (…, 2)."""
+        (x0, x1), (y0, y1), y = self.x, self.y, xy[..., 1]
+        if self._log:
+            y0, y1, y = np.log(y0), np.log(y1), np.log(y)
+        across, down = (xy[..., 0] - x0) / (x1 - x0), (y1 - y) / (y1 - y0)
+        return np.stack([across * self.width * _TENTHS, down * self.height * _TENTHS], axis=-1)
+
+    def line(self, xy: Floats, pen: Line) -> None:
+        """A line through points (N, 2)."""
+        self.lines(xy, np.arange(len(xy)) == 0, pen)
+
+    def lines(self, xy: Floats, first: Bools, pen: Line) -> None:
+        """Lines through points (N, 2); first: (N,) whether a line begins there."""
+        if len(xy):
+            self._draw(_path(self._whole(xy), first), "none", pen)
+
+    def pieces(self, ends: Floats, pen: Line) -> None:
+        """Lines between pairs of points (N, 2, 2); what goes on from one to the next is one line."""
+        if len(ends):
+            begins = np.append(True, (ends[1:, 0] != ends[:-1, 1]).any(axis=1))
+            at = np.flatnonzero(begins)
+            points = np.insert(ends[:, 1], at, ends[at, 0], axis=0)
+            first = np.insert(np.zeros(len(ends), dtype=bool), at, True)
+            self.lines(points, first, pen)
+
+    def area(self, xy: Floats, fill: str, *, opacity: float | None = None) -> None:
+        """The area within points (N, 2)."""
+        self._draw(_path(self._whole(xy), np.arange(len(xy)) == 0), fill, None, opacity)
+
+    def design(self, design: Design, *, fill: str = "none", pen: Line | None = None) -> None:
+        """A design, filled, or its outline."""
+        rings = [ring for part in design.area.geoms for ring in (part.exterior, *part.interiors)]
+        xy, ring = shapely.get_coordinates(rings, return_index=True)
+        self._draw(_path(self._whole(xy), np.diff(ring, prepend=-1) > 0), fill, pen)
+
+    def dots(self, xy: Floats, dot: Dot) -> None:
+        """A mark at each point (N, 2)."""
+        self._parts += [dot.at(x, y, _TENTHS) for x, y in self.units(xy).tolist()]
+
+    def specks(self, xy: Floats, colour: str, size: float) -> None:
+        """Discs at points (N, 2) as one element; those on each other are one. size: points."""
+        if len(xy):
+            points = np.unique(np.rint(self.units(xy) / 5).astype(np.int64) * 5, axis=0)
+            d = "".join(f"M{x} {y}h0" for x, y in points.tolist())
+            style = Line(colour, size).attributes(_TENTHS)
+            self._parts.append(element("path", d=d, fill="none", stroke_linecap="round", **style))
+
+    def image(self, pixels: Pixels, extent: Box) -> None:
+        """A raster (rows, columns, 3), row 0 lowest. extent: (x0, x1, y0, y1) of its outer edges."""
+        x0, x1, y0, y1 = extent
+        (left, top), (right, low) = self.units(np.array([[x0, y1], [x1, y0]])).tolist()
+        self._parts.append(
+            element(
+                "image", x=short(left), y=short(top), width=short(right - left), height=short(low - top),
+                preserveAspectRatio="none", href=_png_uri(pixels[::-1]),
+            )
+        )  # fmt: skip
+
+    def across(self, y: float, pen: Line) -> None:
+        """A line along x at a height."""
+        self.line(np.array([[self.x[0], y], [self.x[1], y]]), pen)
+
+    def upright(self, x: float, pen: Line) -> None:
+        """A line along y at a place."""
+        self.line(np.array([[x, self.y[0]], [x, self.y[1]]]), pen)
+
+    def backed(self, colour: str) -> None:
+        """A colour behind all that follows."""
+        self._parts.append(element("rect", width="100%", height="100%", fill=colour))
+
+    def note(self, words: str, xy: Floats, shift: tuple[float, float], **style: object) -> None:
+        """Words near a point, in front of all; shift: CSS pixels to the right and down."""
+        x, y = (self.units(xy) / _TENTHS + (self.left, self.top) + shift).tolist()
+        self._notes.append((words, x, y, style))
+
+    def _whole(self, xy: Floats) -> Indices:
+        # What is far outside is nowhere seen; numbers beyond a browser's are not drawn at all.
+        return np.rint(np.clip(self.units(xy), -1e6, 1e6)).astype(np.int64)
+
+    def _draw(self, d: str, fill: str, pen: Line | None, opacity: float | None = None) -> None:
+        style = {"fill": fill, "fill_opacity": opacity, **(pen.attributes(_TENTHS) if pen else {})}
+        rule = None if fill == "none" else "evenodd"
+        ends = {"stroke_linecap": "round", "stroke_linejoin": "round"} if pen and not pen.dash else {}
+        self._parts.append(element("path", d=d, fill_rule=rule, **style, **ends))
+
+    def close(self, x: str = "", y: str = "", *, title: str = "", numbers: bool = True) -> None:
+        """Put what was drawn onto the sheet with frame, ticks, labels and title. numbers: along x too."""
+        self._framed()
+        self.scale("bottom", x, numbers=numbers)
+        self.scale("left", y)
+        if title:
+            self._sheet.text(title, self.left + self.width / 2, self.top - 9, text_anchor="middle")
+
+    def _framed(self) -> None:
+        w, h = self.width, self.height
+        box = {"x": short(self.left), "y": short(self.top), "width": short(w), "height": short(h)}
+        view = {"viewBox": f"0 0 {short(w * _TENTHS)} {short(h * _TENTHS)}", "preserveAspectRatio": "none"}
+        self._sheet.add(f"<svg{attributes_of({**box, **view})}>{''.join(self._parts)}</svg>")
+        self._sheet.add(element("rect", **box, fill="none", **Line(FAINT, 0.8).attributes(1)))
+        for words, x, y, style in self._notes:
+            self._sheet.text(words, x, y, size=_SMALL, **style)
+
+    def bare(self, label: str) -> None:
+        """Put what was drawn onto the sheet with a frame, and with ticks and a label only below it."""
+        self._framed()
+        self.scale("bottom", label)
+
+    def scale(self, side: str, label: str = "", *, factor: float = 1.0, numbers: bool = True) -> None:
+        """Ticks, numbers and a label at a side: 'bottom', 'top', 'left' or 'right', in units of 1/factor."""
+        along = side in ("bottom", "top")
+        low, high = (factor * one for one in (self.x if along else self.y))
+        length, apart = (self.width, _APART[0]) if along else (self.height, _APART[1])
+        if self._log and not along:
+            values = log_ticks(low, high)
+            texts = [f"{value:g}" for value in values]
+        else:
+            values = ticks(low, high, max(2, int(length / apart)))
+            texts = tick_texts(values)
+        points = np.array([(v / factor, self.y[0]) if along else (self.x[0], v / factor) for v in values])
+        at = (self.units(points.reshape(-1, 2)) / _TENTHS)[:, 0 if along else 1].tolist()
+        self._ticks(side, at, texts if numbers else [""] * len(texts))
+        self._label(side, label, max(map(len, texts), default=0))
+
+    def _ticks(self, side: str, at: Sequence[float], texts: Sequence[str]) -> None:
+        edge = self._edge(side)
+        out = -_TICK if side in ("left", "top") else _TICK
+        pen = Line(INK, 0.6).attributes(1)
+        for place, words in zip(at, texts, strict=True):
+            if side in ("bottom", "top"):
+                x, y, step, anchor = self.left + place, edge, f"v{short(out)}", "middle"
+                near = (x, y + 4 * out)
+            else:
+                x, y, step = edge, self.top + place, f"h{short(out)}"
+                near, anchor = (x + 2 * out, y), "end" if side == "left" else "start"
+            self._sheet.add(element("path", d=f"M{short(x)} {short(y)}{step}", **pen))
+            if words:
+                self._sheet.text(words, *near, size=_SMALL, text_anchor=anchor)
+
+    def _label(self, side: str, label: str, letters: int) -> None:
+        if not label:
+            return
+        edge, middle = self._edge(side), (self.left + self.width / 2, self.top + self.height / 2)
+        if side in ("bottom", "top"):
+            y = edge + (31 if side == "bottom" else -30)
+            self._sheet.text(label, middle[0], y, text_anchor="middle")
+            return
+        room = 8 + _PER_LETTER * _SMALL * POINT * letters + 11
+        x = edge + (room if side == "right" else -room)
+        turn = f"rotate(-90 {short(x)} {short(middle[1])})"
+        self._sheet.text(label, x, middle[1], text_anchor="middle", transform=turn)
+
+    def _edge(self, side: str) -> float:
+        return {
+            "left": self.left, "right": self.left + self.width,
+            "top": self.top, "bottom": self.top + self.height,
+        }[side]  # fmt: skip
 
 
-def legend(figure: Figure, handles: Sequence[object], columns: int | None = None) -> None:
-    """A legend along the lower edge, in one row unless `columns` is given."""
-    figure.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=columns or len(handles),
-        fontsize=9.5,
-        frameon=False,
-        labelcolor=INK,
-        borderpad=0.1,
-        handlelength=1.6,
-        columnspacing=1.6,
+def _path(points: Indices, first: Bools) -> str:
+    """Points (N, 2) as the data of a path; a point that is its predecessor again is left out."""
+    begin = first.copy()
+    step = np.diff(points, axis=0, prepend=points[:1])
+    # A line of no length is drawn as a dot, so that the point after a beginning always stays.
+    kept = begin | step.any(axis=1) | np.append(False, begin[:-1])
+    lone = begin & np.append(begin[1:], True)
+    columns = (one[kept].tolist() for one in (points, step, begin, lone))
+    return "".join(
+        f"M{x} {y}l{'0 0 ' * alone}" if new else f"{dx} {dy} "
+        for (x, y), (dx, dy), new, alone in zip(*columns, strict=True)
     )
 
 
-def outline(design: Design) -> Path:
-    """The design's rings as one path; filled with the nonzero rule its holes stay open."""
-    oriented = (shapely.geometry.polygon.orient(p) for p in design.area.geoms)
-    rings = [shapely.get_coordinates(r) for p in oriented for r in (p.exterior, *p.interiors)]
-    return Path.make_compound_path(*(Path(r, closed=True) for r in rings))
+def map_sheet(box: Box, below: float = 0.6) -> tuple[Paper, Axes]:
+    """A map of `box` (mm) as wide as the page.
+
+    below: inches under the map's ticks that a colour key and a legend need.
+    """
+    left, right, top, ticks_ = 0.66, 0.15, 0.1, 0.45
+    span = np.array([box[2] - box[0], box[3] - box[1]])
+    width = WIDTH - left - right
+    height = float(np.clip(width * span[1] / span[0], 1.0, 1.25 * width))
+    sheet = Paper(WIDTH, height + top + ticks_ + below)
+    # A long or tall box gets margins, so that a mm is as long in x as in y.
+    half = np.array([width, height]) * max(span / (width, height)) / 2
+    middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
+    (x0, y0), (x1, y1) = (middle - half).tolist(), (middle + half).tolist()
+    return sheet, Axes(sheet, (left, below + ticks_, width, height), (x0, x1), (y0, y1))
 
 
-def add_segments(ax: Axes, pieces: Floats, **style: Any) -> None:
-    """Lines between pairs of points (N, 2, 2) as one patch, much faster than a collection of N lines."""
-    if len(pieces):
-        codes = np.tile(np.array([Path.MOVETO, Path.LINETO], dtype=np.uint8), len(pieces))
-        ax.add_artist(PathPatch(Path(pieces.reshape(-1, 2), codes), fill=False, capstyle="round", **style))
+@dataclass(frozen=True, slots=True)
+class ColourKey:
+    """A scale of colours between two limits. below, above: colours of what is beyond them, if any is."""
+
+    stops: Sequence[str]
+    limits: tuple[float, float]
+    label: str = ""
+    below: str | None = None
+    above: str | None = None
 
 
-def add_design(ax: Axes, design: Design, **style: Any) -> None:
-    """The design as a patch; the axes' limits stay."""
-    ax.add_artist(PathPatch(outline(design), **style))
+def add_key(sheet: Paper, scale: ColourKey, left: float, bottom: float, width: float) -> None:
+    """A key of colours on a sheet, inches; what is beyond its limits are arrows at its ends."""
+    tall, limits, stops = 0.13, scale.limits, scale.stops
+    top = sheet.height - (bottom + tall) * _PX
+    for colour, edge, tip in ((scale.below, left, -tall), (scale.above, left + width, tall)):
+        if colour is not None:
+            x, step, down = (short(one * _PX) for one in (edge, tip, tall / 2))
+            d = f"M{x} {short(top)}l{step} {down} {short(-tip * _PX)} {down}z"
+            sheet.add(element("path", d=d, fill=colour, **Line(FAINT, 0.8).attributes(1)))
+    key = Axes(sheet, (left, bottom, width, tall), limits, (0, 1))
+    key.image(coloured(np.linspace(0, 1, 256), stops)[None], (*limits, 0.0, 1.0))
+    key.bare(scale.label)
 
 
-def png(figure: Figure) -> bytes:
-    """The figure as a PNG file; a large one with a palette, which takes a quarter of the bytes."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # type: ignore[no-untyped-call]
-    pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
+def _png_uri(pixels: Pixels) -> str:
+    """A raster as a PNG in a URI; with a palette where it has few colours, or loses little by one."""
     image = Image.fromarray(np.ascontiguousarray(pixels))
-    data = _encoded(image)
-    return data if len(data) <= _LARGE else _encoded(_reduced(image))
-
-
-def _encoded(image: Image.Image) -> bytes:
+    if image.getcolors(_FEW_COLOURS) is not None:
+        image = image.quantize(_FEW_COLOURS, dither=Image.Dither.NONE)
     buffer = BytesIO()
     image.save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-def _reduced(image: Image.Image) -> Image.Image:
-    """The image in 256 colours. An octree keeps rare colours, but renders white slightly grey: corrected."""
-    result = image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    palette = np.array(result.getpalette()).reshape(-1, 3)
-    palette[(palette >= _NEARLY_WHITE).all(axis=1)] = 255
-    result.putpalette(palette.ravel().tolist())
-    return result
+    return "data:image/png;base64," + b64encode(buffer.getvalue()).decode("ascii")

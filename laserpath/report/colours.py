@@ -15,9 +15,10 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import figure
 from laserpath.measure import cured_fraction
 from laserpath.report import pictures, templates
-from laserpath.report.canvas import add_design, legend, map_sheet, png
+from laserpath.report.canvas import map_sheet
 from laserpath.report.data import ExposedProgram, PageData, Picture
 from laserpath.report.figure_table import ROWS, cell
+from laserpath.report.marks import Line, Mark
 from laserpath.report.numbers import area, duration
 from laserpath.report.provenance import records, versions
 from laserpath.report.raster import Box, grown
@@ -123,7 +124,7 @@ def _warnings(shown: Shown) -> list[tuple[str, list[str]]]:
 def _each(exposed: Sequence[ExposedProgram], shown: Shown) -> Iterator[Picture]:
     """The map of what cures of each colour."""
     for one, (data, _) in zip(exposed, shown, strict=True):
-        yield Picture.from_png(
+        yield Picture.from_svg(
             f"{_part(data).number} {_part(data).name}",
             pictures.cure_map(one, data.done),
             f"What {data.design.name} {data.done}s against the design.",
@@ -160,26 +161,24 @@ def _twice(cured: Sequence[Floats], grid: Grid, done: str) -> str:
 
 def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[PageData]) -> Picture:
     """What cures in each colour, as inks on paper: where two lie over each other it is darker."""
-    from matplotlib.patches import Patch
-
     image = np.ones((*grid.shape, 3))
     for share, data in zip(cured, each, strict=True):
         colour = _part(data).colour
         rgb = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
         image *= 1 - share[..., None] * (1 - rgb)
-    figure, ax, key = map_sheet(box, below=0.35)
-    key.remove()
-    ax.imshow(image, origin="lower", extent=grid.extent, aspect="auto")
+    sheet, ax = map_sheet(box, below=0.35)
+    ax.image(np.rint(255 * image).astype(np.uint8), grid.extent)
     marks = []
     for data in each:
         part = _part(data)
-        add_design(ax, data.design, fill=False, edgecolor="#444444", linewidth=0.4)
-        marks.append(Patch(facecolor=part.colour, edgecolor="#444444", label=f"{part.number} {part.name}"))
-    legend(figure, marks, columns=min(len(marks), 4))
+        ax.design(data.design, pen=Line("#444444", 0.4))
+        marks.append(Mark(f"{part.number} {part.name}", fill=part.colour, pen=Line("#444444")))
+    ax.close("x, mm", "y, mm")
+    sheet.legend(marks, columns=min(len(marks), 4))
     done = each[0].done
-    return Picture.from_png(
+    return Picture.from_svg(
         f"What will {done}, all colours together",
-        png(figure),
+        sheet.svg(),
         f"What {len(each)} programs {done} together, each in its colour.",
         "As executed by the controller, in the machine's coordinates. Thin lines are the design; where two "
         "colours lie over each other, the map is darker.",

@@ -41,6 +41,12 @@ class Picture:
         """A PNG file as a picture of the page."""
         return cls(title, "data:image/png;base64," + base64.b64encode(png).decode("ascii"), alt, text)
 
+    @classmethod
+    def from_svg(cls, title: str, svg: str, alt: str, text: str) -> Picture:
+        """The text of an SVG file as a picture of the page."""
+        data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+        return cls(title, "data:image/svg+xml;base64," + data, alt, text)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.colors import Normalize
 from PIL import Image
 
-from laserpath.report.canvas import INK, WIDTH, axes, labelled, png, sheet
+from laserpath.report.canvas import WIDTH, Axes, ColourKey, Paper, add_key
 from laserpath.report.data import Picture
+from laserpath.report.marks import Line
 from laserpath.report.numbers import number
+from laserpath.report.pictures import add_contour
+from laserpath.report.scales import CIVIDIS, coloured
 from laserpath.volume import CuredDepth, turned
 
 _LEVELS = 160
@@ -31,7 +32,7 @@ def pictures(cured: CuredDepth, done: str = "cure") -> list[Picture]:
         "The depths are to scale." if part.stretch == 1 else f"Depths are stretched {part.stretch:g} times."
     )
     return [
-        Picture.from_png(
+        Picture.from_svg(
             "In depth: a section",
             section(cured),
             f"Section through the resin at y = {number(float(y))} mm, with the cured part.",
@@ -79,8 +80,8 @@ def _depth_in_words(cured: CuredDepth, done: str) -> str:
     return f"{said} Down to there the spot's FWHM changes from {now} to {then} µm."
 
 
-def section(cured: CuredDepth) -> bytes:
-    """D/E_c along x and in depth, through the deepest place, as a PNG."""
+def section(cured: CuredDepth) -> str:
+    """D/E_c along x and in depth, through the deepest place, as an SVG."""
     row, _ = cured.deepest
     solid = np.flatnonzero(cured.depth[row] > 0)
     rim = max(8, (solid[-1] - solid[0]) // 12)
@@ -89,17 +90,15 @@ def section(cured: CuredDepth) -> bytes:
     z = np.linspace(0, 1.25 * float(cured.depth.max()), _LEVELS)
     above = cured.above_threshold(z, (slice(row, row + 1), columns))[:, 0]
     x = cured.grid.x()[columns]
-    figure = sheet(WIDTH, 2.6)
-    ax = labelled(axes(figure, 0.7, 0.95, WIDTH - 0.85, 1.55), "x, mm", "depth, µm")
-    edges = (float(x[0]), float(x[-1]), 1000 * float(z[-1]), 0.0)
-    norm = Normalize(0, max(float(np.exp(above.max())), 1.0))
-    image = ax.imshow(np.exp(above), extent=edges, aspect="auto", cmap=colormaps["cividis"], norm=norm)
-    ax.contour(x, 1000 * z, above, levels=[0.0], colors="white", linewidths=1.0)
-    key = axes(figure, 0.7, 0.36, WIDTH - 0.85, 0.1)
-    bar = figure.colorbar(image, cax=key, orientation="horizontal")
-    bar.ax.tick_params(labelsize=8, colors=INK)
-    bar.set_label("dose ÷ E_c", fontsize=9, color=INK, labelpad=1)
-    return png(figure)
+    left, right, deep = float(x[0]), float(x[-1]), 1000 * float(z[-1])
+    top = max(float(np.exp(above.max())), 1.0)
+    sheet = Paper(WIDTH, 2.6)
+    ax = Axes(sheet, (0.7, 0.95, WIDTH - 0.85, 1.55), (left, right), (deep, 0.0))
+    ax.image(coloured(np.exp(above[::-1]) / top, CIVIDIS), (left, right, deep, 0.0))
+    add_contour(ax, x, 1000 * z, above, 0.0, Line("#ffffff"))
+    ax.close("x, mm", "depth, µm")
+    add_key(sheet, ColourKey(CIVIDIS, (0, top), "dose ÷ E_c"), 0.7, 0.36, WIDTH - 0.85)
+    return sheet.svg()
 
 
 def _encoded(picture: np.ndarray) -> bytes:

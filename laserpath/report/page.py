@@ -1,6 +1,6 @@
 """The page: verdict, viewer, pictures and tables put into the template.
 
-The file stands alone: pictures are PNG in base64, the viewer's script and its numbers are inline, and a
+The file stands alone: pictures are SVG or PNG in base64, the script and its numbers are inline, and a
 content security policy forbids everything else. The template engine escapes all text from the user's files;
 the viewer's numbers are JSON without a '<'.
 """

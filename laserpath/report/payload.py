@@ -27,6 +27,7 @@ from laserpath.design.contour import SAMPLE_FWHM
 from laserpath.report.data import ExposedProgram
 from laserpath.report.packing import packed, packed_curve, packed_raster
 from laserpath.report.raster import OVER, PAPER, RIGHT, UNDER
+from laserpath.report.scales import CIVIDIS
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
 from laserpath.report.track import Track, thinned
 from laserpath.report.worst_places import Place
@@ -45,8 +46,6 @@ _PIXELS_PER_FWHM = 2.5
 """Pixels per FWHM that a cubic spline needs to show a dose truly."""
 _TICKS = 256
 """Ticks of the clock in a piece of median duration. More resolve short pieces better and pack less well."""
-_STOPS = 17
-"""Colour stops of the dose scale."""
 _TURN = 256
 """Directions that a normal is rounded to."""
 
@@ -106,7 +105,7 @@ def _scales(process: Process, fwhm: float) -> dict[str, Any]:
         "over": process.resin.over_dose,
         "done": "cure" if process.resin.tone == "negative" else "clear",
         "themes": _THEMES,
-        "doses": _dose_stops(),
+        "doses": CIVIDIS,
     }
 
 
@@ -130,14 +129,6 @@ class _Units:
         """Points (N, 2), mm, packed."""
         x, y = self.whole(xy).T
         return {"x": packed_curve(x), "y": packed_curve(y)}
-
-
-def _dose_stops() -> list[str]:
-    """The colours of the dose map, from dark to the resin's limit."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    return [to_hex(c) for c in colormaps["cividis"](np.linspace(0, 1, _STOPS))]
 
 
 def _dose(exposed: ExposedProgram) -> tuple[dict[str, Any], int]:

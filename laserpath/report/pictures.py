@@ -1,53 +1,38 @@
-"""The report's maps: each function returns one as a PNG. `plots` has the charts.
+"""The report's maps: each function returns one as an SVG. `plots` has the charts.
 
 Colours: overcure is vermilion and undercure blue everywhere, with grey between (Okabe–Ito, safe for
-colour-blind readers); power as in the toolpath's SVG; dose in matplotlib's cividis, made for the same
-readers. Lengths are in mm, edge errors in FWHM and µm.
+colour-blind readers); power as in the toolpath's SVG; dose in cividis, made for the same readers. Lengths
+are in mm, edge errors in FWHM and µm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch as Swatch
+from contourpy import contour_generator
 from scipy.spatial import cKDTree
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.report.canvas import (
-    FAINT,
-    INK,
-    WIDTH,
-    add_design,
-    add_segments,
-    axes,
-    legend,
-    map_sheet,
-    png,
-    sheet,
-)
+from laserpath.report.canvas import WIDTH, Axes, ColourKey, Paper, add_key, map_sheet
 from laserpath.report.data import ExposedProgram
+from laserpath.report.marks import FAINT, INK, Dot, Line, Mark
 from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
+from laserpath.report.scales import CIVIDIS, coloured, hexes, rgb
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.worst_places import Place
 from laserpath.types import Design, Machine, Process, Toolpath
 from laserpath.types.results import Edges, Limit, Unprintable
 
-POWER_MAP = LinearSegmentedColormap.from_list("power", POWER_STOPS)
-EPE_MAP = LinearSegmentedColormap.from_list("epe", (UNDER, "#c9c9c9", OVER))
+EPE_STOPS = (UNDER, "#c9c9c9", OVER)
 
 _PIXELS = 800
 """Pixels along the longer side of a map. More show edges sharper and make the page larger."""
 _SHADES = 24
-"""Colours that powers are drawn in; more draw slower."""
+"""Colours that powers are drawn in, and edge errors of each sign; more make the page larger."""
+_ARROW = 0.13
+"""Inches at the ends of a key, where arrows may be."""
 _RIM_FWHM = 2.0
 """Margin of a map around its content, in FWHM."""
 ZOOM_FWHM = 4.0
@@ -55,142 +40,142 @@ ZOOM_FWHM = 4.0
 ZOOMED = 4
 """Number of places shown enlarged."""
 
-_RINGS: dict[str, dict[str, Any]] = {
-    "lost": {"marker": "o", "mec": INK, "mew": 1.6, "ms": 12},
-    "lost at ±10 % dose": {"marker": "s", "mec": INK, "mew": 1.1, "ms": 10},
-    "edge is off": {"marker": "D", "mec": INK, "mew": 1.0, "ms": 7},
+_RINGS = {
+    "lost": Dot("o", "none", 12, Line(INK, 1.6)),
+    "lost at ±10 % dose": Dot("s", "none", 10, Line(INK, 1.1)),
+    "edge is off": Dot("D", "none", 7, Line(INK, 1)),
 }
 """Marks of places that cannot be printed, the worst first; they differ in shape, not in colour."""
 
+_TRAVEL = Line("#4a86b8", 0.5, (2.5, 2.0))
+_BEGIN, _END = Dot("o", "#00c08b", 6, Line(INK)), Dot("s", "white", 5, Line(INK))
+_LASER_LINE = Line("#7a7a7a", 0.7)
+_EDGE, _RIM = Line("#000000", 0.5), Line(FAINT, 0.5)
 
-def toolpath_map(exposed: ExposedProgram) -> bytes:
+
+def toolpath_map(exposed: ExposedProgram) -> str:
     """The moves over the design, if there is one, coloured by power; travels dashed."""
     design, machine = exposed.design, exposed.process.machine
     path = near(exposed.light, design) if design else _lit(exposed.light)
     points = np.concatenate([np.array(exposed.box).reshape(2, 2), path.xy])
     box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * exposed.fwhm)
-    figure, ax, key = map_sheet(box, below=0.88)
+    sheet, ax = map_sheet(box, below=0.88)
     if design:
-        add_design(ax, design, facecolor=DESIGN_FILL, edgecolor="none")
-    norm = _power_range(path, machine)
-    _add_moves(ax, path, norm, _line_width(path, box))
-    ax.plot(*path.xy[:1].T, "o", color="#00c08b", mec=INK, ms=6)
-    ax.plot(*path.xy[-1:].T, "s", color="white", mec=INK, ms=5)
-    _colour_key(figure, key, ScalarMappable(norm, POWER_MAP), "laser power, mW")
-    marks = [
-        Line2D([], [], ls="", marker="o", color="#00c08b", mec=INK, label="start"),
-        Line2D([], [], ls="", marker="s", color="white", mec=INK, label="end"),
-        Line2D([], [], lw=0.8, ls=(0, (5, 4)), color="#4a86b8", label="travel, laser off"),
-    ]
-    legend(figure, marks)
-    return png(figure)
+        ax.design(design, fill=DESIGN_FILL)
+    limits = _power_range(path, machine)
+    _add_moves(ax, path, limits, _line_width(path, box))
+    ax.dots(path.xy[:1], _BEGIN)
+    ax.dots(path.xy[-1:], _END)
+    ax.close("x, mm", "y, mm")
+    _key(sheet, ColourKey(POWER_STOPS, limits, "laser power, mW"), 0.88)
+    travel = Mark("travel, laser off", pen=Line(_TRAVEL.colour, 0.8, _TRAVEL.dash))
+    sheet.legend([Mark("start", dot=_BEGIN), Mark("end", dot=_END), travel])
+    return sheet.svg()
 
 
-def dose_map(exposed: ExposedProgram) -> bytes:
+def dose_map(exposed: ExposedProgram) -> str:
     """Dose ÷ critical dose, with the critical contour, the design's edge and the area above the limit."""
     resin, design = exposed.process.resin, exposed.design
     box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
     field = window(exposed, box, resin.critical_dose, _PIXELS // 2)
-    figure, ax, key = map_sheet(box, below=0.88)
-    scale = colormaps["cividis"].with_extremes(over=OVER)
-    norm = Normalize(0, resin.over_dose)
-    image = ax.imshow(field.dose, origin="lower", extent=field.extent, cmap=scale, norm=norm, aspect="auto")
-    ax.set_facecolor(scale(0.0))
-    x, y = field.grid.x(), field.grid.y()
-    if field.dose.min() < 1 < field.dose.max():
-        ax.contour(x, y, field.dose, levels=[1.0], colors="white", linewidths=0.9)
-    _colour_key(figure, key, image, "dose ÷ critical dose", extend="max")
-    marks: list[object] = [
-        _swatch(OVER, f"above {resin.over_dose:g} ×"),
-        Swatch(facecolor="#666666", edgecolor="white", label="critical dose (white)"),
-    ]
+    sheet, ax = map_sheet(box, below=0.88)
+    pixels = coloured(field.dose / resin.over_dose, CIVIDIS)
+    pixels[field.dose > resin.over_dose] = rgb(OVER)
+    ax.backed(CIVIDIS[0])
+    ax.image(pixels, field.extent)
+    marks = [Mark(f"above {resin.over_dose:g} ×", fill=OVER, pen=_RIM)]
     if design:
-        add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
-        marks.insert(1, Line2D([], [], color="black", lw=1, label="design"))
-    legend(figure, marks)
-    return png(figure)
+        ax.design(design, pen=_EDGE)
+        marks.append(Mark("design", pen=Line("#000000")))
+    add_contour(ax, field.grid.x(), field.grid.y(), field.dose, 1.0, Line("#ffffff", 0.9))
+    ax.close("x, mm", "y, mm")
+    key = ColourKey(CIVIDIS, (0, resin.over_dose), "dose ÷ critical dose", above=OVER)
+    _key(sheet, key, 0.88)
+    sheet.legend([*marks, Mark("critical dose (white)", fill="#666666", pen=Line("#ffffff"))])
+    return sheet.svg()
 
 
-def cure_map(exposed: ExposedProgram, done: str = "cure") -> bytes:
+def add_contour(ax: Axes, x: Floats, y: Floats, values: Floats, level: float, pen: Line) -> None:
+    """The lines on which values (rows, columns) at x (columns,) and y (rows,) have a level."""
+    if values.min() < level < values.max():
+        for line in contour_generator(x, y, values).lines(level):
+            ax.line(np.asarray(line), pen)
+
+
+def cure_map(exposed: ExposedProgram, done: str = "cure") -> str:
     """The area that cures; against the design, if there is one: right, too much, too little."""
-    if exposed.design is None:
-        figure, _ = _cure_sheet(exposed, None, exposed.box, exposed.process, below=0.35)
-        legend(figure, [_swatch(RIGHT, f"{done}s")])
-        return png(figure)
-    figure, _ = _cure_sheet(exposed, exposed.design, exposed.box, exposed.process, below=0.35)
-    legend(figure, _cure_marks(done))
-    return png(figure)
+    sheet, ax = _cure_sheet(exposed, exposed.design, exposed.box, exposed.process, below=0.35)
+    ax.close("x, mm", "y, mm")
+    sheet.legend(_cure_marks(done) if exposed.design else [Mark(f"{done}s", fill=RIGHT, pen=_RIM)])
+    return sheet.svg()
 
 
 def _cure_sheet(
     exposure: ExposedProgram | Limit, design: Design | None, around: Box, process: Process, below: float
-) -> tuple[Figure, Axes]:
+) -> tuple[Paper, Axes]:
     """The cured area in a box and its surroundings, with room for a legend of `below` inches."""
     box = grown(around, _RIM_FWHM * optics.fwhm(process.spot))
     field = window(exposure, box, process.resin.critical_dose, _PIXELS)
-    figure, ax, key = map_sheet(box, below=below)
-    key.remove()
-    ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
-    return figure, ax
+    sheet, ax = map_sheet(box, below=below)
+    ax.image(cure_picture(field, design), field.extent)
+    return sheet, ax
 
 
-def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> bytes:
+def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure") -> str:
     """The area that the best exposure cures, against the design, with unprintable places marked."""
-    figure, ax = _cure_sheet(limit, design, design.bounds, process, below=0.55)
-    add_design(ax, design, fill=False, edgecolor="black", linewidth=0.5)
-    marks: list[object] = list(_cure_marks(done))
-    for label, style in _RINGS.items():
+    sheet, ax = _cure_sheet(limit, design, design.bounds, process, below=0.55)
+    ax.design(design, pen=_EDGE)
+    marks = _cure_marks(done)
+    for label, dot in _RINGS.items():
         points = np.array([one.at for one in limit.unprintable if _ring(one) == label]).reshape(-1, 2)
         if len(points):
-            ax.plot(*points.T, ls="", mfc="none", **style)
-            marks.append(Line2D([], [], ls="", mfc="none", **style, label=label))
-    legend(figure, _by_rows(marks, 3), columns=3)
-    return png(figure)
+            ax.dots(points, dot)
+            marks.append(Mark(label, dot=dot))
+    ax.close("x, mm", "y, mm")
+    sheet.legend(marks, columns=3)
+    return sheet.svg()
 
 
-def zooms(exposed: ExposedProgram, design: Design, places: Sequence[Place], done: str = "cure") -> bytes:
+def zooms(exposed: ExposedProgram, design: Design, places: Sequence[Place], done: str = "cure") -> str:
     """The worst places enlarged: the cured area, the design's edge and the lines of the toolpath."""
     shown, fwhm, critical = places[:ZOOMED], exposed.fwhm, exposed.process.resin.critical_dose
     side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2
-    figure = sheet(WIDTH, rows * (side + 0.62) + 0.35)
+    sheet = Paper(WIDTH, rows * (side + 0.62) + 0.35)
     for i, place in enumerate(shown):
         column, row = i % 2, rows - 1 - i // 2
-        ax = axes(figure, 0.55 + column * (side + 0.65), 0.72 + row * (side + 0.62), side, side)
-        box = grown((*place.xy, *place.xy), ZOOM_FWHM * fwhm)
+        x0, y0, x1, y1 = box = grown((*place.xy, *place.xy), ZOOM_FWHM * fwhm)
+        at = (0.55 + column * (side + 0.65), 0.72 + row * (side + 0.62), side, side)
+        ax = Axes(sheet, at, (x0, x1), (y0, y1))
         field = window(exposed, box, critical, _PIXELS // 3)
-        ax.set(xlim=(box[0], box[2]), ylim=(box[1], box[3]))
-        ax.imshow(cure_picture(field, design), origin="lower", extent=field.extent, aspect="auto")
-        add_design(ax, design, fill=False, edgecolor="black", linewidth=0.9)
+        ax.image(cure_picture(field, design), field.extent)
+        ax.design(design, pen=Line("#000000", 0.9))
         _add_lines(ax, exposed.toolpath, box)
-        ax.locator_params(nbins=4)
-        ax.set_title(f"{i + 1}:  {place.amount}", fontsize=10, color=INK, pad=3)
-        ax.plot(*place.xy, "o", mfc="none", mec=INK, ms=9)
-    legend(figure, [*_cure_marks(done)[1:], Line2D([], [], color="#7a7a7a", lw=0.8, label="laser line")])
-    return png(figure)
+        ax.dots(np.array([place.xy]), Dot("o", "none", 9, Line(INK)))
+        ax.close(title=f"{i + 1}:  {place.amount}")
+    sheet.legend([*_cure_marks(done)[1:], Mark("laser line", pen=_LASER_LINE)])
+    return sheet.svg()
 
 
-def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Place]) -> bytes:
+def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Place]) -> str:
     """The edge error along the contour, the worst places numbered."""
     fwhm = optics.fwhm(process.spot)
     box = grown(design.bounds, max(_RIM_FWHM * fwhm, 0.06 * max(design.size)))
-    figure, ax, key = map_sheet(box)
-    add_design(ax, design, facecolor="#f1f3f5", edgecolor="none")
-    error = edges.epe / fwhm
-    printed = ~edges.missing
+    sheet, ax = map_sheet(box)
+    ax.design(design, fill="#f1f3f5")
+    error, printed, size = edges.epe / fwhm, ~edges.missing, _dot_size(design, box)
     limit = max(0.05, float(np.percentile(np.abs(error[printed]), 99))) if printed.any() else 2.0
-    norm = Normalize(-limit, limit)
+    step = np.rint(np.clip(error / limit, -1, 1) * _SHADES).astype(int)
     # The large errors last, so that they lie on top.
-    order = np.argsort(np.abs(error[printed]))
-    xy, size = edges.xy[printed][order], _dot_size(design, box)
-    dots = ax.scatter(
-        xy[:, 0], xy[:, 1], c=error[printed][order], cmap=EPE_MAP, norm=norm, s=size, linewidths=0
-    )
-    ax.scatter(edges.xy[edges.missing, 0], edges.xy[edges.missing, 1], c="black", s=size, linewidths=0)
+    for k in sorted(range(-_SHADES, _SHADES + 1), key=abs):
+        (colour,) = hexes(np.array([0.5 + 0.5 * k / _SHADES]), EPE_STOPS)
+        ax.specks(edges.xy[printed & (step == k)], colour, size)
+    ax.specks(edges.xy[edges.missing], "#000000", size)
     _number(ax, places, edges, box)
+    ax.close("x, mm", "y, mm")
     label = "edge error, FWHM   (blue: inside, red: outside"
     label += "; black: no edge)" if edges.missing.any() else ")"
-    _colour_key(figure, key, dots, label, extend="both")
-    return png(figure)
+    _key(sheet, ColourKey(EPE_STOPS, (-limit, limit), label, below=UNDER, above=OVER), 0.6)
+    return sheet.svg()
 
 
 def _lit(path: Toolpath) -> Toolpath:
@@ -202,21 +187,21 @@ def _lit(path: Toolpath) -> Toolpath:
     return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
-def _power_range(path: Toolpath, machine: Machine) -> Normalize:
+def _power_range(path: Toolpath, machine: Machine) -> tuple[float, float]:
     lit = path.power[path.on]
     low, high = (float(lit.min()), float(lit.max())) if len(lit) else (0.0, machine.power_max)
-    return Normalize(low, high) if high - low > machine.power_step / 2 else Normalize(0, high)
+    return (low, high) if high - low > machine.power_step / 2 else (0.0, high or 1.0)
 
 
-def _add_moves(ax: Axes, path: Toolpath, norm: Normalize, width: float) -> None:
+def _add_moves(ax: Axes, path: Toolpath, limits: tuple[float, float], width: float) -> None:
     """Travels dashed, then the exposing moves from the weakest to the strongest class of power."""
     pieces = np.stack([path.xy[:-1], path.xy[1:]], axis=1)
-    add_segments(ax, pieces[~path.on], edgecolor="#4a86b8", linewidth=0.5, linestyle=(0, (5, 4)))
-    low, high = norm.vmin or 0.0, norm.vmax or 1.0
+    ax.pieces(pieces[~path.on], _TRAVEL)
+    low, high = limits
     share = np.clip((path.power - low) / (high - low), 0, 1)
     shade = np.where(path.on, np.rint(share * (_SHADES - 1)), -1)
-    for k in range(_SHADES):
-        add_segments(ax, pieces[shade == k], edgecolor=POWER_MAP(k / (_SHADES - 1)), linewidth=width)
+    for k, colour in enumerate(hexes(np.linspace(0, 1, _SHADES), POWER_STOPS)):
+        ax.pieces(pieces[shade == k], Line(colour, width))
 
 
 def _line_width(path: Toolpath, box: Box) -> float:
@@ -227,26 +212,19 @@ def _line_width(path: Toolpath, box: Box) -> float:
 
 
 def _dot_size(design: Design, box: Box) -> float:
-    """Points²: dots touch on a contour of moderate length, and stay apart on a long one."""
+    """Points: dots touch on a contour of moderate length, and stay apart on a long one."""
     crowded = design.area.length / max(box[2] - box[0], box[3] - box[1])
-    return float(np.clip(60 / crowded, 3, 14))
+    return float(np.sqrt(np.clip(60 / crowded, 3, 14)))
 
 
-def _colour_key(
-    figure: Figure, key: Axes, mappable: ScalarMappable, label: str, extend: str = "neither"
-) -> None:
-    bar = figure.colorbar(mappable, cax=key, orientation="horizontal", extend=extend)
-    bar.ax.tick_params(labelsize=9.5, colors=INK, length=3)
-    bar.set_label(label, fontsize=10, color=INK, labelpad=2)
-    bar.outline.set_edgecolor(FAINT)
+def _key(sheet: Paper, scale: ColourKey, below: float) -> None:
+    """The colours of a map with so many inches below it."""
+    add_key(sheet, scale, 0.66 + _ARROW, below - 0.17, WIDTH - 0.81 - 2 * _ARROW)
 
 
-def _swatch(colour: str, label: str) -> Swatch:
-    return Swatch(facecolor=colour, edgecolor=FAINT, linewidth=0.5, label=label)
-
-
-def _cure_marks(done: str) -> list[Swatch]:
-    return [_swatch(RIGHT, f"{done}s as drawn"), _swatch(OVER, "too much"), _swatch(UNDER, "missing")]
+def _cure_marks(done: str) -> list[Mark]:
+    shown = ((RIGHT, f"{done}s as drawn"), (OVER, "too much"), (UNDER, "missing"))
+    return [Mark(label, fill=colour, pen=_RIM) for colour, label in shown]
 
 
 def _ring(one: Unprintable) -> str:
@@ -255,17 +233,12 @@ def _ring(one: Unprintable) -> str:
     return off if not one.lost else lost if one.exposure == 1 else at_a_dose
 
 
-def _by_rows(marks: list[object], columns: int) -> list[object]:
-    """Marks in the order in which a legend, which fills its columns first, shows them row by row."""
-    return [mark for column in range(columns) for mark in marks[column::columns]]
-
-
 def _add_lines(ax: Axes, toolpath: Toolpath, box: Box) -> None:
     """The exposing moves that come near `box`."""
     pieces = np.stack([toolpath.xy[:-1], toolpath.xy[1:]], axis=1)
     low, high = pieces.min(axis=1), pieces.max(axis=1)
     hit = toolpath.on & (high > box[:2]).all(axis=1) & (low < box[2:]).all(axis=1)
-    add_segments(ax, pieces[hit], edgecolor="#7a7a7a", linewidth=0.7)
+    ax.pieces(pieces[hit], _LASER_LINE)
 
 
 def _number(ax: Axes, places: Sequence[Place], edges: Edges, box: Box) -> None:
@@ -276,21 +249,13 @@ def _number(ax: Axes, places: Sequence[Place], edges: Edges, box: Box) -> None:
     taken: list[Floats] = [np.array(p.xy) for p in places]
     step = max(box[2] - box[0], box[3] - box[1]) / 26
     for i, place in enumerate(places):
-        label = _free_spot(np.array(place.xy), np.array(place.normal), taken, contour, step, box)
+        xy = np.array(place.xy)
+        label = _free_spot(xy, np.array(place.normal), taken, contour, step, box)
         taken.append(label)
-        ax.plot(*place.xy, "o", mfc="none", mec=INK, mew=1, ms=8)
-        ax.annotate(
-            str(i + 1),
-            place.xy,
-            tuple(label),
-            fontsize=10,
-            fontweight="bold",
-            color=INK,
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
-            arrowprops={"arrowstyle": "-", "color": INK, "lw": 0.6, "shrinkA": 6, "shrinkB": 4},
-        )
+        ax.line(np.stack([xy, label]), Line(INK, 0.6))
+        ax.dots(xy[None], Dot("o", "none", 8, Line(INK)))
+        ax.dots(label[None], Dot("o", "#ffffff", 13))
+        ax.note(str(i + 1), label, (0, 0), text_anchor="middle", font_weight="bold")
 
 
 def _free_spot(

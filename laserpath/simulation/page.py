@@ -36,7 +36,7 @@ def _in_depth(simulation: SimulationResult) -> Sequence[Picture]:
     """The section and the turned part, if the depth was computed."""
     if simulation.depth is None:
         return ()
-    from laserpath.report import depth  # matplotlib, which JSON alone need not wait for
+    from laserpath.report import depth  # JSON alone need not wait for it
 
     return depth.pictures(simulation.depth, _done(simulation))
 

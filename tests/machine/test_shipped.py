@@ -49,7 +49,6 @@ LEARNED = 3
 """Programs that learning executes: with the first powers, and after each of two rounds of both."""
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_a_plan_executes_its_start_and_its_program_once(executed: list[gcode.Moves], tmp_path: Path) -> None:
     plan = laserpath.plan(BAR, Process(), QUICK)
     assert len(executed) == 2 + LEARNED
@@ -203,7 +202,6 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize(("initial", "top"), [("auto", 1.3), ("random", 1.4)], ids=["auto", "random"])
 def test_a_plan_samples_its_outline_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str, top: float
@@ -237,7 +235,6 @@ def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
     assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     converted: list[tuple[bytes, bytes, bytes, int]] = []
     real = convert.to_moves
@@ -251,7 +248,6 @@ def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyP
     assert max(Counter(converted).values()) <= 3, "to learn its powers, to write it, and to execute it"
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_verdict_and_page_share_their_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plan = laserpath.plan(BAR, Process(), QUICK)
     made: list[PageData] = []

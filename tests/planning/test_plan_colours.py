@@ -14,7 +14,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import project
 from laserpath.design import load_colours
 
-pytestmark = pytest.mark.usefixtures("unillustrated", "unrendered")
+pytestmark = pytest.mark.usefixtures("unillustrated")
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">'

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from io import BytesIO
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import shapely
 from exposures import Job, blurred_limit, exposure, make_job
-from PIL import Image
 
 from laserpath.report import PageText, optimum, pictures, render
 from laserpath.types import Design, Process, Settings
@@ -74,7 +73,7 @@ def test_a_gap_that_no_path_keeps_open_is_named_with_its_place(html: str) -> Non
 
 def test_the_places_are_marked_in_a_picture_with_a_text(close: Job, html: str) -> None:
     assert close.report.limit
-    (alt,) = re.findall(r'<img src="data:image/png;base64,[^"]+" alt="([^"]+)"', section(html))
+    (alt,) = re.findall(r'<img src="data:image/svg\+xml;base64,[^"]+" alt="([^"]+)"', section(html))
     assert f"marks at {len(close.report.limit.unprintable)} place" in alt
     assert f"{PICTURE} cure</h3>" in section(html)
 
@@ -86,15 +85,26 @@ def test_the_rings_are_where_the_places_are() -> None:
     # Alone in the picture, so that only its ring differs from the same picture with the ring elsewhere.
     (gap,) = (one for one in limit.unprintable if one.kind == "gap")
 
-    def drawn(y: float) -> np.ndarray:
+    def ring(y: float) -> tuple[float, float]:
         moved = replace(limit, unprintable=(replace(gap, at=(gap.at[0], y)),))
-        png = pictures.limit_map(moved, job.design, job.process)
-        return np.asarray(Image.open(BytesIO(png)).convert("L")).astype(int)
+        drawn = ElementTree.fromstring(pictures.limit_map(moved, job.design, job.process))
+        # The first is in the map, the second in the legend.
+        mark, _ = (one for one in drawn.iter() if one.tag.endswith(("circle", "polygon")))
+        return centre(mark)
 
-    low, middle, high = drawn(1.2), drawn(2.0), drawn(2.8)
-    rows = [np.flatnonzero((np.abs(a - b) > 60).any(axis=1)) for a, b in ((low, middle), (high, middle))]
-    assert rows[0].max() > rows[1].max()  # y is up
-    assert rows[1].min() < rows[0].min()
+    (x, low), (_, middle), (_, high) = ring(1.2), ring(2.0), ring(2.8)
+    assert low > middle > high  # down is positive in an SVG
+    assert low - middle == pytest.approx(middle - high, abs=0.5)
+    map_ = ElementTree.fromstring(pictures.limit_map(limit, job.design, job.process))
+    inner = next(one for one in map_ if one.tag.endswith("svg"))
+    assert 0 < x < float(inner.attrib["width"]) * 10
+
+
+def centre(mark: ElementTree.Element) -> tuple[float, float]:
+    if "cx" in mark.attrib:
+        return float(mark.attrib["cx"]), float(mark.attrib["cy"])
+    points = np.array([one.split(",") for one in mark.attrib["points"].split()], dtype=float)
+    return points[:, 0].mean(), points[:, 1].mean()
 
 
 def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) -> None:
@@ -151,7 +161,6 @@ def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> 
     assert not advised(0.099)
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     job = with_limit(bars(3 * FWHM))
     assert job.report.limit
@@ -169,7 +178,6 @@ def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job)
     assert PICTURE not in html
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_positive_resists_are_cleared_by_the_limit_too(close: Job) -> None:
     positive = replace(close.process, resin=replace(close.process.resin, tone="positive"))
     assert f"{PICTURE} clear</h3>" in html_of(replace(close, process=positive))

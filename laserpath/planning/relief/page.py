@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.colors import Normalize
 
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.planning.relief.result import ReliefResult, in_words
 from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
-from laserpath.report.canvas import WIDTH, axes, labelled, png, sheet
+from laserpath.report.canvas import WIDTH, Axes, ColourKey, Paper, add_key
+from laserpath.report.scales import CIVIDIS, DIVERGING, coloured
 
 _TITLES = ("target", "as executed", "error")
 
@@ -27,7 +26,7 @@ def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
         warnings=result.warnings,
         answers=[("How near it comes to the target", in_words(result))],
         pictures=[
-            Picture.from_png(
+            Picture.from_svg(
                 "Target, and as executed",
                 maps(result),
                 "Maps of the target, of the result as executed, and of the error.",
@@ -48,22 +47,28 @@ def unit(result: ReliefResult) -> str:
     return "Surface dose in mJ/cm²."
 
 
-def maps(result: ReliefResult) -> bytes:
-    """The target, the result and the error side by side, as one PNG."""
+def maps(result: ReliefResult) -> str:
+    """The target, the result and the error side by side, as one SVG."""
     target, executed, error = _values(result)
     top, most = float(target.max()), float(np.percentile(np.abs(error), 99.5)) or 1.0
     wide = WIDTH / 3
     high = min(1.6 * wide, max(0.5 * wide, wide * result.grid.shape[0] / result.grid.shape[1]))
-    figure = sheet(WIDTH, high + 0.9)
+    sheet, (x0, x1, y0, y1) = Paper(WIDTH, high + 0.9), result.grid.extent
     for k, (title, values) in enumerate(zip(_TITLES, (target, executed, error), strict=True)):
-        ax = labelled(axes(figure, k * wide + 0.5, 0.75, wide - 0.6, high - 0.25), "x, mm", "")
-        ax.set_title(title, fontsize=10)
-        norm = Normalize(-most, most) if title == "error" else Normalize(0, top)
-        image = ax.imshow(_small(values), origin="lower", extent=result.grid.extent, norm=norm,
-                          cmap=colormaps["RdBu_r" if title == "error" else "cividis"])  # fmt: skip
-        key = axes(figure, k * wide + 0.5, 0.3, wide - 0.6, 0.1)
-        figure.colorbar(image, cax=key, orientation="horizontal").ax.tick_params(labelsize=8)
-    return png(figure)
+        low, end, stops = (-most, most, DIVERGING) if title == "error" else (0.0, top, CIVIDIS)
+        ax = Axes(sheet, _fitted((k * wide + 0.5, 0.75, wide - 0.6, high - 0.25), (x1 - x0) / (y1 - y0)),
+                  (x0, x1), (y0, y1))  # fmt: skip
+        ax.image(coloured((_small(values) - low) / (end - low), stops), result.grid.extent)
+        ax.close("x, mm", title=title)
+        add_key(sheet, ColourKey(stops, (low, end)), k * wide + 0.5, 0.22, wide - 0.6)
+    return sheet.svg()
+
+
+def _fitted(place: tuple[float, float, float, float], ratio: float) -> tuple[float, float, float, float]:
+    """The part of a place (left, bottom, width, height) that has a ratio of width to height."""
+    left, bottom, width, height = place
+    wide, high = min(width, height * ratio), min(height, width / ratio)
+    return left + (width - wide) / 2, bottom + (height - high) / 2, wide, high
 
 
 def _values(result: ReliefResult) -> tuple[Floats, Floats, Floats]:

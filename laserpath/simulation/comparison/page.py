@@ -161,5 +161,5 @@ def _cured(simulation: SimulationResult) -> str:
     )
 
 
-def _picture(title: str, png: bytes, alt: str, text: str) -> Picture:
-    return Picture.from_png(printable(title), png, printable(alt), printable(text))
+def _picture(title: str, svg: str, alt: str, text: str) -> Picture:
+    return Picture.from_svg(printable(title), svg, printable(alt), printable(text))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from scipy.ndimage import map_coordinates
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.measure import cured_fraction
-from laserpath.report.canvas import FAINT, WIDTH, add_design, axes, labelled, legend, map_sheet, png, sheet
+from laserpath.report.canvas import WIDTH, Axes, Paper, map_sheet
+from laserpath.report.histograms import stairs
+from laserpath.report.marks import FAINT, Line, Mark
 from laserpath.report.raster import RIGHT, Box, grown, window
 from laserpath.report.toolpath_svg import printable
 from laserpath.simulation.page import exposed
@@ -25,25 +25,24 @@ FIRST, SECOND = "#0072b2", "#d55e00"
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#000000")
 """Colours of the programs in a chart, of the same set."""
 
-_STYLES = ("-", "--", "-.", ":")
+_DASHES = (None, (6.0, 2.5), (6.0, 6.0), (1.5, 2.5))
 _PIXELS = 800
 _RIM_FWHM = 2.0
 _FAR_FWHM = 2.0
 _LONGEST = 26
 
 
-def difference(first: SimulationResult, second: SimulationResult, box: Box) -> bytes:
+def difference(first: SimulationResult, second: SimulationResult, box: Box) -> str:
     """The area that both cure, and that only one of them cures; the outline of the design, if any."""
     fwhm = optics.fwhm(first.process.spot)
     wide = grown(box, _RIM_FWHM * fwhm)
-    figure, ax, key = map_sheet(wide, below=0.55)
-    key.remove()
+    sheet, ax = map_sheet(wide, below=0.55)
     field = window(exposed(first), wide, first.process.resin.critical_dose, _PIXELS)
     other = _on(second, field.grid) / second.process.resin.critical_dose
     image = _mixed(cured_fraction(field.dose, 1.0), cured_fraction(other, 1.0))
-    ax.imshow(image, origin="lower", extent=field.extent, aspect="auto")
-    marks: list[object] = [
-        Patch(facecolor=colour, edgecolor=FAINT, linewidth=0.5, label=label)
+    ax.image(image, field.extent)
+    marks = [
+        Mark(label, fill=colour, pen=Line(FAINT, 0.5))
         for colour, label in (
             (RIGHT, "both"),
             (FIRST, f"only {_short(first)}"),
@@ -51,29 +50,32 @@ def difference(first: SimulationResult, second: SimulationResult, box: Box) -> b
         )
     ]
     if first.design:
-        add_design(ax, first.design, fill=False, edgecolor="black", linewidth=0.5)
-        marks.append(Line2D([], [], color="black", lw=1, label="design"))
-    legend(figure, marks, columns=2)
-    return png(figure)
+        ax.design(first.design, pen=Line("#000000", 0.5))
+        marks.append(Mark("design", pen=Line("#000000")))
+    ax.close("x, mm", "y, mm")
+    sheet.legend(marks, columns=2)
+    return sheet.svg()
 
 
-def errors(simulations: Sequence[SimulationResult]) -> bytes:
+def errors(simulations: Sequence[SimulationResult]) -> str:
     """The share of the outline whose edge error exceeds a distance, for each program."""
     fwhm = 1000 * optics.fwhm(simulations[0].process.spot)
-    figure = sheet(WIDTH, 3.4)
-    ax = labelled(axes(figure, 0.7, 1.05, WIDTH - 0.9, 2.2), "edge error, µm", "% of the outline off by more")
-    worst = 0.0
-    for k, s in enumerate(simulations):
-        if s.executed.measured is None:
-            continue
-        error = np.sort(np.abs(s.executed.measured.edges.epe)) * 1000
-        share = 100 * (1 - np.arange(1, len(error) + 1) / len(error))
-        ax.step(error, share, where="post", color=LINES[k % 8], ls=_STYLES[k % 4], lw=1.6, label=_short(s))
-        worst = max(worst, float(np.percentile(error, 99)))
-    ax.set(xlim=(0, min(max(1.1 * worst, 0.05 * fwhm), _FAR_FWHM * fwhm)), ylim=(0, 100))
-    ax.grid(True, color="#e3e7ea", lw=0.6)
-    legend(figure, ax.get_legend_handles_labels()[0], columns=2)
-    return png(figure)
+    measured = [(k, s, s.executed.measured) for k, s in enumerate(simulations) if s.executed.measured]
+    sizes = [np.sort(np.abs(found.edges.epe)) * 1000 for _, _, found in measured if found]
+    worst = max((float(np.percentile(error, 99)) for error in sizes), default=0.0)
+    sheet, end = Paper(WIDTH, 3.4), min(max(1.1 * worst, 0.05 * fwhm), _FAR_FWHM * fwhm)
+    ax = Axes(sheet, (0.7, 1.05, WIDTH - 0.9, 2.2), (0, end), (0, 100))
+    for height in (20, 40, 60, 80):
+        ax.across(height, Line("#e3e7ea", 0.6))
+    marks = []
+    for (k, s, _), error in zip(measured, sizes, strict=True):
+        share = 100 * (1 - np.arange(len(error) + 1) / max(len(error), 1))
+        pen = Line(LINES[k % 8], 1.6, _DASHES[k % 4])
+        ax.line(stairs(np.concatenate([[0], error, [max(end, error[-1])]]), share)[: 2 * len(share)], pen)
+        marks.append(Mark(_short(s), pen=pen))
+    ax.close("edge error, µm", "% of the outline off by more")
+    sheet.legend(marks, columns=2)
+    return sheet.svg()
 
 
 def _on(simulation: SimulationResult, pixels: Grid) -> Floats:
@@ -100,5 +102,5 @@ def _mixed(first: Floats, second: Floats) -> np.ndarray:
 
 def _short(simulation: SimulationResult) -> str:
     """The name, cut to the width of a legend."""
-    name = printable(simulation.name).replace("$", "")  # matplotlib would take a $ for mathematics
+    name = printable(simulation.name)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"
