@@ -13,7 +13,7 @@ from typing import Any
 from fuzz_readers import Reader
 
 import gcode
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, PlausibilityWarning
 
 LETTERS = 2000
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning, EncodingWarning)
@@ -34,7 +34,7 @@ class Answer:
 
 
 def ask(reader: Reader, path: Path, variant: int) -> Answer:
-    """Read one file, and judge how."""
+    """Read one file, and judge how. A doubt about a value, which is a warning of our own, is a sentence."""
     with warnings.catch_warnings(record=True) as shown:
         warnings.resetwarnings()
         warnings.simplefilter("always")
@@ -48,8 +48,10 @@ def ask(reader: Reader, path: Path, variant: int) -> Answer:
         except Exception as error:  # noqa: BLE001  any other is what is looked for
             failure = f"{type(error).__name__} at {_place(error.__traceback__)}"
             details = "".join(traceback.format_exception(error)[-60:])
-    if not failure and shown:
-        first = shown[0]
+    doubts = [str(one.message) for one in shown if issubclass(one.category, PlausibilityWarning)]
+    sentences += doubts
+    if not failure and len(shown) > len(doubts):
+        first = next(one for one in shown if not issubclass(one.category, PlausibilityWarning))
         failure = f"warns: {first.category.__name__} at {Path(first.filename).name}:{first.lineno}"
         details = str(first.message)
     for sentence in sentences if not failure else ():

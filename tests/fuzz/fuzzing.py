@@ -5,7 +5,7 @@ from a file, and notes in memory shared with its parent what it is at. A failure
 
 - an exception other than `InputError` and `GcodeError`;
 - a sentence of several lines, or of more than 2000 characters;
-- a warning of Python's, or anything printed;
+- a warning other than `PlausibilityWarning`, or anything printed;
 - more than 10 s of the processor, or more than 2 GB of memory, for one input;
 - 600 s of the clock for one input: the worker waits for something that does not come;
 - the end of the worker by a signal.

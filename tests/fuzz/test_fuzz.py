@@ -17,7 +17,7 @@ import pytest
 from fuzz_mutants import Mutator
 from fuzz_readers import READERS, Reader
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, PlausibilityWarning
 
 CORPUS = Path(__file__).with_name("corpus")
 FAILED = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
@@ -64,6 +64,9 @@ def made_to_fail(path: Path, variant: int) -> list[str]:
         raise KeyError(text)
     if "warn" in text:
         warnings.warn(text, RuntimeWarning, stacklevel=1)
+    if "doubt" in text:
+        warnings.warn(text, PlausibilityWarning, stacklevel=1)
+        return []
     return [text]
 
 
@@ -76,6 +79,9 @@ def made_to_fail(path: Path, variant: int) -> list[str]:
         ("long " * 500, "not one sentence"),
         ("raise", "KeyError at fuzz/test_fuzz.py"),
         ("warn", "warns: RuntimeWarning"),
+        ("doubted in one sentence", ""),
+        ("doubted\nin two lines", "not one sentence"),
+        ("doubted, and warns", "warns: RuntimeWarning"),
     ],
 )
 def test_failures_are_noticed(text: str, failure: str, tmp_path: Path) -> None:
