@@ -41,8 +41,8 @@ class WatchedPoints(NamedTuple):
     """xy: (M, 2) mm.  steepness: (M,) F·|∂u/∂n| of points on the outline, 0 elsewhere.
 
     low, high: (M,) doses beyond which a point is penalised.  price: (M,) loss per dose.
-    start, member: points by square cells of side `spot.reach` on `columns` columns, the first with its
-    corner at `corner`.
+    start: where the points of each square cell begin, which have the side `spot.reach` and are on `columns`
+    columns, the first with its corner at `corner`.
     """
 
     xy: Floats
@@ -51,7 +51,6 @@ class WatchedPoints(NamedTuple):
     high: Floats
     price: Floats
     start: Ints
-    member: Ints
     columns: int
     corner: Floats
 
@@ -136,7 +135,7 @@ def _expose(
     left, right, lower, upper = cells_near(a, b, spot, points)
     for row in range(lower, upper + 1):
         cell = row * points.columns
-        for m in points.member[points.start[cell + left] : points.start[cell + right + 1]]:
+        for m in range(points.start[cell + left], points.start[cell + right + 1]):
             x, y = points.xy[m, 0] - (a[0] + b[0]) / 2, points.xy[m, 1] - (a[1] + b[1]) / 2
             if x * x + y * y > near:
                 continue

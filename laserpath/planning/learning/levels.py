@@ -191,16 +191,17 @@ def _points(
     high = np.where(np.isinf(control.dark), highest, np.maximum(control.dark, around))
     beside, price = _beside(scene, steep)
     places = np.vstack([scene.samples.xy, beside, xy])
-    columns, corner, start, member = _cells(places, reach * scene.fwhm)
+    columns, corner, start, order = _cells(places, reach * scene.fwhm)
     free = np.full(len(beside), np.inf)
     others = np.zeros(len(beside) + len(xy))
     points = kernel.WatchedPoints(
-        places, np.concatenate([steep, others]), np.concatenate([np.minimum(_FAINT, on), -free, low]),
-        np.concatenate([np.maximum(_FULL, on), free, high]),
-        np.concatenate([np.zeros(len(on)), price, np.zeros(len(xy))]), start, member, columns, corner,
+        places[order], np.concatenate([steep, others])[order],
+        np.concatenate([np.minimum(_FAINT, on), -free, low])[order],
+        np.concatenate([np.maximum(_FULL, on), free, high])[order],
+        np.concatenate([np.zeros(len(on)), price, np.zeros(len(xy))])[order], start, columns, corner,
     )  # fmt: skip
     # Only changes of dose count beside the outline, so that the doses there may be any.
-    return points, np.concatenate([on, np.ones(len(beside)), around])
+    return points, np.concatenate([on, np.ones(len(beside)), around])[order]
 
 
 def _beside(scene: Scene, steep: Floats) -> tuple[Floats, Floats]:
@@ -235,13 +236,13 @@ class _Control:
         grid, deep = scene.grid, scene.depth
         narrow = (np.abs(deep) < _DEEP_FWHM) & (_ridge(deep) | _ridge(-deep))
         stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
-        hot = dose > _HOT * scene.resin.over_dose
+        hot, warm = (dose > share * scene.resin.over_dose for share in (_HOT, _WARM))
+        chosen = warm & (dose >= ndimage.maximum_filter(dose, 3))
         if coarse:
-            chosen = hot & (dose >= ndimage.maximum_filter(dose, 3))
             close = hot | np.where(deep > 0, dose < _CURED + _SLACK, dose > _DARK - _SLACK)
             chosen[::stride, ::stride] |= close[::stride, ::stride]
         else:
-            chosen = hot
+            chosen |= hot
             chosen[::stride, ::stride] = True
         chosen &= (deep > _NEAR_FWHM) | ((deep < -_DEEP_FWHM) & (deep > -_FAR_FWHM))
         rows, columns = np.nonzero(chosen | narrow)
@@ -273,14 +274,13 @@ def _along(ends: Floats, lit: Bools, apart: float) -> Floats:
 
 
 def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
-    """Points by square cells: their columns, the lower-left corner, where each begins, and the points."""
+    """Square cells: their columns, the lower-left corner, where each begins, and their points in turn."""
     corner = xy.min(axis=0)
     place = ((xy - corner) / side).astype(np.int64)
     columns, rows = place.max(axis=0) + 1
     cell = place[:, 1] * columns + place[:, 0]
-    member = np.argsort(cell, kind="stable")
-    start = np.searchsorted(cell[member], np.arange(columns * rows + 1))
-    return int(columns), corner, start.astype(np.int64), member.astype(np.int64)
+    start = np.append(0, np.cumsum(np.bincount(cell, minlength=columns * rows)))
+    return int(columns), corner, start, np.argsort(cell, kind="stable")
 
 
 def _table(spot: Spot, process: Process, within: float) -> kernel.SpotTable:

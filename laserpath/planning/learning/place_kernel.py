@@ -280,7 +280,7 @@ def _shift_row(
         left, right, lower, upper = cells_near(a, b, spot, points)
         for row in range(lower, upper + 1):
             cell = row * points.columns
-            for m in points.member[points.start[cell + left] : points.start[cell + right + 1]]:
+            for m in range(points.start[cell + left], points.start[cell + right + 1]):
                 x = points.xy[m, 0] - (a[0] + b[0]) / 2
                 y = points.xy[m, 1] - (a[1] + b[1]) / 2
                 if x * x + y * y > near:

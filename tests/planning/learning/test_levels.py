@@ -134,10 +134,10 @@ def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
 def test_a_change_of_dose_gains_at_most_what_the_slope_of_the_cost_says() -> None:
     """So that a change which the slopes rule out need not be evaluated."""
     rng, n = np.random.default_rng(5), 100
-    none, low, high = np.zeros(0, np.int64), rng.uniform(0, 1, n), rng.uniform(1, 3, n)
+    low, high = rng.uniform(0, 1, n), rng.uniform(1, 3, n)
     points = kernel.WatchedPoints(
         np.zeros((n, 2)), rng.choice([0.0, 0.7, 3.0], n), low, high, rng.choice([0.0, -0.1, 0.2], n),
-        none, none, 1, np.zeros(2),
+        np.zeros(0, np.int64), 1, np.zeros(2),
     )  # fmt: skip
     before, after = rng.uniform(0, 3.5, (2, n))
     for m in range(n):
