@@ -69,7 +69,7 @@ COSTS: dict[str, Cost] = {
     "refine": Cost(once=0.0052, pixel=0.029, line=0.82, edge=4.8, share=0.96),
     "execute": Cost(once=0.005, pixel=0.033, line=0.67, edge=4.4),
     "levels": Cost(once=0.028, pixel=1.3, line=36, edge=20),
-    "place": Cost(pixel=1.8, line=90, edge=33),
+    "place": Cost(pixel=1.8, line=120, edge=40),
     "measure": Cost(once=0.068, pixel=1.4, line=6.6, edge=300),
     "limit": Cost(once=0.0024, pixel=0.059, share=0.62),
     "report": Cost(once=0.5, pixel=0.27, edge=47),

@@ -25,7 +25,7 @@ from laserpath.planning.learning.kernel import (
 Floats = NDArray[Any]
 
 _GAIN = 1e-9  # least gain of a change
-_POINT = 1e-7  # mm, shortest piece that exposes along its length
+POINT = 1e-7  # mm, shortest piece that exposes along its length
 _SLOWER, _FASTER = 0.94, 1.3  # square of a corner's speed after a shift ÷ before: less room keeps the motion
 _HELD = 1.05  # square of a corner's speed limit ÷ speed up to which the limit holds the head back
 
@@ -307,7 +307,7 @@ def _lengthened(x: float, y: float, length: float, more: float, step: Floats) ->
 
     To the right, to the left, up and down.
     """
-    if length <= _POINT:
+    if length <= POINT:
         return 1.0, 1.0, 1.0, 1.0
     dx, dy = more * step[0], more * step[1]
     return (

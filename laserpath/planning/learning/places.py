@@ -7,12 +7,12 @@ a diagonal, if that lowers the loss of `levels` plus the write time,
     Σ_m [√(ε_m² + δ²) + η/s_m] + penalties + (M/w_e) ∂T/∂v · Δv,
 
 until no single step helps; T is the term of the write time, and w_e/M the weight of one edge in the final
-loss. The dose of a first step is exact for the pieces as executed, which keep their places relative to their
-move and their energy per length (`shape`). It is found once for each vertex, before any moves: further steps
-are extrapolated along each axis, and what a vertex changes is taken not to depend on its neighbours' shifts,
-of a tenth of the spot at most. Both hold while the motion does: so no shift may lower the speed at which a
-corner is passed, nor raise it much where the corner is what holds the head back. Where the link could not
-feed the moved path, its vertices go back. Then the path is executed again.
+loss. The dose of each shift is exact for the pieces as executed, which keep their places relative to their
+move and their energy per length (`shape`). It is found for all vertices at once, before they move: until
+each may have gone one step, what it changes is taken not to depend on its neighbours' steps. All that holds
+while the motion does: so no shift may lower the speed at which a corner is passed, nor raise it much where
+the corner is what holds the head back. Where the link could not feed the moved path, its vertices go back.
+Then the path is executed again.
 """
 
 from __future__ import annotations
@@ -79,14 +79,25 @@ def best_places(
     room = np.array(bounds_of(task))
     bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
     xy = moves.xy.copy()
-    step, gone = _shift(machine, scene.fwhm), np.zeros(xy.shape, np.int64)
-    effect = kernel.effects(_near(pieces, scene, bright), step, pieces, spot, points)
-    kernel.descend(
-        xy, gone, room, price, step, _corners(moves, machine), dose, points, effect, PENALTY, _SWEEPS,
-        _FURTHEST,
-    )  # fmt: skip
+    step, near, corners = _shift(machine, scene.fwhm), _near(pieces, scene, bright), _corners(moves, machine)
+    for _ in range(_FURTHEST):
+        gone = np.zeros(xy.shape, np.int64)
+        effect = kernel.effects(near, step, pieces, spot, points)
+        kernel.descend(xy, gone, room, price, step, corners, dose, points, effect, PENALTY, _SWEEPS, 1)
+        pieces = _shifted(pieces, gone * step)
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
+
+
+def _shifted(pieces: kernel.MovedPieces, by: Floats) -> kernel.MovedPieces:
+    """The pieces after shifts of their rows' vertices, by: (rows + 1, 2) mm, with their energy per length."""
+    count = np.diff(pieces.first)
+    row, part = np.repeat(np.arange(len(count)), count), pieces.part[:, None]
+    ends = pieces.ends.copy()
+    ends[1:] += (1 - part) * by[row] + part * by[row + 1]
+    before, after = (np.hypot(*np.diff(xy, axis=0).T) for xy in (pieces.ends, ends))
+    longer = np.divide(after, before, out=np.ones_like(after), where=before > kernel.POINT)
+    return pieces._replace(ends=ends, energy=pieces.energy * longer)
 
 
 def _near(pieces: kernel.MovedPieces, scene: Scene, bright: Floats) -> Bools:

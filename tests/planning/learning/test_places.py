@@ -10,7 +10,7 @@ import pytest
 import small
 from test_levels import fitted, measured
 
-from laserpath.planning.learning import place_kernel
+from laserpath.planning.learning import place_kernel, places
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 
@@ -62,4 +62,13 @@ def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
     best_places(fitted(small.task("grbl"), "grbl"), small.task("grbl"), 0.15, 0.0015)
     for one, other in results:
         np.testing.assert_array_equal(one, other)
-    assert len(results) == 2
+    assert len(results) == 4, "two descents, of one step each"
+
+
+def test_pieces_follow_their_vertices_with_their_energy_per_length() -> None:
+    """Two rows of two pieces: the vertex between goes up, the ends stay."""
+    ends = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0]])
+    pieces = place_kernel.MovedPieces(ends, np.array([0.5, 1, 0.5, 1]), np.full(4, 2.0), np.array([0, 2, 4]))
+    moved = places._shifted(pieces, np.array([[0.0, 0.0], [0.0, 0.4], [0.0, 0.0]]))
+    np.testing.assert_allclose(moved.ends, np.column_stack([ends[:, 0], [0, 0.2, 0.4, 0.2, 0]]))
+    np.testing.assert_allclose(moved.energy, 2.0 * np.hypot(1, 0.2))
