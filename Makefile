@@ -29,7 +29,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test test-slow test-guards test-all test-tools test-lower test-parity tools programs docs readers firmware bench costs compare torture fuzz lint format types wheel hooks clean python
+.PHONY: help demo test test-slow test-guards test-all test-tools test-lower test-parity tools programs docs readers firmware bench bench-plan costs compare torture fuzz lint format types wheel hooks clean python
 
 help:
 	@echo 'make demo        plan samples/butterfly.svg into $(DEMO)/'
@@ -44,6 +44,7 @@ help:
 	@echo 'make readers     fetch other readers of G-code (LinuxCNC, Klipper, CNCjs …), for make test-tools'
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
+	@echo 'make bench-plan  whole plans against another commit;  COMMIT=HEAD~5  LONG=1  larger designs, too'
 	@echo 'make costs       the unit costs of forecasts, which planning/costs.py has, anew'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
 	@echo 'make torture     signals, limits and rivals at random moments of plans;  SECONDS=600  SEED=…'
@@ -108,6 +109,10 @@ $(VENV)-parity/parity.stamp: pyproject.toml | python
 bench: $(VENV)-bench/bench.stamp
 	$(VENV)-bench/bin/python -m pytest -c tests/bench/pytest.ini tests/bench \
 	$(if $(SIZES),--sizes '$(SIZES)' --no-scaling,--write) $(BENCH)
+
+# Whole plans, against another commit in turns: COMMIT=HEAD~5. Some minutes, half an hour with LONG=1.
+bench-plan: $(VENV)/dev.stamp
+	PYTHONPATH=tests $(BIN)/python tests/bench/plans.py $(if $(COMMIT),--commit $(COMMIT)) $(if $(LONG),--long)
 
 # Best on an idle machine: it counts processor time.
 costs: $(VENV)/dev.stamp
