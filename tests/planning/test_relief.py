@@ -354,7 +354,7 @@ def run(*arguments: str) -> int:
 
 
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = "--pixel 20um --grey 60um --resin working-curve --offset 1,1 --iterations 20"
+    options = "--pixel 20um --grey 60um --resin working-curve --offset 1,1 --iterations 8"
     assert run("plan", "lens.png", *options.split(), "--json") == 0
     out, err = capsys.readouterr()
     assert re.search(r"about .* to plan, with .* of memory; about .* to write", err)
