@@ -26,17 +26,16 @@ from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine.program import MachineProgram
 from laserpath.planning import learning
 from laserpath.planning.dots import drawn_out
-from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
-    Terms,
     bounds_of,
     dose_to_size,
     optimise,
     outcome,
     tell,
 )
+from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, weight_for
 from laserpath.planning.rate import decimate, executable
@@ -283,13 +282,15 @@ def _run(
     process = replace(task.process, spot=spot)
     grid = grid_for(task.design, spot, stage.pixels_per_fwhm(settings))
     objective = Objective.of(replace(task.scene, spot=spot, grid=grid), stage.edge_weight)
-    model, terms = DoseModel(grid, spot), Terms(objective)
+    model = DoseModel(grid, spot)
+    loss = Loss.of(objective, model)
     if stage.width > 1:
         start = dose_to_size(start, model, objective, task.machine)
     else:
-        defocus = DefocusTerm.of(settings.blur, objective, spot) if settings.blur > 1 else None
-        terms = Terms(objective, WriteTimeTerm.of(start, task.design, task.machine, time_weight), defocus)
+        blurred = out_of_focus(settings.blur, objective, spot) if settings.blur > 1 else None
+        time = WriteTimeTerm.of(start, task.design, task.machine, time_weight)
+        loss = Loss.of(objective, model, time=time, blurred=blurred)
     # A coarse grid's margin may be a little wider than the fine one's, where all paths are measured.
     bounds = bounds_of(task)
-    solution = optimise(start, model, terms, process, stage.schedule, progress, bounds)
+    solution = optimise(start, loss, process, stage.schedule, progress, bounds)
     return replace(solution, toolpath=same_energy(solution.toolpath, spot, task.scene.spot))

@@ -38,12 +38,12 @@ from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
-    Terms,
     dose_to_size,
     optimise,
     share_of,
     vertex_bounds,
 )
+from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, unhindered, weight_for
 from laserpath.planning.rate import executable
@@ -182,7 +182,7 @@ def _tried(
     time = WriteTimeTerm.of(start, task.design, process.machine, weight_for(settings))
     schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
-    best = optimise(start, model, Terms(objective, time), process, schedule, progress, bounds)
+    best = optimise(start, Loss.of(objective, model, time=time), process, schedule, progress, bounds)
     if best.stopped:
         raise _TrialStopped(best.toolpath)
     return best.toolpath, time

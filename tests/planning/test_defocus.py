@@ -15,9 +15,10 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
 from laserpath.measure.window import process_window
+from laserpath.planning import stages
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.defocus import DefocusTerm
-from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise
+from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
+from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import solve
 from laserpath.planning.task import Task
@@ -51,7 +52,7 @@ def wider(spot: Spot) -> Spot:
 
 def exact(process, weight=0.3):
     """The term in double precision."""
-    blur = DefocusTerm.of(WIDTH, objective(process), process.spot, weight)
+    blur = out_of_focus(WIDTH, objective(process), process.spot, weight).at_contrast(CONTRAST)
     model = DoseModel(TARGET.grid, wider(process.spot), precision="f64", tolerance=1e-6)
     return replace(blur, model=model)
 
@@ -62,8 +63,9 @@ def test_it_is_the_loss_of_the_same_path_through_a_wider_spot(process):
     dose = exact(process).model.dose(path)  # at the same power
     expected = 0.3 * objective(process).at_contrast(CONTRAST)(dose)[0]
     energy = path_energy(path, process.spot)
-    assert exact(process)(path.xy, energy, CONTRAST)[0] == pytest.approx(expected, rel=1e-9)
-    single = DefocusTerm.of(WIDTH, objective(process), process.spot, 0.3)(path.xy, energy, CONTRAST)[0]
+    assert exact(process)(path.xy, energy)[0] == pytest.approx(expected, rel=1e-9)
+    term = out_of_focus(WIDTH, objective(process), process.spot, 0.3)
+    single = term.at_contrast(CONTRAST)(path.xy, energy)[0]
     assert single == pytest.approx(expected, rel=0.01)
 
 
@@ -73,47 +75,47 @@ def test_its_slopes_are_the_central_differences(process):
     path, blur = started(process), exact(process)
     energy = path_energy(path, process.spot)
     d_xy, d_energy = rng.normal(size=path.xy.shape), rng.normal(size=len(energy)) * energy
-    _, slopes = blur(path.xy, energy, CONTRAST)
+    _, slopes = blur(path.xy, energy)
     h = 1e-5
     for along, up, down in (
         ((slopes.xy * d_xy).sum(), *((path.xy + s * h * d_xy, energy) for s in (1, -1))),
         (slopes.line_energy @ d_energy, *((path.xy, energy + s * h * d_energy) for s in (1, -1))),
     ):
-        difference = (blur(*up, CONTRAST)[0] - blur(*down, CONTRAST)[0]) / (2 * h)
+        difference = (blur(*up)[0] - blur(*down)[0]) / (2 * h)
         assert along == pytest.approx(difference, rel=1e-4)
 
 
 def test_a_spot_no_wider_costs_what_it_costs_in_focus_without_the_edges():
     path, energy = started(ONE), path_energy(started(ONE), SPOT)
-    blur = DefocusTerm.of(1.0, objective(ONE, edge_weight=0.05), SPOT, 1.0)
+    blur = out_of_focus(1.0, objective(ONE, edge_weight=0.05), SPOT, 1.0).at_contrast(CONTRAST)
     model, area = DoseModel(TARGET.grid, SPOT), objective(ONE).at_contrast(CONTRAST)
     loss, slope = area(model.dose(path))
-    assert blur(path.xy, energy, CONTRAST)[0] == pytest.approx(loss, rel=1e-12)
+    assert blur(path.xy, energy)[0] == pytest.approx(loss, rel=1e-12)
     expected = model.line_gradient(path.xy, energy, slope)
-    np.testing.assert_array_equal(blur(path.xy, energy, CONTRAST)[1].xy, expected.xy)
+    np.testing.assert_array_equal(blur(path.xy, energy)[1].xy, expected.xy)
 
 
 def optimised(blur):
     model, schedule = DoseModel(TARGET.grid, SPOT), Schedule(20, contrast=(CONTRAST, CONTRAST))
-    return optimise(started(ONE), model, Terms(objective(ONE), defocus=blur), ONE, schedule)
+    return optimise(started(ONE), Loss.of(objective(ONE), model, blurred=blur), ONE, schedule)
 
 
 def test_the_optimiser_adds_it_to_its_loss():
-    blur = DefocusTerm.of(WIDTH, objective(ONE), SPOT)
+    blur = out_of_focus(WIDTH, objective(ONE), SPOT)
     alone, both = optimised(None), optimised(blur)
-    first = blur(started(ONE).xy, path_energy(started(ONE), SPOT), CONTRAST)[0]
+    first = blur.at_contrast(CONTRAST)(started(ONE).xy, path_energy(started(ONE), SPOT))[0]
     assert both.loss[0] == pytest.approx(alone.loss[0] + first, rel=1e-6)
 
 
 def test_without_weight_it_changes_no_bit():
-    alone, both = optimised(None), optimised(DefocusTerm.of(WIDTH, objective(ONE), SPOT, weight=0.0))
+    alone, both = optimised(None), optimised(out_of_focus(WIDTH, objective(ONE), SPOT, weight=0.0))
     np.testing.assert_array_equal(alone.loss, both.loss)
     np.testing.assert_array_equal(alone.toolpath.xy, both.toolpath.xy)
     np.testing.assert_array_equal(alone.toolpath.power, both.toolpath.power)
 
 
 def test_in_focus_only_nothing_of_it_is_made(monkeypatch):
-    monkeypatch.setattr(DefocusTerm, "of", lambda *_: pytest.fail("a blur of 1 is no blur"))
+    monkeypatch.setattr(stages, "out_of_focus", lambda *_: pytest.fail("a blur of 1 is no blur"))
     assert solve(started(ONE), Task.of(FORK, ONE, replace(SETTINGS, iterations=4, blur=1.0))).loss.size
 
 

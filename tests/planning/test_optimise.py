@@ -12,7 +12,8 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise, vertex_bounds
+from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise, vertex_bounds
+from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.types import Machine, Process, Resin, Settings, Toolpath
@@ -28,7 +29,7 @@ ADAM = Schedule(60, contrast=(10.0, 10.0), finish=0.0)
 
 
 def run(process=PROCESS, schedule=SCHEDULE, progress=None, objective=OBJECTIVE, start=START):
-    return optimise(start, MODEL, Terms(objective), process, schedule, progress)
+    return optimise(start, Loss.of(objective, MODEL), process, schedule, progress)
 
 
 def loss_of(toolpath: Toolpath, contrast: float = 10.0) -> float:
@@ -60,10 +61,10 @@ def test_it_stops_by_itself_where_nothing_is_gained():
 def test_write_time_is_traded_for_loss():
     paces = [WriteTimeTerm.of(START, SQUARE, PROCESS.machine, weight) for weight in (1e-4, 3e-2)]
     true, quick = (
-        optimise(START, MODEL, Terms(OBJECTIVE, pace), PROCESS, SCHEDULE).toolpath for pace in paces
+        optimise(START, Loss.of(OBJECTIVE, MODEL, time=pace), PROCESS, SCHEDULE).toolpath for pace in paces
     )
     assert loss_of(true) < loss_of(quick)
-    assert paces[0](true.xy)[0] > 1.1 * paces[0](quick.xy)[0]
+    assert paces[0](true.xy, true.power)[0] > 1.1 * paces[0](quick.xy, quick.power)[0]
 
 
 def test_the_best_iterate_is_what_comes_back():
@@ -155,7 +156,7 @@ def test_vertices_stay_on_the_machine():
     objective = Objective.of(Scene(square, grid, SPOT, Resin()))
     model = DoseModel(grid, SPOT)
     start = initial_curve(square, PROCESS, replace(CONTOUR, inset_fwhm=0.0))
-    toolpath = optimise(start, model, Terms(objective), PROCESS, Schedule(30, shift=0.2)).toolpath
+    toolpath = optimise(start, Loss.of(objective, model), PROCESS, Schedule(30, shift=0.2)).toolpath
     assert toolpath.xy.min() >= 0
     low, high = vertex_bounds(grid, PROCESS.machine, centred=True)
     assert (low < 0).all() and (high > 0.4).all()

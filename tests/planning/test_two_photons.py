@@ -23,7 +23,8 @@ from laserpath.machine.attenuation import too_strong
 from laserpath.machine.framing import LAPS, frame_dose, frame_path
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.planning.curve import initial_curve, join
-from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise
+from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
+from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.smooth import simplify, to_levels
@@ -138,7 +139,7 @@ def test_a_laser_of_half_the_power_writes_the_same_at_a_quarter_of_the_speed():
 
 
 def test_the_optimiser_goes_downhill_and_its_path_has_the_loss_that_it_reports():
-    solution = optimise(started(), MODEL, Terms(OBJECTIVE), PROCESS, Schedule(40, contrast=(10.0, 10.0)))
+    solution = optimise(started(), Loss.of(OBJECTIVE, MODEL), PROCESS, Schedule(40, contrast=(10.0, 10.0)))
     assert solution.loss[0] == pytest.approx(loss_of(started()), rel=1e-4)
     assert solution.loss[-1] < 0.5 * solution.loss[0]
     assert loss_of(solution.toolpath) == pytest.approx(solution.loss.min(), rel=1e-4)

@@ -24,19 +24,22 @@ def test_it_is_the_planner_s_time_in_units_of_the_outline_s_at_full_speed():
         path(np.vstack([[0, 0], ZIGZAG.xy]), np.concatenate([[0], ZIGZAG.power])), MACHINE
     )
     time = gcode.motion.profile(moves, convert.limits(MACHINE)).write_time
-    assert pace(ZIGZAG.xy)[0] == pytest.approx(0.5 * time / (4 / 50))
+    assert pace(ZIGZAG.xy, ZIGZAG.power)[0] == pytest.approx(0.5 * time / (4 / 50))
 
 
 def test_its_slope_is_that_of_its_value():
     pace = WriteTimeTerm.of(ZIGZAG, SQUARE, MACHINE, 0.5)
     along = np.random.default_rng(0).normal(size=ZIGZAG.xy.shape)
-    up, down = (pace(ZIGZAG.xy + sign * 1e-7 * along)[0] for sign in (1, -1))
-    assert (pace(ZIGZAG.xy)[1] * along).sum() == pytest.approx((up - down) / 2e-7, rel=1e-5)
+    up, down = (pace(ZIGZAG.xy + sign * 1e-7 * along, ZIGZAG.power)[0] for sign in (1, -1))
+    assert (pace(ZIGZAG.xy, ZIGZAG.power)[1].xy * along).sum() == pytest.approx((up - down) / 2e-7, rel=1e-5)
 
 
 def test_a_slow_link_changes_nothing():
     slow = replace(MACHINE, segment_rate=1.0)
-    both = [WriteTimeTerm.of(ZIGZAG, SQUARE, machine, 1.0)(ZIGZAG.xy)[0] for machine in (slow, MACHINE)]
+    both = [
+        WriteTimeTerm.of(ZIGZAG, SQUARE, machine, 1.0)(ZIGZAG.xy, ZIGZAG.power)[0]
+        for machine in (slow, MACHINE)
+    ]
     assert both[0] == both[1]
 
 

@@ -26,9 +26,9 @@ from laserpath.measure.conversion import by_conversion, kinetics_of, relative
 from laserpath.measure.exposure import Exposure
 from laserpath.measure.path_conversion import PieceGradient
 from laserpath.planning.learning.shape import ExecutedShape
-from laserpath.planning.optimise.loop import Progress, Schedule, Terms, bounds_of, optimise
+from laserpath.planning.optimise.loop import Progress, Schedule, bounds_of, optimise
+from laserpath.planning.optimise.loss import LightTerm, Loss, over_dose
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.over_dose import OverDoseTerm
 from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Toolpath
@@ -136,14 +136,14 @@ class _Lesson:
     scene: Scene
     model: KineticModel
     loss: Objective
-    over_dose: OverDoseTerm
+    over_dose: LightTerm
 
     @classmethod
     def of(cls, task: Task, loss_of: Callable[[Scene], Objective]) -> _Lesson:
         spot = task.scene.spot
         scene = by_conversion(task.scene, grid_for(task.design, spot, _PIXELS_PER_FWHM))
         model = KineticModel(scene.grid, spot, kinetics_of(task.scene.resin))
-        return cls(task, scene, model, loss_of(scene), OverDoseTerm.of(replace(task.scene, grid=scene.grid)))
+        return cls(task, scene, model, loss_of(scene), over_dose(replace(task.scene, grid=scene.grid)))
 
     def lines(self, path: Toolpath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
         """The execution of a path, and what its lines convert."""
@@ -185,8 +185,8 @@ def converted(
         count = max(round(share * _evaluations(len(lines), task)), 1)
         contrast = (lesson.loss.contrast,) * 2
         schedule = Schedule(count, contrast=contrast, finish=1.0, stage="convert", still=still)
-        terms = Terms(lesson.loss, shape=shape, over_dose=lesson.over_dose)
-        done = optimise(path, lines, terms, task.process, schedule, progress, bounds_of(task))
+        loss = Loss.of(lesson.loss, lines, too_bright=lesson.over_dose, shape=shape)
+        done = optimise(path, loss, task.process, schedule, progress, bounds_of(task))
         path, stopped = done.toolpath, done.stopped
         program = _program(feasible(path), task)
         figures = _figures(program, task)

@@ -130,7 +130,7 @@ def _uncrowded(moved: Toolpath, before: Toolpath, machine: Machine) -> Toolpath:
 def _price(path: Toolpath, task: Task, time_weight: float) -> Floats:
     """(RESTS + N + 1, 2) derivative of the write time's term by each vertex, the dwells' included."""
     time = WriteTimeTerm.of(path, task.design, task.machine, time_weight)
-    return np.vstack([np.zeros((RESTS, 2)), time(path.xy)[1]])
+    return np.vstack([np.zeros((RESTS, 2)), time(path.xy, path.power)[1].xy])
 
 
 def _shift(machine: Machine, fwhm: float) -> Floats:

@@ -34,16 +34,15 @@ from laserpath.planning.dots import (
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 from laserpath.planning.learning.shape import ExecutedShape
-from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
-    Terms,
     bounds_of,
     optimise,
     share_of,
     tell,
 )
+from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import WriteTimeTerm
@@ -109,7 +108,7 @@ def refined(
     losses: list[Floats] = []
     blur, spot = task.settings.blur, task.scene.spot
     first = _feasible(path, task)
-    defocus = DefocusTerm.of(blur, objective, spot) if blur > 1 else None
+    blurred = out_of_focus(blur, objective, spot) if blur > 1 else None
     for still, shares in ((False, _MOVING), (True, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
@@ -119,13 +118,13 @@ def refined(
                 break
             time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
             shape = ExecutedShape.of(path, process, moving=not still)
-            terms = Terms(objective, time, defocus, shape)
+            loss = Loss.of(objective, model, time=time, blurred=blurred, shape=shape)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
             )
             listen = share_of(progress, sum(map(len, losses)), iterations)
-            done = optimise(path, model, terms, process, schedule, listen, bounds)
+            done = optimise(path, loss, process, schedule, listen, bounds)
             path, stopped = done.toolpath, done.stopped
             losses.append(done.loss)
     if not losses:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,13 +16,10 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.dose import DoseModel
-from laserpath.dose.segments import PathGradient
-from laserpath.planning.optimise.defocus import DefocusTerm
 from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
+from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.over_dose import OverDoseTerm
 from laserpath.planning.optimise.variables import Variables
-from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.task import Task
 from laserpath.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.types import Grid, Machine, Process, Spot, Toolpath
@@ -35,7 +31,7 @@ _UNIT_FWHM = 0.3
 steps."""
 
 _SETTLED = 10
-"""Iterations of Adam for which what hardly changes is held (`Exposing.near`): more are less accurate, fewer
+"""Iterations of Adam for which what hardly changes is held (`Loss.near`): more are less accurate, fewer
 take longer."""
 
 _ENERGY_ROOM = 2.0
@@ -134,72 +130,26 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
     return _exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
-class Exposing(Protocol):
-    """What a path of lines exposes, and its adjoint: a `DoseModel`, or `learning.conversion`."""
-
-    @property
-    def spot(self) -> Spot:
-        """The spot that draws the lines."""
-
-    def points(self, xy: Floats, line_energy: Floats) -> Any:
-        """The points of a polyline (N+1, 2) mm with line energies (N,), for `spread` and `pull`."""
-
-    def near(self, points: Any) -> Exposing:
-        """The same for paths near the one with these points; what hardly changes with them may be held."""
-
-    def spread(self, points: Any) -> Floats:
-        """(rows, columns) what the points expose."""
-
-    def pull(self, points: Any, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
-        """∂L/∂(xy, line energy) from ∂L/∂exposed (rows, columns)."""
-
-
-class ExposedShape(Protocol):
-    """What the machine exposes, as a function of the path, and its adjoint (`learning.shape`)."""
-
-    def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
-        """The exposed polyline (P+1, 2) mm and its line energies (P,)."""
-
-    def pull(self, d_ends: Floats, d_energy: Floats, moves: int) -> tuple[Floats, Floats]:
-        """Derivatives by the exposed polyline → those by the path's vertices and line energies."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The terms of the loss: the dose in focus, the write time, the dose out of focus; None: left out.
-
-    shape: what the machine makes of the path, which is then exposed; None: the path is.  over_dose: too much
-    light, where `objective` is not of the dose.
-    """
-
-    objective: Objective
-    write_time: WriteTimeTerm | None = None
-    defocus: DefocusTerm | None = None
-    shape: ExposedShape | None = None
-    over_dose: OverDoseTerm | None = None
-
-
 def optimise(
     start: Toolpath,
-    model: Exposing,
-    terms: Terms,
+    loss: Loss,
     process: Process,
     schedule: Schedule,
     progress: Callable[[Progress], None] | None = None,
     bounds: tuple[Floats, Floats] | None = None,
 ) -> Solution:
-    """Optimise the vertices and line energies of all exposing moves for the least sum of the terms.
+    """Optimise the vertices and line energies of all exposing moves for the least loss.
 
     bounds: lower-left and upper-right corner (2,) mm of the range of the vertices; None: `vertex_bounds`.
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
-    bounds = bounds or vertex_bounds(terms.objective.target.grid, process.machine)
-    search = _Search(start, model, terms, process, bounds)
+    bounds = bounds or vertex_bounds(loss.grid, process.machine)
+    search = _Search(start, loss, process, bounds)
 
-    def report(loss: float) -> None:
+    def report(latest: float) -> None:
         if progress:
-            progress(Progress(schedule.stage, len(search.history), schedule.iterations, loss))
+            progress(Progress(schedule.stage, len(search.history), schedule.iterations, latest))
 
     search.report = report
     stopped, converged = False, False
@@ -208,7 +158,7 @@ def optimise(
         converged = search.arrive(schedule)
     except KeyboardInterrupt:
         stopped = True
-    path = _exposing(search.xy, search.energy, start.speed, process.machine, model.spot)
+    path = _exposing(search.xy, search.energy, start.speed, process.machine, process.spot)
     result = outcome(len(search.history), schedule.iterations, stopped, converged)
     return Solution(path, np.array(search.history), result, stopped, converged)
 
@@ -228,16 +178,15 @@ class _Search:
     def __init__(
         self,
         start: Toolpath,
-        model: Exposing,
-        terms: Terms,
+        loss: Loss,
         process: Process,
         bounds: tuple[Floats, Floats],
     ) -> None:
-        self._start, self._terms, self._bounds = start, terms, bounds
-        self._model = self._anywhere = model
+        self._start, self._bounds = start, bounds
+        self._loss = self._near = loss
         self._fwhm = optics.fwhm(process.spot)
-        self.xy, self.energy = start.xy, path_energy(start, model.spot)
-        self._highest = _highest_energy(self.energy, process.machine, model.spot)
+        self.xy, self.energy = start.xy, path_energy(start, process.spot)
+        self._highest = _highest_energy(self.energy, process.machine, process.spot)
         self._best = (np.inf, 0.0)
         self.history: list[float] = []
         self.report: Callable[[float], None] = lambda loss: None
@@ -273,11 +222,7 @@ class _Search:
 
     def _settle(self) -> None:
         """Hold what hardly changes as it is for the best path so far."""
-        self._model = self._anywhere.near(self._anywhere.points(*self._exposed(self.xy, self.energy)))
-
-    def _exposed(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
-        """The ends and line energies of what the machine makes of a path."""
-        return self._terms.shape(xy, energy) if self._terms.shape else (xy, energy)
+        self._near = self._loss.near(self.xy, self.energy)
 
     def _variables(self) -> Variables:
         """The variables of the best path so far."""
@@ -290,29 +235,13 @@ class _Search:
         """(loss, slopes) at displacements z and log energies u; the loss is recorded and reported."""
         free_xy, free_energy = variables.path(z, u)
         xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
-        terms = self._terms
-        ends, pieces = self._exposed(xy, energy)
-        points = self._model.points(ends, pieces)
-        loss, slope = terms.objective.at_contrast(contrast)(self._model.spread(points))
+        loss, gradient = self._near.at_contrast(contrast)(xy, energy)
         if not np.isfinite(loss):
             raise InputError(f"loss is {loss} at iteration {len(self.history)}, but must be finite")
-        gradient = self._model.pull(points, slope, ends, pieces)
-        d_xy, d_energy = gradient.xy, gradient.line_energy
-        if terms.defocus is not None:
-            out, d_out = terms.defocus(ends, pieces, contrast)
-            loss, d_xy, d_energy = loss + out, d_xy + d_out.xy, d_energy + d_out.line_energy
-        if terms.over_dose is not None:
-            over, d_over = terms.over_dose(ends, pieces)
-            loss, d_xy, d_energy = loss + over, d_xy + d_over.xy, d_energy + d_over.line_energy
-        if terms.shape is not None:
-            d_xy, d_energy = terms.shape.pull(d_xy, d_energy, len(energy))
-        if terms.write_time is not None:
-            time, d_time = terms.write_time(xy)
-            loss, d_xy = loss + time, d_xy + d_time
         self._note(loss, contrast, xy, energy)
         # A variable held by its bound does not change the loss.
-        d_xy = np.where(xy == free_xy, d_xy, 0.0)
-        d_energy = np.where(energy == free_energy, d_energy, 0.0)
+        d_xy = np.where(xy == free_xy, gradient.xy, 0.0)
+        d_energy = np.where(energy == free_energy, gradient.line_energy, 0.0)
         return loss, variables.pull(d_xy, d_energy, energy)
 
     def _note(self, loss: float, contrast: float, xy: Floats, energy: Floats) -> None:

@@ -17,8 +17,7 @@ where ∂ε takes s as a constant. E is the mean edge placement error in FWHM, s
 the shift of an edge where the dose is off by the share η. That rewards a steep dose at the edge, and so a
 narrow PV band: with lines as strong as the over-dose limit allows, and as far inside as they then must be.
 
-A term of the path is not here: it is a module like `write_time`, a field of `loop.Terms`, and is made in
-`stages`.
+A term of the path is not here, but in `loss`.
 """
 
 from __future__ import annotations

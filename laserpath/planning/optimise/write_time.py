@@ -14,6 +14,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
+from laserpath.dose import PathGradient
 from laserpath.machine import convert
 from laserpath.types import Design, Machine, Settings, Toolpath
 
@@ -48,8 +49,8 @@ class WriteTimeTerm:
         """The term for the vertices of `path`; `weight` in units of the loss."""
         return cls(path.on, path.speed, machine, design.area.length / min(machine.speed_max), weight)
 
-    def __call__(self, xy: Floats) -> tuple[float, Floats]:
-        """(term, ∂term/∂xy) for vertices xy (N+1, 2) mm; the travel from the work zero counts."""
+    def __call__(self, xy: Floats, line_energy: Floats) -> tuple[float, PathGradient]:
+        """The term of vertices xy (N+1, 2) mm and its derivatives; the travel from the work zero counts."""
         rapid = np.concatenate([[True], ~self.on])
         moves = gcode.Moves.straight(
             xy=np.vstack([np.zeros((1, 2)), xy]),
@@ -59,7 +60,15 @@ class WriteTimeTerm:
         )
         gradient = gcode.motion.time_gradient(moves, unhindered(self.machine))
         scale = self.weight / self.unit
-        return scale * gradient.time, scale * gradient.xy[1:]
+        return scale * gradient.time, PathGradient(scale * gradient.xy[1:], np.zeros(len(line_energy)))
+
+    def at_contrast(self, contrast: float) -> WriteTimeTerm:
+        """The same: it has no threshold."""
+        return self
+
+    def near(self, xy: Floats, line_energy: Floats) -> WriteTimeTerm:
+        """The same: nothing is held."""
+        return self
 
 
 def weight_for(settings: Settings) -> float:

@@ -9,7 +9,8 @@ from builders import SPOT, design
 
 from laserpath.dose import DoseModel
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.loop import Schedule, Terms, dose_to_size, optimise
+from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
+from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import final_loss
 from laserpath.planning.task import Task
@@ -38,4 +39,4 @@ def path(dialect: str) -> Toolpath:
     start = dose_to_size(initial_curve(ELL, made.process, SETTINGS), model, objective, made.machine)
     contrast = (final_loss(scene).contrast,) * 2
     schedule = Schedule(25, contrast=contrast, finish=1.0)
-    return optimise(start, model, Terms(final_loss(scene)), made.process, schedule).toolpath
+    return optimise(start, Loss.of(final_loss(scene), model), made.process, schedule).toolpath

@@ -18,8 +18,8 @@ from laserpath.kinetics.timeline import light_of
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.learning.conversion import KineticLines, _is_better
+from laserpath.planning.optimise.loss import over_dose
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.over_dose import OverDoseTerm
 from laserpath.planning.task import Task
 from laserpath.types import Grid, Kinetics, Process, Settings, Spot, Toolpath
 
@@ -67,7 +67,7 @@ def test_the_over_dose_term_is_that_of_the_objective_and_its_gradient_that_of_di
     design = laserpath.load(FOLDER / "comb.svg", tolerance=1e-3)
     spot, resin = Spot(fwhm=0.1), replace(profiles.resin(FOLDER / "by-dose.toml"), over_dose=1.5)
     scene = Scene.around(design, spot, resin, 4.0)
-    term = replace(OverDoseTerm.of(scene), model=accurate_model(scene.grid, spot))
+    term = replace(over_dose(scene), model=accurate_model(scene.grid, spot))
     rng = np.random.default_rng(4)
     ends = np.array([[0.3, 0.4], [0.5, 0.41], [0.9, 0.6], [1.2, 0.6]])
     energy = np.array([0.08, 0.07, 0.03])

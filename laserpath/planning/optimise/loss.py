@@ -1,0 +1,217 @@
+"""The loss of a path: a sum of terms, each a value and its derivatives by the vertices and line energies.
+
+    L(path) = Σ terms of the light that the machine makes of the path  +  Σ terms of the path itself
+
+`Loss.of` is the list. A term of light is a `LightTerm`: a loss of the dose (`objective`) in or out of focus,
+or of another quantity that light makes. A term of the path is a module like `write_time`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from laserpath import optics
+from laserpath.base.arrays import Floats
+from laserpath.design.scene import Scene
+from laserpath.dose import DoseModel, PathGradient
+from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective
+from laserpath.types import Grid, Spot
+
+BLUR_WEIGHT = 0.3
+"""w_b, weight of the loss out of focus, relative to that in focus: a larger value tolerates more defocus and
+costs accuracy in focus."""
+
+
+class Exposing(Protocol):
+    """What a path of lines exposes, and its adjoint: a `DoseModel`, or `learning.conversion`."""
+
+    def points(self, xy: Floats, line_energy: Floats) -> Any:
+        """The points of a polyline (N+1, 2) mm with line energies (N,), for `spread` and `pull`."""
+
+    def near(self, points: Any) -> Exposing:
+        """The same for paths near the one with these points; what hardly changes with them may be held."""
+
+    def spread(self, points: Any) -> Floats:
+        """(rows, columns) what the points expose."""
+
+    def pull(self, points: Any, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
+        """∂L/∂(xy, line energy) from ∂L/∂exposed (rows, columns)."""
+
+
+class ExposedShape(Protocol):
+    """What the machine exposes, as a function of the path, and its adjoint (`learning.shape`)."""
+
+    def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """The exposed polyline (P+1, 2) mm and its line energies (P,)."""
+
+    def pull(self, d_ends: Floats, d_energy: Floats, moves: int) -> tuple[Floats, Floats]:
+        """Derivatives by the exposed polyline → those by the path's vertices and line energies."""
+
+
+class DoseLoss(Protocol):
+    """A loss of what a path exposes, such as an `Objective`."""
+
+    def __call__(self, dose: Floats) -> tuple[float, Floats]:
+        """(loss, ∂loss/∂dose) of a dose (rows, columns)."""
+
+    def at_contrast(self, contrast: float) -> DoseLoss:
+        """This loss with another steepness of the threshold."""
+
+
+class Term(Protocol):
+    """A part of the loss of a polyline xy (N+1, 2) mm with line energies (N,) mJ/mm."""
+
+    def __call__(self, xy: Floats, line_energy: Floats) -> tuple[float, PathGradient]:
+        """The value and its derivatives."""
+
+    def at_contrast(self, contrast: float) -> Term:
+        """This term with another steepness of the threshold."""
+
+    def near(self, xy: Floats, line_energy: Floats) -> Term:
+        """This term for paths near this one; what hardly changes with them may be held."""
+
+
+@dataclass(frozen=True, slots=True)
+class LightTerm:
+    """w L(r D): a loss of what the path exposes. strength: r.  weight: w."""
+
+    model: Exposing
+    loss: DoseLoss
+    strength: float = 1.0
+    weight: float = 1.0
+
+    def __call__(self, xy: Floats, line_energy: Floats) -> tuple[float, PathGradient]:
+        """The value and its derivatives, as those of a `Term`."""
+        energy = self.strength * line_energy
+        points = self.model.points(xy, energy)
+        value, slope = self.loss(self.model.spread(points))
+        if not np.isfinite(value):  # the optimiser stops at it
+            return value, PathGradient(np.zeros(xy.shape), np.zeros(len(line_energy)))
+        found = self.model.pull(points, slope, xy, energy)
+        by_energy = self.weight * self.strength * found.line_energy
+        return self.weight * value, PathGradient(self.weight * found.xy, by_energy)
+
+    def at_contrast(self, contrast: float) -> LightTerm:
+        """This term with another steepness of the threshold."""
+        return replace(self, loss=self.loss.at_contrast(contrast))
+
+    def near(self, xy: Floats, line_energy: Floats) -> LightTerm:
+        """This term for paths near this one."""
+        return replace(self, model=self.model.near(self.model.points(xy, self.strength * line_energy)))
+
+
+@dataclass(frozen=True, slots=True)
+class OverDose:
+    """32 p²/(P·F) Σ_pixels max(0, D/D_c − u_max)². limit: u_max D_c, mJ/mm².  scale: 32 p²/(P·F D_c²).
+
+    `Objective` has it where the loss is of the dose itself. Of a resin with kinetics the loss is of the
+    conversion, which is never too high, but too much light burns and scatters in it as in any other.
+    """
+
+    limit: float
+    scale: float
+
+    def __call__(self, dose: Floats) -> tuple[float, Floats]:
+        """(loss, ∂loss/∂dose) of a dose (rows, columns), mJ/mm²."""
+        over = np.maximum(dose - self.limit, 0)
+        return self.scale * float(np.vdot(over, over)), 2 * self.scale * over
+
+    def at_contrast(self, contrast: float) -> OverDose:
+        """The same: it has no threshold."""
+        return self
+
+
+def over_dose(scene: Scene) -> LightTerm:
+    """`OverDose` of a scene's resin, on its grid."""
+    critical, unit = scene.critical_dose, scene.design.area.length * scene.fwhm
+    scale = OVER_DOSE_WEIGHT * scene.grid.pixel_area / unit / critical**2
+    limit = OVER_DOSE_SHARE * scene.resin.over_dose * critical
+    return LightTerm(DoseModel(scene.grid, scene.spot), OverDose(limit, scale))
+
+
+def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> LightTerm:
+    """The loss of the same moves, at the same power and speed, through a spot `width` times as wide:
+
+        B = w_b L(D_w),   D_w(x) = Σ_k r q_k ∫ h(x − γ_k(s); w·FWHM) ds,   r = E_N(w·FWHM)/E_N(FWHM),
+
+    where L is the area term of the objective at all its doses, without edges. r is 1 for one-photon
+    absorption and w^(2−2N) for N photons, because the wider spot is less intense. `measure.window` reports
+    the same widths. weight: w_b.
+    """
+    wide = optics.widened(spot, width)
+    return LightTerm(
+        model=DoseModel(objective.target.grid, wide),
+        loss=replace(objective, edge=None, edge_weight=0.0),
+        strength=optics.power_integral(wide) / optics.power_integral(spot),
+        weight=weight,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The sum of terms. grid: of the first.  light: terms of what the machine makes of the path: `shape`.
+
+    path: terms of the path itself.  shape: None: the path as it is.
+    """
+
+    grid: Grid
+    light: tuple[Term, ...]
+    path: tuple[Term, ...] = ()
+    shape: ExposedShape | None = None
+
+    @classmethod
+    def of(
+        cls,
+        objective: Objective,
+        model: Exposing,
+        *,
+        time: Term | None = None,
+        blurred: LightTerm | None = None,
+        too_bright: LightTerm | None = None,
+        shape: ExposedShape | None = None,
+    ) -> Loss:
+        """All terms that there are; None: left out.
+
+        objective: of what the model exposes.  time: the write time.  blurred: `out_of_focus`.  too_bright:
+        `over_dose`, where the objective is not of the dose.
+        """
+        light = (LightTerm(model, objective), blurred, too_bright)
+        return cls(objective.target.grid, tuple(filter(None, light)), tuple(filter(None, (time,))), shape)
+
+    def __call__(self, xy: Floats, energy: Floats) -> tuple[float, PathGradient]:
+        """(loss, derivatives) of vertices (N+1, 2) mm and line energies (N,) mJ/mm."""
+        value, found = _sum(self.light, *self._made(xy, energy))
+        if self.shape is not None:
+            found = PathGradient(*self.shape.pull(found.xy, found.line_energy, len(energy)))
+        if not self.path:
+            return value, found
+        more, added = _sum(self.path, xy, energy)
+        return value + more, PathGradient(found.xy + added.xy, found.line_energy + added.line_energy)
+
+    def at_contrast(self, contrast: float) -> Loss:
+        """This loss with another steepness of the threshold."""
+        light, path = (tuple(one.at_contrast(contrast) for one in part) for part in (self.light, self.path))
+        return replace(self, light=light, path=path)
+
+    def near(self, xy: Floats, energy: Floats) -> Loss:
+        """This loss for paths near this one; what hardly changes with them is held."""
+        ends, pieces = self._made(xy, energy)
+        light = tuple(one.near(ends, pieces) for one in self.light)
+        return replace(self, light=light, path=tuple(one.near(xy, energy) for one in self.path))
+
+    def _made(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """The ends and line energies of what the machine makes of a path."""
+        return self.shape(xy, energy) if self.shape is not None else (xy, energy)
+
+
+def _sum(terms: Iterable[Term], xy: Floats, energy: Floats) -> tuple[float, PathGradient]:
+    """The sum of some terms of one polyline, and its derivatives."""
+    values, found = zip(*(term(xy, energy) for term in terms), strict=True)
+    by_xy, by_energy = found[0].xy, found[0].line_energy
+    for one in found[1:]:
+        by_xy, by_energy = by_xy + one.xy, by_energy + one.line_energy
+    return sum(values), PathGradient(by_xy, by_energy)
