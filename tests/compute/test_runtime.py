@@ -3,17 +3,19 @@
 Each in a process of its own, since Taichi is started once.
 """
 
+import ast
 import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from laserpath import InputError
 from laserpath.compute.library import check_library
-from laserpath.compute.runtime import strips_of
+from laserpath.compute.runtime import ASTTransformerContext, strips_of
 
 SET_UP = """
 import numpy as np
@@ -173,3 +175,21 @@ def test_strips_hold_every_row_once_and_about_as_many_points():
 def test_a_library_that_taichi_lacks_is_named_with_its_package() -> None:
     with pytest.raises(InputError, match=r"needs the system's library libNone.so.6, .* apt install libx11-6"):
         check_library("libNone.so.6")
+
+
+def test_places_in_a_kernel_s_source_are_named_as_taichi_names_them() -> None:
+    """Remembered for all nodes, twice, and apart for another function that takes the place of the first."""
+    places = ASTTransformerContext.get_pos_info
+    for source in (
+        "def kernel(x):\n    for k in range(3):\n        x[k] = (x[k] + 1,\n            2)\n    return x\n",
+        "def kernel(y):\n    for k in range(4):\n        y[k] = (y[k] - 1,\n            3)\n    return y\n",
+    ):
+        context = SimpleNamespace(
+            file="same.py", src=source.splitlines(), indent=0, lineno_offset=7,
+            func=SimpleNamespace(func=SimpleNamespace(__name__="kernel")),
+        )  # fmt: skip
+        nodes = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt | ast.expr)]
+        assert len(nodes) > 15
+        own = [places.__wrapped__(context, node) for node in nodes]
+        assert own == [places(context, node) for node in nodes] == [places(context, node) for node in nodes]
+        assert any("^" in words for words in own)
