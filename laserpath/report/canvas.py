@@ -222,7 +222,7 @@ class Axes:
             values = log_ticks(low, high)
             texts = [f"{value:g}" for value in values]
         else:
-            values = ticks(low, high, max(2, int(length / apart)))
+            values = ticks(min(low, high), max(low, high), max(2, int(length / apart)))
             texts = tick_texts(values)
         points = np.array([(v / factor, self.y[0]) if along else (self.x[0], v / factor) for v in values])
         at = (self.units(points.reshape(-1, 2)) / _TENTHS)[:, 0 if along else 1].tolist()
@@ -321,7 +321,7 @@ def add_key(sheet: Paper, scale: ColourKey, left: float, bottom: float, width: f
 
 
 def _png_uri(pixels: Pixels) -> str:
-    """A raster as a PNG in a URI; with a palette where it has few colours, or loses little by one."""
+    """A raster as a PNG in a URI, with a palette where it has so few colours that none is changed by it."""
     image = Image.fromarray(np.ascontiguousarray(pixels))
     if image.getcolors(_FEW_COLOURS) is not None:
         image = image.quantize(_FEW_COLOURS, dither=Image.Dither.NONE)

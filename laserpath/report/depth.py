@@ -92,12 +92,12 @@ def section(cured: CuredDepth) -> str:
     x = cured.grid.x()[columns]
     left, right, deep = float(x[0]), float(x[-1]), 1000 * float(z[-1])
     top = max(float(np.exp(above.max())), 1.0)
-    sheet = Paper(WIDTH, 2.6)
-    ax = Axes(sheet, (0.7, 0.95, WIDTH - 0.85, 1.55), (left, right), (deep, 0.0))
+    sheet = Paper(WIDTH, 2.7)
+    ax = Axes(sheet, (0.7, 1.05, WIDTH - 0.85, 1.55), (left, right), (deep, 0.0))
     ax.image(coloured(np.exp(above[::-1]) / top, CIVIDIS), (left, right, deep, 0.0))
     add_contour(ax, x, 1000 * z, above, 0.0, Line("#ffffff"))
     ax.close("x, mm", "depth, µm")
-    add_key(sheet, ColourKey(CIVIDIS, (0, top), "dose ÷ E_c"), 0.7, 0.36, WIDTH - 0.85)
+    add_key(sheet, ColourKey(CIVIDIS, (0, top), "dose ÷ E_c"), 0.7, 0.43, WIDTH - 0.85)
     return sheet.svg()
 
 

@@ -90,6 +90,14 @@ def test_axes_have_their_numbers_and_labels() -> None:
     assert {"x, mm", "<y>", "both", "here", "µm", "−1.0", "0.5", "−1000"} <= words
 
 
+def test_an_axis_may_point_downward() -> None:
+    ax = made(y=(100, 0))
+    assert ax.units(np.array([[0.0, 100.0]]))[0] == pytest.approx([0, 960])
+    ax.close()
+    words = list(ElementTree.fromstring(ax._sheet.svg()).itertext())
+    assert {"0", "50", "100"} <= set(words)
+
+
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 12))
 def test_ticks_are_few_even_and_within(low: float, span: float, most: int) -> None:
     high = low + span
