@@ -23,13 +23,13 @@ from hypothesis import settings
 MARKS = ("slow", "tools", "parity")
 OLDEST = {
     "click": ("cli/test_cli_manners.py", "cli/test_cli_progress.py"),
-    "contourpy": ("design/test_image.py", "cli/test_cli_simulate.py"),
+    "contourpy": ("design/test_image.py", "report/test_report_page.py"),
     "cssselect2": ("design/test_svg_structure.py",),
     "defusedxml": ("design/test_svg_structure.py",),
     "ezdxf": ("design/test_dxf.py", "design/test_dxf_lines.py", "design/test_dxf_bad.py"),
     "gdstk": ("design/test_gds.py",),
     "jinja2": ("report/test_report_page.py", "cli/test_cli_compare.py"),
-    "matplotlib": ("report/test_report_page.py", "cli/test_cli_compare.py"),
+    "matplotlib": ("calibration/test_calibration_chart.py",),
     "numba": ("gcode/test_gcode_grbl.py", "gcode/test_gcode_klipper.py", "gcode/test_gcode_marlin.py"),
     "numpy": ("dose/test_dose.py", "optics/test_optics_plane.py", "measure/test_figures.py"),
     "pillow": ("design/test_image.py", "report/test_report_page.py"),

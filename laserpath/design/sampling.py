@@ -4,9 +4,10 @@ A smooth f is read by the Kaiser-windowed sinc of 12 pixels along each axis (Kai
 
     f(t) = Σ_k f_k w(t − k) / Σ_k w(t − k),    w(x) = sinc(x) I₀(β √(1 − (x/6)²)) / I₀(β),
 
-exactly where it is constant, and its slope where it is linear. Up to a quarter of a wave in a pixel it is
-read to 1.2e-4 of its amplitude, at 0.34, the fastest that a spot passes at 3 pixels a FWHM, to 3 %. A spot
-passes so little of these that the edges of a dose on such a grid are read to 3e-5 FWHM (r.m.s.).
+exactly where it is constant (I₀(β) cancels). Its slope is that of the formula times the factor that makes it
+exact where f is linear, which is 1 to 2e-3. A wave of up to 0.25 periods a pixel is read to 1.2e-4 of its
+amplitude; one of 0.34, the fastest that a spot passes at 3 pixels a FWHM, to 3 %. A spot passes so little of
+these that the edges of a dose on such a grid are read to 3e-5 FWHM (r.m.s.).
 """
 
 from __future__ import annotations

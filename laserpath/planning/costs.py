@@ -60,19 +60,19 @@ class PlanStep(NamedTuple):
 
 
 COSTS: dict[str, Cost] = {
-    "start": Cost(once=0.98, line=57, edge=180),
-    "fit": Cost(pixel=2.1),
-    "try": Cost(once=0.0063, pixel=0.034, line=5.4, edge=2.2, share=0.77),
-    "find": Cost(once=0.0048, pixel=0.029, line=1.8, edge=0.4),
-    "shape": Cost(once=0.0048, pixel=0.029, line=1.8, edge=0.4),
-    "simplify": Cost(once=0.38, pixel=0.17, line=70, edge=17),
-    "refine": Cost(once=0.0052, pixel=0.029, line=0.82, edge=4.8, share=0.96),
-    "execute": Cost(once=0.005, pixel=0.033, line=0.67, edge=4.4),
-    "levels": Cost(once=0.028, pixel=1.3, line=36, edge=20),
-    "place": Cost(pixel=1.8, line=120, edge=40),
-    "measure": Cost(once=0.068, pixel=1.4, line=6.6, edge=300),
-    "limit": Cost(once=0.0024, pixel=0.059, share=0.62),
-    "report": Cost(once=0.5, pixel=0.27, edge=47),
+    "start": Cost(once=0.65, line=48, edge=210),
+    "fit": Cost(pixel=0.8),
+    "try": Cost(once=0.003, pixel=0.049, line=3.3, edge=2, share=0.77),
+    "find": Cost(once=0.002, pixel=0.017, line=1.2, edge=0.85),
+    "shape": Cost(once=0.002, pixel=0.017, line=1.2, edge=0.85),
+    "simplify": Cost(once=0.32, pixel=0.12, line=74, edge=13),
+    "refine": Cost(once=0.002, pixel=0.011, line=1.3, edge=2.6, share=0.96),
+    "execute": Cost(once=0.0023, pixel=0.014, line=0.57, edge=3),
+    "levels": Cost(once=0.04, pixel=0.67, line=21, edge=36),
+    "place": Cost(once=0.023, pixel=0.68, line=58, edge=82),
+    "measure": Cost(once=0.055, pixel=1.3, line=0.65, edge=320),
+    "limit": Cost(once=0.0024, pixel=0.058, share=0.6),
+    "report": Cost(once=0.35, pixel=0.46, line=15, edge=120),
 }
 """The unit costs of each step, as `make costs` prints them."""
 

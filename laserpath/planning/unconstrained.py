@@ -37,7 +37,7 @@ from laserpath.planning.optimise.descent import downhill
 from laserpath.types import Design, Resin, Spot, Target
 from laserpath.types.results import Limit
 
-Loss = Callable[[Floats], tuple[float, Floats]]
+LossOfDose = Callable[[Floats], tuple[float, Floats]]
 """dose (rows, columns) on the target's grid → (loss, ∂loss/∂dose (rows, columns))."""
 
 EVALUATIONS = 250
@@ -69,7 +69,7 @@ class Effort:
 
 
 def limit(
-    design: Design, target: Target, spot: Spot, critical_dose: float, loss: Loss, **effort: Any
+    design: Design, target: Target, spot: Spot, critical_dose: float, loss: LossOfDose, **effort: Any
 ) -> Limit:
     """How well a design can be printed with a spot, and which places cannot.
 
@@ -87,7 +87,10 @@ def limit(
 
 
 def unconstrained_optimum(
-    scene: Scene, loss: Loss, effort: Effort | None = None, told: Callable[[int], None] = lambda done: None
+    scene: Scene,
+    loss: LossOfDose,
+    effort: Effort | None = None,
+    told: Callable[[int], None] = lambda done: None,
 ) -> Limit:
     """How well the design of a scene can be printed with its spot, and which places cannot.
 
@@ -143,7 +146,7 @@ class _Lattice:
 
 
 def _optimise(
-    lattice: _Lattice, scene: Scene, loss: Loss, effort: Effort, told: Callable[[int], None]
+    lattice: _Lattice, scene: Scene, loss: LossOfDose, effort: Effort, told: Callable[[int], None]
 ) -> tuple[Floats, Floats]:
     """(energy (M,) mJ, losses): the energies E₀ w² of the evaluation with the lowest loss, and all losses."""
     light, xy, start, unit = engine(scene.grid, scene.spot), lattice.xy, lattice.start, lattice.unit

@@ -24,6 +24,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.report.marks import FAINT, INK, POINT, Dot, Line, Mark, attributes_of, element, short
 from laserpath.report.raster import Box
 from laserpath.report.scales import Pixels, coloured, log_ticks, tick_texts, ticks
+from laserpath.report.toolpath_svg import printable
 from laserpath.types import Design
 
 WIDTH = 5.6
@@ -56,11 +57,13 @@ class Paper:
     def text(self, words: str, x: float, y: float, *, size: float = _TEXT, **style: object) -> None:
         """Words, from x on or about it, with their middle at y; size: points."""
         given = {"x": short(x), "y": short(y), "font_size": short(size * POINT), "fill": INK, **style}
-        self.add(f'<text{attributes_of(given)} dominant-baseline="central">{escape(words)}</text>')
+        self.add(f'<text{attributes_of(given)} dominant-baseline="central">{escape(printable(words))}</text>')
 
     def legend(self, marks: Sequence[Mark], columns: int | None = None) -> None:
         """A legend along the lower edge, in one row unless `columns` is given."""
-        columns = min(columns or len(marks), len(marks)) or 1
+        if not marks:
+            return
+        columns = min(columns or len(marks), len(marks))
         size = _SMALL * POINT
         letters = [max(len(mark.label) for mark in marks[k::columns]) for k in range(columns)]
         wide = [22 + 8 + _PER_LETTER * size * count for count in letters]

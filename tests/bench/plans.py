@@ -77,7 +77,9 @@ def planned(tree: Path, design: Path, folder: str) -> dict[str, Any]:
     """What the driver measures of one plan by the sources of a tree."""
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     command = [sys.executable, "-c", DRIVER, str(design), folder]
-    done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{design.name} by {tree}: {done.stderr[-500:]}")
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 

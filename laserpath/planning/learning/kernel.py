@@ -131,7 +131,10 @@ def _expose(
 ) -> int:  # fmt: skip
     """Add `part` of the mean dose of a piece from a to b to `total`; return how many are now `touched`."""
     length = np.hypot(b[0] - a[0], b[1] - a[1])
-    parts, near = max(2, int(np.ceil(length / (spot.reach / 8)))), (spot.reach + length / 2) ** 2
+    parts, near = (
+        max(2, int(np.ceil(length / (spot.reach / 8)))),
+        (spot.reach + 1.5 * spot.pitch + length / 2) ** 2,
+    )
     left, right, lower, upper = cells_near(a, b, spot, points)
     for row in range(lower, upper + 1):
         cell = row * points.columns
@@ -238,7 +241,7 @@ def _best(
 ) -> int:  # fmt: skip
     """The power of row k, of those next to its own, that lowers the loss most; −1 if none does.
 
-    What the slopes rule out is not evaluated, and a second step is tried only where the first one gains.
+    What the slopes rule out is not evaluated. A direction is left where a step gains no more than the best.
     """
     share = groups.share[groups.first[k] : groups.first[k + 1]]
     pull = np.zeros(len(share))

@@ -164,7 +164,7 @@ def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Flo
 
 
 def watched(
-    run: gcode.motion.Executed, light: Floats, task: Task, reach: float, coarse: bool
+    run: gcode.motion.Executed, light: Floats, task: Task, reach: float, *, coarse: bool
 ) -> tuple[kernel.WatchedPoints, kernel.SpotTable, Floats]:
     """The points around a design, the spot's table, and the relative doses (M,) of a run at the points.
 
@@ -173,7 +173,7 @@ def watched(
     the path fewer places, and nothing that is far within its limits.
     """
     dose, scene = _relative_dose(run, light, task), task.scene
-    control = _Control.of(scene, dose, run.xyz[:, :2], light > 0, coarse)
+    control = _Control.of(scene, dose, run.xyz[:, :2], light > 0, coarse=coarse)
     points, at = _points(dose, control, scene, reach)
     return points, _table(task.scene.spot, task.process, reach), at
 
@@ -228,7 +228,7 @@ class _Control:
     dark: Floats
 
     @classmethod
-    def of(cls, scene: Scene, dose: Floats, ends: Floats, lit: Bools, coarse: bool) -> _Control:
+    def of(cls, scene: Scene, dose: Floats, ends: Floats, lit: Bools, *, coarse: bool) -> _Control:
         """dose: (rows, columns) relative.  ends: (P+1, 2) mm, of pieces that are `lit` (P,).
 
         coarse: as in `watched`.

@@ -83,7 +83,10 @@ def best_places(
     for _ in range(_FURTHEST):
         gone = np.zeros(xy.shape, np.int64)
         effect = kernel.effects(near, step, pieces, spot, points)
-        kernel.descend(xy, gone, room, price, step, corners, dose, points, effect, PENALTY, _SWEEPS, 1)
+        if not kernel.descend(
+            xy, gone, room, price, step, corners, dose, points, effect, PENALTY, _SWEEPS, 1
+        ):
+            break
         pieces = _shifted(pieces, gone * step)
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)

@@ -14,6 +14,9 @@ _SATURATED = 7.0
 """|β(d u − 1)| from which a threshold that agrees with the target is 0 or 1: a larger value takes longer and
 changes the loss of a pixel by less than its square, e^−14."""
 
+_STEEP = 300.0
+"""β from which its exponential does not fit a double beside others: each is then computed by itself."""
+
 njit = cached(error_model="numpy", nogil=True)
 
 
@@ -29,7 +32,7 @@ def area(
     total, last = 0.0, len(window) - 1
     lowest, highest, step = window[0, 0], window[last, 0], window[1, 0] - window[0, 0]
     # The doses are multiples of their step, so one exponential e = exp(−β step u) does for all.
-    multiple, unit = round(lowest / step), math.exp(contrast)
+    multiple, unit, gentle = round(lowest / step), math.exp(min(contrast, _STEEP)), contrast < _STEEP
     for i in range(dose.shape[0]):
         for j in range(dose.shape[1]):
             u, wanted = dose[i, j] * per_critical, coverage[i, j]
@@ -39,7 +42,7 @@ def area(
                 continue
             by_u = 0.0
             ratio = math.exp(-contrast * step * u)
-            power = unit * ratio**multiple
+            power = unit * ratio**multiple if gentle else math.exp(-contrast * (lowest * u - 1))
             for k in range(len(window)):
                 d, weight = window[k]
                 cured = 1 / (1 + power)

@@ -32,7 +32,7 @@ steps."""
 
 _SETTLED = 10
 """Iterations of Adam for which what hardly changes is held (`Loss.near`): more are less accurate, fewer
-take longer."""
+take longer. L-BFGS, which moves less, holds it from its beginning to its end."""
 
 _ENERGY_ROOM = 2.0
 """Largest line energy for a weak laser, relative to the strongest line of the start: a larger value lets the
@@ -209,6 +209,7 @@ class _Search:
             return False
         variables, contrast = self._variables(), schedule.contrast[1]
         self._settle()
+        self._best = (np.inf, 0.0)  # the first evaluation is of the best path, with what is held now
         scale = _UNIT_FWHM * self._fwhm
 
         def evaluate(z: Floats, u: Floats) -> tuple[float, Slopes]:

@@ -18,6 +18,7 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.dose import DoseModel, PathGradient
+from laserpath.planning.optimise import kernel
 from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective
 from laserpath.types import Grid, Spot
 
@@ -91,9 +92,9 @@ class LightTerm:
         value, slope = self.loss(self.model.spread(points))
         if not np.isfinite(value):  # the optimiser stops at it
             return value, PathGradient(np.zeros(xy.shape), np.zeros(len(line_energy)))
-        found = self.model.pull(points, slope, xy, energy)
-        by_energy = self.weight * self.strength * found.line_energy
-        return self.weight * value, PathGradient(self.weight * found.xy, by_energy)
+        gradient = self.model.pull(points, slope, xy, energy)
+        by_energy = self.weight * self.strength * gradient.line_energy
+        return self.weight * value, PathGradient(self.weight * gradient.xy, by_energy)
 
     def at_contrast(self, contrast: float) -> LightTerm:
         """This term with another steepness of the threshold."""
@@ -106,19 +107,20 @@ class LightTerm:
 
 @dataclass(frozen=True, slots=True)
 class OverDose:
-    """32 p²/(P·F) Σ_pixels max(0, D/D_c − u_max)². limit: u_max D_c, mJ/mm².  scale: 32 p²/(P·F D_c²).
+    """32 p²/(P·F) Σ_pixels max(0, D/D_c − u_max)². per_critical: 1/D_c.  limit: u_max.  scale: 32 p²/(P·F).
 
     `Objective` has it where the loss is of the dose itself. Of a resin with kinetics the loss is of the
     conversion, which is never too high, but too much light burns and scatters in it as in any other.
     """
 
+    per_critical: float
     limit: float
     scale: float
 
     def __call__(self, dose: Floats) -> tuple[float, Floats]:
         """(loss, ∂loss/∂dose) of a dose (rows, columns), mJ/mm²."""
-        over = np.maximum(dose - self.limit, 0)
-        return self.scale * float(np.vdot(over, over)), 2 * self.scale * over
+        slope = np.zeros_like(dose)
+        return self.scale * kernel.over(dose, self.per_critical, self.limit, self.scale, slope), slope
 
     def at_contrast(self, contrast: float) -> OverDose:
         """The same: it has no threshold."""
@@ -127,10 +129,9 @@ class OverDose:
 
 def over_dose(scene: Scene) -> LightTerm:
     """`OverDose` of a scene's resin, on its grid."""
-    critical, unit = scene.critical_dose, scene.design.area.length * scene.fwhm
-    scale = OVER_DOSE_WEIGHT * scene.grid.pixel_area / unit / critical**2
-    limit = OVER_DOSE_SHARE * scene.resin.over_dose * critical
-    return LightTerm(DoseModel(scene.grid, scene.spot), OverDose(limit, scale))
+    scale = OVER_DOSE_WEIGHT * scene.grid.pixel_area / (scene.design.area.length * scene.fwhm)
+    limit = OVER_DOSE_SHARE * scene.resin.over_dose
+    return LightTerm(DoseModel(scene.grid, scene.spot), OverDose(1 / scene.critical_dose, limit, scale))
 
 
 def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> LightTerm:

@@ -46,6 +46,7 @@ def test_the_edges_are_no_worse_and_mostly_better(dialect: str) -> None:
     before, after = (measured(one, task.scene).figures for one in (program, best))
     assert after.epe_mean <= before.epe_mean + 2e-4
     if dialect != "marlin":  # whose ramps depend on the power, so that levels are chosen for others
+        # On Klipper, whose levels are fine, 0.954; on others less than 0.95.
         assert after.epe_mean < 0.97 * before.epe_mean
         assert after.missing_edges <= before.missing_edges
 
