@@ -512,7 +512,7 @@ def test_the_first_interrupt_finishes_with_the_best_so_far(
     assert run("plan", "square.svg") == 0
     printed = capfd.readouterr()
     assert re.search(
-        r"stopping with the best so far: measuring and writing it, about \d+ s; Ctrl-C again", printed.err
+        r"stopping with the best so far: measuring and writing it, about [\d.]+ s; Ctrl-C again", printed.err
     )
     assert beside(design) == NAMES
 
