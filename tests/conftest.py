@@ -49,6 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell starts what runs in the background like that, and then no command would heed Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # `nohup` leaves this ignored, and then no command would end with its terminal. Windows has no SIGHUP.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _is_thorough(config: pytest.Config) -> bool:
