@@ -10,6 +10,7 @@ from shapes import NODING
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
+from laserpath.design.sampling import Sampler
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
@@ -49,6 +50,11 @@ def coordinates(grid: Grid) -> tuple[Floats, Floats]:
     """x and y of all pixel centres, (rows, columns) each."""
     x, y = np.meshgrid(grid.x(), grid.y())
     return x, y
+
+
+def read(grid: Grid, xy: Floats, field: Floats) -> Floats:
+    """(M,) a function (rows, columns) on a grid at places (M, 2), mm."""
+    return Sampler.of(grid, xy, np.zeros_like(xy))(field)[0]
 
 
 def path(xy: Floats, power: float | Floats = 1.0, speed: float | Floats = SPEED) -> Toolpath:

@@ -248,8 +248,7 @@ class _EdgeCheck:
 
     def errors(self, path: Toolpath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""
-        u = self.model.dose(path) / self.task.scene.critical_dose
-        return np.array([self.edge(k * u) for k in factors])
+        return self.edge.at_factors(self.model.dose(path) / self.task.scene.critical_dose, factors)
 
 
 def lean(path: Toolpath, edges: _EdgeCheck) -> Toolpath:

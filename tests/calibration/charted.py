@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from builders import read
 
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.calibration import Chart, Item, Measured
-from laserpath.design.sampling import Sampler
 from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.resin import cure_depth
@@ -53,7 +53,7 @@ def _look(item: Item, grid: Grid, dose: Floats, truth: Process, e_c: float, dept
         return _wedge(item, grid, dose, critical)
     across = np.array([0.0, 1.0] if item.along == "x" else [1.0, 0.0])
     at = np.linspace(-4, 4, STEPS + 1) * fwhm
-    seen = _along(grid, (item.x, item.y) + at[:, None] * across, dose)
+    seen = read(grid, (item.x, item.y) + at[:, None] * across, dose)
     peak = float(seen[STEPS // 2])
     if peak <= critical:
         return Measured(item, visible=False)
@@ -70,15 +70,10 @@ def _look(item: Item, grid: Grid, dose: Floats, truth: Process, e_c: float, dept
     return Measured(item, width=size, depth=deep, visible=True)
 
 
-def _along(grid: Grid, xy: Floats, dose: Floats) -> Floats:
-    """(M,) the dose at places (M, 2), mm."""
-    return Sampler.of(grid, xy, np.zeros_like(xy))(dose)[0]
-
-
 def _wedge(item: Item, grid: Grid, dose: Floats, critical: float) -> Measured:
     """From the tip along the middle to where a gap opens."""
     at = np.linspace(0.02, 0.98, STEPS) * item.length
-    seen = _along(grid, np.stack([item.x + item.length / 2 - at, np.full(STEPS, item.y)], 1), dose)
+    seen = read(grid, np.stack([item.x + item.length / 2 - at, np.full(STEPS, item.y)], 1), dose)
     open_ = np.flatnonzero(seen <= critical)
     if seen[0] <= critical or not len(open_):
         return Measured(item)

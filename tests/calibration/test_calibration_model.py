@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import read
 
 from laserpath import resin
 from laserpath.base.arrays import Floats
 from laserpath.calibration import Item
 from laserpath.calibration.model import Physics, SizeModel, line_profile
-from laserpath.design.sampling import Sampler
 from laserpath.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
@@ -76,7 +76,7 @@ def across(item: Item, spot: Spot) -> tuple[Floats, float]:
     path = Toolpath(np.array([-half * way, half * way]), np.array([item.power]), np.array([item.speed]))
     dose = DoseModel(grid, spot, precision="f64", tolerance=1e-6).dose(path)
     at = np.linspace(0, 2 * F, 4001)[:, None] * way[::-1]
-    seen, _ = Sampler.of(grid, at, np.zeros_like(at))(dose)
+    seen = read(grid, at, dose)
     down = int(np.argmax(np.diff(seen) > 0)) or len(seen)
     return np.where(np.arange(len(seen)) < down, seen, -np.arange(len(seen)) * 1.0), float(seen[0])
 

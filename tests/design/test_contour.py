@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, centred_grid, coordinates, design, polygons
+from builders import FWHM, centred_grid, coordinates, design, polygons, read
 from hypothesis import given
 
 from laserpath.design.contour import SAMPLE_FWHM, contour_samples
@@ -11,11 +11,6 @@ from laserpath.design.sampling import Sampler
 from laserpath.types import Grid
 
 GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))
-
-
-def read(grid, xy, field):
-    """(M,) what a sampler finds at the places."""
-    return Sampler.of(grid, xy, np.zeros_like(xy))(field)[0]
 
 
 def slopes(grid, xy, direction, field):

@@ -131,10 +131,8 @@ def _expose(
 ) -> int:  # fmt: skip
     """Add `part` of the mean dose of a piece from a to b to `total`; return how many are now `touched`."""
     length = np.hypot(b[0] - a[0], b[1] - a[1])
-    parts, near = (
-        max(2, int(np.ceil(length / (spot.reach / 8)))),
-        (spot.reach + 1.5 * spot.pitch + length / 2) ** 2,
-    )
+    parts = max(2, int(np.ceil(length / (spot.reach / 8))))
+    near = (spot.reach + 1.5 * spot.pitch + length / 2) ** 2
     left, right, lower, upper = cells_near(a, b, spot, points)
     for row in range(lower, upper + 1):
         cell = row * points.columns

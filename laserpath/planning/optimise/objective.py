@@ -70,8 +70,12 @@ class EdgeTerm:
 
     def __call__(self, u: Floats) -> float:
         """E of relative doses u (rows, columns)."""
+        return float(self.at_factors(u, np.ones(1))[0])
+
+    def at_factors(self, u: Floats, factors: Floats) -> Floats:
+        """(K,) E of K multiples of relative doses u (rows, columns), which are read once."""
         value, steep = self.sampler(u)
-        return self._sum(value, steep) / len(value)
+        return np.array([self._sum(k * value, k * steep) for k in factors]) / len(value)
 
     def add(self, dose: Floats, per_critical: float, weight: float, slope: Floats) -> float:
         """`weight` · E of a dose (rows, columns), times `per_critical` u; add its derivative to `slope`."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import small
+from builders import read
 
-from laserpath.design.sampling import Sampler
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
@@ -94,7 +94,7 @@ def test_over_dose_is_held_along_the_path() -> None:
     ends, light = best.executed.xy, best.executed.on
     middles = ((ends[:-1] + ends[1:]) / 2)[light]
     dose = accurate_model(task.scene.grid, task.scene.spot).dose(best.executed)
-    there, _ = Sampler.of(task.scene.grid, middles, np.zeros_like(middles))(dose)
+    there = read(task.scene.grid, middles, dose)
     assert there.max() / task.scene.critical_dose <= 1.015 * task.process.resin.over_dose
 
 
