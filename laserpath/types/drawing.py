@@ -122,7 +122,7 @@ class Grid:
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Outer edges (x0, x1, y0, y1) in mm, in the order of matplotlib's `imshow`."""
+        """Outer edges (x0, x1, y0, y1) in mm."""
         (x0, y0), (rows, columns), p = self.origin, self.shape, self.pitch
         return x0 - p / 2, x0 + (columns - 0.5) * p, y0 - p / 2, y0 + (rows - 0.5) * p
 

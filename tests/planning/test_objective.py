@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
+from laserpath.base.errors import InputError
+from laserpath.design.sampling import Sampler
 from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
 from laserpath.planning.optimise.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
@@ -79,6 +81,20 @@ def test_the_edge_term_adds_the_shift_where_the_dose_is_off(seed):
     expected = (shift(u + h * direction) - shift(u - h * direction)) / (2 * h)
     added = slope_of(term, u) - slope_of(plain, u)
     assert (added * direction).sum() == pytest.approx(expected, rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("side", [1e-7, 1e-4])
+def test_the_smallest_design_has_an_outline_and_an_edge_error(side):
+    scene = Scene.around(design(shapely.box(0, 0, side, side)), SPOT, RESIN, 3.0)
+    dark = np.zeros(scene.grid.shape)
+    # Without dose an edge is misplaced by 1/s at the least steepness.
+    assert EdgeTerm.of(scene)(dark) == pytest.approx(1 / 0.5, rel=0.01)
+
+
+def test_an_edge_term_without_an_outline_is_refused():
+    nowhere = Sampler.of(GRID, np.zeros((0, 2)), np.zeros((0, 2)))
+    with pytest.raises(InputError, match="no samples of an outline"):
+        EdgeTerm(nowhere)
 
 
 @pytest.mark.parametrize("slope", [1.0, 2.0, 4.0])

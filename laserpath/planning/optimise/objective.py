@@ -30,6 +30,7 @@ from functools import cache
 import numpy as np
 
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.design.sampling import Sampler
 from laserpath.design.scene import Scene
 from laserpath.planning.optimise import kernel
@@ -55,13 +56,17 @@ _STRIP_PIXELS = 65536
 
 @dataclass(frozen=True, slots=True)
 class EdgeTerm:
-    """E and ∂E/∂u. sampler: of u and F ∂u/∂n at the samples.
+    """E and ∂E/∂u. sampler: of u and F ∂u/∂n at the samples; raises InputError if there are none.
 
     dose_error: η; 0 gives the edge placement error alone.
     """
 
     sampler: Sampler
     dose_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not len(self.sampler):  # of no design: each has a ring, and each ring samples
+            raise InputError("the edge term has no samples of an outline, but needs at least 1")
 
     @classmethod
     def of(cls, scene: Scene, dose_error: float = 0.0) -> EdgeTerm:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import small
 from builders import read
+from scipy import ndimage
 
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
@@ -109,6 +110,37 @@ def test_the_dwells_before_the_path_fill_the_buffer() -> None:
     alone = execute(moves, characters, task.process).durations(len(moves))[RESTS:]
     after_travel = part.run.durations(len(part.path) + 1)[1:]
     np.testing.assert_allclose(alone, after_travel, atol=1e-9)
+
+
+def test_the_influence_on_points_nearby_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel looks at the cells around a piece only; here each piece is held against each point."""
+    influence = kernel.influence
+    calls: list[tuple[tuple[Any, ...], kernel.Influence]] = []
+
+    def kept(*given: Any) -> kernel.Influence:
+        calls.append((given, influence(*given)))
+        return calls[-1][1]
+
+    monkeypatch.setattr(kernel, "influence", kept)
+    best_levels(fitted(small.task("grbl"), "grbl"), small.task("grbl"))
+    (((ends, lit, duration, groups, spot, points), found),) = calls
+    for g in range(len(groups.share)):
+        expected = np.zeros(len(points.xy))
+        for p in range(groups.piece[g], groups.piece[g + 1]):
+            share = lit[p] * duration[p] / groups.duration[g]
+            expected += share * mean_density(ends[p], ends[p + 1], spot, points.xy)
+        dose, here = np.zeros(len(points.xy)), slice(found.first[g], found.first[g + 1])
+        dose[found.point[here]] = found.dose[here]
+        np.testing.assert_allclose(dose, expected, rtol=1e-6, atol=1e-6 * spot.density.max())
+    assert 0 < len(found.point) < 0.9 * len(groups.share) * len(points.xy)
+
+
+def mean_density(a: np.ndarray, b: np.ndarray, spot: kernel.SpotTable, xy: np.ndarray) -> np.ndarray:
+    """(M,) mean of the spot's table at xy (M, 2) while its middle goes from a to b, in steps of reach/8."""
+    parts = max(2, int(np.ceil(np.hypot(*(b - a)) / (spot.reach / 8))))
+    middles = a + (np.arange(parts)[:, None] + 0.5) / parts * (b - a)
+    at = (xy[None] - middles[:, None] + spot.reach) / spot.pitch
+    return ndimage.map_coordinates(spot.density, at.T[::-1], order=1).mean(axis=1)
 
 
 def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
