@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
@@ -112,6 +113,13 @@ class FftEngine:
         self._filter = self._transfer().astype(np.result_type(DTYPE[precision], np.complex64))
         self._tail: SmoothField | HeldField | None = copies_of(grid, self.padded, spot, precision, tolerance)
 
+    @cached_property
+    def _spot(self) -> Spectrum:
+        """H/(pixel area) at the modes, from pixels of the picture to pixels of the picture."""
+        fy, fx = self.frequencies()
+        spot = optics.transfer(self.spot, fx, fy) / self.padded.pixel_area
+        return np.asarray(spot, dtype=self._filter.dtype)
+
     def frequencies(self) -> tuple[Floats, Floats]:
         """f_y (2K_y + 1, 1), in the order of an FFT, and f_x (1, K_x + 1) of the modes, 1/mm."""
         (ky, kx), (rows, columns), p = self.modes, self.padded.shape, self.padded.pitch
@@ -140,6 +148,20 @@ class FftEngine:
         if self._tail:
             self._tail.pull(xy, energy, d_dose, d_energy, d_xy)
         return d_energy, d_xy
+
+    def convolved(self, picture: Floats, *, adjoint: bool = False) -> Floats:
+        """The spot's convolution with a picture (rows, columns): the dose of energies at pixel centres.
+
+        What the copies of the periodic grid add is in it. adjoint: with the spot turned by 180°.
+        """
+        spectrum = self._slope_spectrum(picture)
+        spectrum *= np.conj(self._spot) if adjoint else self._spot
+        return self._picture(spectrum)
+
+    def far_copies(self, xy: Floats, energy: Floats) -> Floats | None:
+        """(rows, columns) what `convolved` needs besides: less the far tail of all copies of points."""
+        xy, energy = checked_points(xy, energy, self)
+        return HeldField.of(self._tail, xy, energy).picture if isinstance(self._tail, SmoothField) else None
 
     def holding(self, xy: Floats, energy: Floats) -> FftEngine:
         """The engine for points near these ones: the tail of the copies, a third of the work, is theirs.

@@ -71,7 +71,7 @@ COSTS: dict[str, Cost] = {
     "levels": Cost(once=0.04, pixel=0.67, line=21, edge=36),
     "place": Cost(once=0.023, pixel=0.68, line=58, edge=82),
     "measure": Cost(once=0.055, pixel=1.3, line=0.65, edge=320),
-    "limit": Cost(once=0.0024, pixel=0.058, share=0.6),
+    "limit": Cost(once=0.0011, pixel=0.04, share=0.6),
     "report": Cost(once=0.35, pixel=0.46, line=15, edge=120),
 }
 """The unit costs of each step, as `make costs` prints them."""

@@ -8,7 +8,8 @@ or speeds. Its weights w minimise
 That is inverse lithography without the mask (Pang, *Inverse lithography technology: 30 years from concept to
 practical, full-chip reality*, J. Micro/Nanopattern. Mater. Metrol. 20, 030901, 2021). A lattice of pitch
 FWHM/3 is as good as a continuum: in focus an Airy spot passes no period below 0.97 FWHM, so that the copies
-of the spectrum at 3/FWHM are far beyond its cut-off, and a Gaussian has fallen to e⁻³² there.
+of the spectrum at 3/FWHM are far beyond its cut-off, and a Gaussian has fallen to e⁻³² there. The lattice is
+on pixels of the design's grid, as far apart as that allows, so that its dose is one filter (`dose.lattice`).
 
 E₀ is the energy of one lattice cell at 1.4 critical doses; the start is w = 1 inside, 0.2 outside. scipy's
 L-BFGS descends to a local minimum, and w² keeps e ≥ 0 without bounds. The loss is an argument, because a
@@ -30,6 +31,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model, engine
+from laserpath.dose.lattice import LatticeDose
 from laserpath.measure.edges import edge_errors
 from laserpath.measure.figures import DEFOCUS, cure_figures
 from laserpath.measure.places import THRESHOLD_FWHM, unprintable
@@ -97,13 +99,13 @@ def unconstrained_optimum(
     loss: function of a dose on the scene's grid.  told: called with the number of evaluations done.
     """
     lattice, effort = _Lattice.of(scene), effort or Effort()
-    energy, history = _optimise(lattice, scene, loss, effort, told)
-    grid, wide = scene.grid, optics.widened(scene.spot, DEFOCUS)
-    dose = accurate_model(grid, scene.spot).engine.spread(lattice.xy, energy)
-    defocused = accurate_model(grid, wide).engine.spread(lattice.xy, energy)
+    energy, history = _optimise(lattice, loss, effort, told)
+    grid, xy, wide = scene.grid, lattice.dose.xy, optics.widened(scene.spot, DEFOCUS)
+    dose = accurate_model(grid, scene.spot).engine.spread(xy, energy)
+    defocused = accurate_model(grid, wide).engine.spread(xy, energy)
     edges = edge_errors(dose, scene)
     return Limit(
-        xy=lattice.xy,
+        xy=xy,
         energy=energy,
         grid=grid,
         dose=dose,
@@ -122,49 +124,51 @@ def is_affordable(scene: Scene) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lattice:
-    """xy: (M, 2) mm, within 1 FWHM of the design.  start: (M,) first weights w.  unit: E₀, mJ."""
+    """dose: of energies at M places within 1 FWHM of the design.  start: (M,) first weights w.
 
-    xy: Floats
+    unit: E₀, mJ.
+    """
+
+    dose: LatticeDose
     start: Floats
     unit: float
 
     @classmethod
     def of(cls, scene: Scene) -> _Lattice:
-        design, spot = scene.design, scene.spot
+        design, spot, grid = scene.design, scene.spot, scene.grid
         # Out of focus an Airy spot is wider, but its finest structure is not; across an ellipse it is finer.
         narrow = optics.fwhm(replace(spot, defocus=0.0)) * min(spot.aspect, 1 / spot.aspect) ** 0.5
-        pitch = _LATTICE_FWHM * narrow
+        stride = max(1, int(_LATTICE_FWHM * narrow / grid.pitch + 1e-6))
         around = design.area.buffer(_AROUND_FWHM * scene.fwhm)
-        x0, y0, x1, y1 = around.bounds
-        x, y = np.meshgrid(np.arange(x0, x1 + pitch, pitch), np.arange(y0, y1 + pitch, pitch))
+        x, y = np.meshgrid(grid.x()[::stride], grid.y()[::stride])
         shapely.prepare(around)
         shapely.prepare(design.area)
-        kept = shapely.contains_xy(around, x, y)
-        xy = np.stack([x[kept], y[kept]], axis=1)
-        start = np.where(shapely.contains_xy(design.area, xy), 1.0, _OUTSIDE)
-        return cls(xy, start, _BRIGHT * scene.critical_dose * pitch**2)
+        chosen = np.zeros(grid.shape, dtype=bool)
+        chosen[::stride, ::stride] = kept = shapely.contains_xy(around, x, y)
+        start = np.where(shapely.contains_xy(design.area, x[kept], y[kept]), 1.0, _OUTSIDE)
+        unit = _BRIGHT * scene.critical_dose * (stride * grid.pitch) ** 2
+        return cls(LatticeDose.of(engine(grid, spot), chosen, unit * start**2), start, unit)
 
 
 def _optimise(
-    lattice: _Lattice, scene: Scene, loss: LossOfDose, effort: Effort, told: Callable[[int], None]
+    lattice: _Lattice, loss: LossOfDose, effort: Effort, told: Callable[[int], None]
 ) -> tuple[Floats, Floats]:
     """(energy (M,) mJ, losses): the energies E₀ w² of the evaluation with the lowest loss, and all losses."""
-    light, xy, start, unit = engine(scene.grid, scene.spot), lattice.xy, lattice.start, lattice.unit
+    light, start, unit = lattice.dose, lattice.start, lattice.unit
     history: list[float] = []
     best = (np.inf, start)
 
     def evaluate(w: Floats) -> tuple[float, Floats]:
         nonlocal best
         energy = unit * w**2
-        value, slope = loss(light.spread(xy, energy))
+        value, slope = loss(light.spread(energy))
         if not np.isfinite(value):
             raise InputError(f"loss is {value} at evaluation {len(history)}, but must be finite")
         history.append(value)
         told(len(history))
         if value < best[0]:
             best = (value, w.copy())
-        d_energy, _ = light.gather(xy, energy, slope)
-        return value, 2 * unit * w * d_energy
+        return value, 2 * unit * w * light.gather(slope)
 
     downhill(evaluate, start, effort.evaluations, effort.tolerance)
     return unit * best[1] ** 2, np.array(history)
