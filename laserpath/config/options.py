@@ -286,7 +286,7 @@ _PLAN = (
         parse=Whole(),
         metavar="N",
         help="Maximum optimiser iterations",
-        default="500",
+        default="300",
     ),
     Option(
         name="seed",

@@ -33,7 +33,7 @@ KINDS = (
 _PITCH_FWHM, _EVEN_FWHM = 1.2, 0.8
 """Pitches: the largest at which lines fill an area; the one at which the dose of equal lines is even to 1 %,
 so that a smaller one closes nothing more. With a Gaussian spot it varies by ± 2 exp(−2 (0.425 π/pitch)²)."""
-_ITERATIONS = 500
+_ITERATIONS = 300
 """Iterations that suffice for most plans; the optimiser stops by itself when the loss is flat."""
 _SHORT = 100
 """Iterations below which a flat loss does not show convergence, because each stage is too short."""

@@ -42,7 +42,7 @@ class Settings:
     inset_fwhm: float = 0.4
     angle: float = 0.0
     segment_fwhm: float = 1.0
-    iterations: int = 500
+    iterations: int = 300
     pixels_per_fwhm: float = 6.0
     simplify_fwhm: float = 0.005
     max_epe_fwhm: float | None = None

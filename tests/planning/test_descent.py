@@ -7,6 +7,7 @@ from laserpath.planning.optimise.descent import Adam, lbfgs
 
 Z, U = np.array([[0.3, -0.2], [0.1, 0.4]]), np.array([1.0, -2.0, 0.5])
 SIZES = (2, 3)
+UNITS = (np.full(2, 0.1), np.ones(3))
 
 
 def bowl(z, u):
@@ -23,7 +24,7 @@ def test_lbfgs_reaches_the_minimum_and_reports_it():
         seen.append((*(np.array(v) for v in (z, u)), bowl(z, u)[0]))
         return bowl(z, u)
 
-    assert lbfgs(watched, SIZES, scale=0.1, evaluations=200, tolerance=1e-3)
+    assert lbfgs(watched, UNITS, evaluations=200, tolerance=1e-3)
     z, u, _ = min(seen, key=lambda evaluation: evaluation[2])
     np.testing.assert_allclose(z, Z, atol=1e-4)
     np.testing.assert_allclose(u, U, atol=1e-4)
@@ -38,7 +39,7 @@ def test_lbfgs_stops_at_its_number_of_evaluations():
         count += 1
         return bowl(z, u)
 
-    assert not lbfgs(counted, SIZES, scale=1e-6, evaluations=5, tolerance=0)
+    assert not lbfgs(counted, (1e-6 * UNITS[0], UNITS[1]), evaluations=5, tolerance=0)
     assert 5 <= count <= 7
 
 
@@ -51,7 +52,7 @@ def test_the_scale_of_the_loss_does_not_matter():
         ends.append(loss)
         return 1e-9 * loss, tuple(1e-9 * s for s in slopes)
 
-    lbfgs(tiny, SIZES, scale=0.1, evaluations=200, tolerance=1e-3)
+    lbfgs(tiny, UNITS, evaluations=200, tolerance=1e-3)
     assert min(ends) < 1e-6
 
 

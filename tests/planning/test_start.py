@@ -9,16 +9,21 @@ from builders import FWHM, SPOT, design
 
 from laserpath import plan
 from laserpath.design.target import grid_for, rasterise
+from laserpath.dose import DoseModel
 from laserpath.planning import start
 from laserpath.planning.curve import CURVES, drawn, initial_curve, order
+from laserpath.planning.optimise.loop import dose_to_size
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, weight_for
-from laserpath.planning.start import _Regions, _Trial, candidates, start_curve
+from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, start_curve
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
 
 PROCESS, AUTO = Process(), Settings()
+IN_SECOND = ITERATIONS_EACH + 3
+"""An iteration in the second of the trials."""
+
 TWO = design(shapely.box(1, 1, 2.4, 2.4), shapely.box(3.4, 1, 3.4 + 0.5 * FWHM, 2))
 TASK = Task.of(TWO, PROCESS, AUTO)
 
@@ -97,11 +102,11 @@ def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
 
     def progress(news):
         stages.append(news.stage)
-        if len(stages) == 50:  # in the second of the trials
+        if len(stages) == IN_SECOND:
             raise KeyboardInterrupt
 
     planned = plan(TWO, PROCESS, AUTO, progress)
-    assert stages[:50] == ["try"] * 50 and set(stages[50:]) <= {"measure", "limit"}
+    assert stages[:IN_SECOND] == ["try"] * IN_SECOND and set(stages[IN_SECOND:]) <= {"measure", "limit"}
     assert planned.solution.stopped
     assert planned.solution.result == "stopped by the user while curves were tried"
     assert planned.report.executed.figures.iou > 0.8
@@ -119,7 +124,7 @@ def test_stopped_early_in_a_later_trial_the_best_finished_one_is_taken():
 
         return start_curve(TASK, progress)
 
-    first, early = stopping(40), stopping(41)
+    first, early = stopping(ITERATIONS_EACH), stopping(ITERATIONS_EACH + 1)
     assert early.stopped
     np.testing.assert_array_equal(early.toolpath.xy, first.toolpath.xy)
 
@@ -150,7 +155,7 @@ def test_a_curve_that_is_the_same_as_another_is_tried_once():
         count += 1
 
     start_curve(Task.of(disc, PROCESS, AUTO), progress)
-    assert count == 40 * 3  # centrelines are the rings here
+    assert count == ITERATIONS_EACH * 3  # centrelines are the rings here
 
 
 def test_a_sliver_that_no_pixel_holds_is_one_region():
@@ -202,3 +207,22 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
     # All are compared by one weight of the time, and what is taken is then optimised by its own.
     own = [weight_for(replace(AUTO, initial="strokes"))] if better else []
     assert weights == [weight_for(AUTO)] * (len(weights) - len(own)) + own
+
+
+def test_the_optimiser_continues_where_the_trials_ended():
+    """The curve as tried has its vertices and energies from the trial of its region, and prints better."""
+    begun = start_curve(TASK)
+    assert begun.tried is not None and len(begun.tried) == len(begun.toolpath)
+    np.testing.assert_array_equal(begun.tried.on, begun.toolpath.on)
+    moved = np.hypot(*(begun.tried.xy - begun.toolpath.xy).T)
+    assert 0 < moved.max() < FWHM
+    # A ring stays closed, wherever it begins.
+    for first, last in runs(begun.toolpath.on):
+        closed = (begun.toolpath.xy[first] == begun.toolpath.xy[last]).all()
+        assert not closed or (begun.tried.xy[first] == begun.tried.xy[last]).all()
+    model, objective = DoseModel(TASK.scene.grid, SPOT), Objective.of(TASK.scene)
+    before, after = (
+        objective(model.dose(dose_to_size(path, model, objective, TASK.machine)))[0]
+        for path in (begun.toolpath, begun.tried)
+    )
+    assert after < 0.7 * before

@@ -162,3 +162,20 @@ def test_a_stroke_of_no_length_moves_as_a_whole() -> None:
     xy, energy = variables.path(np.full((shifts, 2), 0.01), np.zeros(energies))
     assert xy == pytest.approx(np.full((4, 2), 0.31))
     assert energy == pytest.approx(np.full(3, 0.1))
+
+
+def test_a_unit_of_each_variable_changes_the_path_alike():
+    """Whatever the length of the moves: a node of long moves has a smaller unit than one of short moves."""
+    x = np.concatenate([np.arange(0, 1, 0.01), np.arange(1, 3, 0.04)])
+    uneven = path(np.stack([x, np.zeros(len(x))], axis=1))
+    variables = of(uneven)
+    shift, log_energy = variables.units
+    for matrix, units in ((variables.shift, shift), (variables.log_energy, log_energy)):
+        lengths = np.linalg.norm(matrix.toarray() * units, axis=0)
+        np.testing.assert_allclose(lengths, lengths[0])
+    assert shift[-10] < 0.7 * shift[10]
+
+
+def test_a_stroke_without_length_has_units_too():
+    dot = path(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    assert all(np.isfinite(units).all() for units in of(dot).units)

@@ -62,22 +62,23 @@ class Adam:
 
 def lbfgs(
     function: Callable[[Floats, Floats], tuple[float, Slopes]],
-    sizes: tuple[int, int],
-    scale: float,
+    units: tuple[Floats, Floats],
     evaluations: int,
     tolerance: float,
 ) -> bool:
     """Minimise function(z, u) from zero; return whether the descent ended by itself, as in `downhill`.
 
-    scale: mm of displacement that count as one unit of log energy.
+    units: (k,) mm of displacement and (m,) changes of log energy that count alike.
     """
-    k, m = sizes
+    k = len(units[0])
+    scale = np.concatenate([np.repeat(units[0], 2), units[1]])
 
     def flat(x: Floats) -> tuple[float, Floats]:
-        loss, (d_z, d_u) = function(scale * x[: 2 * k].reshape(k, 2), x[2 * k :])
-        return loss, np.concatenate([scale * d_z.ravel(), d_u])
+        values = scale * x
+        loss, (d_z, d_u) = function(values[: 2 * k].reshape(k, 2), values[2 * k :])
+        return loss, scale * np.concatenate([d_z.ravel(), d_u])
 
-    return downhill(flat, np.zeros(2 * k + m), evaluations, tolerance)
+    return downhill(flat, np.zeros(len(scale)), evaluations, tolerance)
 
 
 def downhill(

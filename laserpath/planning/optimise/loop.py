@@ -26,7 +26,7 @@ from laserpath.types import Grid, Machine, Process, Spot, Toolpath
 from laserpath.types.results import Solution
 
 _SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.35, 0.3
-_UNIT_FWHM = 0.3
+_UNIT_FWHM = 0.8
 """Displacement that L-BFGS scales like a log energy of 1: a larger value moves vertices more in its first
 steps."""
 
@@ -127,7 +127,7 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
     coarse = best(middle * np.geomspace(0.4, 6, 40))
     factor = best(coarse * np.geomspace(0.93, 1.07, 9))
     energy = factor * path_energy(start, model.spot)
-    return _exposing(start.xy, energy, start.speed, machine, model.spot)
+    return exposing(start.xy, energy, start.speed, machine, model.spot)
 
 
 def optimise(
@@ -158,7 +158,7 @@ def optimise(
         converged = search.arrive(schedule)
     except KeyboardInterrupt:
         stopped = True
-    path = _exposing(search.xy, search.energy, start.speed, process.machine, process.spot)
+    path = exposing(search.xy, search.energy, start.speed, process.machine, process.spot)
     result = outcome(len(search.history), schedule.iterations, stopped, converged)
     return Solution(path, np.array(search.history), result, stopped, converged)
 
@@ -210,16 +210,14 @@ class _Search:
         variables, contrast = self._variables(), schedule.contrast[1]
         self._settle()
         self._best = (np.inf, 0.0)  # the first evaluation is of the best path, with what is held now
-        scale = _UNIT_FWHM * self._fwhm
+        shift, log_energy = variables.units
+        units = (_UNIT_FWHM * self._fwhm * shift, log_energy)
 
         def evaluate(z: Floats, u: Floats) -> tuple[float, Slopes]:
             loss, (d_z, d_u) = self._evaluate(variables, contrast, z, u)
             return loss, (np.zeros_like(d_z) if schedule.still else d_z, d_u)
 
-        return lbfgs(
-            evaluate,
-            variables.sizes, scale, left, schedule.tolerance,
-        )  # fmt: skip
+        return lbfgs(evaluate, units, left, schedule.tolerance)
 
     def _settle(self) -> None:
         """Hold what hardly changes as it is for the best path so far."""
@@ -273,7 +271,7 @@ def _highest_energy(started: Floats, machine: Machine, spot: Spot) -> float:
     return max(full, _ENERGY_ROOM * float(started.max()))
 
 
-def _exposing(xy: Floats, energy: Floats, speed: Floats, machine: Machine, spot: Spot) -> Toolpath:
+def exposing(xy: Floats, energy: Floats, speed: Floats, machine: Machine, spot: Spot) -> Toolpath:
     """The path with line energies (N,) at `speed`, or slower where full power is not enough."""
     speed = np.minimum(speed, speed_for(energy, machine.power_max, spot))
     return Toolpath(xy, np.minimum(power_for(energy, speed, spot), machine.power_max), speed)

@@ -18,6 +18,8 @@ from laserpath.types import Toolpath
 
 _REACH = 3.0
 """Gaussians are cut off at this many σ."""
+_SHORTEST = 1e-3
+"""Shortest column, relative to the median, that a unit makes up for: a move without length has none."""
 _LOG_MAX = 50.0
 """Largest change of a log energy, so that no step of a line search overflows."""
 
@@ -70,6 +72,17 @@ class Variables:
         """(k, m): the number of displacements, of x and y each, and of log energies."""
         return self.shift.shape[1], self.log_energy.shape[1]
 
+    @property
+    def units(self) -> tuple[Floats, Floats]:
+        """(k,) and (m,): changes of each variable that change the path alike, about 1.
+
+        A node of a long move displaces more of the curve than one of a short move: its column of the matrix
+        is longer, about as the root of its share of the curve. Without these units a descent depends on where
+        the vertices are, and is slow where their distances differ.
+        """
+        shift, log_energy = (_inverse_lengths(matrix) for matrix in (self.shift, self.log_energy))
+        return shift, log_energy
+
     def path(self, z: Floats, u: Floats) -> tuple[Floats, Floats]:
         """(N+1, 2) vertices and (N,) line energies for z: (k, 2) mm and u: (m,)."""
         xy, energy = self.xy.copy(), self.line_energy.copy()
@@ -86,6 +99,13 @@ def runs(on: Bools) -> list[tuple[int, int]]:
     """(first, last + 1) of each run of exposing moves."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _inverse_lengths(matrix: sparse.csr_matrix) -> Floats:
+    """One over the Euclidean length of each column, relative to the median."""
+    length = np.sqrt(np.bincount(matrix.indices, matrix.data**2, matrix.shape[1]))
+    middle = np.median(length)
+    return np.asarray(middle / np.maximum(length, _SHORTEST * middle)) if middle > 0 else np.ones(len(length))
 
 
 def _shares(s: Floats, period: float | None) -> Floats:

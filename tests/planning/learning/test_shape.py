@@ -17,6 +17,9 @@ from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Toolpath
 
+_TWO_STEPS = 2 / 250 * 2**0.5
+"""mm, the longest move of two steps of each axis on the GRBL machine."""
+
 DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
 
 
@@ -41,14 +44,17 @@ def test_the_pieces_expose_what_the_program_exposes(dialect: str) -> None:
 
 @DIALECTS
 def test_energies_are_those_of_the_path(dialect: str) -> None:
-    """No move of this path is below the smallest level: its pieces have its energy."""
+    """The pieces of a move have its energy, but moves of a step or two may be dark."""
     task, path = small.task(dialect), split(dialect)
     shape, energy = ExecutedShape.of(path, task.process), path_energy(path, task.scene.spot)
     ends, pieces = shape(path.xy, energy)
     length = np.hypot(*np.diff(ends, axis=0).T)
     got = np.bincount(shape.move, pieces * length, len(path))
-    lit = path.on
-    np.testing.assert_allclose(got[lit], (energy * path.length)[lit], rtol=0.01)
+    wanted, lit = energy * path.length, path.on
+    long = lit & (path.length > _TWO_STEPS)
+    assert long.sum() > 0.7 * lit.sum()
+    np.testing.assert_allclose(got[long], wanted[long], rtol=0.01)
+    assert got[lit].sum() == pytest.approx(wanted[lit].sum(), rel=0.01)
     assert not got[~lit].any()
 
 
