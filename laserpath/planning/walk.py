@@ -18,6 +18,7 @@ import gcode
 from laserpath import report
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
+from laserpath.compute.beside import Beside
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.scene import Scene
@@ -176,6 +177,15 @@ def plan(
 
     task = Task.of(design, process, settings)
     scene = task.scene
+    _ = scene.target, scene.sampler  # once, before two threads ask for them
+    with Beside(partial(affordable_limit, scene)) as limit:
+        return replace(_planned(task, limit, progress), notes=placement.notes)
+
+
+def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None) -> Plan:
+    """The plan of a task. limit: its unconstrained optimum, which is computed meanwhile."""
+    design, settings, scene = task.design, task.settings, task.scene
+    spot, machine = scene.spot, task.machine
     model, objective = DoseModel(scene.grid, spot), Objective.of(scene)
     curve = start_curve(task, progress)
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
@@ -185,13 +195,12 @@ def plan(
     tell(progress, "measure")
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot))
-    finished = _finished(start, solution, task, warnings, progress)
-    return replace(finished, notes=placement.notes)
+    finished = _finished(start, solution, task, warnings)
+    found = limit.result(lambda now: tell(progress, now.stage, now.iteration, now.of))
+    return replace(finished, report=replace(finished.report, limit=found))
 
 
-def _finished(
-    start: Toolpath, solution: Solution, task: Task, others: tuple[str, ...], progress: Listener | None
-) -> Plan:
+def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str, ...]) -> Plan:
     """The plan of the solution, or of the start if that prints better; both are executed.
 
     others: warnings, after that of a laser too strong, which may be the reason for all others.
@@ -208,7 +217,6 @@ def _finished(
     shipped = exposure.program
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, first, solution, task, warnings)
-    result = replace(result, limit=affordable_limit(scene, progress))
     return Plan(design, process, settings, scene.target, start, solution, shipped, result)
 
 

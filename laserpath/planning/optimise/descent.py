@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
-from threadpoolctl import threadpool_limits
 
 from laserpath.base.arrays import Floats
+from laserpath.compute.beside import one_blas_thread
 
 _BETA1, _BETA2 = 0.9, 0.99
 _MEMORY = 20
@@ -110,7 +110,7 @@ def downhill(
     try:
         # The vectors are too short for threads: if another program uses a core, waiting for threads takes
         # eight times as long as the whole descent.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             result = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
     except _Enough:
         return False
