@@ -15,10 +15,12 @@ half of the tolerance.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
+from gcode.compiled import njit
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.dose.engines import quadratic_form
@@ -46,18 +48,31 @@ def copies_of(grid: Grid, padded: Grid, spot: Spot, precision: str, tolerance: f
 def copies(spot: Spot, x: Floats, y: Floats, period: tuple[float, float], nearest: float) -> Floats:
     """C at displacements x, y (mm, broadcast together) for a period (x, y) in mm; 1/mm².
 
-    No copy counts as nearer than `nearest`; only nodes outside the picture are that near.
+    h̄ is that of the round spot whose stretched image the elliptical one is. No copy counts as nearer than
+    `nearest`; only nodes outside the picture are that near.
     """
     lx, ly = period
+    far = optics.tail(replace(spot, aspect=1.0))
     total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
-    for m in range(-_IMAGES, _IMAGES + 1):
-        for n in range(-_IMAGES, _IMAGES + 1):
-            if (m, n) != (0, 0):
-                total += mean_tail(spot, x + m * lx, y + n * ly, nearest)
+    wide, high = (np.broadcast_to(one, total.shape).ravel() for one in (x, y))
+    _add_images(wide, high, np.array(period), quadratic_form(spot), nearest, total.ravel())
     a, b = (_IMAGES + 0.5) * lx, (_IMAGES + 0.5) * ly
     corners = [(a + i * x, b + j * y) for i in (-1, 1) for j in (-1, 1)]
     beyond = sum(np.hypot(i, j) / (i * j) for i, j in corners) - _midpoint(a, b, lx) - _midpoint(b, a, ly)
-    return total + optics.tail(spot) * beyond / (lx * ly)
+    return far * total + optics.tail(spot) * beyond / (lx * ly)
+
+
+@njit
+def _add_images(x: Floats, y: Floats, period: Floats, form: Floats, nearest: float, total: Floats) -> None:
+    """Add Σ r^−3 of the images of displacements x, y (K,), mm, in place. form: (A, B, C) of r²."""
+    a, b, c = form
+    for k in range(len(total)):
+        for m in range(-_IMAGES, _IMAGES + 1):
+            for n in range(-_IMAGES, _IMAGES + 1):
+                if m != 0 or n != 0:
+                    u, v = x[k] + m * period[0], y[k] + n * period[1]
+                    square = max(a * u * u + b * u * v + c * v * v, nearest * nearest)
+                    total[k] += 1 / (square * math.sqrt(square))
 
 
 def _midpoint(a: float, b: float, step: float) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gcode.compiled import njit
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.measure.corners import judged
@@ -31,14 +32,27 @@ DOSE_BAND = (0.9, 1.1)
 
 def cured_fraction(dose: Floats, critical_dose: float) -> Floats:
     """(rows, columns) fraction of each pixel above the critical dose."""
-    gy, gx = np.abs(np.gradient(np.asarray(dose, dtype=np.float64)))
-    rise = np.maximum(gx + gy, 1e-12 * critical_dose)
-    t = np.clip(0.5 + (dose - critical_dose) / rise, 0, 1)
-    a = np.clip(np.minimum(gx, gy) / rise, 1e-9, 0.5)
-    b = 1 - a
-    small = np.minimum(t, 1 - t)
-    part = np.where(small <= a, small**2 / (2 * a * b), (small - a / 2) / b)
-    return np.where(t <= 0.5, part, 1 - part)
+    cured = np.empty(np.shape(dose))
+    _cure(np.asarray(dose, dtype=np.float64), critical_dose, cured)
+    return cured
+
+
+@njit
+def _cure(dose: Floats, critical: float, cured: Floats) -> None:
+    """Fill `cured` (rows, columns) with the part of each pixel above the critical dose."""
+    rows, columns = dose.shape
+    for i in range(rows):
+        above, below = max(i - 1, 0), min(i + 1, rows - 1)
+        for j in range(columns):
+            left, right = max(j - 1, 0), min(j + 1, columns - 1)
+            gy, gx = abs(dose[below, j] - dose[above, j]), abs(dose[i, right] - dose[i, left])
+            gy, gx = gy / max(below - above, 1), gx / max(right - left, 1)
+            rise = max(gx + gy, 1e-12 * critical)
+            t = min(max(0.5 + (dose[i, j] - critical) / rise, 0.0), 1.0)
+            a = min(max(min(gx, gy) / rise, 1e-9), 0.5)
+            small = min(t, 1 - t)
+            part = small * small / (2 * a * (1 - a)) if small <= a else (small - a / 2) / (1 - a)
+            cured[i, j] = part if t <= 0.5 else 1 - part
 
 
 def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) -> PrintFigures:

@@ -12,8 +12,11 @@ more energy; one that needs less than half of that power becomes a travel.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from gcode.compiled import njit
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
@@ -45,11 +48,12 @@ def importance(
     per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
     typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
     lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
-    fwhm, wide = optics.fwhm(spot), np.broadcast_to(room, len(path.xy))
+    lifted /= optics.fwhm(spot)
+    wide = np.full(len(path.xy), room, dtype=np.float64)
     tolerances = np.full(len(path.xy), np.inf)
     for first, last in runs(path.on):
         stroke = slice(first, last + 1)
-        tolerances[stroke] = _importance(lifted[stroke] / fwhm, wide[stroke], blurred_fwhm)
+        _importance(lifted[stroke], wide[stroke], blurred_fwhm, tolerances[stroke])
     return tolerances
 
 
@@ -69,29 +73,39 @@ def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
 
 
-def _importance(points: Floats, room: Floats, blurred: float) -> Floats:
-    """`importance` of the points (K, 3) of one stroke; a point never exceeds the ends of its chord."""
-    tolerances = np.full(len(points), np.inf)
+@njit
+def _importance(points: Floats, room: Floats, blurred: float, tolerances: Floats) -> None:
+    """Fill in `importance` of the points (K, 3) of one stroke; none exceeds that of the ends of its chord.
+
+    tolerances: (K,), infinite.
+    """
     todo = [(0, len(points) - 1, np.inf)]
     while todo:
         a, b, highest = todo.pop()
-        if b - a < 2:
-            continue
-        inner = slice(a + 1, b)
-        gap = _distance(points[inner], points[a], points[b]) / room[inner]
-        middle = a + 1 + int(np.argmax(gap))
-        chord = float(np.hypot(*(points[b] - points[a])[:2]))
-        tolerances[middle] = min(highest, gap[middle - a - 1] * max(1.0, chord / blurred))
-        todo += [(a, middle, tolerances[middle]), (middle, b, tolerances[middle])]
-    return tolerances
+        furthest, middle = -1.0, a
+        for k in range(a + 1, b):
+            gap = _distance(points[k], points[a], points[b]) / room[k]
+            if gap > furthest:
+                furthest, middle = gap, k
+        if middle > a:
+            chord = math.hypot(points[b, 0] - points[a, 0], points[b, 1] - points[a, 1])
+            tolerances[middle] = min(highest, furthest * max(1.0, chord / blurred))
+            todo.append((a, middle, tolerances[middle]))
+            todo.append((middle, b, tolerances[middle]))
 
 
-def _distance(points: Floats, start: Floats, end: Floats) -> Floats:
-    """Distance of points (K, d) from the segment start–end."""
-    chord = end - start
-    square = float(chord @ chord)
-    t = np.clip((points - start) @ chord / square, 0, 1) if square > 0 else np.zeros(len(points))
-    return np.linalg.norm(points - start - t[:, None] * chord, axis=1)
+@njit
+def _distance(point: Floats, start: Floats, end: Floats) -> float:
+    """Distance of a point (3,) from the segment start–end."""
+    along, square = 0.0, 0.0
+    for d in range(3):
+        along += (point[d] - start[d]) * (end[d] - start[d])
+        square += (end[d] - start[d]) ** 2
+    t = min(max(along / square, 0.0), 1.0) if square > 0 else 0.0
+    total = 0.0
+    for d in range(3):
+        total += (point[d] - start[d] - t * (end[d] - start[d])) ** 2
+    return math.sqrt(total)
 
 
 def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | float = 1.0) -> Toolpath:

@@ -91,8 +91,9 @@ def centre_lines(
     gap = np.mod(below, pitch)
     uncured = (below <= 0) | (gap > _SEAM * pitch)
     if len(drawn):
-        middle = shapely.points((axis.start + axis.end) / 2)
-        uncured |= shapely.distance(middle, shapely.MultiLineString(drawn)) > pitch
+        near = shapely.MultiLineString(drawn)
+        shapely.prepare(near)
+        uncured |= ~shapely.dwithin(near, shapely.points((axis.start + axis.end) / 2), pitch)
     strokes = axis.strokes(uncured, shortest=pitch / 2, flatness=max(flatness, pitch / 50))
     return strokes + _dots(area, inset, strokes, pitch / 5)
 

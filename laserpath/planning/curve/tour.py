@@ -12,6 +12,7 @@ many short travels take longer than one of the same total length. Two steps shor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -52,12 +53,17 @@ def write_time(tour: Sequence[Floats], machine: Machine) -> float:
 
 def _ends_chosen(tour: list[Floats], machine: Machine) -> list[Floats]:
     """The tour with the best ends of each stroke, chosen in passes until none changes."""
+    open_ends = set(range(len(tour)))
     for _ in range(_PASSES):
-        before = list(tour)
+        # The best ends depend on the neighbours alone, which most strokes keep.
+        looked_at, open_ends = open_ends, set[int]()
         for k in range(len(tour)):
-            tour[k] = _best_ends(tour, k, machine)
-        if all(a is b for a, b in zip(before, tour, strict=True)):
-            break
+            if k in looked_at:
+                best = _best_ends(tour, k, machine)
+                if best is not tour[k]:
+                    tour[k] = best
+                    looked_at.add(k + 1)
+                    open_ends.add(k - 1)
     return tour
 
 
@@ -128,4 +134,8 @@ def _planned(pieces: Sequence[Floats], machine: Machine) -> float:
     rapid[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = True
     speed = np.where(rapid, min(machine.rapid_speed), min(machine.speed_max))
     moves = gcode.Moves.straight(xy, np.where(rapid, 0.0, 1.0), speed, rapid)
-    return gcode.motion.profile(moves, convert.limits(machine)).write_time
+    return gcode.motion.profile(moves, _limits(machine)).write_time
+
+
+_limits = lru_cache(maxsize=4)(convert.limits)
+"""The limits of a machine, which some thousand short pieces of path ask for."""

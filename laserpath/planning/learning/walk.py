@@ -21,7 +21,7 @@ from laserpath.design.scene import Scene
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
-from laserpath.measure.exposure import Exposure
+from laserpath.measure import edge_errors
 from laserpath.planning.dots import (
     dots_of,
     drawn_out,
@@ -50,7 +50,6 @@ from laserpath.planning.rate import fed
 from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Machine, Toolpath
-from laserpath.types.results import PrintFigures
 
 Listener = Callable[[Progress], None]
 
@@ -202,14 +201,14 @@ def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
     lost = _lost_dots(program, task)
     if not lost:
         return program
-    best, fewest = program, _figures(program, task).missing_edges
+    best, fewest = program, _Print.of(program, task).missing
     for share in _SLOWER:
         speed = part.path.speed.copy()
         for first, last in lost:
             speed[first:last] *= share
         moves = convert.to_moves(replace(part.path, speed=speed), task.machine)
         other = MachineProgram.of_moves(moves, task.process)
-        if (missing := _figures(other, task).missing_edges) < fewest:
+        if (missing := _Print.of(other, task).missing) < fewest:
             best, fewest = other, missing
     return best
 
@@ -237,35 +236,49 @@ def _placed(
 ) -> LearnedProgram:
     """The best program of all rounds of motor steps and powers, or of those before a stop by the user."""
     moved = best = program
-    printed = _figures(best, task)
-    least, rounds = _loss(best, objective, task, time_weight), ROUNDS[task.settings.quality]
+    printed, per_second = _Print.of(best, task), time_weight / objective.edge_weight
+    rounds = ROUNDS[task.settings.quality]
     for k in range(rounds):
         if tell(progress, "place", k, rounds):
             return LearnedProgram(best, stopped=True)
         moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
-        loss = _loss(moved, objective, task, time_weight)
-        if loss < least and _prints_as_much(figures := _figures(moved, task), printed, task):
-            best, least, printed = moved, loss, figures
+        now = _Print.of(moved, task)
+        if now.error + per_second * now.time < printed.error + per_second * printed.time and (
+            now.shows_as_much_as(printed, task)
+        ):
+            best, printed = moved, now
     return LearnedProgram(best, stopped=tell(progress, "place", rounds, rounds))
 
 
-def _loss(program: MachineProgram, objective: Objective, task: Task, time_weight: float) -> float:
-    """The mean edge error of a program as executed, in FWHM, and its write time."""
-    dose = accurate_model(task.scene.grid, task.scene.spot).dose(program.executed)
-    unit = WriteTimeTerm.of(program.path, task.design, task.machine, time_weight).unit
-    error = EdgeTerm.of(task.scene)(dose / task.scene.critical_dose)
-    return error + time_weight / objective.edge_weight * program.motion.write_time / unit
+@dataclass(frozen=True, slots=True)
+class _Print:
+    """What a program's executed dose prints. error: mean edge error, FWHM.  missing: edges that are.
 
+    brightest: its largest dose ÷ critical.  time: write time in units of the term of the write time.
+    """
 
-def _figures(program: MachineProgram, task: Task) -> PrintFigures:
-    """The figures of a program as executed."""
-    return Exposure(program, task.scene, program.path).executed.figures
+    error: float
+    missing: int
+    brightest: float
+    time: float
 
+    @classmethod
+    def of(cls, program: MachineProgram, task: Task) -> _Print:
+        scene = task.scene
+        dose = accurate_model(scene.grid, scene.spot).dose(program.executed)
+        relative = dose / scene.critical_dose
+        unit = WriteTimeTerm.of(program.path, task.design, task.machine, 0.0).unit
+        return cls(
+            error=EdgeTerm.of(scene)(relative),
+            missing=int(edge_errors(dose, scene).missing.sum()),
+            brightest=float(relative.max()),
+            time=program.motion.write_time / unit,
+        )
 
-def _prints_as_much(new: PrintFigures, old: PrintFigures, task: Task) -> bool:
-    """Whether no more edges are missing, or only because the old print was too bright to be shipped."""
-    most = _BRIGHTEST * task.scene.resin.over_dose
-    return new.missing_edges <= old.missing_edges or new.dose_max <= most < old.dose_max
+    def shows_as_much_as(self, old: _Print, task: Task) -> bool:
+        """Whether no more edges are missing, or only because the old print was too bright to be shipped."""
+        most = _BRIGHTEST * task.scene.resin.over_dose
+        return self.missing <= old.missing or self.brightest <= most < old.brightest
 
 
 def on_steps(path: Toolpath, machine: Machine, order: int = 1, least: float = 0.0) -> Toolpath:

@@ -124,8 +124,9 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
         losses = [objective(dose * dose.dtype.type(k))[0] for k in factors]
         return float(factors[int(np.argmin(losses))])
 
-    coarse = best(middle * np.geomspace(0.4, 6, 40))
-    factor = best(coarse * np.geomspace(0.93, 1.07, 9))
+    coarse = best(middle * np.geomspace(0.4, 6, 15))
+    nearer = best(coarse * np.geomspace(0.82, 1.22, 7))
+    factor = best(nearer * np.geomspace(0.93, 1.07, 9))
     energy = factor * path_energy(start, model.spot)
     return exposing(start.xy, energy, start.speed, machine, model.spot)
 

@@ -8,11 +8,13 @@ energies are q = q₀ exp(K_q u), with a narrower K_q, so they stay positive.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from gcode.compiled import njit
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.types import Toolpath
 
@@ -43,28 +45,27 @@ class Variables:
     @classmethod
     def of(cls, path: Toolpath, line_energy: Floats, shift_sigma: float, energy_sigma: float) -> Variables:
         """Variables of all exposing moves of `path`, whose line energies (N,) are given; σ in mm."""
-        vertices, columns, shifts, energies = [], 0, [], []
+        vertices, knots, middles = [], _Lengthwise(), _Lengthwise()
         for first, last in runs(path.on):
             length = path.length[first:last]
             s = np.concatenate([[0.0], np.cumsum(length)])
             meets = bool((path.xy[first] == path.xy[last]).all())
             closed = last - first > 2 and meets and s[-1] > 0
-            period = float(s[-1]) if closed else None
+            period = float(s[-1]) if closed else 0.0
             vertices.append(np.arange(first, last + 1))
             nodes = s[:-1] if closed else s
-            kernel = _gaussian(nodes, nodes, _shares(nodes, period), shift_sigma, period)
-            # The rows are identical: otherwise rounding opens the ring, and the next stage takes it for open.
-            shifts.append(kernel[np.append(np.arange(len(nodes)), 0)] if closed else kernel)
+            # The last row of a ring is its first: otherwise rounding opens it, and the next stage takes it
+            # for open.
+            knots.add(np.append(nodes, nodes[:1]) if closed else nodes, nodes, _shares(nodes, period), period)
             middle = (s[:-1] + s[1:]) / 2
-            energies.append(_gaussian(middle, middle, length, energy_sigma, period))
-            columns += len(nodes)
+            middles.add(middle, middle, length, period)
         return cls(
             xy=path.xy,
             line_energy=line_energy,
             vertices=np.concatenate(vertices),
             lit=np.flatnonzero(path.on),
-            shift=sparse.block_diag(shifts, format="csr"),
-            log_energy=sparse.block_diag(energies, format="csr"),
+            shift=knots.gaussian(shift_sigma),
+            log_energy=middles.gaussian(energy_sigma),
         )
 
     @property
@@ -108,34 +109,77 @@ def _inverse_lengths(matrix: sparse.csr_matrix) -> Floats:
     return np.asarray(middle / np.maximum(length, _SHORTEST * middle)) if middle > 0 else np.ones(len(length))
 
 
-def _shares(s: Floats, period: float | None) -> Floats:
-    """The length of curve that belongs to each node, mm."""
+def _shares(s: Floats, period: float) -> Floats:
+    """The length of curve that belongs to each node, mm. period: 0 of an open stroke."""
     if len(s) == 1:
         return np.ones(1)
-    if period is not None:
+    if period > 0:
         gap = np.diff(np.concatenate([s, [s[0] + period]]))
         return (gap + np.roll(gap, 1)) / 2
     gap = np.diff(s)
     return np.concatenate([[gap[0]], gap[:-1] + gap[1:], [gap[-1]]]) / 2
 
 
-def _gaussian(
-    places: Floats, nodes: Floats, share: Floats, sigma: float, period: float | None
-) -> sparse.csr_matrix:
-    """(len(places), len(nodes)) Gaussian weights over arc length; each row sums to one."""
-    n = len(nodes)
-    # In a design far smaller than the spot a stroke may shrink to a point; its nodes then count alike.
-    share = share if share.any() else np.ones(n)
-    column, where, weight = np.arange(n), nodes, share
-    if period is not None:
-        turns = range(-int(_REACH * sigma // period) - 1, int(_REACH * sigma // period) + 2)
-        where = np.concatenate([nodes + t * period for t in turns])
-        column, weight = np.tile(column, len(turns)), np.tile(share, len(turns))
-    low = np.searchsorted(where, places - _REACH * sigma, side="left")
-    high = np.searchsorted(where, places + _REACH * sigma, side="right")
-    count = high - low
-    row = np.repeat(np.arange(len(places)), count)
-    k = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + low[row]
-    value = weight[k] * np.exp(-0.5 * ((places[row] - where[k]) / sigma) ** 2)
-    value /= np.bincount(row, value, len(places))[row]
-    return sparse.csr_matrix((value, (row, column[k])), shape=(len(places), n))
+class _Lengthwise:
+    """Strokes by arc length: places where there are values, and nodes with their shares of the curve, mm."""
+
+    def __init__(self) -> None:
+        self._places: list[Floats] = []
+        self._nodes: list[Floats] = []
+        self._shares: list[Floats] = []
+        self._periods: list[float] = []
+
+    def add(self, places: Floats, nodes: Floats, share: Floats, period: float) -> None:
+        """Add a stroke; its nodes ascend. period: of a ring; 0: open."""
+        self._places.append(places)
+        self._nodes.append(nodes)
+        # In a design far smaller than the spot a stroke may shrink to a point; its nodes then count alike.
+        self._shares.append(share if share.any() else np.ones(len(nodes)))
+        self._periods.append(period)
+
+    def gaussian(self, sigma: float) -> sparse.csr_matrix:
+        """(places, nodes) Gaussian weights over arc length along each stroke; each row sums to one."""
+        places, nodes, share = (np.concatenate(part) for part in (self._places, self._nodes, self._shares))
+        rows, columns = (
+            np.cumsum([0, *map(len, part)], dtype=np.int64) for part in (self._places, self._nodes)
+        )
+        curve = (places, rows, nodes, share, columns, np.array(self._periods))
+        pointer = np.zeros(len(places) + 1, dtype=np.int64)
+        index, value = np.empty(0, dtype=np.int64), np.empty(0)
+        _weigh(*curve, sigma, pointer, index, value)
+        pointer = np.cumsum(pointer)
+        index, value = np.empty(pointer[-1], dtype=np.int64), np.empty(pointer[-1])
+        _weigh(*curve, sigma, pointer, index, value)
+        matrix = sparse.csr_matrix((value, index, pointer), shape=(len(places), len(nodes)))
+        matrix.sum_duplicates()  # a small ring reaches around itself
+        return matrix
+
+
+@njit
+def _weigh(
+    places: Floats, rows: Indices, nodes: Floats, share: Floats, columns: Indices, periods: Floats,
+    sigma: float, pointer: Indices, index: Indices, value: Floats,
+) -> None:  # fmt: skip
+    """Fill in the weights of a CSR matrix; without `value` count them: pointer[k + 1] of row k.
+
+    rows, columns: first place and node of each stroke, and the end.
+    """
+    reach = _REACH * sigma
+    for stroke in range(len(periods)):
+        first, period = columns[stroke], periods[stroke]
+        own = nodes[first : columns[stroke + 1]]
+        turns = int(reach // period) + 1 if period > 0 else 0
+        for k in range(rows[stroke], rows[stroke + 1]):
+            entry, total = pointer[k], 0.0
+            for turn in range(-turns, turns + 1):
+                at = places[k] - turn * period
+                low, high = np.searchsorted(own, at - reach), np.searchsorted(own, at + reach, side="right")
+                if len(value) == 0:
+                    pointer[k + 1] += high - low
+                    continue
+                for n in range(low, high):
+                    weight = share[first + n] * math.exp(-0.5 * ((at - own[n]) / sigma) ** 2)
+                    index[entry], value[entry] = first + n, weight
+                    entry, total = entry + 1, total + weight
+            for e in range(pointer[k], entry):
+                value[e] /= total
