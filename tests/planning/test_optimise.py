@@ -107,7 +107,8 @@ def test_an_interrupt_before_anything_was_found_gives_the_start_back():
         def at_contrast(self, contrast):
             raise KeyboardInterrupt
 
-    broken = Interrupted(OBJECTIVE.target, OBJECTIVE.resin, OBJECTIVE.scale, OBJECTIVE.contrast)
+    fields = ("target", "coverage", "resin", "scale", "contrast")
+    broken = Interrupted(**{name: getattr(OBJECTIVE, name) for name in fields})
     solution = run(objective=broken)
     assert solution.stopped and len(solution.loss) == 0
     np.testing.assert_array_equal(solution.toolpath.xy, START.xy)

@@ -37,7 +37,7 @@ from laserpath.planning.optimise import kernel
 from laserpath.types import Resin, Target
 
 DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
-"""Relative dose and weight; the doses are multiples of their step, which makes them cheap (`kernel.area`)."""
+"""Relative dose and weight."""
 
 OVER_DOSE_WEIGHT = 32.0
 OVER_DOSE_SHARE = 0.985
@@ -97,9 +97,13 @@ class EdgeTerm:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """L + w_e E and its slope in dose, for doses (rows, columns) on the target's grid. contrast: β."""
+    """L + w_e E and its slope in dose, for doses (rows, columns) on the target's grid. contrast: β.
+
+    coverage: (rows, columns) T in single precision, of which every evaluation reads all.
+    """
 
     target: Target
+    coverage: Floats
     resin: Resin
     scale: float
     contrast: float
@@ -111,6 +115,7 @@ class Objective:
         """The objective in units of the design's perimeter × FWHM; edge_weight: w_e."""
         return cls(
             target=scene.target,
+            coverage=scene.target.coverage.astype(np.float32),
             resin=scene.resin,
             scale=scene.grid.pixel_area / (scene.design.area.length * scene.fwhm),
             contrast=scene.resin.contrast,
@@ -144,7 +149,7 @@ class Objective:
 
     def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
         """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
-        coverage, per_critical = self.target.coverage[rows], 1 / self.resin.critical_dose
+        coverage, per_critical = self.coverage[rows], 1 / self.resin.critical_dose
         limit = OVER_DOSE_SHARE * self.resin.over_dose
         loss = kernel.area(dose, coverage, per_critical, self.contrast, _WINDOW, self.scale, slope)
         over = kernel.over(dose, per_critical, limit, OVER_DOSE_WEIGHT * self.scale, slope)
