@@ -12,12 +12,12 @@ many short travels take longer than one of the same total length. Two steps shor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 
 import gcode
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
 from laserpath.planning.curve.order import is_closed
 from laserpath.types import Machine
@@ -26,6 +26,12 @@ _PASSES = 2
 _SEAMS = 8
 _CONTEXT = 6
 """Vertices of the neighbouring strokes that the planner sees: more predict the time better."""
+
+_APART = np.array([gcode.Kind.DWELL, gcode.Kind.RAPID])
+"""The moves between two ways: a dwell after the one, and a travel to the other."""
+
+_NO_LINK = 1e9
+"""Moves/s of a link that keeps up: its delays do not depend on where a stroke begins."""
 
 _STROKES_MAX = 400
 """Strokes above which the order is kept: a larger value takes longer, as the square of the number."""
@@ -48,7 +54,7 @@ def write_time(tour: Sequence[Floats], machine: Machine) -> float:
     """The write time, s, of the strokes in this order from the work zero, by the controller's planner."""
     if not tour:
         return 0.0
-    return _planned([np.zeros((1, 2)), *tour], machine)
+    return _planned(*_joined([np.zeros((1, 2)), *tour]), convert.limits(machine)).write_time
 
 
 def _ends_chosen(tour: list[Floats], machine: Machine) -> list[Floats]:
@@ -108,7 +114,7 @@ def _best_ends(tour: list[Floats], k: int, machine: Machine) -> Floats:
     before = tour[k - 1][-_CONTEXT:] if k else np.zeros((1, 2))
     after = tour[k + 1][:_CONTEXT] if k + 1 < len(tour) else np.zeros((0, 2))
     options = _entered(tour[k])
-    times = [_time(before, option, after, machine) for option in options]
+    times = _times([[before, option, after] for option in options], machine)
     best = int(np.argmin(times))
     return options[best] if times[best] < times[0] - 1e-6 else tour[k]
 
@@ -122,20 +128,35 @@ def _entered(stroke: Floats) -> list[Floats]:
     return ways + [way[::-1] for way in ways]
 
 
-def _time(before: Floats, stroke: Floats, after: Floats, machine: Machine) -> float:
-    """Write time, s, from the start of one piece of path through the stroke to the end of another."""
-    return _planned([before, stroke, *([after] if len(after) else [])], machine)
+def _times(ways: Sequence[Sequence[Floats]], machine: Machine) -> Floats:
+    """(W,) write times, s, of ways of several pieces of path (K, 2) mm each, with a link that keeps up.
+
+    All are planned at once: each begins at rest, since the head dwells before it and after it.
+    """
+    drawn = [_joined(way) for way in ways]
+    xy = np.concatenate([np.vstack([one[:1], one, one[-1:]]) for one, _ in drawn])
+    kind = np.concatenate([np.concatenate([[gcode.Kind.DWELL], kinds, _APART]) for _, kinds in drawn])[:-1]
+    first = np.cumsum([0, *(len(kinds) + len(_APART) + 1 for _, kinds in drawn[:-1])])
+    count = np.array([len(kinds) for _, kinds in drawn])
+    limits = replace(convert.limits(machine), segment_rate=_NO_LINK)
+    ends = np.cumsum(np.append(0.0, _planned(xy, kind, limits).duration))
+    times: Floats = ends[first + count + 1] - ends[first]
+    return times
 
 
-def _planned(pieces: Sequence[Floats], machine: Machine) -> float:
-    """The write time, s, of pieces of path (K, 2) mm at full speed with travels between them."""
+def _joined(pieces: Sequence[Floats]) -> tuple[Floats, Indices]:
+    """The vertices of pieces of path (K, 2) with travels between them, and the kinds of the moves."""
     xy = np.concatenate(pieces, dtype=np.float64)
-    rapid = np.zeros(len(xy) - 1, dtype=bool)
-    rapid[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = True
-    speed = np.where(rapid, min(machine.rapid_speed), min(machine.speed_max))
-    moves = gcode.Moves.straight(xy, np.where(rapid, 0.0, 1.0), speed, rapid)
-    return gcode.motion.profile(moves, _limits(machine)).write_time
+    kind = np.full(len(xy) - 1, gcode.Kind.LINE)
+    lengths = [len(piece) for piece in pieces if len(piece)]
+    kind[np.cumsum(lengths[:-1]) - 1] = gcode.Kind.RAPID
+    return xy, kind
 
 
-_limits = lru_cache(maxsize=4)(convert.limits)
-"""The limits of a machine, which some thousand short pieces of path ask for."""
+def _planned(xy: Floats, kind: Indices, limits: gcode.Limits) -> gcode.motion.Motion:
+    """The motion along vertices (N+1, 2) mm at full speed."""
+    speed = np.where(kind == gcode.Kind.RAPID, min(limits.rapid), min(limits.speed_max))
+    power = (kind == gcode.Kind.LINE).astype(np.float64)
+    return gcode.motion.profile(
+        gcode.Moves(np.asarray(xy, np.float64), power, speed, kind.astype(np.int8)), limits
+    )
