@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.compute import cache
-from laserpath.compute.library import check_library
+from laserpath.compute.library import check_library, quick_frames
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
@@ -37,9 +37,10 @@ os.environ.setdefault("TI_LOG_LEVEL", "critical")  # its errors are exceptions b
 if sys.platform == "linux":
     check_library()
 
-import taichi as ti
-from taichi.lang import impl
-from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
+with quick_frames():
+    import taichi as ti
+    from taichi.lang import impl
+    from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 
 __all__ = [
     "CHUNK",
