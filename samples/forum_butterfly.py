@@ -248,7 +248,8 @@ def draw(seed: int, profile: str = "airy", find: int = 70, finish: int = 200) ->
     for width in (*wide, 1.0):
         target = coarser(design, width * FWHM)
         model = DoseModel(target.grid, Spot(width * FWHM, profile))
-        objective = Objective(target, RESIN, scale=1 / target.coverage.sum(), contrast=RESIN.contrast)
+        coverage, scale = target.coverage.astype(np.float32), 1 / target.coverage.sum()
+        objective = Objective(target, coverage, RESIN, scale, RESIN.contrast)
         seek, settle = Schedule(find, 0.2, contrast=(4, 8)), Schedule(finish, 0.05, contrast=(8, 16))
         energy = exposed(xy, energy, model, target.coverage)
         xy, energy, loss = descend(xy, energy, model, objective, seek if width > 1 else settle)

@@ -54,7 +54,7 @@ def test_a_stop_by_the_user_comes_first(lost: Job) -> None:
 def test_few_iterations_come_first(lost: Job) -> None:
     verdict = verdict_on(lost, "all 25 iterations done", iterations=25, loss=FLAT[:25])
     assert "did not converge (all 25 iterations done)" in verdict.advice[0]
-    assert "take --iterations 500 before anything else" in verdict.advice[0]
+    assert f"take --iterations {Settings().iterations} before anything else" in verdict.advice[0]
     assert "did not converge" in where(verdict)
     assert sum("--iterations" in one for one in verdict.advice) == 1
 
