@@ -45,7 +45,7 @@ help:
 	@echo 'make readers     fetch other readers of G-code (LinuxCNC, Klipper, CNCjs …), for make test-tools'
 	@echo 'make firmware    the motion models against recordings of real firmware, and docs/gcode.md anew'
 	@echo 'make bench       the dose against its peers, and docs/performance.md anew;  SIZES=S  a small one'
-	@echo 'make bench-plan  whole plans against another commit;  COMMIT=HEAD~5  LONG=1  larger designs, too'
+	@echo 'make bench-plan  whole plans against another commit;  COMMIT=HEAD~5  RUNS=1  LONG=1  larger designs, too'
 	@echo 'make costs       the unit costs of forecasts, which planning/costs.py has, anew'
 	@echo 'make compare     plans against constant power and the limit, and docs/compare.md anew;  DESIGNS="mdi_chip"  a few'
 	@echo 'make torture     signals, limits and rivals at random moments of plans;  SECONDS=600  SEED=…'
@@ -113,7 +113,7 @@ bench: $(VENV)-bench/bench.stamp
 
 # Whole plans, against another commit in turns: COMMIT=HEAD~5. Some minutes, half an hour with LONG=1.
 bench-plan: $(VENV)/dev.stamp
-	PYTHONPATH=tests $(BIN)/python tests/bench/plans.py $(if $(COMMIT),--commit $(COMMIT)) $(if $(LONG),--long)
+	PYTHONPATH=tests $(BIN)/python tests/bench/plans.py $(if $(COMMIT),--commit $(COMMIT)) $(if $(LONG),--long) $(if $(RUNS),--runs $(RUNS))
 
 # Best on an idle machine: it counts processor time.
 costs: $(VENV)/dev.stamp

@@ -1,9 +1,10 @@
 """Times whole plans of fixed designs, of this tree and of another commit, in turns: `make bench-plan`.
 
 Each plan is a process of its own, as from the command line: it imports, plans, and writes its files. First
-each tree plans the clip once, uncounted, so that its kernels are compiled and cached. Seconds are those of
-all processors that a process took; its wall time says more on an idle machine only. A stage's time is that
-from its first report to the next stage's, and its rounds are the reports in it; `begin` is all before.
+each tree plans the small designs once, uncounted, so that its kernels are compiled and cached; then the trees
+take turns in going first. Seconds are those of all processors that a process took; its wall time says more on
+an idle machine only. Memory is the most that it held. A stage's time is that from its first report to the
+next stage's, and its rounds are the reports in it; `begin` is all before.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def board() -> str:
 
 
 DRIVER = """
-import json, sys, time
+import json, resource, sys, time
 wall = time.perf_counter()
 import laserpath
 stages, last = {"begin": [0.0, 0]}, ["begin", 0.0]
@@ -67,6 +68,7 @@ told(type("Now", (), {"stage": "end"}))
 stages.pop("end")
 print(json.dumps({
     "cpu": time.process_time(), "wall": time.perf_counter() - wall, "stages": stages,
+    "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     "epe": plan.report.executed.figures.epe_mean,
 }))
 """
@@ -106,7 +108,7 @@ def rows(name: str, now: list[dict[str, Any]], before: list[dict[str, Any]]) -> 
     cpu, wall = median(now, "cpu"), median(now, "wall")
     first = [
         name, "all", "", f"{cpu:.1f}", f"{cpu / median(before, 'cpu'):.2f}", f"{wall:.1f}",
-        f"{wall / median(before, 'wall'):.2f}", f"{median(now, 'epe'):.4f}",
+        f"{wall / median(before, 'wall'):.2f}", f"{median(now, 'memory'):.1f}", f"{median(now, 'epe'):.4f}",
     ]  # fmt: skip
     found = [first]
     for stage, (_, rounds) in now[0]["stages"].items():
@@ -115,11 +117,23 @@ def rows(name: str, now: list[dict[str, Any]], before: list[dict[str, Any]]) -> 
         )
         if seconds >= cpu / 20:
             ratio = f"{seconds / earlier:.2f}" if earlier else "–"
-            found.append(["", stage, str(rounds) if rounds > 1 else "", f"{seconds:.2f}", ratio, "", "", ""])
+            found.append(
+                ["", stage, str(rounds) if rounds > 1 else "", f"{seconds:.2f}", ratio, "", "", "", ""]
+            )
     return found
 
 
-HEADINGS = ("design", "stage", "rounds", "CPU, s", "÷ before", "wall, s", "÷ before", "edge error, FWHM")
+HEADINGS = (
+    "design",
+    "stage",
+    "rounds",
+    "CPU, s",
+    "÷ before",
+    "wall, s",
+    "÷ before",
+    "GiB",
+    "edge error, FWHM",
+)
 
 
 @click.command()
@@ -136,11 +150,15 @@ def main(commit: str, long: bool, runs: int, write: bool) -> None:
         samples = ROOT / "samples"
         designs = [clip, samples / "pcb.svg", *([samples / "butterfly.svg", made] if long else [])]
         for one in (ROOT, tree):
-            planned(one, clip, folder)
+            for design in designs[:2]:
+                planned(one, design, folder)
         body = []
         for design in designs:
-            both = [(planned(ROOT, design, folder), planned(tree, design, folder)) for _ in range(runs)]
-            body += rows(design.stem, [now for now, _ in both], [then for _, then in both])
+            found: dict[Path, list[dict[str, Any]]] = {ROOT: [], tree: []}
+            for k in range(runs):
+                for one in ((ROOT, tree), (tree, ROOT))[k % 2]:
+                    found[one].append(planned(one, design, folder))
+            body += rows(design.stem, found[ROOT], found[tree])
     base = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short", commit], capture_output=True, text=True
     )
