@@ -1,5 +1,5 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
-"""Taichi kernels: points ↔ pixels, segments ↔ points. Arrays in, arrays out; each is built for one precision.
+"""Taichi kernels: points ↔ pixels. Arrays in, arrays out; each is built for one precision.
 
 Points are at xy (M, 2) in mm, float64, and carry an energy e_k in mJ. On a grid of its own with origin
 (x0, y0) and pitches (p_x, p_y) a point has the fractional (column, row) u = (x − x0)/p_x, v = (y − y0)/p_y.
@@ -14,7 +14,7 @@ exact, and not zero almost everywhere. The weights at the fraction t = u − ⌊
 `gather` is the adjoint. Each strip of rows of a splat belongs to one thread. Every pixel is summed in the
 order of the points, so that the result does not depend on the number of threads, to the last bit.
 
-*Quadrature*: see `segments`. *Interpolation*: see `smooth`. The direct engine's kernels are in `stencils`.
+*Interpolation*: see `smooth`. The direct engine's kernels are in `stencils`.
 """
 
 from functools import cache
@@ -131,47 +131,6 @@ def _slopes(real: Any, order: int, spline: Any) -> Any:
         return s
 
     return slopes
-
-
-@cache
-def quadrature() -> SimpleNamespace:
-    """`expand` segments into points, and `collect` the derivatives of the points into those of segments."""
-    index, table = ti.types.ndarray(ti.i64, 1), ti.types.ndarray(ti.f64, 2)
-    whole = ti.types.ndarray(ti.i32, 1)
-
-    @ti.kernel
-    def expand(
-        xy: POSITIONS, energy: REALS, lit: index, start: whole, pieces: whole, nodes: whole, node: table,
-        weight: table, point: POSITIONS, point_energy: REALS, fraction: REALS, share: REALS,
-    ):  # fmt: skip
-        for s in range(lit.shape[0]):
-            k, n = lit[s], nodes[s]
-            for piece in range(pieces[s]):
-                for i in range(n):
-                    at = start[s] + piece * n + i
-                    fraction[at] = (piece + node[n, i]) / pieces[s]
-                    share[at] = weight[n, i] / pieces[s]
-                    point_energy[at] = energy[s] * share[at]
-                    for c in ti.static(range(2)):
-                        point[at, c] = xy[k, c] + fraction[at] * (xy[k + 1, c] - xy[k, c])
-
-    @ti.kernel
-    def collect(
-        start: whole, fraction: REALS, share: REALS, d_energy: REALS, d_xy: POSITIONS, per_energy: REALS,
-        at_start: POSITIONS, at_end: POSITIONS,
-    ):  # fmt: skip
-        for s in range(start.shape[0] - 1):
-            q, a, b = ti.cast(0, ti.f64), ti.Vector([0.0, 0.0], ti.f64), ti.Vector([0.0, 0.0], ti.f64)
-            for m in range(start[s], start[s + 1]):
-                pull = ti.Vector([d_xy[m, 0], d_xy[m, 1]], ti.f64)
-                q += share[m] * d_energy[m]
-                a += (1 - fraction[m]) * pull
-                b += fraction[m] * pull
-            per_energy[s] = q
-            for c in ti.static(range(2)):
-                at_start[s, c], at_end[s, c] = a[c], b[c]
-
-    return SimpleNamespace(expand=Kernel(expand), collect=Kernel(collect))
 
 
 @cache

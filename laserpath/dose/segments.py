@@ -12,12 +12,13 @@ A segment of length zero has no energy and no gradient (M4 is dark standing stil
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from gcode.compiled import cached
 from laserpath.base.arrays import Floats, Indices
-from laserpath.dose.kernels import quadrature
 
 _LONGEST = {
     5e-4: (0.046, 0.39, 0.86, 1.34, 1.81, 2.27, 2.72, 3.17),
@@ -79,22 +80,20 @@ def longest(tolerance: float) -> Floats:
 
 def to_points(xy: Floats, line_energy: Floats, fwhm: float, tolerance: float) -> Points:
     """Quadrature points of the exposing segments of a polyline; fwhm: of the spot's narrow axis, mm."""
-    xy = np.ascontiguousarray(xy, dtype=np.float64)
-    step = np.diff(xy, axis=0)
-    length = np.hypot(step[:, 0], step[:, 1])
-    lit = np.flatnonzero((line_energy != 0) & (length > 0))
-    limits = longest(tolerance) * fwhm
-    pieces = np.maximum(1, np.ceil(length[lit] / limits[-1])).astype(np.int32)
-    nodes = np.searchsorted(limits[:-1], length[lit] / pieces) + 1
-    start = np.concatenate([[0], np.cumsum(pieces * nodes)])
-    total = int(start[-1])
-    points = Points(lit, start, np.empty(total), np.empty(total), np.empty((total, 2)), np.empty(total))
-    energy = (line_energy * length)[lit]
-    if total:
-        quadrature().expand(
-            xy, energy, lit, start.astype(np.int32), pieces, nodes.astype(np.int32), NODE, WEIGHT,
-            points.xy, points.energy, points.fraction, points.share,
-        )  # fmt: skip
+    xy, line_energy = (np.ascontiguousarray(one, dtype=np.float64) for one in (xy, line_energy))
+    limits, segments = longest(tolerance) * fwhm, len(line_energy)
+    lit, pieces, nodes = (np.empty(segments, dtype=np.int64) for _ in range(3))
+    start = np.zeros(segments + 1, dtype=np.int64)
+    count = _divide(xy, line_energy, limits, lit, pieces, nodes, start)
+    total = int(start[count])
+    points = Points(
+        lit[:count], start[: count + 1],
+        np.empty(total), np.empty(total), np.empty((total, 2)), np.empty(total),
+    )  # fmt: skip
+    _expand(
+        xy, line_energy, points.lit, points.start, pieces, nodes, NODE, WEIGHT,
+        points.xy, points.energy, points.fraction, points.share,
+    )  # fmt: skip
     return points
 
 
@@ -106,25 +105,79 @@ def from_points(
     d_energy: (M,) derivative with respect to the points' energies; d_xy: (M, 2) to their
     positions (their energies included: ∂L/∂x of a point of energy e is e ∇g).
     """
-    n = len(points.lit)
-    per_energy, at_start, at_end = np.zeros(n), np.zeros((n, 2)), np.zeros((n, 2))
-    if n:
-        quadrature().collect(
-            points.start.astype(np.int32),
-            points.fraction,
-            points.share,
-            d_energy,
-            d_xy,
-            per_energy,
-            at_start,
-            at_end,
-        )
-    step = xy[points.lit + 1] - xy[points.lit]
-    length = np.hypot(step[:, 0], step[:, 1])
-    # Longer is more energy.
-    stretch = (per_energy * line_energy[points.lit] / length)[:, None] * step
-    gradient, per_line = np.zeros(xy.shape), np.zeros(len(line_energy))
-    gradient[points.lit] += at_start - stretch
-    gradient[points.lit + 1] += at_end + stretch
-    per_line[points.lit] = per_energy * length
-    return PathGradient(xy=gradient, line_energy=per_line)
+    gradient = PathGradient(np.zeros((len(xy), 2)), np.zeros(len(line_energy)))
+    xy, line_energy, d_energy, d_xy = (
+        np.ascontiguousarray(one, dtype=np.float64) for one in (xy, line_energy, d_energy, d_xy)
+    )
+    _collect(
+        points.lit, points.start, points.fraction, points.share, d_energy, d_xy, xy, line_energy,
+        gradient.xy, gradient.line_energy,
+    )  # fmt: skip
+    return gradient
+
+
+# One segment after the other, as short as a path: a launch of a Taichi kernel would take as long.
+njit = cached(nogil=True)
+
+
+@njit
+def _length(xy: Floats, k: int) -> float:
+    """mm, of segment k."""
+    return math.hypot(xy[k + 1, 0] - xy[k, 0], xy[k + 1, 1] - xy[k, 1])
+
+
+@njit
+def _divide(
+    xy: Floats, energy: Floats, limits: Floats, lit: Indices, pieces: Indices, nodes: Indices, start: Indices
+) -> int:
+    """Fill in the exposing segments, with the pieces and the points a piece of each; return their number."""
+    count = 0
+    for k in range(len(energy)):
+        length = _length(xy, k)
+        if energy[k] != 0 and length > 0:
+            parts = max(1, math.ceil(length / limits[-1]))
+            n = np.searchsorted(limits[:-1], length / parts) + 1
+            lit[count], pieces[count], nodes[count] = k, parts, n
+            start[count + 1] = start[count] + parts * n
+            count += 1
+    return count
+
+
+@njit
+def _expand(
+    xy: Floats, energy: Floats, lit: Indices, start: Indices, pieces: Indices, nodes: Indices, node: Floats,
+    weight: Floats, place: Floats, carried: Floats, fraction: Floats, share: Floats,
+) -> None:  # fmt: skip
+    """Fill in the points of the segments: their places, energies, fractions and shares."""
+    for s in range(len(lit)):
+        k, n = lit[s], nodes[s]
+        total, at = energy[k] * _length(xy, k), start[s]
+        for piece in range(pieces[s]):
+            for i in range(n):
+                f = (piece + node[n, i]) / pieces[s]
+                fraction[at], share[at] = f, weight[n, i] / pieces[s]
+                carried[at] = total * share[at]
+                for c in range(2):
+                    place[at, c] = xy[k, c] + f * (xy[k + 1, c] - xy[k, c])
+                at += 1
+
+
+@njit
+def _collect(
+    lit: Indices, start: Indices, fraction: Floats, share: Floats, d_energy: Floats, d_xy: Floats, xy: Floats,
+    energy: Floats, by_xy: Floats, by_energy: Floats,
+) -> None:  # fmt: skip
+    """Add the derivatives of the points to those of the vertices and line energies."""
+    for s in range(len(lit)):
+        k, by_total = lit[s], 0.0
+        for m in range(start[s], start[s + 1]):
+            by_total += share[m] * d_energy[m]
+            for c in range(2):
+                by_xy[k, c] += (1 - fraction[m]) * d_xy[m, c]
+                by_xy[k + 1, c] += fraction[m] * d_xy[m, c]
+        length = _length(xy, k)
+        by_energy[k] = by_total * length
+        for c in range(2):
+            stretch = by_total * energy[k] * (xy[k + 1, c] - xy[k, c]) / length  # longer is more energy
+            by_xy[k, c] -= stretch
+            by_xy[k + 1, c] += stretch
