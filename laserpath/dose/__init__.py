@@ -1,7 +1,7 @@
 """Dose from a toolpath, and back: `model` for toolpaths, `engines` for points."""
 
 from laserpath.dose.engines import Engine, SpotGradient
-from laserpath.dose.model import DoseModel, ToolpathGradient, accurate_model, engine
+from laserpath.dose.model import DoseModel, ToolpathGradient, accurate_model, engine, usual_model
 from laserpath.dose.segments import PathGradient
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "ToolpathGradient",
     "accurate_model",
     "engine",
+    "usual_model",
 ]

@@ -160,6 +160,12 @@ def _finest(spot: Spot, tolerance: float) -> float:
     return 2 * optics.FWHM_PER_RESOLUTION / band_of(spot, tolerance)
 
 
+@lru_cache(maxsize=8)
+def usual_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model of a grid and a spot with the default options, built once: the stages of a plan share it."""
+    return DoseModel(grid, spot)
+
+
 @lru_cache(maxsize=4)
 def accurate_model(grid: Grid, spot: Spot) -> DoseModel:
     """The model behind reported figures: double precision, within 1e-4 of the peak."""

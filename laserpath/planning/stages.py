@@ -22,7 +22,7 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
-from laserpath.dose import DoseModel, accurate_model
+from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine.program import MachineProgram
 from laserpath.planning import learning
 from laserpath.planning.dots import drawn_out
@@ -286,7 +286,7 @@ def _run(
     process = replace(task.process, spot=spot)
     grid = grid_for(task.design, spot, stage.pixels_per_fwhm(settings))
     objective = Objective.of(replace(task.scene, spot=spot, grid=grid), stage.edge_weight)
-    model = DoseModel(grid, spot)
+    model = usual_model(grid, spot)
     loss = Loss.of(objective, model)
     if stage.width > 1:
         start = dose_to_size(start, model, objective, task.machine)

@@ -23,7 +23,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
-from laserpath.dose import DoseModel
+from laserpath.dose import usual_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
 from laserpath.planning.curve import (
@@ -198,7 +198,7 @@ def _tried(
 ) -> tuple[Toolpath, WriteTimeTerm]:
     """The path at its best dose after some iterations, and the term of its write time."""
     scene, process, settings = task.scene, task.process, task.settings
-    objective, model = Objective.of(scene), DoseModel(scene.grid, process.spot)
+    objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
     start = dose_to_size(path, model, objective, process.machine)
     time = WriteTimeTerm.of(start, task.design, process.machine, weight_for(settings))
     schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
@@ -256,7 +256,7 @@ class _Trial:
         """Optimise one candidate, the path along its strokes, briefly and score it."""
         scene, process = task.scene, task.process
         regions, objective = _Regions.of(scene.target), Objective.of(scene)
-        model = DoseModel(scene.grid, process.spot)
+        model = usual_model(scene.grid, process.spot)
         best, time = _tried(path, task, ITERATIONS_EACH, progress)
         sent = executable(best, process.spot, process.machine, time.weight)
         executed = MachineProgram.of(exported(sent, process), process).executed

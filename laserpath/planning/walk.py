@@ -23,7 +23,7 @@ from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
-from laserpath.dose import DoseModel
+from laserpath.dose import usual_model
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
 from laserpath.machine.phase import phase_warnings
@@ -186,7 +186,7 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     """The plan of a task. limit: its unconstrained optimum, which is computed meanwhile."""
     design, settings, scene = task.design, task.settings, task.scene
     spot, machine = scene.spot, task.machine
-    model, objective = DoseModel(scene.grid, spot), Objective.of(scene)
+    model, objective = usual_model(scene.grid, spot), Objective.of(scene)
     curve = start_curve(task, progress)
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)

@@ -18,7 +18,7 @@ import numpy as np
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
-from laserpath.dose import DoseModel, accurate_model
+from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure import edge_errors
@@ -102,7 +102,7 @@ def refined(
 
     time_weight: of the write time.  iterations: in all.
     """
-    model, bounds, process = DoseModel(task.scene.grid, task.scene.spot), bounds_of(task), task.process
+    model, bounds, process = usual_model(task.scene.grid, task.scene.spot), bounds_of(task), task.process
     path, stopped = run_out(prepared(drawn_out(path, process), process), task), False
     losses: list[Floats] = []
     blur, spot = task.settings.blur, task.scene.spot

@@ -17,7 +17,7 @@ import numpy as np
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
-from laserpath.dose import DoseModel, PathGradient
+from laserpath.dose import PathGradient, usual_model
 from laserpath.planning.optimise import kernel
 from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective
 from laserpath.types import Grid, Spot
@@ -131,7 +131,7 @@ def over_dose(scene: Scene) -> LightTerm:
     """`OverDose` of a scene's resin, on its grid."""
     scale = OVER_DOSE_WEIGHT * scene.grid.pixel_area / (scene.design.area.length * scene.fwhm)
     limit = OVER_DOSE_SHARE * scene.resin.over_dose
-    return LightTerm(DoseModel(scene.grid, scene.spot), OverDose(1 / scene.critical_dose, limit, scale))
+    return LightTerm(usual_model(scene.grid, scene.spot), OverDose(1 / scene.critical_dose, limit, scale))
 
 
 def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> LightTerm:
@@ -145,7 +145,7 @@ def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float =
     """
     wide = optics.widened(spot, width)
     return LightTerm(
-        model=DoseModel(objective.target.grid, wide),
+        model=usual_model(objective.target.grid, wide),
         loss=replace(objective, edge=None, edge_weight=0.0),
         strength=optics.power_integral(wide) / optics.power_integral(spot),
         weight=weight,
