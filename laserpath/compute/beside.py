@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from laserpath.compute.runtime import cpu_count
@@ -79,6 +82,23 @@ class Beside(Generic[Result]):
         if not self._wanted:
             raise _Unwanted
         self._latest[:] = [latest]
+
+
+def in_parts(work: Callable[[int, int], Result], count: int) -> list[Result]:
+    """The results of work(first, end) of parts of range(count) in their order, one part a processor.
+
+    work: without Python's lock. Each row's result must not depend on where the parts begin.
+    """
+    bounds = np.linspace(0, count, min(cpu_count(), max(count, 1)) + 1).astype(int)
+    parts = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+    each = map if len(parts) == 1 else pool().map
+    return list(each(lambda part: work(*part), parts))
+
+
+@cache
+def pool() -> ThreadPoolExecutor:
+    """One thread for each processor, kept: starting threads takes longer than some of their work."""
+    return ThreadPoolExecutor(cpu_count(), thread_name_prefix="part")
 
 
 _blas = threading.Lock()

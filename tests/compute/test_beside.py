@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from laserpath.compute import beside
-from laserpath.compute.beside import Beside, one_blas_thread
+from laserpath.compute.beside import Beside, in_parts, one_blas_thread
 
 processors = pytest.mark.parametrize("processors", [1, 2])
 
@@ -99,3 +99,11 @@ def test_blas_has_its_threads_again_after_the_last_of_two_who_leave_in_any_order
         one.join()
         assert blas_threads() == {1}
     assert blas_threads() == before
+
+
+@processors
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_parts_follow_one_another_and_are_no_more_than_processors(processors, count):
+    parts = in_parts(lambda first, end: range(first, end), count)
+    assert [row for part in parts for row in part] == list(range(count))
+    assert len(parts) == max(1, min(processors, count))

@@ -5,6 +5,7 @@ The descent goes through the moves one by one, each with the result of those bef
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from gcode.compiled import cached
 from gcode.motion.response_kernel import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Indices as Ints
+from laserpath.compute.beside import in_parts
 
 Floats = NDArray[Any]
 
@@ -26,7 +28,7 @@ _STEPS = 2
 _GAIN = 1e-9
 """Least gain of a change: a larger one ends the descent earlier."""
 
-njit = cached(error_model="numpy")
+njit = cached(error_model="numpy", nogil=True)
 
 
 class SpotTable(NamedTuple):
@@ -95,7 +97,6 @@ def cells_near(a: Floats, b: Floats, spot: SpotTable, points: WatchedPoints) -> 
     return left, right, max(int(low[1]), 0), min(int(high[1]), rows - 1)
 
 
-@njit
 def influence(
     ends: Floats, lit: Any, duration: Floats, groups: LightGroups, spot: SpotTable, points: WatchedPoints
 ) -> Influence:
@@ -103,10 +104,33 @@ def influence(
 
     ends: (P+1, 2) mm, lit, duration: (P,), s, of the pieces.
     """
-    count, first = 0, np.zeros(len(groups.share) + 1, np.int64)
-    point, value = np.empty(64 * len(lit), np.int32), np.empty(64 * len(lit), np.float32)
+
+    def part(first: int, end: int) -> tuple[Ints, Any, Any]:
+        return _influence(first, end, ends, lit, duration, groups, spot, points)
+
+    return Influence(*joined(in_parts(part, len(groups.share))))
+
+
+def joined(parts: Sequence[tuple[Ints, Any, Any]]) -> tuple[Ints, Any, Any]:
+    """One list of the lists of successive rows: where each row begins, its points, and what they get."""
+    if len(parts) == 1:
+        return parts[0]
+    counts, points, values = zip(*parts, strict=True)
+    first = np.append(0, np.cumsum(np.concatenate([np.diff(one) for one in counts])))
+    return first, np.concatenate(points), np.concatenate(values)
+
+
+@njit
+def _influence(
+    start: int, end: int, ends: Floats, lit: Any, duration: Floats, groups: LightGroups, spot: SpotTable,
+    points: WatchedPoints,
+) -> tuple[Ints, Any, Any]:  # fmt: skip
+    """`influence` of the groups from `start` to before `end`, as `joined` takes it."""
+    count, first = 0, np.zeros(end - start + 1, np.int64)
+    room = 64 * (groups.piece[end] - groups.piece[start])
+    point, value = np.empty(room, np.int32), np.empty(room, np.float32)
     total, touched = np.zeros(len(points.xy)), np.zeros(len(points.xy), np.int64)
-    for g in range(len(groups.share)):
+    for g in range(start, end):
         n = 0
         for p in range(groups.piece[g], groups.piece[g + 1]):
             if lit[p]:
@@ -120,8 +144,8 @@ def influence(
             point[count], value[count] = m, total[m]
             total[m] = 0.0
             count += 1
-        first[g + 1] = count
-    return Influence(first, point[:count], value[:count])
+        first[g - start + 1] = count
+    return first, point[:count], value[:count]
 
 
 @njit

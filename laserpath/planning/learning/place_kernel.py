@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Indices as Ints
+from laserpath.compute.beside import in_parts
 from laserpath.planning.learning.kernel import (
     SpotTable,
     WatchedPoints,
@@ -20,6 +21,7 @@ from laserpath.planning.learning.kernel import (
     cost,
     cost_slope,
     density_at,
+    joined,
 )
 
 Floats = NDArray[Any]
@@ -29,8 +31,7 @@ POINT = 1e-7  # mm, shortest piece that exposes along its length
 _SLOWER, _FASTER = 0.94, 1.3  # square of a corner's speed after a shift ÷ before: less room keeps the motion
 _HELD = 1.05  # square of a corner's speed limit ÷ speed up to which the limit holds the head back
 
-
-njit = cached(error_model="numpy")
+njit = cached(error_model="numpy", nogil=True)
 
 
 class MovedPieces(NamedTuple):
@@ -67,32 +68,47 @@ class ShiftEffects(NamedTuple):
     change: Any
 
 
-@njit
 def effects(
     near: Any, step: Floats, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
 ) -> ShiftEffects:
     """What the steps of the vertices change of which `near` (rows + 1,) is true."""
-    count, first = 0, np.zeros(len(near) + 1, np.int64)
-    point, change = np.empty(64 * len(near), np.int32), np.empty((64 * len(near), 4), np.float32)
+
+    def part(first: int, end: int) -> tuple[Ints, Any, Any]:
+        return _effects(first, end, near, step, pieces, spot, points)
+
+    return ShiftEffects(*joined(in_parts(part, len(near))))
+
+
+@njit
+def _effects(
+    start: int, end: int, near: Any, step: Floats, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
+) -> tuple[Ints, Any, Any]:
+    """`effects` of the vertices from `start` to before `end`, as `joined` takes it."""
+    count, first = 0, np.zeros(end - start + 1, np.int64)
+    room = 64 * (end - start)
+    point, change = np.empty(room, np.int32), np.empty((room, 4), np.float32)
     n, this, touched = 0, np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
     next_n, after, next_touched = 0, this.copy(), touched.copy()
-    for j in range(len(near)):
+    # The row before the first vertex ends at it; what it does to the vertex before is left out.
+    for j in range(max(start - 1, 0), end):
         if j + 1 < len(near) and (near[j] or near[j + 1]):
             n, next_n = _shift_row(this, touched, n, after, next_touched, j, step, pieces, spot, points)
-        if count + n > len(point):
+        wanted = near[j] and j > 0 and j >= start
+        if wanted and count + n > len(point):
             more = max(len(point) // 2, n)
             point = np.append(point, np.empty(more, np.int32))
             change = np.append(change, np.empty((more, 4), np.float32)).reshape(-1, 4)
         for m in touched[:n]:
-            if near[j] and j > 0:
+            if wanted:
                 point[count] = m
                 for c in range(4):
                     change[count, c] = this[m, c]
                 count += 1
             this[m] = 0.0
-        first[j + 1] = count
+        if j >= start:
+            first[j - start + 1] = count
         this, touched, n, after, next_touched, next_n = after, next_touched, next_n, this, touched, 0
-    return ShiftEffects(first, point[:count], change[:count])
+    return first, point[:count], change[:count]
 
 
 @njit

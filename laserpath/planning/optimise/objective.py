@@ -22,15 +22,13 @@ A term of the path is not here, but in `loss`.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.compute.beside import pool
 from laserpath.design.sampling import Sampler
 from laserpath.design.scene import Scene
 from laserpath.planning.optimise import kernel
@@ -132,7 +130,7 @@ class Objective:
         slope = np.zeros_like(dose)
         step = max(1, _STRIP_PIXELS // dose.shape[1])
         strips = [slice(r, r + step) for r in range(0, len(dose), step)]
-        each = map if len(strips) == 1 else _pool().map
+        each = map if len(strips) == 1 else pool().map
         # Added in the order of the rows, whatever the number of processors.
         loss = self.scale * sum(each(lambda rows: self._strip(dose[rows], rows, slope[rows]), strips))
         if self.edge is not None:
@@ -154,9 +152,3 @@ class Objective:
         loss = kernel.area(dose, coverage, per_critical, self.contrast, _WINDOW, self.scale, slope)
         over = kernel.over(dose, per_critical, limit, OVER_DOSE_WEIGHT * self.scale, slope)
         return float(loss + OVER_DOSE_WEIGHT * over)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    """One thread for each processor, kept: starting threads takes longer than the loss on a small grid."""
-    return ThreadPoolExecutor(os.cpu_count())

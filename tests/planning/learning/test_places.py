@@ -10,7 +10,8 @@ import pytest
 import small
 from test_levels import fitted, measured
 
-from laserpath.planning.learning import place_kernel, places
+from laserpath.compute import beside
+from laserpath.planning.learning import kernel, place_kernel, places
 from laserpath.planning.learning.levels import best_levels
 from laserpath.planning.learning.places import best_places
 
@@ -72,3 +73,29 @@ def test_pieces_follow_their_vertices_with_their_energy_per_length() -> None:
     moved = places._shifted(pieces, np.array([[0.0, 0.0], [0.0, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(moved.ends, np.column_stack([ends[:, 0], [0, 0.2, 0.4, 0.2, 0]]))
     np.testing.assert_allclose(moved.energy, 2.0 * np.hypot(1, 0.2))
+
+
+@pytest.mark.parametrize("rows", ["effects", "influence"])
+def test_rows_are_the_same_bits_on_any_number_of_processors(
+    rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what the vertices change, and of what the moves' light gives, each row is computed by itself."""
+    module = {"effects": place_kernel, "influence": kernel}[rows]
+    whole, calls = getattr(module, rows), []
+
+    def kept(*given: Any) -> Any:
+        calls.append(given)
+        return whole(*given)
+
+    monkeypatch.setattr(module, rows, kept)
+    task = small.task("grbl")
+    best_places(best_levels(fitted(task, "grbl"), task), task, 0.15, 0.0015)
+    found = []
+    for count in (1, 2, 5):
+        monkeypatch.setattr(beside, "cpu_count", lambda count=count: count)
+        found.append(whole(*calls[-1]))
+    assert len(found[0].point) > 100
+    for other in found[1:]:
+        for ours, theirs in zip(found[0], other, strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_array_equal(ours, theirs)
