@@ -44,7 +44,9 @@ class Beside(Generic[Result]):
         self._found: list[Result] = []
         self._error: BaseException | None = None
         self._wanted = True
-        self._thread = threading.Thread(target=self._run, name="beside") if cpu_count() > 1 else None
+        self._thread = (
+            threading.Thread(target=self._run, name="beside", daemon=True) if cpu_count() > 1 else None
+        )
 
     def __enter__(self) -> Beside[Result]:
         if self._thread is not None:
@@ -87,7 +89,8 @@ class Beside(Generic[Result]):
 def in_parts(work: Callable[[int, int], Result], count: int) -> list[Result]:
     """The results of work(first, end) of parts of range(count) in their order, one part a processor.
 
-    work: without Python's lock. Each row's result must not depend on where the parts begin.
+    work: without Python's lock, and without parts of its own, for which no thread would be left. Each row's
+    result must not depend on where the parts begin.
     """
     bounds = np.linspace(0, count, min(cpu_count(), max(count, 1)) + 1).astype(int)
     parts = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcode.compiled import njit
+from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.measure.corners import judged
@@ -28,6 +28,9 @@ DEFOCUS = 1.15
 
 DOSE_BAND = (0.9, 1.1)
 """Relative doses between which a print should not change; the process-variation band is between them."""
+
+
+njit = cached(error_model="numpy")
 
 
 def cured_fraction(dose: Floats, critical_dose: float) -> Floats:

@@ -220,7 +220,7 @@ def stages_of(task: Task) -> list[SolverStage]:
     each = n // (2 * len(widths)) if widths else 0
     rest = n - each * len(widths)
     shape = round(_SHAPE_SHARE * rest)
-    # Where trials have settled the start, there is nothing left to escape from.
+    # `start_curve` tries these: where trials have settled the start, there is nothing left to escape from.
     finish = 1.0 if task.settings.initial in ("auto", "strokes") else _FINISH_OF_SHAPE
     find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
     return [

@@ -53,6 +53,9 @@ from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Design, Process, Target, Toolpath
 
+_SAME = 1e-6
+"""mm, distance of places that differ by rounding only."""
+
 PIXELS_PER_FWHM = 3.0
 """Resolution of the trials' grid: a finer one ranks the candidates more accurately and takes longer."""
 
@@ -130,7 +133,7 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
         return Start(drawn_out(done.toolpath if done else stop.toolpath, process), "auto", stopped=True)
     if not tried:
-        return Start(initial_curve(design, process, replace(settings, initial="contour")), "auto")
+        return Start(initial_curve(design, process, replace(settings, initial="contour")), "contour")
     scores = np.array([trial.score for trial in tried])
     if fitted is not None and fitted.score.sum() < scores.min(axis=0).sum():
         listen = share_of(progress, ITERATIONS_EACH, ITERATIONS_EACH + SETTLING)
@@ -145,15 +148,19 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
 def _as_tried(path: Toolpath, trials: Sequence[_Trial], best: Indices, task: Task) -> Toolpath:
     """The path with each vertex and energy as the trial of its stroke left them. best: (regions,) of trials.
 
-    The vertices are those of the trials, though strokes may be reversed and rings begun elsewhere.
+    The vertices are those of the trials, though strokes may be reversed and rings begun elsewhere. A stroke
+    that reaches into a region where another trial was better stays there as it is drawn.
     """
     spot, machine = task.process.spot, task.machine
     parts = [trial.moved(best == k) for k, trial in enumerate(trials)]
     places, shifts, middles, energies = (np.concatenate(part) for part in zip(*parts, strict=True))
-    xy = path.xy + shifts[cKDTree(places).query(path.xy)[1]]
-    middle = (path.xy[1:] + path.xy[:-1]) / 2
-    energy = np.where(path.on, energies[cKDTree(middles).query(middle)[1]], 0.0)
-    return exposing(xy, energy, path.speed, machine, spot)
+    if not len(middles):
+        return path
+    away, nearest = cKDTree(places).query(path.xy)
+    xy = path.xy + np.where(away[:, None] < _SAME, shifts[nearest], 0.0)
+    away, nearest = cKDTree(middles).query((path.xy[1:] + path.xy[:-1]) / 2)
+    energy = np.where(away < _SAME, energies[nearest], path_energy(path, spot))
+    return exposing(xy, np.where(path.on, energy, 0.0), path.speed, machine, spot)
 
 
 def is_line_drawing(design: Design, fwhm: float) -> bool:

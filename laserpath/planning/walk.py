@@ -191,7 +191,9 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)
     chosen = replace(task, settings=replace(settings, initial=curve.initial))
-    solution = solve_within(curve.tried or start, chosen, progress, stopped=curve.stopped, ship=ship)
+    solution = solve_within(
+        start if curve.tried is None else curve.tried, chosen, progress, stopped=curve.stopped, ship=ship
+    )
     tell(progress, "measure")
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot))

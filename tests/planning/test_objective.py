@@ -191,3 +191,13 @@ def test_the_pixels_add_up_to_the_loss():
     each = objective(DISC).per_pixel(dose)
     assert each.shape == dose.shape and each.min() >= 0
     assert each.sum() == pytest.approx(objective(DISC)(dose)[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("column", [0, 5, -1])
+def test_a_dose_that_is_not_finite_is_no_finite_loss(real, bad, column):
+    """Whichever of several pixels at a time it is."""
+    dose = np.ones(GRID.shape, real)
+    dose[3, column] = bad
+    assert not np.isfinite(Objective.of(Scene(DISC, GRID, SPOT, RESIN))(dose)[0])

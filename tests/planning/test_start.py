@@ -226,3 +226,13 @@ def test_the_optimiser_continues_where_the_trials_ended():
         for path in (begun.toolpath, begun.tried)
     )
     assert after < 0.7 * before
+
+
+def test_what_no_trial_has_drawn_stays_as_it_is():
+    """A vertex of another curve, however near, does not move as one of the trial's does."""
+    trial = trial_of(candidates(TASK)[0])
+    other = initial_curve(TWO, PROCESS, replace(AUTO, initial="hatch", pitch_fwhm=0.77))
+    other = replace(other, xy=other.xy + 1e-4)
+    left = start._as_tried(other, [trial], np.zeros(2, dtype=np.int64), TASK)
+    np.testing.assert_array_equal(left.xy, other.xy)
+    np.testing.assert_allclose(left.line_energy, other.line_energy)

@@ -17,7 +17,7 @@ njit = cached(error_model="numpy", nogil=True)
 
 _vectorised = cached(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 """For loops over pixels without a branch or a call, which then go over four or eight pixels at a time. The
-order of a sum is left open for that, but no value is assumed to be finite."""
+order of a sum is left open for that, but no value is assumed to be finite: a NaN stays one."""
 
 
 @_vectorised
@@ -28,7 +28,8 @@ def area(
 
     dose, slope: (rows, columns), of the same precision, in which each row is computed.  window: (K, 2)
     relative doses d and weights w_d.  e^x is 2^n e^r with n whole and |r| ≤ ln 2/2, and e^r its Taylor series
-    up to r^9, 8e-12 off: a call of `exp` would take five times as long as all the rest.
+    up to r^9, 8e-12 off before rounding: a call of `exp` would take five times as long as the rest. A dose
+    that is not finite is told by the loss of `over` beside this one, which no threshold cuts off.
     """
     real = dose.dtype.type
     one, half, most, beta = real(1), real(0.5), real(_SATURATED), real(contrast)

@@ -1,4 +1,5 @@
-"""The loop: Adam, then L-BFGS, on smooth displacements and line energies; the best iterate is kept.
+"""The loop: Adam where the schedule has it, then L-BFGS, on smooth displacements and line energies; the best
+iterate is kept.
 
 While Adam runs, the threshold becomes steeper: distant edges act first, and near edges are placed exactly at
 the end. Its step size falls along a half cosine. L-BFGS ends by itself when the loss no longer falls.
