@@ -11,15 +11,12 @@
 """
 
 from laserpath.calibration.charts import Chart, chart
-from laserpath.calibration.estimates import Estimate, Fit, SizeResidual
+from laserpath.calibration.estimates import PLURAL, Estimate, Fit, SizeResidual, in_words, shown, supported
 from laserpath.calibration.fits import Options, fit
-from laserpath.calibration.formatting import PLURAL, in_words, shown, supported
 from laserpath.calibration.heights import HeightModel, fit_heights
-from laserpath.calibration.items import Item, Measured, Measurements
+from laserpath.calibration.measurements import Item, Measured, Measurements, read_sheet
 from laserpath.calibration.prints import PrintFit, fit_print
-from laserpath.calibration.profiles_from_chart import files_of
-from laserpath.calibration.profiles_from_print import print_profiles
-from laserpath.calibration.sheet import read_sheet
+from laserpath.calibration.profiles import files_of, print_profiles
 
 Residual = SizeResidual
 """The name of `SizeResidual` in 0.1."""

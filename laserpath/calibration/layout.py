@@ -1,30 +1,314 @@
-"""The layout of a chart, from the upper left corner of its lines down; `build` moves it to the work zero."""
+"""The strokes of a chart: their powers and speeds, their places, its labels, and the program that draws them.
+
+Powers rise and speeds fall by one ratio r, P_i ∝ r^(i/N) and v_j ∝ r^(−j), so that the line energies of the
+matrix, P_i^N/v_j ∝ r^(i+j), are the same along each diagonal: this separates reciprocity from energy. Powers
+are the light of the controller's levels; each speed compensates for their rounding, and is exactly
+representable in the dialect. `level_row` is the row that measures how a level becomes light (`measurements`).
+
+The layout begins at the upper left corner of its lines and goes down; `build` moves it to the work zero. The
+stroke font has digits and capitals as polylines on a grid 2 wide and 3 high, scaled to size, without I, O, S
+and Z, which read as 1, 0, 5 and 2. The program is G-code that a machine executes as commanded.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from laserpath.base.arrays import Floats
+import gcode
+from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError, figure
-from laserpath.calibration.items import Item
-from laserpath.calibration.levels import level_for
-from laserpath.calibration.matrix import (
-    Matrix,
-    level_row,
-    run_in,
-    shortest,
-    shortest_time,
-    slowest_speed,
-    speed_of,
-)
+from laserpath.calibration.measurements import Item, doubled, level_for
 from laserpath.calibration.model import line_profile, shape_of, stroke_profile
-from laserpath.calibration.program import Stroke
-from laserpath.calibration.stroke_font import LETTERS, WIDTH, strokes
+from laserpath.machine import convert
+from laserpath.machine.gate import verified
+from laserpath.machine.program import EYE_SAFETY, early
 from laserpath.resin import line_energy, power_for
-from laserpath.types import Machine, Process
+from laserpath.types import Machine, Process, Spot
+
+RUN_SHARE = 0.1
+"""Share of the machine's shorter side for the run-up at each end of a line; more allows faster lines."""
+_RUN_UP_MARGIN = 1.25
+_TRANSMISSION_TIMES = 2.0
+"""Least duration of a short move, in times that the link takes to transmit a move."""
+_FEED_MARGIN = 1e-3
+"""Relative margin of the highest speed for the rounding of feeds."""
+_TIME_CONSTANTS = 6.0
+"""Length of the lead, in time constants; `gcode.motion.compensated` takes 5, and the shift itself."""
+_NOTED_RATIO = 1.5
+_SWITCHING_TIME = 2e-3
+"""s, the shortest lit stroke."""
+_DOUBLED = 4
+"""Least number of levels in the row that measures their light; a larger one asks for more energy if the
+laser is strong, and then its lines are wider than a fit can use."""
+_FEED_STEPS = 5
+"""Least speed in steps of the feed. With fewer, rounded speeds leave the diagonals of equal line energy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """level: (I,), and power: (I,) mW of its light, rising.  speed: (J,) mm/s, falling, before rounding.
+
+    energy: (I + J − 1,) rising, the line energy of each diagonal, in the unit of `resin.line_energy`.
+    """
+
+    level: Indices
+    power: Floats
+    speed: Floats
+    energy: Floats
+
+
+def threshold_energy(dose: float, spot: Spot) -> float:
+    """The line energy whose line has `dose` along its middle."""
+    light = line_profile(shape_of(spot), spot.photons)
+    return dose * spot.fwhm / light.peak
+
+
+def matrix(
+    process: Process, low: float, high: float, powers: int, speeds: int
+) -> tuple[Matrix, tuple[str, ...]]:
+    """The matrix from line energy `low` to `high`, or as near as the machine comes; notes on differences."""
+    machine, spot = process.machine, process.spot
+    if not 0 < low < high:
+        raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are no range")
+    limit = speed_limit(machine)
+    faintest = machine.power_min
+    weakest, strongest = (float(line_energy(p, 1.0, spot)) for p in (faintest, machine.power_max))
+    least = max(low, weakest / limit)
+    if least >= high:
+        raise InputError(
+            f"even the weakest line, {figure(faintest)} mW at {figure(limit)} mm/s, has "
+            f"{figure(least / high)} times the highest requested line energy; put a filter into the beam, or "
+            "request more"
+        )
+    # As many powers as fit between the weakest and the strongest.
+    rows = powers
+    while rows > 2 and (high / least) ** ((rows - 1) / (rows + speeds - 2)) > strongest / weakest:
+        rows -= 1
+    steps = np.arange(rows + speeds - 1)
+    energy = least * (high / least) ** (steps / steps[-1])
+    # If the machine lacks the power for the strongest line at this speed, all lines are slower.
+    fastest = min(limit, strongest / float(energy[rows - 1]))
+    target = power_for(energy[:rows], np.full(rows, fastest), spot)
+    level = np.unique(level_for(target, machine))
+    power = machine.power_of(level)
+    own = energy[: len(power)]
+    # A power that was rounded up must not push the speed above the limit.
+    energy = energy * max(1.0, float((line_energy(power, limit, spot) / own).max()) * (1 + _FEED_MARGIN))
+    speed = line_energy(power[0], 1.0, spot) / energy[:speeds]
+    matrix = Matrix(level, power, speed, energy[: len(power) + speeds - 1])
+    _check_slowest(matrix, process)
+    return matrix, tuple(_notes(matrix, machine, low, powers))
+
+
+def _notes(matrix: Matrix, machine: Machine, low: float, powers: int) -> Iterator[str]:
+    if matrix.energy[0] > _NOTED_RATIO * low:
+        yield (
+            f"the weakest line has {figure(matrix.energy[0] / low)} times the line energy asked for: the "
+            f"lowest power, {figure(matrix.power[0])} mW, at the highest speed, {figure(matrix.speed[0])} "
+            "mm/s"
+        )
+    if len(matrix.power) < powers:
+        yield (
+            f"{len(matrix.power)} powers instead of {powers}: the machine has no more between level "
+            f"{machine.level_min}, {figure(machine.power_min)} mW, and level "
+            f"{machine.power_levels}, {figure(machine.power_max)} mW"
+        )
+
+
+def _check_slowest(matrix: Matrix, process: Process) -> None:
+    least = slowest_speed(process.machine)
+    slowest = float(line_energy(matrix.power[0], 1.0, process.spot) / matrix.energy[len(matrix.speed) - 1])
+    if slowest < least:
+        raise InputError(
+            f"the slowest line would be written at {figure(slowest, 2)} mm/s, below the "
+            f"{figure(least, 2)} mm/s that the "
+            "feed's digits can still tell; ask for less line energy or fewer speeds"
+        )
+
+
+def level_row(table: Matrix, process: Process) -> tuple[Indices, float]:
+    """Levels, each twice the one before, and the line energy of the row that measures their light.
+
+    The energy is in the middle of the matrix, or higher if fewer than `_DOUBLED` levels can have it. The
+    speeds are within those of the matrix, so that no line takes longer than there.
+    """
+    level, low, high = doubled(process.machine), float(table.energy[0]), float(table.energy[-1])
+    unit = line_energy(process.machine.power_of(level), 1.0, process.spot)
+    fastest, slowest = float(table.speed[0]), float(table.speed[-1])
+    needed = float(unit[min(_DOUBLED, len(level)) - 1]) / fastest
+    energy = min(max(float(np.sqrt(low * high)), needed), high)
+    return level[(unit >= slowest * energy) & (unit <= (1 + _FEED_MARGIN) * fastest * energy)], energy
+
+
+def slowest_speed(machine: Machine) -> float:
+    """The speed in mm/s below which the rounding of feeds is coarse."""
+    dialect = gcode.dialect(machine.dialect)
+    return _FEED_STEPS * 0.1**dialect.feed_decimals * dialect.unit / 60
+
+
+def speed_of(power: float, energy: float, process: Process) -> float:
+    """mm/s at which a power has a line energy, rounded to a feed that the dialect can write."""
+    exact = float(line_energy(power, 1.0, process.spot)) / energy
+    machine, dialect = process.machine, gcode.dialect(process.machine.dialect)
+    unit = dialect.unit / 60 * 0.1**dialect.feed_decimals
+    if machine.steps is None or dialect.controller != "marlin":
+        return round(exact / unit) * unit
+    # Marlin rounds up to whole steps/s, a large change at low speeds: take a feed just below such a speed.
+    whole = max(round(exact * min(machine.steps)), 1) / min(machine.steps)
+    return int(whole / unit + 1e-9) * unit
+
+
+def run_up(speed: float, machine: Machine) -> float:
+    """Length in mm of the dark run-up: enough to reach the speed, and to transmit the move."""
+    distance = _RUN_UP_MARGIN * speed**2 / (2 * _ramp(machine))
+    return max(
+        distance,
+        _TRANSMISSION_TIMES * speed / machine.segment_rate,
+        2 * shortest(machine),
+        run_in(speed, machine),
+    )
+
+
+def run_in(speed: float, machine: Machine) -> float:
+    """Lead in mm that makes up for lagging mirrors and laser delays."""
+    return _TIME_CONSTANTS * max(machine.lag, machine.laser_on_delay, machine.laser_off_delay) * speed
+
+
+def shortest(machine: Machine) -> float:
+    """The shortest move in mm that the controller does not drop: a few motor steps."""
+    controller = convert.controller(machine)
+    if isinstance(controller, gcode.motion.Marlin):
+        return float(controller.shortest_move)
+    return 2 / min(machine.steps) if machine.steps is not None else 0.0
+
+
+def shortest_time(machine: Machine) -> float:
+    """Least duration of a lit stroke in s; the link delays a shorter one, and it switches badly."""
+    return max(_SWITCHING_TIME, _TRANSMISSION_TIMES / machine.segment_rate)
+
+
+def speed_limit(machine: Machine) -> float:
+    """mm/s that the machine reaches within its share of the work area."""
+    room = RUN_SHARE * min(machine.size)
+    return min(*machine.speed_max, float(np.sqrt(2 * _ramp(machine) * room / _RUN_UP_MARGIN)))
+
+
+def _ramp(machine: Machine) -> float:
+    """The effective acceleration, mm/s². Klipper keeps a part of each move for cruising."""
+    klipper = gcode.dialect(machine.dialect).controller == "klipper"
+    return min(machine.acceleration) * (1 - machine.minimum_cruise_ratio if klipper else 1)
+
+
+_ROUNDING = 1e-6
+"""Error of a division, in digits of S; a larger one rounds up what has to be rounded down."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stroke:
+    """xy: (K, 2) mm, written at one level and speed, mm/s. of: the item's id, '' of labels and marks."""
+
+    xy: Floats
+    level: int
+    speed: float
+    of: str = ""
+
+    def moved(self, dx: float, dy: float) -> Stroke:
+        """The stroke, shifted by (dx, dy) mm."""
+        return Stroke(self.xy + (dx, dy), self.level, self.speed, self.of)
+
+    def ends(self, machine: Machine) -> Floats:
+        """(2, 2) mm, where the head begins and ends: for an item, with a dark run-up before and after."""
+        if not self.of:
+            return self.xy[[0, -1]]
+        along = self.xy[-1] - self.xy[0]
+        run = along / np.hypot(*along) * run_up(self.speed, machine)
+        return np.array([self.xy[0] - run, self.xy[-1] + run])
+
+
+def moves_of(strokes: Sequence[Stroke], process: Process) -> gcode.Moves:
+    """Rapids between strokes, dark lines before and after those of items, whose ids are comments."""
+    machine, digit = process.machine, convert.board(process).digit
+    xy: list[Floats] = [np.zeros(2)]
+    power: list[float] = []
+    speed: list[float] = []
+    kind: list[int] = []
+    comments: list[tuple[int, str]] = []
+
+    def go(to: Floats, level: int, fast: float, how: gcode.Kind) -> None:
+        if not np.array_equal(to, xy[-1]):
+            xy.append(to)
+            # Rounded up to the digits of S, it might be the next level.
+            power.append(np.floor(level / machine.power_levels / digit + _ROUNDING) * digit)
+            speed.append(fast)
+            kind.append(how)
+
+    item = ""
+    for stroke in strokes:
+        before, behind = stroke.ends(machine)
+        go(before, 0, min(machine.rapid_speed), gcode.Kind.RAPID)
+        if stroke.of != item:
+            item = stroke.of
+            comments.append((len(power), item or "labels"))
+        go(stroke.xy[0], 0, stroke.speed, gcode.Kind.LINE)
+        for point in stroke.xy[1:]:
+            go(point, stroke.level, stroke.speed, gcode.Kind.LINE)
+        go(behind, 0, stroke.speed, gcode.Kind.LINE)
+    dynamic = np.full(len(power), convert.power_follows(machine))
+    moves = gcode.Moves(
+        np.array(xy), np.array(power), np.array(speed), np.array(kind, dtype=np.int8), dynamic=dynamic,
+        comments=tuple(comments),
+    )  # fmt: skip
+    return early(moves, process)
+
+
+def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> tuple[str, float]:
+    """The program and its write time in s. head: lines of its header."""
+    machine = process.machine
+    moves = moves_of(strokes, process)
+    seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
+    head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
+    return verified(moves, machine, head)[0], seconds
+
+
+LETTERS = "ABCDEFGHJKLMNPQRTUVWXY"
+WIDTH = 2 / 3
+"""Width of a character over its height."""
+ADVANCE = 1.0
+"""Distance from one character to the next over the height; more spaces them wider."""
+
+_STROKES = {
+    "0": "00 20 23 03 00", "1": "02 13 10", "2": "03 23 22 00 20", "3": "03 23 20 00|12 22", "4": "20 23 01 "
+    "21",
+    "5": "23 03 02 22 20 00", "6": "23 03 00 20 22 02", "7": "03 23 10", "8": "00 20 23 03 00|02 22",
+    "9": "00 20 23 03 01 21", "A": "00 02 13 22 20|01 21", "B": "00 03 23 22 12 02|12 21 20 00",
+    "C": "23 03 00 20", "D": "00 03 13 22 21 10 00", "E": "23 03 00 20|02 12", "F": "23 03 00|02 12",
+    "G": "23 03 00 20 21 11", "H": "00 03|20 23|02 22", "J": "23 20 00 01", "K": "00 03|23 01 20", "L": "03 "
+    "00 20",
+    "M": "00 03 12 23 20", "N": "00 03 20 23", "P": "00 03 23 21 01", "Q": "00 20 23 03 00|11 20",
+    "R": "00 03 23 21 01 20", "T": "03 23|13 10", "U": "03 00 20 23", "V": "03 10 "
+    "23",
+    "W": "03 00 11 20 23", "X": "00 23|03 20", "Y": "03 11 23|11 10", ".": "00 10", "-": "02 22",
+}  # fmt: skip
+"""Character → strokes, separated by |, as points xy in thirds of the height."""
+
+
+def strokes(text: str, x: float, y: float, height: float) -> list[Floats]:
+    """Polylines (K, 2) in mm of a text whose lower left corner is (x, y)."""
+    lines: list[Floats] = []
+    for place, letter in enumerate(text):
+        if letter == " ":
+            continue
+        if letter not in _STROKES:
+            raise InputError(f"label {text!r} has {letter!r}, for which there are no strokes")
+        for stroke in _STROKES[letter].split("|"):
+            points = np.array([[int(c) for c in point] for point in stroke.split()], dtype=np.float64)
+            lines.append((x + place * ADVANCE * height, y) + points * height / 3)
+    return lines
+
 
 _DOT_FWHM = 0.25
 _POWER_RATIO = 4.0

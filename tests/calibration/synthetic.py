@@ -9,7 +9,7 @@ import numpy as np
 
 from laserpath import calibration
 from laserpath.calibration import Item, Measured, Measurements
-from laserpath.calibration.levels import Levels
+from laserpath.calibration.measurements import Levels
 from laserpath.calibration.model import Physics, SizeModel
 
 TRUE = Physics((0.082, 0.082), 0.31, penetration_depth=0.105, e_c=0.09, reciprocity=0.04, speed=4.0)

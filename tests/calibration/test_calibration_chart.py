@@ -15,7 +15,7 @@ import pytest
 import gcode
 from laserpath import InputError, Machine, Process, Resin, Spot, calibration
 from laserpath.calibration import Chart, Item
-from laserpath.calibration.stroke_font import LETTERS, strokes
+from laserpath.calibration.layout import LETTERS, strokes
 from laserpath.config import profiles
 from laserpath.machine import convert
 from laserpath.resin import line_energy

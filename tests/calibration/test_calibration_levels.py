@@ -13,7 +13,7 @@ from synthetic import filled_in
 
 from laserpath import InputError, Machine, Process, Resin, Spot, calibration
 from laserpath.calibration import Chart, Fit, Item, Measurements, Options
-from laserpath.calibration.levels import Levels, level_for
+from laserpath.calibration.measurements import Levels, level_for
 from laserpath.calibration.model import Physics, SizeModel
 from laserpath.config import profiles
 from laserpath.resin import line_energy

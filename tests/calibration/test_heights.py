@@ -12,8 +12,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.special import ndtri
 
 from laserpath.base.errors import InputError
-from laserpath.calibration.heights import HeightFit, HeightModel, _centred, fit_heights, outside
-from laserpath.calibration.isodose import IsoDose
+from laserpath.calibration.heights import HeightFit, HeightModel, IsoDose, _centred, fit_heights, outside
 
 PIXEL = 1e-4
 DOSE = IsoDose(width=2e-4, tail_width=8e-4, tail_share=0.2, depth=1e-4, threshold=0.8)

@@ -11,8 +11,7 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 from sets import examples
 
 from laserpath.base.errors import InputError
-from laserpath.calibration.prints import FWHM, PrintFit, fit_print
-from laserpath.calibration.registration import Pose, phase_correlation, pose_of
+from laserpath.calibration.prints import FWHM, Pose, PrintFit, fit_print, phase_correlation, pose_of
 from laserpath.resin import development
 from laserpath.types import Resin
 

@@ -1,9 +1,19 @@
-"""The sheet of a chart: a CSV to fill in, read back as any spreadsheet saves it.
+"""What a chart asks and what was measured: levels and their light, items, and the sheet, a CSV to fill in.
 
-A column is named by its quantity and unit, `width_um` or `width_mm`. Columns may be separated by commas,
-semicolons or tabs. Between semicolons or tabs a decimal comma may be used; between commas it needs quotes,
-and is refused where it might separate thousands (`"1,234"`). Lines that begin with # are not data, but
-`# absorption_order = 2` is read.
+Levels. `gcode.levels` has the formula of their light, mW. A chart is written in levels, but laid out, and
+fitted, in mW of light. Its fit also finds the offset o of the light, because the light of low levels depends
+on it: the row of `doubled` has one line energy throughout, at levels that double from line to line, if o is
+that of the machine's profile. With another o the lines at the lowest levels have another dose, and so another
+width and depth.
+
+Items. A line, a dot and a wedge are straight strokes at one power and one speed; a dot is a stroke shorter
+than the spot, so that controllers that are dark at a standstill can write it too. A wedge is two strokes that
+meet in a tip. Lengths in mm, powers in mW, speeds in mm/s.
+
+Sheet: a CSV, read back as any spreadsheet saves it. A column is named by its quantity and unit, `width_um` or
+`width_mm`. Columns may be separated by commas, semicolons or tabs. Between semicolons or tabs a decimal comma
+may be used; between commas it needs quotes, and is refused where it might separate thousands (`"1,234"`).
+Lines that begin with # are not data, but `# absorption_order = 2` is read.
 """
 
 from __future__ import annotations
@@ -11,15 +21,178 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from laserpath.base.errors import InputError
+import numpy as np
+from numpy.typing import ArrayLike
+
+import gcode
+from laserpath.base.arrays import Floats, Indices
+from laserpath.base.checks import positive
+from laserpath.base.errors import InputError, one_line
 from laserpath.base.hints import did_you_mean
 from laserpath.base.quantities import LENGTH, POWER, SPEED, Units, convert, parse
-from laserpath.calibration.items import SIZES, Item, Measured, Measurements
-from laserpath.calibration.levels import Levels
+from laserpath.types import Machine
+
+_FAINT = 1e-9
+"""Least light of a level, as a fraction of full power, so that its logarithm is finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The levels that a chart was written with. count: N, above zero.
+
+    offset: o of the machine's profile. The powers of the chart's items are the light of their levels with it.
+    """
+
+    count: int
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise InputError(f"power_levels is {self.count}, but must be at least 1")
+        if not (np.isfinite(self.offset) and self.offset > -self.count):
+            raise InputError(f"level_offset is {self.offset:g}, but must be above {-self.count}")
+
+    @classmethod
+    def of(cls, machine: Machine) -> Levels:
+        """Those of a machine."""
+        return cls(machine.power_levels, machine.light.offset)
+
+    def light(self, level: ArrayLike, offset: float | None = None) -> Floats:
+        """Light of levels above zero, as a fraction of full power. offset: o, if not that of the profile."""
+        curve = gcode.motion.LightCurve(self.offset if offset is None else offset)
+        share = np.asarray(level, dtype=np.float64) / self.count
+        return np.maximum(curve.of(share, self.count), _FAINT)
+
+    def gain(self, level: Floats, offset: float) -> Floats:
+        """Light of levels with another offset o ÷ that with the profile's; 1 where the level is NaN."""
+        known = np.where(np.isnan(level), self.count, level)
+        return self.light(known, offset) / self.light(known)
+
+
+def level_for(power: ArrayLike, machine: Machine) -> Indices:
+    """The usable level whose light is nearest to a power in mW."""
+    level = np.rint(machine.level_for(power))
+    return np.clip(level, machine.level_min, machine.power_levels).astype(np.int64)
+
+
+def doubled(machine: Machine) -> Indices:
+    """The usable levels from the lowest up, each twice the one before."""
+    count = int(np.log2(machine.power_levels / machine.level_min) + 1e-9) + 1
+    return machine.level_min * 2 ** np.arange(count)
+
+
+KINDS = ("line", "dot", "wedge")
+SIZES = ("width", "depth", "diameter", "merged")
+"""The sizes that may be measured of an item, mm. width: of a line.  depth, or height: of a line or a dot.
+diameter: of a dot, across its stroke.  merged: distance from the tip where the lines of a wedge are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to measure. x, y: its middle.  along: 'x' or 'y', the direction of writing.
+
+    length: of the stroke; of a wedge, from its tip to its open end.  gap: between the middles of a wedge's
+    lines at that end; 0 elsewhere.  level: that was commanded, if known; power is its light.
+    """
+
+    id: str
+    kind: str
+    power: float
+    speed: float
+    length: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
+    along: str = "x"
+    gap: float = 0.0
+    level: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"kind {self.kind!r} is unknown; known: {', '.join(KINDS)}")
+        if self.along not in ("x", "y"):
+            raise InputError(f"along is {self.along!r}, but must be x or y")
+        positive(self, "power", "speed")
+        if self.level is not None and self.level < 1:
+            raise InputError(f"level is {self.level}, but must be at least 1")
+        if self.kind != "line":
+            positive(self, "length")
+        if self.kind == "wedge":
+            positive(self, "gap")
+
+    @property
+    def line_energy(self) -> float:
+        """Power ÷ speed, mJ/mm."""
+        return self.power / self.speed
+
+    @property
+    def time(self) -> float:
+        """Duration of the whole stroke, s."""
+        return self.length / self.speed
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An item and its measured sizes, mm; None: not measured. visible: None: not reported.
+
+    planned: the width or diameter that the chart was laid out with.
+    """
+
+    item: Item
+    width: float | None = None
+    depth: float | None = None
+    diameter: float | None = None
+    merged: float | None = None
+    visible: bool | None = None
+    planned: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"item {self.item.id!r}"
+        own = {"line": ("width", "depth"), "dot": ("diameter", "depth"), "wedge": ("merged",)}[self.item.kind]
+        for name in SIZES:
+            size = getattr(self, name)
+            if size is None:
+                continue
+            if name not in own:
+                raise InputError(f"{where} is a {self.item.kind}, which has no {name}")
+            if not (np.isfinite(size) and size > 0):
+                raise InputError(f"{where} has a {name} of {size * 1000:g} µm, but it must be above 0")
+            if self.visible is False:
+                raise InputError(f"{where} is not visible, but has a {name}")
+        if self.merged is not None and self.merged >= self.item.length:
+            raise InputError(
+                f"{where} has a merged length of {self.merged * 1000:g} µm, but the wedge is "
+                f"{self.item.length * 1000:g} µm long"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """All items with their measurements. order: photons that the resin absorbs at once.
+
+    levels: that the items were written with; None if unknown, and then no offset of the light is fitted.
+    """
+
+    rows: tuple[Measured, ...]
+    order: int = 1
+    levels: Levels | None = None
+
+    __repr__ = one_line
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
+        if self.rows:
+            name, count = Counter(row.item.id for row in self.rows).most_common(1)[0]
+            if count > 1:
+                raise InputError(f"item {name!r} is there {count} times, but an id may be there once")
+            most = max(row.item.level or 0 for row in self.rows)
+            if self.levels is not None and most > self.levels.count:
+                raise InputError(f"level {most} is above power_levels {self.levels.count}")
+
 
 ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}
