@@ -1,4 +1,4 @@
-"""The rooms and floors of laserpath, read from its imports: README, section "Architecture"."""
+"""The rooms and floors of laserpath, read from its imports: docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -157,6 +157,14 @@ def floor(name: str) -> int:
 def test_every_room_has_one_floor() -> None:
     rooms = {room(module) for module in MODULES} - {""}
     assert {name: sum(name in one for one in FLOORS) for name in rooms} == dict.fromkeys(rooms, 1)
+
+
+def test_the_page_has_every_room_on_its_floor() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/?` \|", page, re.M)
+    assert sorted((name, int(number) - 1) for number, name in rows) == sorted(
+        (name, level) for level, names in enumerate(FLOORS[:-1]) for name in names
+    )
 
 
 def test_imports_go_downward_only() -> None:
