@@ -18,13 +18,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gcode.controllers.executed import Executed
+from gcode.controllers.interface import Controller
 from gcode.levels import LightCurve, shine, staircase
-from gcode.motion import marlin
 from gcode.motion import response_kernel as kernel
-from gcode.motion.executed import Executed
-from gcode.motion.execution import Controller, execute
-from gcode.motion.klipper import Klipper
-from gcode.motion.marlin import Marlin
+from gcode.motion.execution import execute
 from gcode.move import Floats, Ints, Moves
 
 _FINEST = 1e-6
@@ -73,22 +71,20 @@ class Response:
         longest: float = 0.05,
     ) -> Response:
         """The response of `moves` (no arcs). characters, longest: as in `execute`."""
-        own = isinstance(controller, Marlin)
+        own, after = controller.ramp_levels, controller.power_follows
         full = moves if own else replace(moves, power=np.where(moves.on, 1.0, 0.0))
         run = execute(full, controller, characters=characters, longest=longest)
-        share, levels = run.power, board.power_levels
+        share, levels = run.power, own or board.power_levels
         if own:
-            levels = marlin.LEVELS
-            share = _marlin_share(moves, moves.power, run)
+            share = _ramped_share(moves, moves.power, run, own)
             dark = np.bincount(run.row, share * run.duration, len(moves)) <= 0
             if (dark & moves.on).any():
                 # All levels of such a row are cut off at its power; at a higher one they are not.
-                bright = np.maximum(moves.power, _BRIGHT / levels) * moves.on
+                bright = np.maximum(moves.power, _BRIGHT / own) * moves.on
                 trial = execute(
                     replace(moves, power=bright), controller, characters=characters, longest=longest
                 )
-                share = np.where(dark[run.row], _marlin_share(moves, bright, trial), share)
-        after = not (own or isinstance(controller, Klipper))
+                share = np.where(dark[run.row], _ramped_share(moves, bright, trial, own), share)
         # Below the middle of the smallest level the light would be the same, or none on another board.
         steps = levels - 1 if levels and after else levels
         lowest = int(np.ceil((board.level_min - 0.5) / steps / board.digit)) if steps else 1
@@ -140,7 +136,7 @@ class Response:
         return np.asarray(self.share * shine(level, n, rules.offset))
 
 
-def _marlin_share(moves: Moves, power: Floats, run: Executed) -> Floats:
+def _ramped_share(moves: Moves, power: Floats, run: Executed, levels: int) -> Floats:
     """(P,) power of each piece ÷ that of its row, for rows commanded `power` (N,)."""
-    level = np.maximum(np.rint(power * marlin.LEVELS), 1) / marlin.LEVELS
+    level = np.maximum(np.rint(power * levels), 1) / levels
     return np.where(moves.on[run.row], run.power / level[run.row], 0.0)

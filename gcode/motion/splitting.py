@@ -18,15 +18,11 @@ from dataclasses import replace
 import numpy as np
 
 from gcode.compiled import njit
+from gcode.controllers.executed import Executed
+from gcode.controllers.interface import Controller
 from gcode.errors import GcodeError
-from gcode.motion import marlin
-from gcode.motion.executed import Executed
-from gcode.motion.execution import LINE_CHARACTERS, Controller, execute, stepless
-from gcode.motion.grbl import Grbl
-from gcode.motion.klipper import Klipper
+from gcode.motion.execution import execute
 from gcode.motion.link import move_rates
-from gcode.motion.marlin import Marlin
-from gcode.motion.planner import Limits
 from gcode.move import Bools, Floats, Ints, Kind, Moves
 
 STEP = 1.25
@@ -67,17 +63,17 @@ def prepared(
         raise GcodeError(f"shortest is {shortest}, but must be above 0")
     if moves.arc.any():
         raise GcodeError("an arc has one power; cut arcs into chords first")
-    controller = stepless(controller)  # the jumps of single steps are no changes of speed
-    if not isinstance(controller, Klipper | Marlin) and (moves.dynamic & moves.on).any():
+    controller = controller.stepless()  # the jumps of single steps are no changes of speed
+    if controller.power_follows and (moves.dynamic & moves.on).any():
         return _ramps_split(moves, controller, shortest, segment_rate)
     # The commanded power already suits the commanded speed, so it must not follow the speed.
     moves = replace(moves, dynamic=np.zeros(len(moves), dtype=bool))
-    if isinstance(controller, Marlin):
+    if controller.ramp_levels:
         return _at_peak(_shortest_parts(moves, controller, shortest, segment_rate), controller, order)
     return _cut(moves, controller, shortest, 1 / segment_rate)
 
 
-def _ramps_split(moves: Moves, controller: Grbl | Limits, shortest: float, segment_rate: float) -> Moves:
+def _ramps_split(moves: Moves, controller: Controller, shortest: float, segment_rate: float) -> Moves:
     """Lit lines on which the head speeds up or brakes, in equal parts of about 2·`shortest`.
 
     No part takes less than a move may at `_BUSY` of the link's rate. If parts slow the controller down,
@@ -95,11 +91,10 @@ def _ramps_split(moves: Moves, controller: Grbl | Limits, shortest: float, segme
     return moves
 
 
-def _uncrowded(moves: Moves, count: Ints, controller: Grbl | Marlin | Limits, segment_rate: float) -> Moves:
+def _uncrowded(moves: Moves, count: Ints, controller: Controller, segment_rate: float) -> Moves:
     """The moves in `count` (N,) equal parts, without the parts that the link could not feed in time."""
     # Without a link: on a link that is too slow the moves last as long as it takes to send them.
-    free = controller if isinstance(controller, Limits) else replace(controller, baud=None)
-    window = controller.look_ahead + 1 if isinstance(controller, Limits) else controller.blocks
+    free, window = controller.unlinked(), controller.buffered
     for _ in range(_TRIES):
         split = _in_parts(moves, count)
         rates = move_rates(execute(split, free).durations(len(split)), window)
@@ -131,7 +126,7 @@ def _varying(moves: Moves, done: Executed) -> Bools:
     return varying
 
 
-def _shortest_parts(moves: Moves, controller: Marlin, longest: float, segment_rate: float) -> Moves:
+def _shortest_parts(moves: Moves, controller: Controller, longest: float, segment_rate: float) -> Moves:
     """Lit lines on which the head speeds up or brakes, in equal parts, the shortest that Marlin takes."""
     varying = _varying(moves, execute(moves, controller, longest=longest))
     size = np.abs(np.diff(moves.xy, axis=0)).max(axis=1)
@@ -139,13 +134,10 @@ def _shortest_parts(moves: Moves, controller: Marlin, longest: float, segment_ra
     return _uncrowded(moves, count.astype(np.int64), controller, segment_rate)
 
 
-def _at_peak(moves: Moves, controller: Marlin, order: int) -> Moves:
+def _at_peak(moves: Moves, controller: Controller, order: int) -> Moves:
     """The moves with the peak speed of each lit line as its speed, and power^order in proportion."""
-    pauses = np.where(moves.still, moves.dwell, np.nan)
-    sent = np.full(len(moves), LINE_CHARACTERS)
-    planned = marlin.plan(moves.xyz, moves.speed, pauses, sent, controller)
-    lit = moves.on & (moves.kind == Kind.LINE) & (planned.duration > 0)
-    share = np.where(lit, np.minimum(planned.peak / moves.speed, 1.0), 1.0)
+    lit = moves.on & (moves.kind == Kind.LINE)
+    share = np.where(lit, np.minimum(controller.peaks(moves) / moves.speed, 1.0), 1.0)
     return replace(moves, power=moves.power * share ** (1 / order), speed=moves.speed * share)
 
 

@@ -35,9 +35,6 @@ what the spot blurs."""
 _BITS = 10
 """Bits of a character on a serial line: 8 data bits, a start bit and a stop bit."""
 
-_FINE = (2000.0, 2000.0, 2000.0)
-"""Steps/mm of a machine that does not state them; fine enough for rounding to have no effect."""
-
 
 def power_follows(machine: Machine) -> bool:
     """Whether the controller lets the laser's power follow the speed of the head."""
@@ -99,8 +96,8 @@ def as_light(path: Toolpath, machine: Machine) -> Toolpath:
     """A path as written, with the light of its powers at full feed, mW, instead of the powers."""
     share = np.asarray(path.power, dtype=np.float64) / machine.power_max
     levels = machine.power_levels
-    rounded = gcode.dialect(machine.dialect).controller in ("klipper", "marlin")
-    level = np.rint(share * levels) if rounded else level_of(share, levels)
+    after = gcode.dialect(machine.dialect).firmware.power_follows
+    level = level_of(share, levels) if after else np.rint(share * levels)
     return replace(path, power=machine.power_of(level))
 
 
@@ -135,45 +132,17 @@ def dialect_of(machine: Machine) -> gcode.Dialect:
 
 
 def limits(machine: Machine) -> gcode.Limits:
-    """The limits for planning a path for any controller: constant acceleration and a look-ahead.
-
-    A planner with a buffer of n moves sees n − 1 of them when it plans the start of the next one.
-    """
-    deviation = machine.junction_deviation
-    if gcode.dialect(machine.dialect).controller == "klipper":
-        deviation = _klipper(machine).junction_deviation
-    return gcode.Limits(
-        speed_max=machine.speed_max,
-        rapid=machine.rapid_speed,
-        acceleration=machine.acceleration,
-        junction_deviation=deviation,
-        look_ahead=max(int(machine.look_ahead) - 1, 1),
-        segment_rate=machine.segment_rate,
-    )
+    """The limits for planning a path for any controller: constant acceleration and a look-ahead."""
+    # speed_max belongs to the process; the axes themselves can move at the rapid speed.
+    deviation = controller(machine).junction_deviation
+    return replace(gcode.Limits.of(machine), speed_max=machine.speed_max, junction_deviation=deviation)
 
 
 def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.motion.Controller:
     """The model of the controller of `machine`, or of another dialect's controller with its limits."""
-    name = (dialect or gcode.dialect(machine.dialect)).controller
-    rapid, ramp = machine.rapid_speed, machine.acceleration
-    speed, acceleration = (*rapid, min(rapid)), (*ramp, min(ramp))
-    steps = _FINE if machine.steps is None else (*machine.steps, _FINE[2])
-    if name == "klipper":
-        return _klipper(machine)
-    if name == "marlin":
-        check_look_ahead(machine, dialect or gcode.dialect(machine.dialect))
-        return gcode.motion.Marlin(
-            max_rate=speed, acceleration=acceleration, along=max(ramp), steps=steps, baud=machine.baud,
-            junction_deviation=machine.junction_deviation, blocks=int(machine.look_ahead) + 1,
-        )  # fmt: skip
-    if name == "grbl":
-        times = gcode.motion.Times() if machine.steps is not None else gcode.motion.Times(interrupt=0.0)
-        return gcode.motion.Grbl(
-            max_rate=speed, acceleration=acceleration, junction_deviation=machine.junction_deviation,
-            steps=steps, blocks=int(machine.look_ahead), baud=machine.baud, times=times,
-        )  # fmt: skip
-    # speed_max belongs to the process; the axes themselves can move at the rapid speed.
-    return replace(limits(machine), speed_max=machine.rapid_speed)
+    if dialect is not None:
+        check_look_ahead(machine, dialect)
+    return (dialect or gcode.dialect(machine.dialect)).firmware.of(machine)
 
 
 def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
@@ -189,7 +158,7 @@ def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
         power_levels=machine.power_levels,
         level_min=machine.level_min,
         segment_rate=machine.segment_rate,
-        character_rate=machine.baud / _BITS if machine.baud and dialect.controller != "klipper" else None,
+        character_rate=machine.baud / _BITS if machine.baud and dialect.firmware.serial else None,
         look_ahead=machine.look_ahead,
         controller=controller(machine, dialect),
     )
@@ -219,12 +188,3 @@ def lag(machine: Machine, fwhm: float = math.inf) -> gcode.motion.Lag:
     counts = abrupt and fastest * period > PHASE_FWHM * fwhm
     delays = (machine.lag, machine.laser_on_delay, machine.laser_off_delay)
     return gcode.motion.Lag(*delays, pwm=period if counts else 0.0)
-
-
-def _klipper(machine: Machine) -> gcode.motion.Klipper:
-    return gcode.motion.Klipper(
-        max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
-        square_corner_velocity=machine.square_corner_velocity,
-        minimum_cruise_ratio=machine.minimum_cruise_ratio,
-        steps=None if machine.steps is None else (*machine.steps, _FINE[2]),
-    )  # fmt: skip

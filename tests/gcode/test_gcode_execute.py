@@ -7,7 +7,7 @@ import pytest
 
 from gcode import GcodeError, Kind, Limits, Moves
 from gcode.levels import level_of, quantise
-from gcode.motion import Executed, Grbl, Klipper, Marlin, execute, profile, stepless
+from gcode.motion import Executed, Grbl, Klipper, Marlin, execute, profile
 
 LIMITS = Limits(segment_rate=1e9)
 VERTICES = [[0, 0], [5, 0], [15, 0], [15, 10], [0, 10]]
@@ -34,7 +34,7 @@ def test_pieces_cover_the_path_in_the_order_of_the_moves(
     controller: Limits | Grbl | Klipper | Marlin,
 ) -> None:
     moves = corner(dynamic=False)
-    done = execute(moves, stepless(controller))
+    done = execute(moves, controller.stepless())
     assert lengths(done).sum() == pytest.approx(moves.length.sum())
     assert (np.diff(done.row) >= 0).all()
     assert not done.power[np.isin(done.row, [0, 3])].any()

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pace_of_machine import within
 
+from gcode.controllers.grbl import Grbl, Times
+from gcode.controllers.grbl.planner import plan
 from gcode.errors import GcodeError
 from gcode.motion import Limits, profile
-from gcode.motion.grbl import Grbl, Times, plan
 from gcode.move import Moves
 
 A, TOP, JD, STEPS = 500.0, 100.0, 0.01, 80.0

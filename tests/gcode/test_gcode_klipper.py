@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
 
+from gcode.controllers.klipper import Klipper
+from gcode.controllers.klipper.planner import Trapezoids, plan, stepping
 from gcode.errors import GcodeError
-from gcode.motion.klipper import Klipper, Trapezoids, plan, stepping
 
 A, V, SCV = 500.0, 50.0, 5.0
 FREE = Klipper(max_velocity=100, max_accel=A, square_corner_velocity=SCV, minimum_cruise_ratio=0)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gcode.controllers.marlin import Marlin
+from gcode.controllers.marlin.planner import Pieces, PlannedRows, pieces, plan
 from gcode.errors import GcodeError
-from gcode.motion.marlin import Marlin, Pieces, PlannedRows, pieces, plan
 
 # Steps so fine, and a link and a queue so fast and long, that only the ideal trapezoid is left.
 IDEAL = Marlin(steps=(4000.0,) * 3, blocks=400, minimum_segment_time=0.0, baud=None, shortest=1)

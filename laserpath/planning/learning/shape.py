@@ -52,7 +52,7 @@ class ExecutedShape:
         """
         machine, controller = process.machine, convert.controller(process.machine)
         if moving and isinstance(controller, gcode.motion.Grbl):
-            controller = gcode.motion.stepless(controller)
+            controller = controller.stepless()
         moves = rested(convert.to_moves(path, machine))
         board, longest = convert.board(process), longest_piece(process)
         response = gcode.motion.Response.of(moves, controller, board, longest=longest)

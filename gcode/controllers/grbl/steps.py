@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcode.compiled import cached
-from gcode.motion.executed import Executed
-from gcode.motion.grbl_kernel import TOGETHER, ticks_per_step
+from gcode.controllers.executed import Executed
+from gcode.controllers.grbl.kernel import TOGETHER, ticks_per_step
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

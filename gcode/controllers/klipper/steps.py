@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gcode.motion.executed import Executed
+from gcode.controllers.executed import Executed
 from gcode.move import Bools, Floats
 
 _DIGITS = 6

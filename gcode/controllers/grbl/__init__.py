@@ -1,0 +1,154 @@
+"""GRBL 1.1 in laser mode, and what acts as it does, such as grblHAL.
+
+`planner` is its motion, line by line, compiled in `kernel`; `steps` are those of its axes. Both are imported
+when a program is executed, since the facts are needed without Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
+
+import numpy as np
+
+from gcode.controllers.executed import Executed
+from gcode.controllers.interface import Controller, Hardware, Notation, Triple, axes_of
+from gcode.controllers.ramps import pauses
+from gcode.errors import GcodeError
+from gcode.move import Ints, Moves
+
+ACCELERATION_MIN = 1e-3  # mm/s²; with less, a move takes minutes, and its segments fill the memory
+
+_NOTATION = Notation()
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """s, processing times of an atmega328p at 16 MHz.
+
+    Counted from the floating-point operations in each routine, at the cycles of avr-libc's manual
+    ("Benchmarks": add 113, multiply 138, divide 466, square root 492), times `overhead` for everything else.
+    `overhead` was fitted, and the others within a third, to the duration of recorded runs on a starving line.
+
+    character: to receive, filter and read one.  line: to plan a straight move.  bend: more, if the
+    direction changes.  axis: more, for each axis that moves.  block: to change one in a pass of the planner.
+    profile: of a block's ramps.  load: more, for a new block.  segment: to prepare one.
+    interrupt: one tick of the step timer, in total; interrupts slow down everything else.
+    """
+
+    character: float = 18e-6
+    line: float = 450e-6
+    bend: float = 206e-6
+    axis: float = 120e-6
+    block: float = 33e-6
+    profile: float = 170e-6
+    load: float = 125e-6
+    segment: float = 340e-6
+    interrupt: float = 9.9e-6
+    overhead: float = 1.41
+
+
+TICK_MIN = 1e-5
+"""s; GRBL's is 1000 times as long. Segments of shorter ones would fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grbl(Controller):
+    """The controller and its line; triples are (x, y, z).
+
+    max_rate: mm/s ($110–$112), the speed of rapids too.  acceleration: mm/s² ($120–$122).
+    junction_deviation: mm ($11).  steps: steps/mm ($100–$102).  tick: s of a segment.
+    idle_lock: s that every stop costs ($1; 0 if $1 is 255).  blocks: that the planner holds.
+    receive_buffer: bytes.  baud: bits/s; None for a link and a processor that take no time.
+    feed_override: factor on the speeds of all moves but rapids (`gcode.motion.override`).
+    stepped: whether axes go by steps where these are coarse for the work (`steps`), or always evenly.
+    """
+
+    name: ClassVar[str] = "grbl"
+    title: ClassVar[str] = "GRBL"
+    notation: ClassVar[Notation] = _NOTATION
+    validated: ClassVar[bool] = True
+    rounds_vertices: ClassVar[bool] = True
+    counts_steps: ClassVar[bool] = True
+    laser_mode: ClassVar[str] = "laser mode on ($32=1)"
+    setting_of: ClassVar[Mapping[str, str]] = {"acceleration": "$120 and $121", "junction": "$11"}
+
+    max_rate: Triple = (100.0, 100.0, 100.0)
+    acceleration: Triple = (500.0, 500.0, 500.0)
+    junction_deviation: float = 0.01
+    steps: Triple = (80.0, 80.0, 80.0)
+    tick: float = 0.01
+    idle_lock: float = 0.025
+    blocks: int = 15
+    receive_buffer: int = 128
+    baud: float | None = 115200.0
+    times: Times = Times()
+    feed_override: float = 1.0
+    stepped: bool = True
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(f.default, tuple) and np.shape(value) != (3,):
+                raise GcodeError(f"limit {f.name} is {value}, but must be three numbers, of x, y and z")
+            if value is None or isinstance(value, Times | bool):
+                continue
+            if not np.isfinite(value).all() or np.any(np.asarray(value) < 0):
+                raise GcodeError(f"limit {f.name} is {value}, but must be finite and not below 0")
+            if f.name != "idle_lock" and not np.all(value):
+                raise GcodeError(f"limit {f.name} is {value}, but must be above 0")
+        for name, least, unit in (("acceleration", ACCELERATION_MIN, "mm/s²"), ("tick", TICK_MIN, "s")):
+            value = getattr(self, name)
+            if np.min(value) < least:
+                raise GcodeError(f"limit {name} is {value}, but must be at least {least:g} {unit}")
+
+    @classmethod
+    def of(cls, machine: Hardware) -> Grbl:
+        """Without steps nothing interrupts the processor."""
+        rate, acceleration, steps = axes_of(machine)
+        return cls(
+            max_rate=rate, acceleration=acceleration, steps=steps,
+            junction_deviation=machine.junction_deviation, baud=machine.baud,
+            blocks=int(machine.look_ahead),
+            times=Times() if machine.steps is not None else Times(interrupt=0.0),
+        )  # fmt: skip
+
+    @property
+    def buffered(self) -> int:
+        """The blocks of its planner."""
+        return self.blocks
+
+    @property
+    def ramp(self) -> float:
+        """That of the slower of x and y, mm/s²."""
+        return min(self.acceleration[:2])
+
+    @property
+    def power_tick(self) -> float:
+        """The time of a segment, s."""
+        return self.tick
+
+    def stepless(self) -> Grbl:
+        """Axes that go evenly."""
+        return replace(self, stepped=False)
+
+    def unlinked(self) -> Grbl:
+        """A link and a processor that take no time."""
+        return replace(self, baud=None)
+
+    def overridden(self, moves: Moves, factor: float, *, rapids: bool) -> tuple[Moves, Grbl]:
+        """The model has one of its own: M4's power follows the speed, beyond the programmed one, too."""
+        return moves, replace(self, feed_override=factor)
+
+    def run(self, moves: Moves, sent: Ints, levels: int | None, longest: float) -> Executed:
+        """By `planner`; axes stand where their counters have come to, if steps are coarse for `longest`."""
+        from gcode.controllers.grbl import planner
+        from gcode.controllers.grbl.steps import on_counted_steps
+
+        run = planner.plan(moves.xyz, moves.speed, moves.rapid, pauses(moves), sent, self)
+        places = planner.places(moves.xyz, self)
+        power = run.power(moves.power, moves.speed, moves.dynamic, levels)
+        xyz = np.vstack([places[:1], run.ends(places)])
+        done = Executed(run.row, run.duration, xyz, power, run.stepping(places, self.steps))
+        return on_counted_steps(done, places, np.array(self.steps), longest) if self.stepped else done

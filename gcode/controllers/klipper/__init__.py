@@ -1,0 +1,103 @@
+"""Klipper 0.13, whose laser is a pin. `planner` is its motion, `steps` those of its axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
+
+import numpy as np
+
+from gcode.controllers.executed import Executed
+from gcode.controllers.interface import FINE, Controller, Hardware, Notation
+from gcode.controllers.klipper import planner
+from gcode.controllers.klipper.steps import on_nearest_steps
+from gcode.controllers.ramps import Ramps, pauses, places
+from gcode.errors import GcodeError
+from gcode.move import Ints, Moves
+
+_NOTATION = Notation()
+
+
+@dataclass(frozen=True, slots=True)
+class Klipper(Controller):
+    """The [printer] section of a Cartesian or CoreXY machine.
+
+    max_velocity, square_corner_velocity, max_z_velocity: mm/s.  max_accel, max_z_accel: mm/s²; None for
+    Z: no limit of its own.  minimum_cruise_ratio: 0 ≤ r < 1; Klipper's own default is 0.5.
+    steps: steps/mm of x, y, z. They change no speed, but axes stand at the nearest step (`steps`), and
+    they set when the first and the last step come. None: steps too fine to matter.
+    """
+
+    name: ClassVar[str] = "klipper"
+    title: ClassVar[str] = "Klipper"
+    notation: ClassVar[Notation] = _NOTATION
+    validated: ClassVar[bool] = True
+    sees_all: ClassVar[bool] = True
+    serial: ClassVar[bool] = False
+    power_follows: ClassVar[bool] = False
+    corner: ClassVar[Mapping[str, str]] = {"square_corner_velocity": "mm/s", "minimum_cruise_ratio": ""}
+    setting_of: ClassVar[Mapping[str, str]] = {
+        "acceleration": "max_accel", "junction": "square_corner_velocity",
+    }  # fmt: skip
+
+    max_velocity: float = 100.0
+    max_accel: float = 500.0
+    square_corner_velocity: float = 5.0
+    minimum_cruise_ratio: float = 0.5
+    max_z_velocity: float | None = None
+    max_z_accel: float | None = None
+    steps: tuple[float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is None or f.name in ("square_corner_velocity", "minimum_cruise_ratio"):
+                continue
+            if not (np.all(np.asarray(value) > 0) and np.isfinite(value).all()):
+                raise GcodeError(f"limit {f.name} is {value}, but must be above 0")
+        corner, ratio = self.square_corner_velocity, self.minimum_cruise_ratio
+        if not 0 <= corner < np.inf:
+            raise GcodeError(f"limit square_corner_velocity is {corner}, but must be at least 0")
+        if not 0 <= ratio < 1:
+            raise GcodeError(f"limit minimum_cruise_ratio is {ratio}, but must be from 0 to below 1")
+
+    @property
+    def junction_deviation(self) -> float:
+        """Of a right angle taken at the square corner velocity, mm."""
+        return self.square_corner_velocity**2 * (math.sqrt(2) - 1) / self.max_accel
+
+    @classmethod
+    def of(cls, machine: Hardware) -> Klipper:
+        """It has one limit for all directions: that of the slower axis."""
+        return cls(
+            max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
+            square_corner_velocity=machine.square_corner_velocity,
+            minimum_cruise_ratio=machine.minimum_cruise_ratio,
+            steps=None if machine.steps is None else (*machine.steps, FINE),
+        )  # fmt: skip
+
+    @property
+    def buffered(self) -> int:
+        """It waits for as many moves as it needs."""
+        return 1
+
+    @property
+    def ramp(self) -> float:
+        """Mm/s²: a part of each move is kept for cruising."""
+        return self.max_accel * (1 - self.minimum_cruise_ratio)
+
+    def stepless(self) -> Klipper:
+        """Axes that stand where they are planned."""
+        return replace(self, steps=None)
+
+    def run(self, moves: Moves, sent: Ints, levels: int | None, longest: float) -> Executed:
+        """By `planner`; axes stand at the nearest step of the planned place."""
+        p = planner.plan(moves.xyz, moves.speed, pauses(moves), self)
+        ramps = Ramps(p.length, p.entry, p.peak, p.exit, p.acceleration, p.duration, moves.on)
+        pieces = ramps.cut(longest)
+        power = moves.power if levels is None else np.rint(moves.power * levels) / levels
+        stepping = planner.stepping(moves.xyz, p, self)
+        done = Executed(pieces.row, pieces.duration, places(moves, pieces), power[pieces.row], stepping)
+        return done if self.steps is None else on_nearest_steps(done, self.steps, longest)
