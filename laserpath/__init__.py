@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "ColourPlans",

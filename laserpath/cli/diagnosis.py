@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 import gcode
-from laserpath import optics
+from laserpath import __version__, optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.compute import cache
@@ -31,7 +31,7 @@ from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.types import Grid, Machine, Spot, Toolpath
 
-PACKAGES = ("laserpath", "taichi", "numpy", "scipy", "numba", "shapely", "matplotlib")
+PACKAGES = ("taichi", "numpy", "scipy", "numba", "shapely", "matplotlib")
 _Q = 0.02
 """Line energy, mJ/mm: 1 mW at 50 mm/s."""
 
@@ -73,6 +73,7 @@ def diagnose() -> Diagnosis:
 def facts() -> dict[str, str]:
     """Versions, device, folders."""
     return {
+        "laserpath": __version__,
         **{name: _version(name) for name in PACKAGES},
         "python": f"{platform.python_version()}, {sys.executable}",
         "system": f"{platform.platform()}, {cpu_count()} processors",
