@@ -23,8 +23,8 @@ def spot(profile: str = "airy", *, photons: int = 1, defocus: float = 0.0) -> Sp
     return Spot(1.0, profile, defocus=defocus, wavelength=1.0, photons=photons)
 
 
-PEAK_HALF = 1.39 * 2 / optics.airy.DEFOCUS  # [sin(ψ/2)/(ψ/2)]² = 1/2
-RAYLEIGH = 1 / optics.gaussian.DEFOCUS
+PEAK_HALF = 1.39 * 2 / Airy.DEFOCUS  # [sin(ψ/2)/(ψ/2)]² = 1/2
+RAYLEIGH = 1 / Gaussian.DEFOCUS
 SPOTS = {
     "airy": spot(),
     "airy, defocused to half the peak": spot(defocus=PEAK_HALF),

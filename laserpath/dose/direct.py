@@ -30,7 +30,7 @@ from laserpath.dose.engines import (
     quadratic_form,
 )
 from laserpath.dose.stencils import radial, separable
-from laserpath.types import BeamImage, Grid, Spot
+from laserpath.types import Grid, Spot
 
 _KNOTS = 1 << 14
 _FARTHEST = 8.0
@@ -54,7 +54,7 @@ def direct_engine(
 def _along_axes(spot: Spot) -> tuple[float, float] | None:
     """FWHM along x and y of a Gaussian whose axes are those of the grid."""
     turns = spot.angle / 90
-    if spot.profile != "gaussian" or (spot.aspect != 1 and turns != round(turns)):
+    if not optics.is_gaussian(spot) or (spot.aspect != 1 and turns != round(turns)):
         return None
     wide, narrow = optics.fwhm(spot) * spot.aspect**0.5, optics.fwhm(spot) / spot.aspect**0.5
     return (narrow, wide) if round(turns) % 2 else (wide, narrow)
@@ -143,7 +143,7 @@ def radial_table(grid: Grid, spot: Spot, tolerance: float, farthest: float = _FA
     part, part_slope = window((r / radius) ** 2)
     h, slope = optics.profile(base, r), optics.profile_slope(base, r)
     per_knot = radius**2 / (_KNOTS - 1)
-    if spot.profile in ("airy-function", "measured"):  # with kinks, where a cubic would overshoot
+    if optics.has_kinks(spot):  # where a cubic would overshoot
         slope = PchipInterpolator(r**2, h).derivative()(r**2)
     widest = max(spot.aspect, 1 / spot.aspect) ** 0.5
     return RadialTable(
@@ -159,7 +159,7 @@ class RadialEngine:
     """h from a table over the squared radius in the spot's own axes. outside: the energy lost."""
 
     def __init__(self, grid: Grid, spot: Spot, precision: str, tolerance: float = TOLERANCE) -> None:
-        if isinstance(spot.measured, BeamImage):
+        if not spot.round:
             raise InputError("the direct engine has no stencil for a photographed spot; use method 'fft'")
         self.grid, self.spot, self.precision = grid, spot, precision
         table = radial_table(grid, spot, tolerance)

@@ -52,12 +52,6 @@ _ORDERS = (4, 6, 8, 10)
 _FINEST = 24.0
 """Largest number of splat pixels per FWHM; more allow a finer tolerance and cost time."""
 
-_KINKS = 5.0
-"""Highest frequency, in 1/FWHM, that is kept of a spot with kinks: a table, or the cusp of the airy-function.
-
-Kinks are rounded over a tenth of the FWHM; no real beam is sharper.
-"""
-
 _MOSTLY_RIM = 4
 """Ratio of the padded grid's size to the picture's above which an error names the rim as the reason."""
 
@@ -89,9 +83,8 @@ class FftEngine:
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
-        band = band_of(spot, tolerance)
-        kinked = spot.profile in ("airy-function", "measured")
-        self.left_out = _left_out(spot, band) if kinked else tolerance / 8
+        band = optics.band(spot, tolerance)
+        self.left_out = _left_out(spot, band) if optics.has_kinks(spot) else tolerance / 8
         order, pitch = _resolution(spot, band, tolerance / 4)
         self._refine = max(1, ceil(2 * band * grid.pitch))
         self.padded, self.crop = _padded(grid, _rim(spot, tolerance), order * pitch, self._refine)
@@ -256,14 +249,6 @@ class FftEngine:
         wide = fft.irfft(self._rows(spectrum, rows), n=columns, axis=1, workers=cpu_count())
         wide *= wide.dtype.type(rows * columns / np.prod(self.padded.shape))
         return wide
-
-
-def band_of(spot: Spot, tolerance: float) -> float:
-    """The highest frequency that is kept, 1/mm; the others would change h by an eighth of the tolerance."""
-    band = optics.cutoff(spot, tolerance / 8)
-    if spot.profile in ("airy-function", "measured"):
-        return float(min(band, _KINKS * np.sqrt(spot.photons) / spot.fwhm))
-    return band
 
 
 def _left_out(spot: Spot, band: float) -> float:

@@ -7,7 +7,7 @@ absorbed at once. Segments become points (`segments`), points become dose (`engi
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +18,7 @@ from laserpath.base.errors import InputError
 from laserpath.compute.runtime import start
 from laserpath.dose.direct import direct_engine
 from laserpath.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
-from laserpath.dose.fft import FftEngine, band_of
+from laserpath.dose.fft import FftEngine
 from laserpath.dose.segments import PathGradient, Points, from_points, to_points
 from laserpath.resin import line_energy_slopes, path_energy
 from laserpath.types import Grid, Spot, Toolpath
@@ -88,7 +88,7 @@ class DoseModel:
         self.engine = engine(
             grid, spot, method=method, device=device, precision=precision, tolerance=tolerance
         )
-        self._width = _finest(spot, tolerance)
+        self._width = optics.finest_width(spot, tolerance)
 
     def dose(self, toolpath: Toolpath) -> Floats:
         """Dose (rows, columns), mJ/mm², of all exposing moves."""
@@ -148,16 +148,6 @@ class DoseModel:
         """`line_gradient` of a polyline whose points are given."""
         xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
         return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
-
-
-def _finest(spot: Spot, tolerance: float) -> float:
-    """FWHM (mm) of the spot in focus, or of an Airy spot that holds frequencies as high, for the quadrature.
-
-    A defocused Airy spot is wide but has fine rings, and a photograph may have any structure.
-    """
-    if spot.profile in ("airy", "gaussian"):
-        return optics.fwhm(replace(spot, defocus=0.0)) * min(spot.aspect, 1 / spot.aspect) ** 0.5
-    return 2 * optics.FWHM_PER_RESOLUTION / band_of(spot, tolerance)
 
 
 @lru_cache(maxsize=8)

@@ -25,7 +25,7 @@ from laserpath.kinetics.interval import Intervals, Layer, Slope
 from laserpath.kinetics.light import Light, LightGradient
 from laserpath.kinetics.oxygen import OxygenSupply
 from laserpath.kinetics.tail import FarTail
-from laserpath.types import BeamImage, Grid, Kinetics, Spot
+from laserpath.types import Grid, Kinetics, Spot
 
 __all__ = ["Conversion", "KineticModel", "usual_interval"]
 
@@ -93,7 +93,7 @@ class KineticModel:
         memory: int | None = None,
     ) -> None:
         on_cpu_only("resins react", device())
-        if isinstance(spot.measured, BeamImage):
+        if not spot.round:
             raise InputError("the kinetic model has no photographed spot; give its FWHM and a profile")
         if interval is None:
             interval = usual_interval(spot, kinetics)

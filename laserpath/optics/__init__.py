@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,23 +30,29 @@ from scipy.special import ellipe
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.optics import airy, gaussian, image, radial
-from laserpath.optics.airy import FWHM_PER_RESOLUTION, Airy
-from laserpath.optics.gaussian import FWHM_PER_RADIUS, Gaussian
-from laserpath.optics.image import Photograph
-from laserpath.optics.radial import AiryFunction, Tabulated
-from laserpath.optics.shape import Round, Shape
-from laserpath.types import BeamImage, BeamTable, Spot
+from laserpath.optics.airy import FWHM_PER_RESOLUTION, NA_MAX
+from laserpath.optics.gaussian import FWHM_PER_RADIUS
+from laserpath.optics.image import BeamImage
+from laserpath.optics.radial import BeamTable
+from laserpath.optics.shape import Round
+from laserpath.types import SPOT_PROFILES, MeasuredBeam, Shape, Spot
 
 __all__ = [
+    "BeamImage",
+    "BeamTable",
     "FWHM_PER_RADIUS",
     "FWHM_PER_RESOLUTION",
     "airy_fwhm",
+    "at_depth",
+    "band",
     "cutoff",
     "energy_outside",
+    "finest_width",
     "fwhm",
     "gaussian_fwhm",
-    "measured_fwhm",
+    "has_kinks",
+    "ideal",
+    "is_gaussian",
     "power_integral",
     "profile",
     "profile_slope",
@@ -63,8 +71,8 @@ def airy_fwhm(na: float, wavelength: float) -> float:
     for name, value in (("na", na), ("wavelength", wavelength)):
         if not (np.isfinite(value) and value > 0):
             raise InputError(f"{name} is {value}, but must be above 0")
-    if na > airy.NA_MAX:
-        raise InputError(f"na is {na:g}, but must be at most {airy.NA_MAX:g}")
+    if na > NA_MAX:
+        raise InputError(f"na is {na:g}, but must be at most {NA_MAX:g}")
     return FWHM_PER_RESOLUTION * wavelength / na
 
 
@@ -73,11 +81,6 @@ def gaussian_fwhm(radius: float) -> float:
     if not (np.isfinite(radius) and radius > 0):
         raise InputError(f"radius is {radius}, but must be above 0")
     return float(FWHM_PER_RADIUS * radius)
-
-
-def measured_fwhm(measured: BeamImage | BeamTable) -> float:
-    """The FWHM (mm) of a measured spot, unscaled; of an image, the diameter of the circle of equal area."""
-    return image.own_fwhm(measured) if isinstance(measured, BeamImage) else radial.own_fwhm(measured)
 
 
 def fwhm(spot: Spot) -> float:
@@ -157,6 +160,50 @@ def cutoff(spot: Spot, tolerance: float = 0.0) -> float:
     return _shape(spot).cutoff(_checked(tolerance)) / min(_axes(spot))
 
 
+def band(spot: Spot, tolerance: float) -> float:
+    """The highest frequency that is kept, 1/mm; the others would change h by an eighth of the tolerance.
+
+    Of a spot with kinks they change it by more: those above 5√N/FWHM are left out, too.
+    """
+    return float(min(cutoff(spot, tolerance / 8), _shape(spot).highest_kept / spot.fwhm))
+
+
+def has_kinks(spot: Spot) -> bool:
+    """Whether h is not smooth, so that `band` ends below the cut-off and a cubic would overshoot."""
+    return bool(np.isfinite(_shape(spot).highest_kept))
+
+
+def finest_width(spot: Spot, tolerance: float) -> float:
+    """FWHM (mm) of the spot in focus, or of an Airy spot that holds frequencies as high, for a quadrature.
+
+    A defocused Airy spot is wide but has fine rings, and a photograph may have any structure.
+    """
+    if has_kinks(spot):
+        return 2 * FWHM_PER_RESOLUTION / band(spot, tolerance)
+    return fwhm(replace(spot, defocus=0.0)) * min(spot.aspect, 1 / spot.aspect) ** 0.5
+
+
+# Kin
+
+
+def is_gaussian(spot: Spot) -> bool:
+    """Whether h is a Gaussian, round or elliptical."""
+    return _shape(spot).gaussian
+
+
+def ideal(spot: Spot) -> str:
+    """Name of the profile, of one parameter, that stands for the spot where sizes of strokes are computed."""
+    return _shape(spot).ideal
+
+
+def at_depth(spot: Spot, z: float, index: float) -> Spot:
+    """The spot at a depth z (mm) in a medium of that refractive index: defocused as by z/index in air.
+
+    The same spot where nothing says how it spreads.
+    """
+    return replace(spot, defocus=spot.defocus + z / index) if spot.spreads and z else spot
+
+
 def widened(spot: Spot, width: float) -> Spot:
     """The spot of the same shape and power, `width` times as wide.
 
@@ -187,9 +234,10 @@ def _turned(spot: Spot, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _defocus_per_mm(spot: Spot) -> float:
-    """ψ/z of the profile. At z = 0 an unknown wavelength does not matter: there ∂H/∂ψ is 0."""
-    scale = {"airy": airy.DEFOCUS, "gaussian": gaussian.DEFOCUS}.get(spot.profile, 0.0)
-    return scale * (spot.wavelength or 0.0) / spot.fwhm**2
+    """ψ/z of the light. At z = 0 an unknown wavelength does not matter: there ∂H/∂ψ is 0."""
+    if spot.measured is not None:
+        return spot.measured.defocus_per_mm(spot.fwhm, spot.wavelength)
+    return _named(spot.profile).DEFOCUS * (spot.wavelength or 0.0) / spot.fwhm**2
 
 
 def _shape(spot: Spot) -> Shape:
@@ -198,15 +246,15 @@ def _shape(spot: Spot) -> Shape:
 
 
 @lru_cache(maxsize=32)
-def _made(profile: str, psi: float, photons: int, measured: BeamImage | BeamTable | None) -> Shape:
+def _made(profile: str, psi: float, photons: int, measured: MeasuredBeam | None) -> Shape:
     """The shape, with its tables. In focus, a change of the FWHM alone needs no new shape."""
-    if isinstance(measured, BeamImage):
-        return Photograph(measured, photons)
-    if measured is not None:
-        return Tabulated(measured, photons)
-    if profile == "airy":
-        return Airy(psi, photons)
-    return Gaussian(psi, photons) if profile == "gaussian" else AiryFunction(photons)
+    return _named(profile)(psi, photons) if measured is None else measured.shape(psi, photons)
+
+
+def _named(profile: str) -> Any:
+    """The class of a named profile's shape, which is called with ψ and the number of photons."""
+    module, name = SPOT_PROFILES[profile].shape.split(":")
+    return getattr(import_module(f"{__name__}.{module}"), name)
 
 
 def _checked(tolerance: float) -> float:

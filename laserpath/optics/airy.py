@@ -33,8 +33,6 @@ HALF_MAXIMUM = 1.6163399483107026
 """v at which [2 J₁(v)/v]² = 1/2."""
 FWHM_PER_RESOLUTION = HALF_MAXIMUM / np.pi
 """FWHM ÷ (λ/NA)."""
-DEFOCUS = np.pi * FWHM_PER_RESOLUTION**2
-"""ψ ÷ (λ z/FWHM²)."""
 DEFOCUS_MAX = 20.0
 """Largest |ψ| for which the tables are tested; the light is then a disc 25 FWHM across."""
 
@@ -46,6 +44,9 @@ _K = 2 * HALF_MAXIMUM
 
 class Airy(Round):
     """defocus: ψ.  photons: N."""
+
+    ideal = "airy"
+    DEFOCUS = np.pi * FWHM_PER_RESOLUTION**2
 
     def __init__(self, defocus: float, photons: int) -> None:
         if abs(defocus) > DEFOCUS_MAX:

@@ -17,12 +17,13 @@ from laserpath.optics.shape import Round
 
 FWHM_PER_RADIUS = np.sqrt(2 * np.log(2))
 """FWHM ÷ 1/e² radius."""
-DEFOCUS = 2 * np.log(2) / np.pi
-"""s ÷ (λ z/FWHM²)."""
 
 
 class Gaussian(Round):
     """defocus: s.  photons: N."""
+
+    gaussian = True
+    DEFOCUS = 2 * np.log(2) / np.pi
 
     def __init__(self, defocus: float, photons: int) -> None:
         self._s, self._n = defocus, photons

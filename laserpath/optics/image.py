@@ -17,16 +17,20 @@ square of whole periods is a sum over one period, with ζ(4, ·) for all others 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import fft, ndimage
 from scipy.special import zeta
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.checks import positive
+from laserpath.base.errors import one_line
 from laserpath.optics.numerics import quadrature
-from laserpath.optics.shape import Shape
-from laserpath.types import BeamImage
+from laserpath.optics.shape import HIGHEST_KEPT, check_light
+from laserpath.types import MeasuredBeam, Shape
 
 _MESH_PER_PIXEL = 8
 """Oversampling of the finer mesh, for images of up to 256 pixels; half of it for larger ones."""
@@ -38,10 +42,38 @@ _PERIODS = tuple(2**k for k in range(21))
 """Sizes, in periods, of the squares in which the cut-off is sought, outwards from the image's own band."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BeamImage(MeasuredBeam):
+    """A photograph of the spot. intensity: (rows, columns) ≥ 0, row 0 at the lowest y.  pitch: mm/pixel."""
+
+    title: ClassVar[str] = "photograph"
+    round: ClassVar[bool] = False
+
+    intensity: Floats
+    pitch: float
+
+    __repr__ = one_line
+
+    def __post_init__(self) -> None:
+        positive(self, "pitch")
+        object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", (None, None)))
+        check_light(self.intensity)
+
+    def shape(self, defocus: float, photons: int) -> Shape:
+        """Its shape, in focus."""
+        return Photograph(self, photons)
+
+    def fwhm(self) -> float:
+        """FWHM of the photograph itself, mm: the diameter of the circle of equal area."""
+        through_the_pixels = ndimage.spline_filter(np.pad(self.intensity, 8), 3)
+        return _half_maximum(through_the_pixels)[1] * self.pitch
+
+
 class Photograph(Shape):
     """The shape of an image, scaled to a one-photon FWHM of 1."""
 
     def __init__(self, image: BeamImage, photons: int) -> None:
+        self.highest_kept = HIGHEST_KEPT * np.sqrt(photons)
         one = image.intensity / image.intensity.sum()
         self._centre = np.arange(len(one)) @ one.sum(axis=1), one.sum(axis=0) @ np.arange(one.shape[1])
         self._pixel = 1 / _half_maximum(one)[1]
@@ -182,12 +214,6 @@ class Photograph(Shape):
 def _periods_above(x: Floats, m: int) -> Floats:
     """Σ over |n| > m of sinc⁴(x + n)."""
     return (np.sin(np.pi * x) / np.pi) ** 4 * (zeta(4, m + 1 + x) + zeta(4, m + 1 - x))
-
-
-def own_fwhm(image: BeamImage) -> float:
-    """FWHM of the photograph itself, mm: the diameter of the circle of equal area."""
-    through_the_pixels = ndimage.spline_filter(np.pad(image.intensity, 8), 3)
-    return _half_maximum(through_the_pixels)[1] * image.pitch
 
 
 def _half_maximum(weight: Floats) -> tuple[float, float]:

@@ -17,19 +17,64 @@ follows from p, which is taken from the table's last two octaves.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 from scipy.special import airy, j0, j1
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.errors import InputError, one_line
 from laserpath.optics.numerics import RADIANS_PER_PANEL, Spline, panels
-from laserpath.optics.shape import Round
-from laserpath.types import BeamTable
+from laserpath.optics.shape import HIGHEST_KEPT, Round, check_light
+from laserpath.types import MeasuredBeam, Shape
 
 _CHUNK = 1 << 22
 _FIRST_OCTAVE = 2
 """The smallest table goes up to κ = 4."""
+
+
+_NEAREST, _FARTHEST = 1e-9, 1e3
+"""mm, limits of a measured spot's radii; beyond them its slopes and areas have no finite numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BeamTable(MeasuredBeam):
+    """A measured round spot. radius: (K,) mm, rising from 0.  intensity: (K,) ≥ 0, dark beyond the last."""
+
+    title: ClassVar[str] = "table"
+
+    radius: Floats
+    intensity: Floats
+
+    __repr__ = one_line
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", frozen_array(self.radius, "beam radius", (None,)))
+        shape = (len(self.radius),)
+        object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", shape))
+        if len(self.radius) < 2 or self.radius[0] != 0 or np.diff(self.radius).min() <= 0:
+            raise InputError("beam radius must begin at 0 and rise from value to value")
+        if np.diff(self.radius).min() < _NEAREST or self.radius[-1] > _FARTHEST:
+            raise InputError(
+                f"beam radius must rise by {_NEAREST:g} mm at least, and to {_FARTHEST:g} mm at most"
+            )
+        check_light(self.intensity)
+
+    def shape(self, defocus: float, photons: int) -> Shape:
+        """Its shape, in focus."""
+        return Tabulated(self, photons)
+
+    def fwhm(self) -> float:
+        """Twice the largest radius (mm) at which it is half its maximum."""
+        last = int(np.flatnonzero(self.intensity >= self.intensity.max() / 2)[-1])
+        if last + 1 == len(self.radius):
+            return 2 * float(self.radius[-1])
+        curve = _curve(self)
+        low, up = self.radius[last], self.radius[last + 1]
+        return 2 * float(brentq(lambda r: float(curve(r)) - 0.5, low, up, xtol=1e-15))
 
 
 class Summed(Round):
@@ -45,6 +90,7 @@ class Summed(Round):
 
     def __init__(self, knots: Floats, photons: int) -> None:
         self._end, self._n = float(knots[-1]), photons
+        self.highest_kept = HIGHEST_KEPT * np.sqrt(photons)
         self._knots = knots
         rho, weight = panels(knots)
         ring = 2 * np.pi * rho * weight
@@ -162,7 +208,8 @@ class AiryFunction(Summed):
     POWER = 1.0  # the cusp
     SCALE = 2 * float(brentq(lambda t: airy(t)[0] - airy(0)[0] / 2, 0, 2, xtol=1e-15))
 
-    def __init__(self, photons: int) -> None:
+    def __init__(self, defocus: float, photons: int) -> None:
+        """defocus: 0, in focus."""
         # Ai(20) is 1.7e-27.
         super().__init__(np.linspace(0, 20 / self.SCALE, 9), photons)
 
@@ -185,7 +232,7 @@ class Tabulated(Summed):
     """A measured radial profile, scaled to a one-photon FWHM of 1."""
 
     def __init__(self, table: BeamTable, photons: int) -> None:
-        scale = own_fwhm(table)
+        scale = table.fwhm()
         curve = _curve(table)
         self._value, self._slope = curve, curve.derivative()
         self._scale = scale
@@ -198,17 +245,6 @@ class Tabulated(Summed):
     def one_photon_slope(self, rho: Floats) -> Floats:
         """Its derivative with respect to ρ."""
         return self._scale * self._slope(self._scale * rho)
-
-
-def own_fwhm(table: BeamTable) -> float:
-    """Twice the largest radius (mm) at which the profile is half its maximum."""
-    high = table.intensity.max()
-    last = int(np.flatnonzero(table.intensity >= high / 2)[-1])
-    if last + 1 == len(table.radius):
-        return 2 * float(table.radius[-1])
-    curve = _curve(table)
-    low, up = table.radius[last], table.radius[last + 1]
-    return 2 * float(brentq(lambda r: float(curve(r)) - 0.5, low, up, xtol=1e-15))
 
 
 def _curve(table: BeamTable) -> CubicSpline:

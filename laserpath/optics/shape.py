@@ -1,4 +1,4 @@
-"""The interface of a spot of FWHM 1.
+"""Shapes: spots of FWHM 1.
 
 A shape is u(p, q) with ∫u = 1: lengths in FWHM of the one-photon spot in focus, frequencies κ in 1/FWHM,
 U(κ) = ∫ u exp(−2πi κ·p) dA. Its defocus is a number ψ ∝ λ z/FWHM², defined by each profile, so that
@@ -10,53 +10,30 @@ An elliptical spot is a shape in coordinates that are stretched; `laserpath.opti
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
 
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.types import Shape
 
 _SAMPLES = 4001
 
 
-class Shape(ABC):
-    """A spot of unit FWHM, without angle or width in mm."""
+HIGHEST_KEPT = 5.0
+"""`highest_kept` of a shape with kinks, a table's or a cusp, for one photon; √N times that for N.
 
-    power_integral: float
-    """∫ u₁^N dA of the one-photon spot u₁."""
-    tail: float = 0.0
-    """c of the mean far tail u ≈ c/ρ³."""
+Kinks are rounded over a tenth of the FWHM; no real beam is sharper.
+"""
 
-    @abstractmethod
-    def density(self, p: Floats, q: Floats) -> Floats:
-        """u, 1/FWHM²."""
 
-    @abstractmethod
-    def spectrum(self, p: Floats, q: Floats) -> Floats:
-        """U at the frequencies (p, q), 1/FWHM."""
-
-    @abstractmethod
-    def spectrum_slopes(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """(κ·∇U, ∂U/∂ψ)."""
-
-    @abstractmethod
-    def outside(self, radius: float, aspect: float) -> float:
-        """Energy outside a circle, when the shape is stretched to an ellipse of that aspect."""
-
-    @abstractmethod
-    def cutoff(self, tolerance: float) -> float:
-        """κ_c with ∫_{|κ|>κ_c} |U| d²κ ≤ tolerance × the largest u; inf if none does."""
-
-    @abstractmethod
-    def reach(self, tolerance: float) -> float:
-        """ρ beyond which u ≤ tolerance × the largest u."""
-
-    @property
-    @abstractmethod
-    def width(self) -> float:
-        """FWHM of u: defocused, h^N."""
+def check_light(intensity: Floats) -> None:
+    """Raise InputError unless the intensities of a measured beam are ≥ 0, and not all 0."""
+    if intensity.size == 0 or intensity.min() < 0 or intensity.max() == 0:
+        raise InputError("beam intensity must be nowhere below 0, and somewhere above it")
 
 
 class Round(Shape):

@@ -9,7 +9,7 @@ from laserpath import optics
 from laserpath.base.quantities import decimals
 from laserpath.config import project
 from laserpath.machine.program import EYE_SAFETY
-from laserpath.types import BeamImage, Design, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 
 def header(
@@ -75,10 +75,10 @@ def _spot(spot: Spot) -> str:
     """Profile and FWHM, and every other property that is not the default."""
     parts = [spot.profile, f"FWHM {spot.fwhm:g} mm"]
     if spot.measured is not None:
-        parts[0] += " photograph" if isinstance(spot.measured, BeamImage) else " table"
+        parts[0] += f" {spot.measured.title}"
     if spot.aspect != 1:
         parts.append(f"{spot.aspect:g} times as long along {spot.angle:g} degrees as across")
-    elif spot.angle and isinstance(spot.measured, BeamImage):
+    elif spot.angle and not spot.round:
         parts.append(f"turned by {spot.angle:g} degrees")
     if spot.defocus:
         parts.append(f"{spot.defocus:g} mm out of focus at {(spot.wavelength or 0) * 1e6:g} nm")

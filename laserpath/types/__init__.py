@@ -7,7 +7,7 @@ Internal units: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWH
 full width at half maximum.
 """
 
-from laserpath.types.beam import SPOT_PROFILES, BeamImage, BeamTable, Spot
+from laserpath.types.beam import FITTED_PROFILES, SPOT_PROFILES, MeasuredBeam, NamedProfile, Shape, Spot
 from laserpath.types.drawing import Design, Grid, Part, Point, Relief, Target
 from laserpath.types.kinetics import Kinetics
 from laserpath.types.path import Toolpath
@@ -15,12 +15,13 @@ from laserpath.types.process import Machine, Process, Resin
 from laserpath.types.settings import Settings
 
 __all__ = [
-    "BeamImage",
-    "BeamTable",
     "Design",
+    "FITTED_PROFILES",
     "Grid",
     "Kinetics",
     "Machine",
+    "MeasuredBeam",
+    "NamedProfile",
     "Part",
     "Point",
     "Process",
@@ -28,6 +29,7 @@ __all__ = [
     "Resin",
     "SPOT_PROFILES",
     "Settings",
+    "Shape",
     "Spot",
     "Target",
     "Toolpath",

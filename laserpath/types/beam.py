@@ -1,63 +1,121 @@
-"""The focused beam."""
+"""The focused beam: a spot, and what may be asked of its light.
+
+A spot's light is a profile with a name, or measured. `laserpath.optics` has the shapes of both, and nothing
+else asks which one it is. Another spot is a `Shape`, and
+
+- a line in `SPOT_PROFILES`, if it is to have a name, or
+- a `MeasuredBeam` that makes it, for `Spot(fwhm, "measured", measured=…)`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from laserpath.base.arrays import Floats, frozen_array
+from laserpath.base.arrays import Floats
 from laserpath.base.checks import between, number, positive, whole
-from laserpath.base.errors import InputError, one_line
-
-SPOT_PROFILES = ("airy", "gaussian", "airy-function", "measured")
-"""Names of the spot profiles."""
+from laserpath.base.errors import InputError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BeamImage:
-    """A photograph of the spot. intensity: (rows, columns) ≥ 0, row 0 at the lowest y.  pitch: mm/pixel."""
+class Shape(ABC):
+    """A spot whose light has, in focus, the FWHM 1; without angle or width in mm.
 
-    intensity: Floats
-    pitch: float
+    Lengths p, q, ρ are in FWHM, frequencies κ in 1/FWHM, and ∫u = 1. Its formulas are in `optics.shape`.
+    """
 
-    __repr__ = one_line
+    power_integral: float
+    """∫ u₁^N dA of the one-photon spot u₁."""
+    tail: float = 0.0
+    """c of the mean far tail u ≈ c/ρ³."""
+    highest_kept: float = np.inf
+    """κ above which nothing is kept: it rounds the kinks of a shape that has some, whose spectrum would need
+    too fine a grid; inf for a smooth one."""
+    gaussian: bool = False
+    """Whether it is a Gaussian: the one round shape that is a product of functions of p and of q."""
+    ideal: str = "gaussian"
+    """Name of the profile, of one parameter, by which sizes of strokes of such a spot are computed."""
+    DEFOCUS: float = 0.0
+    """ψ ÷ (λ z/FWHM²), for a profile that is known by name."""
 
-    def __post_init__(self) -> None:
-        positive(self, "pitch")
-        object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", (None, None)))
-        _some_light(self.intensity)
+    @abstractmethod
+    def density(self, p: Floats, q: Floats) -> Floats:
+        """u, 1/FWHM²."""
+
+    @abstractmethod
+    def spectrum(self, p: Floats, q: Floats) -> Floats:
+        """U at the frequencies (p, q), 1/FWHM."""
+
+    @abstractmethod
+    def spectrum_slopes(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """(κ·∇U, ∂U/∂ψ)."""
+
+    @abstractmethod
+    def outside(self, radius: float, aspect: float) -> float:
+        """Energy outside a circle, when the shape is stretched to an ellipse of that aspect."""
+
+    @abstractmethod
+    def cutoff(self, tolerance: float) -> float:
+        """κ_c with ∫_{|κ|>κ_c} |U| d²κ ≤ tolerance × the largest u; inf if none does."""
+
+    @abstractmethod
+    def reach(self, tolerance: float) -> float:
+        """ρ beyond which u ≤ tolerance × the largest u."""
+
+    @property
+    @abstractmethod
+    def width(self) -> float:
+        """FWHM of u: defocused, h^N."""
 
 
-_NEAREST, _FARTHEST = 1e-9, 1e3
-"""mm, limits of a measured spot's radii; beyond them its slopes and areas have no finite numbers."""
+class MeasuredBeam(ABC):
+    """The light of a measured spot. Equal ones must have equal hashes: shapes are cached by them."""
+
+    __slots__ = ()
+
+    title: ClassVar[str]
+    """What it is, in a word: 'photograph'."""
+    round: ClassVar[bool] = True
+    """Whether it depends on the radius alone; only then a spot of it may have an aspect."""
+    defocuses: ClassVar[bool] = False
+    """Whether it is known out of focus, too."""
+
+    @abstractmethod
+    def shape(self, defocus: float, photons: int) -> Shape:
+        """The shape at the defocus ψ, for N photons."""
+
+    def defocus_per_mm(self, fwhm: float, wavelength: float | None) -> float:
+        """ψ/z of a spot that has that FWHM (mm) in focus, 1/mm; ψ is 1/FWHM² times what does not change."""
+        return 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BeamTable:
-    """A measured round spot. radius: (K,) mm, rising from 0.  intensity: (K,) ≥ 0, dark beyond the last."""
+@dataclass(frozen=True, slots=True)
+class NamedProfile:
+    """A profile that is known by its name.
 
-    radius: Floats
-    intensity: Floats
+    shape: module and class of its `Shape` in `optics`, which is made from ψ and the number of photons; empty
+    if the spot must bring a `MeasuredBeam`.  defocuses: whether it is known out of focus.  fitted: whether it
+    can be fitted to the sizes of strokes.  width_key: of spot files, what may stand for its FWHM.
+    """
 
-    __repr__ = one_line
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", frozen_array(self.radius, "beam radius", (None,)))
-        shape = (len(self.radius),)
-        object.__setattr__(self, "intensity", frozen_array(self.intensity, "beam intensity", shape))
-        if len(self.radius) < 2 or self.radius[0] != 0 or np.diff(self.radius).min() <= 0:
-            raise InputError("beam radius must begin at 0 and rise from value to value")
-        if np.diff(self.radius).min() < _NEAREST or self.radius[-1] > _FARTHEST:
-            raise InputError(
-                f"beam radius must rise by {_NEAREST:g} mm at least, and to {_FARTHEST:g} mm at most"
-            )
-        _some_light(self.intensity)
+    shape: str = ""
+    defocuses: bool = False
+    fitted: bool = False
+    width_key: str = ""
 
 
-def _some_light(intensity: Floats) -> None:
-    if intensity.size == 0 or intensity.min() < 0 or intensity.max() == 0:
-        raise InputError("beam intensity must be nowhere below 0, and somewhere above it")
+SPOT_PROFILES = {
+    "airy": NamedProfile("airy:Airy", defocuses=True, fitted=True, width_key="na"),
+    "gaussian": NamedProfile("gaussian:Gaussian", defocuses=True, fitted=True, width_key="radius_1e2"),
+    "airy-function": NamedProfile("radial:AiryFunction"),
+    "measured": NamedProfile(),
+}
+"""The spot profiles by name."""
+
+FITTED_PROFILES = tuple(name for name, profile in SPOT_PROFILES.items() if profile.fitted)
+"""Names of the profiles that can be fitted to the sizes of strokes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +126,8 @@ class Spot:
     profile: 'airy', 'gaussian', 'airy-function' or 'measured'.
     aspect: FWHM along `angle` ÷ FWHM across it; 1 for a photograph, which has its own shape and is rotated
     by the angle.  angle: degrees from +x, counter-clockwise.
-    defocus: distance from the focal plane, mm.  wavelength: mm, needed with a defocus.
+    defocus: distance from the focal plane, mm.  wavelength: mm, needed with the
+    defocus of a profile that is known by name.
     photons: number absorbed at once; the dose is spread as h^photons.
     measured: the data of a 'measured' spot, scaled to `fwhm`.  source: name or path of the profile that it
     comes from, for the project file.
@@ -81,7 +140,7 @@ class Spot:
     defocus: float = 0.0
     wavelength: float | None = None
     photons: int = 1
-    measured: BeamImage | BeamTable | None = None
+    measured: MeasuredBeam | None = None
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -90,11 +149,12 @@ class Spot:
             raise InputError(f"spot profile {self.profile!r} is unknown; known: {', '.join(SPOT_PROFILES)}")
         between(self, aspect=(0.1, 10), angle=(-360, 360), photons=(1, 8))
         whole(self, "photons")
-        if (self.measured is None) == (self.profile == "measured"):
+        if (self.measured is None) == (not SPOT_PROFILES[self.profile].shape):
             raise InputError("spot measured must be given for the profile 'measured', and only there")
-        if isinstance(self.measured, BeamImage) and self.aspect != 1:
+        if self.measured is not None and not self.measured.round and self.aspect != 1:
             raise InputError(
-                f"spot aspect is {self.aspect:g}, but a photograph has its own shape; give one FWHM"
+                f"spot aspect is {self.aspect:g}, but a {self.measured.title} has its own shape; "
+                "give one FWHM"
             )
         if self.wavelength is not None:
             positive(self, "wavelength")
@@ -102,10 +162,24 @@ class Spot:
         if self.defocus:
             self._check_defocus()
 
+    @property
+    def round(self) -> bool:
+        """Whether it is round, or elliptical with its `aspect`."""
+        return self.measured is None or self.measured.round
+
+    @property
+    def spreads(self) -> bool:
+        """Whether it is known how wide it is out of focus."""
+        if self.measured is not None:
+            return self.measured.defocuses
+        return SPOT_PROFILES[self.profile].defocuses and self.wavelength is not None
+
     def _check_defocus(self) -> None:
-        if self.profile not in ("airy", "gaussian"):
-            raise InputError(f"spot profile {self.profile!r} has no defocus; airy and gaussian have")
+        known = SPOT_PROFILES[self.profile].defocuses if self.measured is None else self.measured.defocuses
+        if not known:
+            have = " and ".join(name for name, profile in SPOT_PROFILES.items() if profile.defocuses)
+            raise InputError(f"spot profile {self.profile!r} has no defocus; {have} have")
         if not np.isfinite(self.defocus):
             raise InputError(f"spot defocus is {self.defocus}, but must be finite")
-        if self.wavelength is None:
+        if self.measured is None and self.wavelength is None:
             raise InputError(f"spot defocus {self.defocus:g} mm needs a wavelength")

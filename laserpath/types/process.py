@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 import gcode
 from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError, PlausibilityWarning, figure
-from laserpath.types.beam import BeamImage, Spot
+from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
 from laserpath.types.kinetics import Kinetics
 
@@ -226,7 +226,7 @@ class Process:
             raise InputError(
                 f"spot photons {self.spot.photons} are not the resin's absorption order {self.resin.order}"
             )
-        if self.resin.kinetics is not None and isinstance(self.spot.measured, BeamImage):
+        if self.resin.kinetics is not None and not self.spot.round:
             raise InputError(
                 f"resin {self.resin.name!r} reacts through time, and there the spot cannot be a photograph; "
                 "give its FWHM and a profile"

@@ -22,7 +22,7 @@ from laserpath.base.checks import finite_array
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.dose import DoseModel
 from laserpath.resin import cure_depth
-from laserpath.types import Grid, Process, Resin, Spot, Toolpath
+from laserpath.types import Grid, Process, Resin, Toolpath
 
 INDEX = 1.5
 """Refractive index n of a liquid resin: that of most acrylates at 405 nm is 1.47 to 1.55."""
@@ -107,7 +107,7 @@ def cured_depth(
     dose = np.maximum(finite_array(dose, "dose", grid.shape), 0)  # the error of an FFT may be below 0
     surface = cure_depth(dose, resin.e_c or 1.0, _d_p(resin))
     bottom = _bottom(path, grid, dose, process)
-    below = _at_depth(spot, bottom, index)
+    below = optics.at_depth(spot, bottom, index)
     widths = optics.fwhm(spot), optics.fwhm(below)
     if not bottom or (abs(widths[1] / widths[0] - 1) < _WIDER and spot.defocus >= 0):
         excess = _excess(dose, resin)[None]
@@ -120,11 +120,16 @@ def cured_depth(
         )
     z = np.linspace(0, bottom, _SLICES)
     excess = np.stack([_excess(dose, resin), *(
-        _excess(DoseModel(grid, _at_depth(spot, one, index)).dose(path), resin) for one in z[1:]
+        _excess(DoseModel(grid, optics.at_depth(spot, one, index)).dose(path), resin) for one in z[1:]
     )])  # fmt: skip
     depth = _crossing(excess - (z / _d_p(resin))[:, None, None], z)
     return CuredDepth(
-        grid, resin, depth, z, excess, (widths[0], optics.fwhm(_at_depth(spot, float(depth.max()), index)))
+        grid,
+        resin,
+        depth,
+        z,
+        excess,
+        (widths[0], optics.fwhm(optics.at_depth(spot, float(depth.max()), index))),
     )
 
 
@@ -144,13 +149,6 @@ def _d_p(resin: Resin) -> float:
 def _excess(dose: Floats, resin: Resin) -> Floats:
     """ln(D/E_c), float32."""
     return np.log(np.maximum(dose / (resin.e_c or 1.0), _DARK)).astype(np.float32)
-
-
-def _at_depth(spot: Spot, z: float, index: float) -> Spot:
-    """The spot at a depth; the same where its profile or wavelength does not say how it spreads."""
-    if spot.wavelength is None or spot.profile not in ("airy", "gaussian") or z == 0:
-        return spot
-    return replace(spot, defocus=spot.defocus + z / index)
 
 
 def _bottom(path: Toolpath, grid: Grid, dose: Floats, process: Process) -> float:

@@ -10,7 +10,7 @@ from shapely import affinity
 import gcode
 from laserpath import Design, Spot, optics
 from laserpath.base.errors import InputError
-from laserpath.types import BeamTable
+from laserpath.optics import BeamTable
 
 
 def read_hpgl(data, name, reading):

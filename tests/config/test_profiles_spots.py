@@ -16,8 +16,9 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.config import profiles
+from laserpath.optics import BeamImage, BeamTable
 from laserpath.planning import header
-from laserpath.types import BeamImage, BeamTable, Process, Resin, Settings, Spot
+from laserpath.types import Process, Resin, Settings, Spot
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "holes.svg"
 

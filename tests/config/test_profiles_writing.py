@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.config.profiles import writing
-from laserpath.types import BeamTable, Machine, Resin, Spot
+from laserpath.optics import BeamTable
+from laserpath.types import Machine, Resin, Spot
 
 LENGTHS = st.floats(1e-4, 10)
 RATES = st.tuples(st.floats(1, 500), st.floats(1, 500))

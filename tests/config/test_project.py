@@ -19,8 +19,9 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.cli import main
 from laserpath.config import profiles, project, request
+from laserpath.optics import BeamTable
 from laserpath.planning import header
-from laserpath.types import BeamTable, Design, Machine, Resin, Spot
+from laserpath.types import Design, Machine, Resin, Spot
 
 pytestmark = pytest.mark.usefixtures("unillustrated")
 """What the pictures show is no matter here."""

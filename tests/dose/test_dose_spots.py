@@ -8,8 +8,9 @@ from builders import FWHM, centred_grid, coordinates, random_path
 
 from laserpath import optics
 from laserpath.dose import DoseModel, engine
+from laserpath.optics import BeamTable
 from laserpath.resin import path_energy
-from laserpath.types import BeamTable, Spot
+from laserpath.types import Spot
 
 SPOTS = {
     "airy": Spot(FWHM),

@@ -9,7 +9,8 @@ import pytest
 
 from laserpath.base.errors import InputError
 from laserpath.kinetics import KineticModel, Kinetics, Light, kinetics_operator, model
-from laserpath.types import BeamImage, Grid, Process, Resin, Spot
+from laserpath.optics import BeamImage
+from laserpath.types import Grid, Process, Resin, Spot
 
 GRID = Grid((0.0, 0.0), 0.01, (20, 30))
 SPOT = Spot(fwhm=0.08, profile="gaussian")

@@ -6,7 +6,8 @@ import numpy as np
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.types import BeamImage, BeamTable, Spot
+from laserpath.optics import BeamImage, BeamTable
+from laserpath.types import Spot
 
 F = 0.1
 WAVELENGTH = 405e-6

@@ -10,7 +10,8 @@ from spots import ALL, ELLIPTICAL, PHOTOGRAPHS, SPOTS, F, image
 
 from laserpath import optics
 from laserpath.base.errors import InputError
-from laserpath.types import BeamImage, Spot
+from laserpath.optics import BeamImage
+from laserpath.types import Spot
 
 every = pytest.mark.parametrize("spot", ALL.values(), ids=ALL.keys())
 not_round = pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_round_is_round_whatever_the_angle() -> None:
 
 def test_a_photographed_gaussian_is_the_gaussian() -> None:
     spot, gaussian = Spot(F, "measured", measured=image()), Spot(F, "gaussian")
-    assert optics.measured_fwhm(image()) == pytest.approx(24e-3, rel=1e-3)
+    assert image().fwhm() == pytest.approx(24e-3, rel=1e-3)
     x, y = np.random.default_rng(3).uniform(-F, F, (2, 200))
     peak = optics.profile(gaussian, 0)
     np.testing.assert_allclose(

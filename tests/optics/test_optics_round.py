@@ -188,7 +188,7 @@ def test_the_airy_function_has_its_known_energy_and_a_cusp() -> None:
 
 def test_a_tabulated_gaussian_is_the_gaussian() -> None:
     spot, gaussian = SPOTS["table"], SPOTS["gaussian"]
-    assert optics.measured_fwhm(gaussian_table(0.02)) == pytest.approx(0.02, rel=1e-6)
+    assert gaussian_table(0.02).fwhm() == pytest.approx(0.02, rel=1e-6)
     r, f = np.linspace(0, 2.9, 200) * F, np.linspace(0, 3, 100) / F
     h = optics.profile(gaussian, r)
     np.testing.assert_allclose(optics.profile(spot, r), h, atol=1e-5 * h.max())

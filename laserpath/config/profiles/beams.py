@@ -32,8 +32,8 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.base.picture import picture
 from laserpath.base.quantities import LENGTH, convert
-from laserpath.optics import measured_fwhm, profile
-from laserpath.types import BeamImage, BeamTable, Spot
+from laserpath.optics import BeamImage, BeamTable, profile
+from laserpath.types import MeasuredBeam, Spot
 
 _SMOOTH_FWHM = 1 / 3
 _SIGMAS = 6.0
@@ -52,7 +52,7 @@ _RADIUS = {f"radius_{unit}": unit for unit in ("um", "mm")}
 class Beam:
     """A measured beam, and its FWHM in mm."""
 
-    measured: BeamImage | BeamTable
+    measured: MeasuredBeam
     fwhm: float
 
 
@@ -112,7 +112,7 @@ def _photograph(values: Floats, pixel: float, smooth: float | None) -> Beam:
     # Measured with half of the smoothing, since the highest pixel of a noisy picture is too high. The squares
     # of the widths add up.
     half = rough * _SMOOTH_FWHM / 2
-    fwhm = float(np.sqrt(measured_fwhm(BeamImage(_smoothed(light, half), 1.0)) ** 2 - half**2))
+    fwhm = float(np.sqrt(BeamImage(_smoothed(light, half), 1.0).fwhm() ** 2 - half**2))
     light = _smoothed(light, fwhm * _SMOOTH_FWHM if smooth is None else smooth / pixel)
     return Beam(BeamImage(_cropped(light), pixel), fwhm * pixel)
 
@@ -202,7 +202,7 @@ def _averaged(light: Floats, whole: int) -> Floats:
 
 
 def _beam(table: BeamTable, smooth: float | None) -> Beam:
-    fwhm = measured_fwhm(table)
+    fwhm = table.fwhm()
     wide = fwhm * _SMOOTH_FWHM if smooth is None else smooth
     if wide == 0:
         return Beam(table, fwhm)

@@ -34,7 +34,7 @@ from laserpath.base.quantities import (
 from laserpath.config.profiles import beams
 from laserpath.optics import airy_fwhm, gaussian_fwhm
 from laserpath.resin import contrast_of, critical_dose
-from laserpath.types import BeamImage, Kinetics, Machine, Resin, Spot
+from laserpath.types import SPOT_PROFILES, Kinetics, Machine, NamedProfile, Resin, Spot
 
 Noun = TypeVar("Noun")
 
@@ -279,6 +279,7 @@ def _kinetics(values: dict[str, Any]) -> Kinetics | None:
     return Kinetics(**{name: values.pop(name) for name in names if name in values})
 
 
+_USUAL = Spot().profile
 _CURVE = ("e_c", "penetration_depth", "layer")
 
 
@@ -313,11 +314,16 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "order": order, "kinetics": kinetics}
 
 
+def _named(values: Mapping[str, Any]) -> NamedProfile:
+    """What is known of the profile that is named; of an unknown one, which `Spot` refuses, nothing."""
+    return SPOT_PROFILES.get(values.get("profile", _USUAL), NamedProfile(shape="unknown"))
+
+
 def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The values of a `Spot`. Its FWHM may be given in one of several ways."""
     photo = {name: values.pop(name) for name in ("pixel", "smooth") if name in values}
     file = values.pop("measured", None)
-    if file is None and (photo or values.get("profile") == "measured"):
+    if file is None and (photo or not _named(values).shape):
         raise InputError("key 'measured' is missing, the photograph or table of a measured spot")
     widths = _widths(values)
     if file is not None:
@@ -327,8 +333,8 @@ def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     if widths is None:
         raise InputError("key 'fwhm_mm' is missing (or 'na' and 'wavelength_nm')")
     along, across = widths
-    if along != across and isinstance(values.get("measured"), BeamImage):
-        raise InputError("fwhm is a pair, but a photograph has its own shape; give one fwhm_um")
+    if along != across and file is not None and not beam.measured.round:
+        raise InputError(f"fwhm is a pair, but a {beam.measured.title} has its own shape; give one fwhm_um")
     # One width is taken exactly, not as the root of its square.
     size = along if along == across else math.sqrt(along * across)
     return {**values, "fwhm": size, "aspect": along / across}
@@ -342,13 +348,13 @@ def _widths(values: dict[str, Any]) -> tuple[float, float] | None:
     if len(given) > 1:
         raise InputError(f"gives {given[0]} as well as {given[1]}; give one or the other")
     if radius is not None:
-        if values.get("profile") != "gaussian":
+        if _named(values).width_key != "radius_1e2":
             raise InputError("radius_1e2 is the width of a Gaussian; give profile = 'gaussian' with it")
         return gaussian_fwhm(radius[0]), gaussian_fwhm(radius[1])
     if na is not None:
         if "wavelength" not in values:
             raise InputError("key 'fwhm_mm' is missing (or 'wavelength_nm', with 'na')")
-        if values.get("profile", "airy") != "airy":
+        if _named(values).width_key != "na":
             raise InputError(f"na is the width of an Airy spot, not of a spot {values['profile']!r}")
         fwhm = airy_fwhm(na, values["wavelength"])
         return fwhm, fwhm
