@@ -17,6 +17,8 @@ from typing import TypeVar, cast
 
 import pytest
 
+from laserpath.types import SPOT_PROFILES
+
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
@@ -204,6 +206,28 @@ def test_gcode_knows_nothing_of_laserpath() -> None:
     wrong = [
         str(one) for one in every_import() if one.module.split(".")[0] == "gcode" and "laserpath" in one.needs
     ]
+    assert wrong == []
+
+
+def test_only_optics_asks_what_a_spot_is() -> None:
+    """Everyone else asks the spot: tests/optics/test_a_new_spot.py is another one in one file."""
+    optics = {module for module in MODULES if room(module) == "optics"}
+    bases, kinds = {"Shape", "MeasuredBeam"}, {"Shape", "MeasuredBeam"}
+    for module in sorted(optics) * 2:  # a shape of a shape, too
+        for node in nodes(module, ast.ClassDef):
+            if kinds & {base.id for base in node.bases if isinstance(base, ast.Name)}:
+                kinds.add(node.name)
+    assert {"Airy", "Round", "BeamImage"} <= kinds - bases
+    wrong = []
+    for module in set(MODULES) - optics:
+        for node in (*nodes(module, ast.Compare), *nodes(module, ast.match_case)):
+            part = node.pattern if isinstance(node, ast.match_case) else node
+            texts = {one.value for one in ast.walk(part) if isinstance(one, ast.Constant)}
+            wrong += [f"{module}:{name}" for name in texts & SPOT_PROFILES.keys()]
+        for call in nodes(module, ast.Call):
+            if ast.unparse(call.func) in ("isinstance", "issubclass"):
+                names = {one.id for one in ast.walk(call.args[1]) if isinstance(one, ast.Name)}
+                wrong += [f"{module}:{call.lineno} {name}" for name in names & kinds]
     assert wrong == []
 
 

@@ -12,6 +12,8 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 
 from laserpath import optics
+from laserpath.optics.airy import Airy
+from laserpath.optics.gaussian import Gaussian
 from laserpath.types import Spot
 
 DOCS = Path(__file__).parents[1]

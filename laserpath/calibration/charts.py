@@ -32,7 +32,7 @@ from laserpath.base import files
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.layout import ChartBuilder, Dimensions, Stroke, matrix, threshold_energy, write
 from laserpath.calibration.measurements import Item, Levels, write_sheet
-from laserpath.calibration.model import Physics, SizeModel, shape_of
+from laserpath.calibration.model import Physics, SizeModel
 from laserpath.machine import convert
 from laserpath.types import Process
 
@@ -63,7 +63,7 @@ class ChartData:
 
     def _sizes(self, items: Sequence[Item]) -> dict[str, float]:
         spot, resin = self.process.spot, self.process.resin
-        model = SizeModel(items, shape_of(spot), resin.order)
+        model = SizeModel(items, optics.ideal(spot), resin.order)
         sizes = model.sizes(Physics((spot.fwhm, spot.fwhm), resin.critical_dose))
         return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
 

@@ -25,6 +25,7 @@ from laserpath.calibration.estimates import (
 )
 from laserpath.calibration.measurements import Levels, Measurements
 from laserpath.calibration.model import DEPTH, LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
+from laserpath.types import FITTED_PROFILES
 
 FALSE_ALARM = 0.01
 """Probability of a warning about sound data; a larger one finds more outliers, some of them false."""
@@ -155,7 +156,6 @@ def _layer(result: Fit) -> Iterator[str]:
         )
 
 
-PROFILES = ("airy", "gaussian")
 _VAGUE = np.log(2.0)
 """Half an interval, as ln of a ratio, from which a size or a dose counts as undetermined."""
 _VAGUE_POWER = 0.5
@@ -194,8 +194,8 @@ class Options:
     compare: bool = True
 
     def __post_init__(self) -> None:
-        if self.spot not in PROFILES:
-            raise InputError(f"spot {self.spot!r} cannot be fitted; known: {', '.join(PROFILES)}")
+        if self.spot not in FITTED_PROFILES:
+            raise InputError(f"spot {self.spot!r} cannot be fitted; known: {', '.join(FITTED_PROFILES)}")
         for name in ("fwhm", "speed", "width_error", "depth_error"):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
@@ -451,7 +451,7 @@ def _other_shapes(
     if not options.compare or "fwhm" not in solution.unknowns.names:
         return
     own = _misfit(data, solution)
-    for profile in PROFILES:
+    for profile in FITTED_PROFILES:
         if profile != options.spot:
             other = Data.of(measurements, profile)
             if _misfit(other, _solved(other, solution.unknowns, options)) < own - _BETTER_FIT:

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 import gcode
+from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.measurements import Item, doubled, level_for
-from laserpath.calibration.model import line_profile, shape_of, stroke_profile
+from laserpath.calibration.model import line_profile, stroke_profile
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY, early
@@ -63,7 +64,7 @@ class Matrix:
 
 def threshold_energy(dose: float, spot: Spot) -> float:
     """The line energy whose line has `dose` along its middle."""
-    light = line_profile(shape_of(spot), spot.photons)
+    light = line_profile(optics.ideal(spot), spot.photons)
     return dose * spot.fwhm / light.peak
 
 
@@ -445,10 +446,10 @@ class ChartBuilder:
     def _dot_energies(self) -> Floats:
         """Line energies that give the middle of a dot the peak dose of each line."""
         spot, length = self.process.spot, self.layout.dot
-        light = stroke_profile(shape_of(spot), spot.photons)
+        light = stroke_profile(optics.ideal(spot), spot.photons)
         share = min(length / spot.fwhm, 4.0)
         peak = share * float(light.peaks(np.array([share]))[0])
-        return self.table.energy * line_profile(shape_of(spot), spot.photons).peak / peak
+        return self.table.energy * line_profile(optics.ideal(spot), spot.photons).peak / peak
 
     def _level(self, energy: float, speed: float) -> int:
         """The highest level of the matrix that writes a line energy no faster than `speed`."""

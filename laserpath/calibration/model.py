@@ -113,11 +113,6 @@ def stroke_profile(profile: str, photons: int) -> StrokeProfile:
     return StrokeProfile(make_interp_spline(_LENGTHS, np.array(peaks), k=3), squares)
 
 
-def shape_of(spot: Spot) -> str:
-    """The profile by which sizes are computed; a measured one is taken as Gaussian."""
-    return "airy" if spot.profile == "airy" else "gaussian"
-
-
 def _inverted(u: Floats, dose: Floats) -> tuple[float, Floats, Floats]:
     """L(0), and ln(L(0)/L) with u², until the dose rises again or nearly vanishes."""
     ends = np.flatnonzero((np.diff(dose) >= 0) | (dose[1:] < _FAINT * 10 * dose[0]))

@@ -123,14 +123,8 @@ def cured_depth(
         _excess(DoseModel(grid, optics.at_depth(spot, one, index)).dose(path), resin) for one in z[1:]
     )])  # fmt: skip
     depth = _crossing(excess - (z / _d_p(resin))[:, None, None], z)
-    return CuredDepth(
-        grid,
-        resin,
-        depth,
-        z,
-        excess,
-        (widths[0], optics.fwhm(optics.at_depth(spot, float(depth.max()), index))),
-    )
+    deepest = optics.at_depth(spot, float(depth.max()), index)
+    return CuredDepth(grid, resin, depth, z, excess, (widths[0], optics.fwhm(deepest)))
 
 
 def check_working_curve(resin: Resin) -> None:

@@ -167,9 +167,10 @@ def likely_kind(path: str | Path) -> str:
 def summary(noun: Machine | Resin | Spot) -> str:
     """One line with all values, so that a user can check them."""
     from laserpath.config.profiles import writing
+    from laserpath.types import Spot
 
-    if getattr(noun, "measured", None) is not None:
-        return f"a measured spot, FWHM {figure(1000 * getattr(noun, 'fwhm', 0.0), 4)} µm"
+    if isinstance(noun, Spot) and noun.measured is not None:
+        return f"a measured spot, FWHM {figure(1000 * noun.fwhm, 4)} µm"
     return ", ".join(writing.text(noun).splitlines())
 
 
