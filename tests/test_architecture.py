@@ -248,6 +248,30 @@ def test_numba_caches_through_compiled() -> None:
     assert not [m for m in uncached if "cache=True" in ast.unparse(trees()[m])]
 
 
+FIRMWARES = {"grbl", "marlin", "klipper", "trapezoid"}
+MODELS = {"Grbl", "Marlin", "Klipper", "Limits"}
+
+
+def asked_controllers(module: str) -> Iterator[str]:
+    """Where a module compares a controller's name, tests for its class, or has a table by its name."""
+    compared = {node: node for kind in (ast.Compare, ast.MatchValue) for node in nodes(module, kind)}
+    keys = {key: table for table in nodes(module, ast.Dict) for key in table.keys if key is not None}
+    for part, whole in (compared | keys).items():
+        names = {found.value for found in ast.walk(part) if isinstance(found, ast.Constant)}
+        if names & FIRMWARES:
+            yield f"{module}:{whole.lineno} asks {ast.unparse(whole)}"
+    for call in nodes(module, ast.Call):
+        tested = ast.unparse(call.func) in ("isinstance", "issubclass")
+        if tested and MODELS & set(re.findall(r"\w+", ast.unparse(call.args[1]))):
+            yield f"{module}:{call.lineno} asks {ast.unparse(call)}"
+
+
+def test_nobody_asks_for_a_controllers_name() -> None:
+    """A controller answers for itself (gcode/controllers/interface.py): a new one changes no other room."""
+    others = [module for module in MODULES if not module.startswith("gcode.controllers")]
+    assert [one for module in others for one in asked_controllers(module)] == []
+
+
 def test_programs_are_written_through_the_gate_only() -> None:
     """`doctor` writes one too, into memory, to read it back."""
     writers = {

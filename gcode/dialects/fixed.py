@@ -39,22 +39,12 @@ _DWELL = re.compile(r"\s*G0*4\s*[PS]\s*1\s*")
 PYTHON = re.compile(r"[;(]\s*py,", re.IGNORECASE)
 """A comment that LinuxCNC runs as Python (its manual, Remap Extending G-code)."""
 
-_FALSE_OF = {
-    "klipper": ("dark_rapids", "rapid_resets", "always_dynamic", "laser_on_dynamic"),
-    "marlin": ("always_dynamic", "laser_on_dynamic"), "grbl": ("always_dynamic", "rapid_resets"),
-}  # fmt: skip
-"""What these controllers do not do (`known`); a dialect that says otherwise would leave the laser on."""
-_LASER_WORDS = {
-    "klipper": ("SET_PIN",), "marlin": ("M3", "M4", "M5", "M106", "M107"), "grbl": ("M3", "M4", "M5"),
-}  # fmt: skip
-"""What these controllers do know; a dialect that has one of them among `unknown` would hide light."""
-
 Words = list[tuple[str, float | None]]
 
 
 def may_be_linuxcnc(dialect: Dialect) -> bool:
     """Whether the controller is LinuxCNC, or one of which as little is known."""
-    return dialect.controller == "trapezoid" and "M67" not in dialect.unknown
+    return dialect.firmware.any_firmware and "M67" not in dialect.unknown
 
 
 @cache
@@ -80,13 +70,13 @@ def check_fixed(dialect: Dialect) -> None:
 
 def _check_claims(dialect: Dialect) -> None:
     """Raise GcodeError for a claim about a known controller that is not true of it."""
-    for name in _FALSE_OF.get(dialect.controller, ()):
+    for name in dialect.notation.never:
         if said := getattr(dialect, name):
             raise GcodeError(
                 f"dialect {dialect.name!r}: {name} is {said!r}, but must be empty or false: a controller "
                 f"{dialect.controller!r} does not do that"
             )
-    for word in _LASER_WORDS.get(dialect.controller, ()):
+    for word in dialect.notation.laser_words:
         if word in map(str.upper, dialect.unknown):
             raise GcodeError(
                 f"dialect {dialect.name!r}: unknown has {word!r}, but a controller {dialect.controller!r} "
@@ -101,10 +91,9 @@ def _may_light(text: str, dialect: Dialect) -> str:
     if named := _NAMED.match(text):
         if named[0] in _NAMED_OUTPUTS:
             return f"{named[0]} sets an output that may be the laser's"
-        known = named[0] in commands.KLIPPER_HARMLESS and dialect.controller == "klipper"
-        return "" if known else _unknown(named[0])
+        return "" if named[0] in dialect.notation.named else _unknown(named[0])
     words = _words(text)
-    if words is None or (dialect.controller in ("klipper", "marlin") and words[0][0] not in "GMT"):
+    if words is None or (dialect.notation.one_command and words[0][0] not in "GMT"):
         return _unknown(text)  # `L1` is a macro of Klipper
     codes = [(letter, value) for letter, value in words if letter in "GM"]
     for letter, value in codes:
@@ -121,7 +110,7 @@ def _amount(letter: str, value: float, dialect: Dialect) -> bool:
     """Whether S in the line of this word is its own, such as a temperature; else it is a power for M3."""
     if letter == "G":
         return value == 4
-    if dialect.controller in ("klipper", "marlin"):
+    if dialect.notation.one_command:
         return value != 5
     return (letter, value) in _SCALES or commands.harmless(letter, value)
 

@@ -156,7 +156,7 @@ def speed_of(power: float, energy: float, process: Process) -> float:
     exact = float(line_energy(power, 1.0, process.spot)) / energy
     machine, dialect = process.machine, gcode.dialect(process.machine.dialect)
     unit = dialect.unit / 60 * 0.1**dialect.feed_decimals
-    if machine.steps is None or dialect.controller != "marlin":
+    if machine.steps is None or not dialect.firmware.rounds_speeds:
         return round(exact / unit) * unit
     # Marlin rounds up to whole steps/s, a large change at low speeds: take a feed just below such a speed.
     whole = max(round(exact * min(machine.steps)), 1) / min(machine.steps)
@@ -182,8 +182,8 @@ def run_in(speed: float, machine: Machine) -> float:
 def shortest(machine: Machine) -> float:
     """The shortest move in mm that the controller does not drop: a few motor steps."""
     controller = convert.controller(machine)
-    if isinstance(controller, gcode.motion.Marlin):
-        return float(controller.shortest_move)
+    if controller.shortest_move > 0:
+        return controller.shortest_move
     return 2 / min(machine.steps) if machine.steps is not None else 0.0
 
 
@@ -200,8 +200,7 @@ def speed_limit(machine: Machine) -> float:
 
 def _ramp(machine: Machine) -> float:
     """The effective acceleration, mm/s². Klipper keeps a part of each move for cruising."""
-    klipper = gcode.dialect(machine.dialect).controller == "klipper"
-    return min(machine.acceleration) * (1 - machine.minimum_cruise_ratio if klipper else 1)
+    return convert.controller(machine).ramp
 
 
 _ROUNDING = 1e-6

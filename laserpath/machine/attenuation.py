@@ -201,8 +201,7 @@ def check_exposes(
         laser = min(laser, _strength_of(planned, process), key=lambda line: line.power)
     if laser.ratio > 1:
         raise InputError(_nothing(laser, _line(process)))
-    controller = convert.controller(process.machine)
-    shortest = controller.shortest_move if isinstance(controller, gcode.motion.Marlin) else 0.0
+    shortest = convert.controller(process.machine).shortest_move
     subject = f"the program would expose nothing: design {design.name!r}, {_size(design)},"
     length = math.hypot(*design.size)
     if shortest > length:

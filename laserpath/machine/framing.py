@@ -19,9 +19,6 @@ from laserpath.machine.program import EYE_SAFETY
 from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Spot, Toolpath
 
-_MARLIN_LEVELS = 3
-"""Lowest power on Marlin, in levels: it truncates its power ramps to levels, so one level may stay dark."""
-
 LAPS = 4
 """Laps around the box: more give more time to look, and more dose."""
 
@@ -51,8 +48,8 @@ def faintest(machine: Machine) -> float:
 
 def _faintest_level(machine: Machine) -> int:
     """The lowest level that lights the whole of a line."""
-    marlin = gcode.dialect(machine.dialect).controller == "marlin"
-    return max(machine.level_min, min(_MARLIN_LEVELS, machine.power_levels) if marlin else 1)
+    lit = gcode.dialect(machine.dialect).firmware.surely_lit
+    return max(machine.level_min, min(lit, machine.power_levels))
 
 
 def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:

@@ -390,7 +390,7 @@ def joined(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     """The moves of a path, without any that the controller would leave out as too short."""
     controller = convert.controller(process.machine)
     moves = convert.to_moves(path, process.machine, passes, process.resin.order)
-    if isinstance(controller, gcode.motion.Marlin):
+    if controller.shortest_move > 0:
         moves = gcode.without_short(moves, controller.shortest_move, process.resin.order)
     return moves
 

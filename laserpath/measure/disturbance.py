@@ -65,8 +65,7 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
         changed = replace(machine, acceleration=(factor * x, factor * y))
         more = "more" if factor > 1 else "less"
         yield Disturbance("acceleration", f"{100 * abs(factor - 1):.0f} % {more} acceleration", changed)
-    klipper = gcode.dialect(machine.dialect).controller == "klipper"
-    key = "square_corner_velocity" if klipper else "junction_deviation"
+    key = next(iter(gcode.dialect(machine.dialect).firmware.corner))
     for factor, times in _JUNCTIONS.items():
         changed = replace(machine, **{key: factor * getattr(machine, key)})
         yield Disturbance("junction", f"{times} the {key.replace('_', ' ')}", changed)

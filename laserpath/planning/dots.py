@@ -90,17 +90,17 @@ def power_and_speed(
 
 
 def run_out(path: Toolpath, task: Task) -> Toolpath:
-    """The path with a dark move after its last stroke, if GRBL would leave that stroke dark.
+    """The path with a dark move after its last stroke, if the controller would leave that stroke dark.
 
-    M4's power is that of the speed at the end of each segment, and a program ends with speed 0: a dot in
-    which the head only brakes is one dark segment.
+    GRBL's power by M4 is that of the speed at the end of each segment, and a program ends with speed 0: a dot
+    in which the head only brakes is one dark segment.
     """
     machine = task.machine
     controller, strokes = convert.controller(machine), runs(path.on)
-    if not (isinstance(controller, gcode.motion.Grbl) and convert.power_follows(machine) and strokes):
+    if not (controller.power_tick and convert.power_follows(machine) and strokes):
         return path
     first, last = strokes[-1]
-    brief, way = _BRIEF * controller.tick, path.xy[last] - path.xy[last - 1]
+    brief, way = _BRIEF * controller.power_tick, path.xy[last] - path.xy[last - 1]
     # A head that only brakes comes no further than this in a time so brief.
     furthest = np.hypot(*machine.acceleration) * brief**2 / 2
     if last < len(path) or path.length[first:last].sum() > furthest or not way.any():

@@ -48,20 +48,18 @@ def _project(text: str, dialect: gcode.Dialect) -> Iterator[str]:
 
 
 def _full_power(machine: Machine) -> str:
-    """The word for full power in the machine's dialect, and GRBL's laser mode, which M4 needs."""
+    """The word for full power in the machine's dialect, and what must be set so that it is one."""
     dialect = gcode.dialect(machine.dialect)
     full_power = dialect.power.format(power=f"{machine.s_max:g}")
-    return f"{full_power}, laser mode on ($32=1)" if dialect.controller == "grbl" else full_power
+    return ", ".join(filter(None, (full_power, dialect.firmware.laser_mode)))
 
 
 def _corner(machine: Machine) -> str:
-    """The parameter that sets the speed in corners."""
-    if gcode.dialect(machine.dialect).controller == "klipper":
-        ratio = machine.minimum_cruise_ratio
-        return (
-            f"square corner velocity {machine.square_corner_velocity:g} mm/s, minimum cruise ratio {ratio:g}"
-        )
-    return f"junction deviation {machine.junction_deviation:g} mm"
+    """The parameters that set the speed in corners."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {getattr(machine, name):g} {unit}".rstrip()
+        for name, unit in gcode.dialect(machine.dialect).firmware.corner.items()
+    )
 
 
 def _dose(resin: Resin) -> str:

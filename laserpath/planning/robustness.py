@@ -142,7 +142,7 @@ def _filters(written: Toolpath, machine: Machine) -> Iterator[BetterMachine]:
 
 
 def _boards(machine: Machine) -> Iterator[BetterMachine]:
-    if machine.power_levels < _MORE_LEVELS and gcode.dialect(machine.dialect).controller != "marlin":
+    if machine.power_levels < _MORE_LEVELS and not gcode.dialect(machine.dialect).firmware.ramp_levels:
         times = _MORE_LEVELS / machine.power_levels
         finer = partial(replace, machine, power_levels=_MORE_LEVELS)
         offset, least = machine.light.offset, machine.level_min

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.choices import QUALITIES
 from laserpath.base.errors import figure
@@ -343,8 +342,9 @@ def _rounded_edges(data: PageData) -> str:
 
 
 def _on_steps(machine: Machine, error: str) -> Advice:
-    marlin = gcode.dialect(machine.dialect).controller == "marlin"
-    joins = ", and Marlin joins moves of fewer than 7 steps" if marlin else ""
+    controller = convert.controller(machine)
+    fewest = controller.shortest_steps
+    joins = f", and {controller.title} joins moves of fewer than {fewest} steps" if fewest else ""
     return Advice(
         "steps",
         f"The motors' steps of {figure(1000 / min(machine.steps or (1.0,)))} µm round every place{joins}, "

@@ -109,7 +109,7 @@ def _aimed_at(report: Report) -> Iterator[Column]:
 def _model(machine: Machine) -> str:
     """What executes the program, and whether that was checked against recordings of the firmware."""
     dialect = gcode.dialect(machine.dialect)
-    if dialect.controller != "trapezoid":
+    if dialect.firmware.validated:
         return "a model of the controller"
     return (
         "a planner of constant acceleration, which was not checked against recordings of a controller that "

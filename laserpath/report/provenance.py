@@ -18,6 +18,9 @@ from laserpath.types import Design, Process, Settings
 Record = tuple[str, list[tuple[str, str]]]
 """A title, and the (name, value) pairs under it."""
 
+_OF_SOME = {"junction_deviation", "square_corner_velocity", "minimum_cruise_ratio", "baud"}
+"""Fields of a machine that only some controllers have."""
+
 
 def records(process: Process, settings: Settings | None, design: Design | None) -> list[Record]:
     """The records that are needed to plan or expose the same again; settings: None if nothing was planned."""
@@ -27,8 +30,8 @@ def records(process: Process, settings: Settings | None, design: Design | None) 
         ("Resin", process.resin),
         ("Machine", process.machine),
     ]
-    klipper = gcode.dialect(process.machine.dialect).controller == "klipper"
-    unused = {"junction_deviation", "baud"} if klipper else {"square_corner_velocity", "minimum_cruise_ratio"}
+    firmware = gcode.dialect(process.machine.dialect).firmware
+    unused = _OF_SOME - {*firmware.corner, *(("baud",) if firmware.serial else ())}
     return [
         *_design(design, optics.fwhm(process.spot)),
         *(

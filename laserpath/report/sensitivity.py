@@ -29,12 +29,6 @@ _TOPICS = {
     "light": "the light of its power levels",
 }
 
-_SETTINGS = {
-    "acceleration": {"grbl": "$120 and $121", "marlin": "M201 and M204", "klipper": "max_accel"},
-    "junction": {"grbl": "$11", "marlin": "M205 J", "klipper": "square_corner_velocity"},
-}
-"""Where a controller keeps what a plan relies on."""
-
 _PLURAL = ("levels", "steps")
 
 
@@ -114,8 +108,8 @@ def _from_to(before: float, after: float, process: Process) -> str:
 
 
 def _remedy(worst: Variation, process: Process) -> str:
-    controller = gcode.dialect(process.machine.dialect).controller
-    setting = _SETTINGS.get(worst.cause, {}).get(controller, "the controller's own setting")
+    settings = gcode.dialect(process.machine.dialect).firmware.setting_of
+    setting = settings.get(worst.cause, "the controller's own setting")
     return {
         "acceleration": f"Keep the profile's acceleration equal to {setting}.",
         "junction": f"Keep what the profile says of it equal to {setting}.",

@@ -49,7 +49,7 @@ Program = str | bytes | Path
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A program as its controller interprets it.
+    """A program as its controller reads it.
 
     machine: with the dialect and the S value of full power with which the program was read.
     remarks: a sentence for each assumption, then the findings of a check.  head: the first comments.
@@ -187,7 +187,7 @@ def _other_attempt(attempt: _Attempt, error: gcode.GcodeError) -> _Attempt | Non
 def _caps(machine: Machine) -> bool:
     """Whether the controller caps S, and S stands for nothing but power."""
     dialect = _dialect_of(machine)
-    return not dialect.power_line and dialect.controller in ("grbl", "trapezoid")
+    return not dialect.power_line and not dialect.notation.one_command
 
 
 def _largest_power(text: str) -> float:

@@ -85,9 +85,6 @@ class Resin:
             )
 
 
-_MARLIN_SEES = 3
-"""Moves; the model of Marlin needs a buffer of one more, 4."""
-
 _SLOWEST = 1e-3
 """mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
 
@@ -204,10 +201,11 @@ class Machine:
 
 def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:
     """Raise InputError if a machine's planner sees fewer moves than the model of the controller needs."""
-    if dialect.controller == "marlin" and machine.look_ahead < _MARLIN_SEES:
+    firmware = dialect.firmware
+    if machine.look_ahead < firmware.least_look_ahead:
         raise InputError(
-            f"machine look_ahead is {machine.look_ahead}, but must be at least {_MARLIN_SEES} for Marlin: "
-            "it is BLOCK_BUFFER_SIZE − 1"
+            f"machine look_ahead is {machine.look_ahead}, but must be at least {firmware.least_look_ahead} "
+            f"for {firmware.title}: it is {firmware.look_ahead_is}"
         )
 
 

@@ -20,7 +20,11 @@ from gcode.move import Ints, Moves
 
 ACCELERATION_MIN = 1e-3  # mm/s²; with less, a move takes minutes, and its segments fill the memory
 
-_NOTATION = Notation()
+_NOTATION = Notation(
+    never=("always_dynamic", "rapid_resets"), laser_words=("M3", "M4", "M5"), checksums=False, settings=True,
+    extended=frozenset([0x84, 0x85, *range(0x90, 0x98), *range(0x99, 0x9F), 0xA0, 0xA1]),
+    m4_follows=True, waits=True, m1=False, arc_ends=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.executed import Executed
 from gcode.controllers.interface import FINE, Controller, Hardware, Notation
 from gcode.controllers.klipper import planner
@@ -17,7 +18,24 @@ from gcode.controllers.ramps import Ramps, pauses, places
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
-_NOTATION = Notation()
+_NAMED = frozenset([
+    "SET_PIN", "SET_VELOCITY_LIMIT", "SET_PRESSURE_ADVANCE", "SET_INPUT_SHAPER", "RESPOND", "STATUS",
+    "HELP", "SET_FAN_SPEED", "SET_HEATER_TEMPERATURE", "TURN_OFF_HEATERS", "TEMPERATURE_WAIT",
+    "SET_DISPLAY_TEXT", "SET_DISPLAY_GROUP", "SET_PRINT_STATS_INFO", "SET_LED", "SET_GCODE_VARIABLE",
+    "SET_IDLE_TIMEOUT", "GET_POSITION", "EXCLUDE_OBJECT", "EXCLUDE_OBJECT_START", "EXCLUDE_OBJECT_END",
+    "EXCLUDE_OBJECT_DEFINE",
+])  # fmt: skip
+"""Named commands that can neither move nor light; SET_PIN, if its pin is not the laser's."""
+
+_NOTATION = Notation(
+    one_command=True,
+    executes=PRINTER_G | {("M", 220.0), ("M", 400.0)},
+    passes_over=PRINTER_IGNORED
+    | {("G", g) for g in (90.1, 91.1, 92.1)} | {("M", float(m)) for m in (0, 1, 3, 4, 5)},
+    named=_NAMED, harmless=frozenset([("M", 106.0), ("M", 107.0)]),
+    never=("dark_rapids", "rapid_resets", "always_dynamic", "laser_on_dynamic"), laser_words=("SET_PIN",),
+    inches=False, bare_dwell=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

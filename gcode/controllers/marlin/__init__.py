@@ -12,13 +12,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.executed import LINE_CHARACTERS, Executed
 from gcode.controllers.interface import Controller, Hardware, Notation, Triple, axes_of
 from gcode.controllers.ramps import pauses
 from gcode.errors import GcodeError
 from gcode.move import Floats, Ints, Moves
 
-_NOTATION = Notation()
+_NOTATION = Notation(
+    one_command=True,
+    executes=PRINTER_G | {("M", float(m)) for m in (0, 1, 3, 4, 5, 106, 107, 220, 400)},
+    passes_over=PRINTER_IGNORED,
+    never=("always_dynamic", "laser_on_dynamic"), laser_words=("M3", "M4", "M5", "M106", "M107"),
+    upper_case=True, checksums=True, inline=True, fan=True, dwell_seconds=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

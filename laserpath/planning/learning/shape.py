@@ -51,7 +51,7 @@ class ExecutedShape:
         with every shift of its ends, so they cannot be held.
         """
         machine, controller = process.machine, convert.controller(process.machine)
-        if moving and isinstance(controller, gcode.motion.Grbl):
+        if moving and controller.counts_steps:
             controller = controller.stepless()
         moves = rested(convert.to_moves(path, machine))
         board, longest = convert.board(process), longest_piece(process)

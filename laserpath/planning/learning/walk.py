@@ -288,7 +288,7 @@ def on_steps(path: Toolpath, machine: Machine, order: int = 1, least: float = 0.
     extent is then below `least`, mm, or below one step becomes a line of as many steps, so that a dot is not
     lost. Where full power is too little for the energy, the move is slower.
     """
-    rounds = gcode.dialect(machine.dialect).controller in ("grbl", "marlin")
+    rounds = gcode.dialect(machine.dialect).firmware.rounds_vertices
     if machine.steps is None or not rounds or not path.on.any():
         return path
     steps, energy = np.asarray(machine.steps), energies(path, order)
