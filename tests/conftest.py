@@ -25,7 +25,7 @@ from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.design.scene import Scene
-from laserpath.planning import Progress, walk
+from laserpath.planning import Progress, pipeline
 from laserpath.planning.unconstrained import Effort
 from laserpath.report import album
 from laserpath.types.results import Limit
@@ -88,8 +88,8 @@ def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
     tests/planning/test_unconstrained.py and tests/report/test_report_limit.py compute them themselves.
     """
     known: dict[bytes, Limit | None] = {}
-    real = walk.affordable_limit
-    optimum = walk.unconstrained_optimum
+    real = pipeline.affordable_limit
+    optimum = pipeline.unconstrained_optimum
     effort = Effort() if _is_thorough(request.config) else Effort(evaluations=ROUGH)
 
     def remembered(scene: Scene, progress: Callable[[Progress], None] | None = None) -> Limit | None:
@@ -99,9 +99,11 @@ def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "affordable_limit", remembered)
+        patch.setattr(pipeline, "affordable_limit", remembered)
         patch.setattr(
-            walk, "unconstrained_optimum", lambda scene, loss, **given: optimum(scene, loss, effort, **given)
+            pipeline,
+            "unconstrained_optimum",
+            lambda scene, loss, **given: optimum(scene, loss, effort, **given),
         )
         yield
 

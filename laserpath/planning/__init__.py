@@ -1,4 +1,4 @@
-"""From a design to the program that exposes it. `walk` has all the steps in order.
+"""From a design to the program that exposes it. `pipeline` has all the steps in order.
 
 `start` chooses the starting curve (`curve/`), `stages` optimises it from coarse to fine (`optimise/`), and
 `tolerance` finds the fastest plan within a tolerance. `smooth` and `rate` fit the path to the machine.
@@ -13,9 +13,9 @@ from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.output import paths_of
+from laserpath.planning.pipeline import Plan, plan
 from laserpath.planning.robustness import sensitivity
 from laserpath.planning.unconstrained import limit
-from laserpath.planning.walk import Plan, plan
 
 __all__ = [
     "ColourPlans", "Forecast", "Plan", "PlanStep", "Progress", "forecast", "header", "limit", "paths_of",

@@ -12,7 +12,7 @@ from laserpath.base.files import write_all
 from laserpath.config import project as project_file
 from laserpath.machine import framing
 from laserpath.planning.optimise.loop import Progress
-from laserpath.planning.walk import Plan, plan
+from laserpath.planning.pipeline import Plan, plan
 from laserpath.types import Design, Process, Settings
 
 Listener = Callable[[int, int, Progress], None]

@@ -22,9 +22,9 @@ import gcode
 from laserpath.machine import convert
 from laserpath.measure.disturbance import disturbances, disturbed, key_figures
 from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.pipeline import Plan
 from laserpath.planning.stages import relearned
 from laserpath.planning.task import Task
-from laserpath.planning.walk import Plan
 from laserpath.resin import path_energy, speed_for
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.types.results import Solution

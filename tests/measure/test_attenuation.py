@@ -92,7 +92,7 @@ def test_levels_that_do_not_lase_are_not_usable():
 
 
 def test_a_cell_that_would_be_left_dark_is_refused_before_planning(monkeypatch):
-    monkeypatch.setattr("laserpath.planning.walk.start_curve", lambda *_: pytest.fail("planned"))
+    monkeypatch.setattr("laserpath.planning.pipeline.start_curve", lambda *_: pytest.fail("planned"))
     with pytest.raises(InputError, match="a LinuxCNC stage") as caught:
         laserpath.plan(CELL, replace(STRONG, machine=replace(STRONG.machine, power_max=100.0)))
     assert re.search(r"is [\d.]+ times what a line of 1 µm needs", str(caught.value))

@@ -1,4 +1,4 @@
-"""The walk, end to end, on a small design: the report's figures are those of the file."""
+"""The pipeline, end to end, on a small design: the report's figures are those of the file."""
 
 import re
 from dataclasses import replace

@@ -259,7 +259,7 @@ def advised(sentence: str) -> float:
     return float(re.search(r"speed_max_mm_per_min = ([\d.]+)", sentence)[1]) / 60
 
 
-# The whole walk
+# The whole pipeline
 
 
 def test_a_design_is_planned_to_a_fiftieth_of_the_spot(planned):

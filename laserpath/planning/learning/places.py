@@ -28,7 +28,7 @@ from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
-from laserpath.planning.learning import place_kernel as kernel
+from laserpath.planning.learning import place_kernel
 from laserpath.planning.learning.levels import PENALTY, response_of, watched
 from laserpath.planning.learning.shape import parts_behind
 from laserpath.planning.optimise.loop import bounds_of
@@ -74,7 +74,7 @@ def best_places(
     light, run = response.light(moves.power), response.run
     points, spot, dose = watched(run, light, task, _REACH_FWHM, coarse=True)
     energy = light**process.resin.order * run.duration
-    pieces = kernel.MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
+    pieces = place_kernel.MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
     room = np.array(bounds_of(task))
     bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
@@ -82,8 +82,8 @@ def best_places(
     step, near, corners = _shift(machine, scene.fwhm), _near(pieces, scene, bright), _corners(moves, machine)
     for _ in range(_FURTHEST):
         gone = np.zeros(xy.shape, np.int64)
-        effect = kernel.effects(near, step, pieces, spot, points)
-        if not kernel.descend(
+        effect = place_kernel.effects(near, step, pieces, spot, points)
+        if not place_kernel.descend(
             xy, gone, room, price, step, corners, dose, points, effect, PENALTY, _SWEEPS, 1
         ):
             break
@@ -92,18 +92,18 @@ def best_places(
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
 
 
-def _shifted(pieces: kernel.MovedPieces, by: Floats) -> kernel.MovedPieces:
+def _shifted(pieces: place_kernel.MovedPieces, by: Floats) -> place_kernel.MovedPieces:
     """The pieces after shifts of their rows' vertices, by: (rows + 1, 2) mm, with their energy per length."""
     count = np.diff(pieces.first)
     row, part = np.repeat(np.arange(len(count)), count), pieces.part[:, None]
     ends = pieces.ends.copy()
     ends[1:] += (1 - part) * by[row] + part * by[row + 1]
     before, after = (np.hypot(*np.diff(xy, axis=0).T) for xy in (pieces.ends, ends))
-    longer = np.divide(after, before, out=np.ones_like(after), where=before > kernel.POINT)
+    longer = np.divide(after, before, out=np.ones_like(after), where=before > place_kernel.POINT)
     return pieces._replace(ends=ends, energy=pieces.energy * longer)
 
 
-def _near(pieces: kernel.MovedPieces, scene: Scene, bright: Floats) -> Bools:
+def _near(pieces: place_kernel.MovedPieces, scene: Scene, bright: Floats) -> Bools:
     """(rows + 1,) whether a line that begins or ends at a vertex has a lit piece near what counts.
 
     That is the outline, and places that are nearly too bright, bright: (K, 2) mm.
@@ -145,9 +145,11 @@ def _shift(machine: Machine, fwhm: float) -> Floats:
     return np.asarray(step * np.maximum(np.rint(shift / step), 1))
 
 
-def _corners(moves: gcode.Moves, machine: Machine) -> kernel.CornerSpeeds:
+def _corners(moves: gcode.Moves, machine: Machine) -> place_kernel.CornerSpeeds:
     """The planned speeds at all vertices, and the limits that they come from."""
     limits = convert.limits(machine)
     entry = gcode.motion.profile(moves, limits).entry
     acceleration = np.asarray(limits.acceleration, np.float64)
-    return kernel.CornerSpeeds(np.append(entry, 0.0) ** 2, acceleration, float(limits.junction_deviation))
+    return place_kernel.CornerSpeeds(
+        np.append(entry, 0.0) ** 2, acceleration, float(limits.junction_deviation)
+    )

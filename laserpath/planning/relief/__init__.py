@@ -4,14 +4,14 @@
     plan_relief(relief, process, settings).write("out/")
 
 `target` reads a `Relief` from an image. `layout` places it on the machine, covers it with `lines` and
-forecasts the plan. `solve` optimises the line energies. `walk` has all the steps up to the G-code, which is
-read back, executed and measured (`result`) like that of a design. `page` is the report.
+forecasts the plan. `solve` optimises the line energies. `planner` has all the steps up to the G-code, which
+is read back, executed and measured (`result`) like that of a design. `page` is the report.
 """
 
 from laserpath.planning.relief.layout import ReliefLayout, forecast_fit, forecast_relief, lay_out
+from laserpath.planning.relief.planner import ReliefPlan, plan_layout, plan_relief
 from laserpath.planning.relief.result import ReliefFigures, in_words
 from laserpath.planning.relief.target import from_image, load_relief
-from laserpath.planning.relief.walk import ReliefPlan, plan_layout, plan_relief
 
 __all__ = [
     "ReliefFigures",

@@ -7,6 +7,6 @@ Each is simulated by itself (`simulation`) and compared as the controller execut
 """
 
 from laserpath.simulation.comparison.result import FigureRow
-from laserpath.simulation.comparison.walk import Comparison, compare, path_of
+from laserpath.simulation.comparison.side_by_side import Comparison, compare, path_of
 
 __all__ = ["Comparison", "FigureRow", "compare", "path_of"]

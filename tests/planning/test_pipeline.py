@@ -14,7 +14,7 @@ from builders import design
 import laserpath
 from laserpath.design.scene import Scene
 from laserpath.measure import rounded_off
-from laserpath.planning import walk
+from laserpath.planning import pipeline
 from laserpath.types import Machine, Process, Settings
 from laserpath.types.results import Measurement, Solution
 
@@ -43,7 +43,7 @@ def reasons(plan: laserpath.Plan) -> list[str]:
 
 def test_polygons_are_planned_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Polygon was a TypeError of os.fspath."""
-    monkeypatch.setattr(walk, "placed", lambda design, *_: (_ for _ in ()).throw(KeyError(design)))
+    monkeypatch.setattr(pipeline, "placed", lambda design, *_: (_ for _ in ()).throw(KeyError(design)))
     box = shapely.box(0, 0, 1, 2)
     for polygons in (box, shapely.MultiPolygon([box])):
         with pytest.raises(KeyError) as caught:
@@ -83,7 +83,7 @@ def test_designs_do_not_print_worse_than_the_start(dialect: str, name: str) -> N
 
 def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of an optimiser that knows the controller badly: forty times the power."""
-    real = walk.solve_within
+    real = pipeline.solve_within
 
     def solve(*given: object, **named: object) -> Solution:
         solution = real(*given, **named)  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pyt
         strong = replace(solution.written, power=np.minimum(40 * solution.written.power, 10.0))
         return replace(solution, written=strong)
 
-    monkeypatch.setattr(walk, "solve_within", solve)
+    monkeypatch.setattr(pipeline, "solve_within", solve)
     plan = laserpath.plan(CONTACTS, settings=QUICK)
     (reason,) = reasons(plan)
     assert plan.solution.toolpath is plan.start
@@ -108,8 +108,8 @@ def test_a_plan_within_its_tolerance_may_be_less_true_than_its_start() -> None:
     end, start = plan.report.executed, plan.report.start
     off = replace(end.figures, epe_mean=start.figures.epe_mean + 0.01, missing_edges=0, epe_p95=0.3)
     worse = replace(end, figures=off)
-    task = walk.Task.of(plan.design, plan.process, plan.settings)
-    assert walk.worse_than_start(worse, start, task)
+    task = pipeline.Task.of(plan.design, plan.process, plan.settings)
+    assert pipeline.worse_than_start(worse, start, task)
     for limit, refused in ((0.4, False), (0.2, True)):
         asked = replace(task, settings=replace(plan.settings, max_epe_fwhm=limit))
-        assert bool(walk.worse_than_start(worse, start, asked)) == refused
+        assert bool(pipeline.worse_than_start(worse, start, asked)) == refused
