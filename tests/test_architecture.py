@@ -242,7 +242,7 @@ def test_only_rooms_of_kernels_import_taichi() -> None:
 
 def test_numba_caches_through_compiled() -> None:
     """Where nothing can be written, Numba's own `cache=True` ends in a traceback."""
-    uncached = {"gcode.controllers.marlin.ramps"}
+    uncached = {"gcode.controllers.marlin.kernel"}
     numba = {one.module for one in every_import() if one.needs.split(".")[0] == "numba"}
     assert numba == {"gcode.compiled", *uncached}
     assert not [m for m in uncached if "cache=True" in ast.unparse(trees()[m])]

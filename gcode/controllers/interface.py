@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from gcode.controllers.executed import Executed
+    from gcode.controllers.common import Executed
     from gcode.move import Floats, Ints, Moves
 
 Pair = tuple[float, float]

@@ -14,8 +14,8 @@ from sets import examples, one_fast
 
 import gcode
 from gcode.checking import checker
-from gcode.checking.envelope import Envelope
-from gcode.checking.findings import Finding
+from gcode.checking.paths import Envelope
+from gcode.checking.text import Finding
 
 SOUND = {
     "grbl": "G21 G90 G17\nM5\nM4 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nG0 X1 Y2\nG1 X11 Y2 F1200 S500\n"

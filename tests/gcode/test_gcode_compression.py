@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shapely.geometry import LineString
 
 from gcode import GcodeError, Kind, Moves
-from gcode.compression import LEAST_CHORDS, compress, fit_arcs, join_short, merge_lines
 from gcode.levels import level_of
+from gcode.resampling import LEAST_CHORDS, compress, fit_arcs, join_short, merge_lines
 
 LEVELS = 255
 

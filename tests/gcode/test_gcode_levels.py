@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gcode import GcodeError, Limits, Moves
 from gcode.motion import Controller, Grbl, Klipper, LightCurve, Marlin, execute
-from gcode.motion.response_kernel import PowerRules, light
+from gcode.motion.response import PowerRules, light
 
 LINE = Moves.straight([[0, 0], [2, 2], [18, 2]], [0, 0.1], [100, 50], [True, False], dynamic=True)
 CONTROLLERS = pytest.mark.parametrize("controller", [Limits(), Grbl(), Klipper(), Marlin()])

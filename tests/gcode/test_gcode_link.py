@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sets import examples
 
 import gcode
-from gcode.checking.envelope import Envelope
+from gcode.checking.paths import Envelope
 from gcode.motion import move_rates, peak_rate, run_rates
 
 durations = st.lists(st.floats(1e-4, 0.1), min_size=1, max_size=30).map(np.array)

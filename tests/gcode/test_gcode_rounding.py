@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gcode.controllers.rounding import whole_steps, whole_steps_of_digits
+from gcode.controllers.common import whole_steps, whole_steps_of_digits
 
 
 def read_float(text: str) -> np.float32:

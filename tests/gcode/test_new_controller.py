@@ -16,7 +16,7 @@ import shapely
 import gcode
 import laserpath
 from gcode.controllers import find, register
-from gcode.controllers.executed import Executed
+from gcode.controllers.common import Executed
 from gcode.controllers.interface import Controller, Hardware, Notation
 from gcode.move import Ints, Moves
 from laserpath.machine import convert

@@ -1,7 +1,7 @@
 """GRBL 1.1 in laser mode, and what acts as it does, such as grblHAL.
 
-`planner` is its motion, line by line, compiled in `kernel`; `steps` are those of its axes. Both are imported
-when a program is executed, since the facts are needed without Numba.
+`planner` is its motion, line by line, compiled in `kernel`. Both are imported when a program is executed,
+since the facts are needed without Numba.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gcode.controllers.executed import Executed
+from gcode.controllers.common import Executed, pauses
 from gcode.controllers.interface import Controller, Hardware, Notation, Triple, axes_of
-from gcode.controllers.ramps import pauses
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
@@ -66,7 +65,7 @@ class Grbl(Controller):
     idle_lock: s that every stop costs ($1; 0 if $1 is 255).  blocks: that the planner holds.
     receive_buffer: bytes.  baud: bits/s; None for a link and a processor that take no time.
     feed_override: factor on the speeds of all moves but rapids (`gcode.motion.override`).
-    stepped: whether axes go by steps where these are coarse for the work (`steps`), or always evenly.
+    stepped: whether axes go by steps where these are coarse for the work (`planner`), or always evenly.
     """
 
     name: ClassVar[str] = "grbl"
@@ -148,11 +147,10 @@ class Grbl(Controller):
     def run(self, moves: Moves, sent: Ints, levels: int | None, longest: float) -> Executed:
         """By `planner`; axes stand where their counters have come to, if steps are coarse for `longest`."""
         from gcode.controllers.grbl import planner
-        from gcode.controllers.grbl.steps import on_counted_steps
 
         run = planner.plan(moves.xyz, moves.speed, moves.rapid, pauses(moves), sent, self)
         places = planner.places(moves.xyz, self)
         power = run.power(moves.power, moves.speed, moves.dynamic, levels)
         xyz = np.vstack([places[:1], run.ends(places)])
         done = Executed(run.row, run.duration, xyz, power, run.stepping(places, self.steps))
-        return on_counted_steps(done, places, np.array(self.steps), longest) if self.stepped else done
+        return planner.on_counted_steps(done, places, np.array(self.steps), longest) if self.stepped else done

@@ -1,4 +1,4 @@
-"""Klipper 0.13, whose laser is a pin. `planner` is its motion, `steps` those of its axes."""
+"""Klipper 0.13, whose laser is a pin. `planner` is its motion."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
-from gcode.controllers.executed import Executed
+from gcode.controllers.common import Executed, Ramps, pauses, places
 from gcode.controllers.interface import FINE, Controller, Hardware, Notation
 from gcode.controllers.klipper import planner
-from gcode.controllers.klipper.steps import on_nearest_steps
-from gcode.controllers.ramps import Ramps, pauses, places
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
@@ -44,7 +42,7 @@ class Klipper(Controller):
 
     max_velocity, square_corner_velocity, max_z_velocity: mm/s.  max_accel, max_z_accel: mm/s²; None for
     Z: no limit of its own.  minimum_cruise_ratio: 0 ≤ r < 1; Klipper's own default is 0.5.
-    steps: steps/mm of x, y, z. They change no speed, but axes stand at the nearest step (`steps`), and
+    steps: steps/mm of x, y, z. They change no speed, but axes stand at the nearest step (`planner`), and
     they set when the first and the last step come. None: steps too fine to matter.
     """
 
@@ -118,4 +116,4 @@ class Klipper(Controller):
         power = moves.power if levels is None else np.rint(moves.power * levels) / levels
         stepping = planner.stepping(moves.xyz, p, self)
         done = Executed(pieces.row, pieces.duration, places(moves, pieces), power[pieces.row], stepping)
-        return done if self.steps is None else on_nearest_steps(done, self.steps, longest)
+        return done if self.steps is None else planner.on_nearest_steps(done, self.steps, longest)

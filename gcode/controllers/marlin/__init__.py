@@ -1,7 +1,7 @@
 """Marlin 2.1 with inline power.
 
-`planner` is its motion and power, line by line, compiled in `kernel` and `ramps`. They are imported when a
-program is executed, since the facts are needed without Numba.
+`planner` is its motion and power, line by line, compiled in `kernel`. Both are imported when a program is
+executed, since the facts are needed without Numba.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
-from gcode.controllers.executed import LINE_CHARACTERS, Executed
+from gcode.controllers.common import LINE_CHARACTERS, Executed, pauses
 from gcode.controllers.interface import Controller, Hardware, Notation, Triple, axes_of
-from gcode.controllers.ramps import pauses
 from gcode.errors import GcodeError
 from gcode.move import Floats, Ints, Moves
 

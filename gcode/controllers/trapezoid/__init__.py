@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gcode.controllers.executed import Executed
+from gcode.controllers.common import LENGTH_MIN, Executed, Ramps, places
 from gcode.controllers.interface import Controller, Hardware, Pair, Triple
-from gcode.controllers.ramps import LENGTH_MIN, Ramps, places
 from gcode.controllers.trapezoid.planner import on_steps, profile
 from gcode.errors import GcodeError
 from gcode.levels import quantise

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gcode.compiled import cached
-from gcode.motion.response_kernel import PowerRules, centred, light, neighbour
+from gcode.motion.response import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Indices as Ints
 from laserpath.compute.beside import in_parts
 
