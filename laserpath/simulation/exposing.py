@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,18 +22,6 @@ _MARGINS = (6.0, 18.0)
 """FWHM beyond the usual margin, tried in turn while the cured area reaches the grid's rim."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProgramExposure:
-    """executed: of a program.  scene: of the design on its grid, if there is a design.
-
-    overflow: whether the cured area reaches beyond the grid.
-    """
-
-    executed: PathExposure
-    scene: Scene | None
-    overflow: bool
-
-
 def shift_onto(design: Design, program: MachineProgram, settings: Settings, name: str) -> Point:
     """The translation that lays a program on its design, mm. name: of the program, for errors."""
     spot = program.process.spot
@@ -45,7 +33,7 @@ def shift_onto(design: Design, program: MachineProgram, settings: Settings, name
 
 def exposure_of(
     program: MachineProgram, design: Design | None, settings: Settings, name: str
-) -> ProgramExposure:
+) -> PathExposure:
     """The exposure, on a grid that holds all of the cured area if memory allows. name: of the program."""
     critical, spot = program.process.resin.critical_dose, program.process.spot
     box = box_of(lit_box(program.shifted_path, program.executed), design, spot)
@@ -62,7 +50,7 @@ def exposure_of(
             break  # keep the largest grid so far
         scene = replace(scene, grid=grid) if scene else None
         executed = _exposure(program, scene, grid)
-    return ProgramExposure(executed, scene, rim(executed.dose) >= critical)
+    return replace(executed, overflow=rim(executed.dose) >= critical)
 
 
 def _exposure(program: MachineProgram, scene: Scene | None, grid: Grid) -> PathExposure:
@@ -71,7 +59,7 @@ def _exposure(program: MachineProgram, scene: Scene | None, grid: Grid) -> PathE
     if scene is not None:
         measured = Exposure(program, scene).executed
         figures = dose_figures(measured.light, measured.dose, grid, resin)
-        return PathExposure(figures, program.motion, grid, measured.dose, measured.light, measured)
+        return PathExposure(figures, program.motion, grid, measured.dose, measured.light, scene, measured)
     dose = accurate_model(grid, program.process.spot).dose(program.executed)
     if not np.isfinite(dose).all():
         raise InputError("the dose is not finite; the program holds values that cannot be exposed")
@@ -83,12 +71,13 @@ def _exposure(program: MachineProgram, scene: Scene | None, grid: Grid) -> PathE
     return PathExposure(dose_figures(light, dose, grid, resin), program.motion, grid, dose, light)
 
 
-def at_best_power(executed: PathExposure, scene: Scene) -> BestExposure | None:
-    """The power at which the same path is most accurate; None without light along the outline.
+def at_best_power(executed: PathExposure) -> BestExposure | None:
+    """The power at which the same path is most accurate; None without a design, or light along its outline.
 
     None for a resin with kinetics, too, whose conversion is not scaled by the power.
     """
-    if scene.resin.kinetics is not None:
+    scene = executed.scene
+    if scene is None or scene.resin.kinetics is not None:
         return None
     try:
         factor = best_exposure(executed.dose, scene)

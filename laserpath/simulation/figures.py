@@ -17,6 +17,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import one_line
+from laserpath.design.scene import Scene
 from laserpath.measure import cured_fraction
 from laserpath.types import Grid, Point, Resin
 from laserpath.types.results import Measurement, MotionFigures
@@ -47,7 +48,8 @@ class PathExposure:
     """The exposure of an executed path. dose: (rows, columns) mJ/mm² on `grid`, which decides what cures.
 
     light: the dose itself; of a resin with kinetics `dose` is the equivalent one.  motion: of the whole
-    program.  measured: against the design, if there is one.
+    program.  scene: of the design on this grid, if there is one.  measured: against it.  overflow: whether
+    the cured area reaches beyond the grid.
     """
 
     figures: DoseFigures
@@ -55,7 +57,9 @@ class PathExposure:
     grid: Grid
     dose: Floats
     light: Floats
+    scene: Scene | None = None
     measured: Measurement | None = None
+    overflow: bool = False
 
     __repr__ = one_line
 

@@ -36,9 +36,8 @@ class BestExposure:
 class SimulationResult:
     """A program of any tool on one machine and resin, exposed and measured.
 
-    process: with the dialect in which the program was read.  scene: of the design, on the exposure's grid.
-    shipped: the program, moved onto its design if that was requested.  executed: its exposure.
-    best: the same, at the best power.
+    process: with the dialect in which the program was read.  shipped: the program, moved onto its design if
+    that was requested.  executed: its exposure.  best: the same, at the best power.
     within: the tolerance on the 95th percentile of |EPE| in FWHM, if one was given.
     head: the program's first comments.  sensitivity: to the machine, and
     depth: to which it cures, if they were computed.
@@ -46,7 +45,6 @@ class SimulationResult:
 
     name: str
     process: Process
-    scene: Scene | None
     shipped: MachineProgram
     executed: PathExposure
     best: BestExposure | None = None
@@ -57,6 +55,11 @@ class SimulationResult:
     depth: CuredDepth | None = None
 
     __repr__ = one_line
+
+    @property
+    def scene(self) -> Scene | None:
+        """The design on the exposure's grid."""
+        return self.executed.scene
 
     @property
     def design(self) -> Design | None:

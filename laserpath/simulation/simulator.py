@@ -22,7 +22,8 @@ from laserpath.machine.program import MachineProgram, Transmitted, execute
 from laserpath.measure.disturbance import Disturbance, disturbed
 from laserpath.simulation import source
 from laserpath.simulation.drawing import draw
-from laserpath.simulation.exposing import ProgramExposure, at_best_power, exposure_of, shift_onto
+from laserpath.simulation.exposing import at_best_power, exposure_of, shift_onto
+from laserpath.simulation.figures import PathExposure
 from laserpath.simulation.page import page
 from laserpath.simulation.plane import Height, ProgramLayer, darkened, flat, layer
 from laserpath.simulation.result import SimulationResult
@@ -111,16 +112,15 @@ def simulate(
     report("exposing")
     if drawn is not None and choices.align:
         shipped = shipped.moved(shift_onto(drawn, shipped, settings, read.name))
-    exposed = exposure_of(shipped, drawn, settings, read.name)
+    executed = exposure_of(shipped, drawn, settings, read.name)
     report("measuring")
     return Simulation(
-        name=read.name, process=process, scene=exposed.scene, shipped=shipped,
-        executed=exposed.executed,
-        best=at_best_power(exposed.executed, exposed.scene) if exposed.scene else None,
+        name=read.name, process=process, shipped=shipped, executed=executed,
+        best=at_best_power(executed),
         within=None if drawn is None else settings.max_epe_fwhm, head=read.head,
-        warnings=tuple(_warnings(exposed, shipped, read, chosen, place, choices.align)),
-        sensitivity=_sensitivity(read, chosen, exposed, shipped) if choices.sensitivity else None,
-        depth=_depth(shipped, exposed) if choices.depth else None,
+        warnings=tuple(_warnings(executed, shipped, read, chosen, place, choices.align)),
+        sensitivity=_sensitivity(read, chosen, executed, shipped) if choices.sensitivity else None,
+        depth=_depth(shipped, executed) if choices.depth else None,
     )  # fmt: skip
 
 
@@ -130,14 +130,13 @@ def _check(choices: Choices, process: Process) -> None:
         check_working_curve(process.resin)
 
 
-def _depth(shipped: MachineProgram, exposed: ProgramExposure) -> CuredDepth:
+def _depth(shipped: MachineProgram, executed: PathExposure) -> CuredDepth:
     """How deep the executed program cures."""
-    executed = exposed.executed
     return cured_depth(shipped.executed, executed.grid, executed.light, shipped.process)
 
 
 def _warnings(
-    exposed: ProgramExposure,
+    executed: PathExposure,
     shipped: MachineProgram,
     read: Source,
     chosen: ProgramLayer,
@@ -146,14 +145,14 @@ def _warnings(
 ) -> Iterator[str]:
     """All warnings, the worst first."""
     process = shipped.process
-    yield from of_dose(exposed, process)
+    yield from of_dose(executed, process)
     yield from of_shift(shipped.shift, optics.fwhm(process.spot))
     yield from read.remarks
     yield from chosen.remarks
     if place:
         yield from place.design.warnings
         yield from place.notes
-    yield from of_place(exposed, shipped, aligned)
+    yield from of_place(executed, shipped, aligned)
     yield from phase_warnings(shipped.run, process)
 
 
@@ -201,10 +200,10 @@ def _shipped(read: Source, chosen: ProgramLayer, process: Process, override: flo
 
 
 def _sensitivity(
-    read: Source, chosen: ProgramLayer, exposed: ProgramExposure, shipped: MachineProgram
+    read: Source, chosen: ProgramLayer, executed: PathExposure, shipped: MachineProgram
 ) -> Sensitivity:
     """The prints of the whole file on machines that differ."""
-    scene, measured = exposed.scene, exposed.executed.measured
+    scene, measured = executed.scene, executed.measured
     if scene is None or measured is None:
         raise InputError("the sensitivity of a program is that of its edges, so a design is needed")
 

@@ -13,7 +13,7 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
 from laserpath.report.numbers import area, number
-from laserpath.simulation.exposing import ProgramExposure
+from laserpath.simulation.figures import PathExposure
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Point, Process
 
@@ -25,9 +25,9 @@ _NEAR_FWHM, _APART = 1.0, 0.7
 smaller IoU gives the warning that they lie apart."""
 
 
-def of_dose(exposed: ProgramExposure, process: Process) -> Iterator[str]:
+def of_dose(executed: PathExposure, process: Process) -> Iterator[str]:
     """A dose that is too low or too high."""
-    dose, resin = exposed.executed.figures, process.resin
+    dose, resin = executed.figures, process.resin
     done = "cures" if resin.tone == "negative" else "is cleared"
     if dose.cured == 0:
         yield (
@@ -40,7 +40,7 @@ def of_dose(exposed: ProgramExposure, process: Process) -> Iterator[str]:
             f"{place(dose.brightest, optics.fwhm(process.spot))} mm: {area(dose.over_dosed, 2)} of the "
             f"{area(dose.cured, 2)} that {done} get more than the resin's limit of {resin.over_dose:g}"
         )
-    if exposed.overflow:
+    if executed.overflow:
         yield f"what {done} reaches beyond the area that is simulated: the dose is far too high"
 
 
@@ -53,15 +53,15 @@ def of_shift(shift: Point, fwhm: float) -> Iterator[str]:
         )
 
 
-def of_place(exposed: ProgramExposure, shipped: MachineProgram, aligned: bool) -> Iterator[str]:
+def of_place(executed: PathExposure, shipped: MachineProgram, aligned: bool) -> Iterator[str]:
     """Coarse pixels, a program that lies elsewhere, and edges that do not print."""
-    fwhm, grid, scene = optics.fwhm(shipped.process.spot), exposed.executed.grid, exposed.scene
+    fwhm, grid, scene = optics.fwhm(shipped.process.spot), executed.grid, executed.scene
     if fwhm / grid.pitch < 1.5 * COARSEST:
         yield (
             f"with so many spots to expose the dose was computed with {number(fwhm / grid.pitch, 2)} pixels "
             "across one: areas and edges are less exact"
         )
-    measured = exposed.executed.measured
+    measured = executed.measured
     if scene is None or measured is None:
         return
     x, y = (_middle(scene.design.bounds) - _middle(lit_box(shipped.executed))).tolist()
