@@ -168,6 +168,11 @@ class Controller(ABC):
     def of(cls, machine: Hardware) -> Self:
         """The model with the limits of a machine."""
 
+    @classmethod
+    def deviation_of(cls, machine: Hardware) -> float:
+        """Junction deviation, mm, with which `trapezoid` corners as fast; paths are planned by that model."""
+        return machine.junction_deviation
+
     @abstractmethod
     def run(self, moves: Moves, sent: Ints, levels: int | None, longest: float) -> Executed:
         """Execute moves without arcs, from rest to rest. Rows of the result are those of `moves`.
@@ -175,11 +180,6 @@ class Controller(ABC):
         sent: (N,) characters of each move's line.  levels: of the board; None: continuous power.
         longest: mm, of a piece of a lit move that accelerates or brakes.
         """
-
-    @property
-    @abstractmethod
-    def junction_deviation(self) -> float:
-        """mm, of a right angle; what `trapezoid` needs to plan a path for this controller."""
 
     @property
     @abstractmethod

@@ -134,7 +134,7 @@ def dialect_of(machine: Machine) -> gcode.Dialect:
 def limits(machine: Machine) -> gcode.Limits:
     """The limits for planning a path for any controller: constant acceleration and a look-ahead."""
     # speed_max belongs to the process; the axes themselves can move at the rapid speed.
-    deviation = controller(machine).junction_deviation
+    deviation = gcode.dialect(machine.dialect).firmware.deviation_of(machine)
     return replace(gcode.Limits.of(machine), speed_max=machine.speed_max, junction_deviation=deviation)
 
 

@@ -51,8 +51,8 @@ class Galvo(Controller):
     def of(cls, machine: Hardware) -> Galvo:
         return cls(min(machine.rapid_speed))
 
-    @property
-    def junction_deviation(self) -> float:
+    @classmethod
+    def deviation_of(cls, machine: Hardware) -> float:
         return 1.0  # corners cost nothing
 
     @property

@@ -94,6 +94,11 @@ class Klipper(Controller):
             steps=None if machine.steps is None else (*machine.steps, FINE),
         )  # fmt: skip
 
+    @classmethod
+    def deviation_of(cls, machine: Hardware) -> float:
+        """That of the square corner velocity, mm."""
+        return cls.of(machine).junction_deviation
+
     @property
     def buffered(self) -> int:
         """It waits for as many moves as it needs."""

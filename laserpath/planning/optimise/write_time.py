@@ -36,18 +36,22 @@ vertices there, and more of them on a straighter path."""
 
 @dataclass(frozen=True, slots=True)
 class WriteTimeTerm:
-    """Weighted write time of a path whose vertices move. on, speed: (N,) of each move.  unit: U, s."""
+    """Weighted write time of a path whose vertices move. on, speed: (N,) of each move.  unit: U, s.
+
+    limits: those of the machine, with a link that always keeps up.
+    """
 
     on: Bools
     speed: Floats
-    machine: Machine
+    limits: gcode.Limits
     unit: float
     weight: float
 
     @classmethod
     def of(cls, path: Toolpath, design: Design, machine: Machine, weight: float) -> WriteTimeTerm:
         """The term for the vertices of `path`; `weight` in units of the loss."""
-        return cls(path.on, path.speed, machine, design.area.length / min(machine.speed_max), weight)
+        unit = design.area.length / min(machine.speed_max)
+        return cls(path.on, path.speed, unhindered(machine), unit, weight)
 
     def __call__(self, xy: Floats, line_energy: Floats) -> tuple[float, PathGradient]:
         """The term of vertices xy (N+1, 2) mm and its derivatives; the travel from the work zero counts."""
@@ -55,10 +59,10 @@ class WriteTimeTerm:
         moves = gcode.Moves.straight(
             xy=np.vstack([np.zeros((1, 2)), xy]),
             power=np.where(rapid, 0.0, 1.0),
-            speed=np.concatenate([[min(self.machine.rapid_speed)], self.speed]),
+            speed=np.concatenate([[min(self.limits.rapid)], self.speed]),
             rapid=rapid,
         )
-        gradient = gcode.motion.time_gradient(moves, unhindered(self.machine))
+        gradient = gcode.motion.time_gradient(moves, self.limits)
         scale = self.weight / self.unit
         return scale * gradient.time, PathGradient(scale * gradient.xy[1:], np.zeros(len(line_energy)))
 
