@@ -96,7 +96,7 @@ def find(group: str, name: str, ours: Collection[str]) -> Plugin | None:
     if plugins and name in ours:
         raise InputError(
             f"{plugins[0].title} has the name of one of laserpath's own; "
-            "uninstall the package, or let its author choose another name"
+            "uninstall the package, or ask its author to choose another name"
         )
     if len(plugins) > 1:
         packages = ", ".join(repr(plugin.package) for plugin in plugins)

@@ -61,7 +61,7 @@ def run(script: Path, arguments: list[str], library: str, need: int) -> None:
         raise InputError(f"no process can be started to read the file in: {error.strerror}") from None
     if done.returncode == -getattr(signal, "SIGXCPU", 24):  # our own limit is above `timeout`
         raise InputError(
-            "reading the file takes more of the processor's time than this shell allows: "
+            "reading the file takes more processor time than this shell allows: "
             "`ulimit -t` shows that limit, in s"
         )
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out

@@ -233,7 +233,9 @@ def chart(
     """
     process = process or Process()
     if around is not None and energies is not None:
-        raise InputError("a dose to be around and line energies from and to say the same; give one of them")
+        raise InputError(
+            "a dose to be around and line energies from and to both set the range; give one of them"
+        )
     for name, count in (("powers", powers), ("speeds", speeds)):
         if not 2 <= count <= 12:
             raise InputError(f"{name} is {count}, but must be between 2 and 12")

@@ -173,7 +173,7 @@ def too_few(data: Data, group: int) -> str:
     what = "depths" if group == DEPTH else "widths and diameters"
     count = int((data.group == DEPTH).sum() if group == DEPTH else (data.group != DEPTH).sum())
     return (
-        f"too few {what} for what is unknown: {count} of at most {TRUSTED:g} critical doses; measure more "
+        f"too few {what} for the unknowns: {count} of at most {TRUSTED:g} critical doses; measure more "
         "items, of several line energies"
     )
 

@@ -97,7 +97,7 @@ def _reciprocity(result: Fit) -> Iterator[str]:
         m = result[LINEAR]
         yield (
             f"reciprocity fails: the dose counts as time to the power {1 + m.value:.3f} ({1 + m.low:.3f} to "
-            f"{1 + m.high:.3f}), so that the critical dose holds for lines at {result.physics.speed:g} mm/s "
+            f"{1 + m.high:.3f}), so the critical dose holds for lines at {result.physics.speed:g} mm/s "
             "only; give the speed that you will write with"
         )
 
@@ -136,7 +136,7 @@ def _doubtful(result: Fit) -> Iterator[str]:
     p = result.p_value
     if p is not None and p < FALSE_ALARM:
         yield (
-            f"the sizes scatter more than was said: chi² is {figure(result.chi2 or 0, 4)} with "
+            f"the sizes scatter more than was stated: chi² is {figure(result.chi2 or 0, 4)} with "
             f"{figure(result.freedom or 0)} degrees of freedom; the model or the measuring error is wrong"
         )
 
@@ -201,7 +201,9 @@ class Options:
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise InputError(f"{name} is {value:g}, but must be above 0")
         if self.fwhm is not None and self.elliptical:
-            raise InputError("the fwhm is given, so that no elliptical spot can be fitted; give one of both")
+            raise InputError(
+                "the FWHM is given, so no elliptical spot can be fitted; leave out one of the two"
+            )
 
     @property
     def known(self) -> dict[str, float]:
@@ -258,12 +260,12 @@ def _offset_vague(solution: FitSolution) -> bool:
 _MINOR: tuple[tuple[str, Callable[[FitSolution], bool], str], ...] = (
     (
         OFFSET, _offset_vague,
-        "how a level becomes light cannot be told, and is taken as in the machine's profile: measure the row "
+        "how a level becomes light cannot be told, so the machine's profile is used: measure the row "
         "of levels, and depths, more exactly or on a second chart",
     ),
     (
         LINEAR, _reciprocity_vague,
-        "reciprocity cannot be told, and is taken for granted: measure items of one line energy at speeds "
+        "reciprocity cannot be tested, and is assumed: measure items of one line energy at speeds "
         "that are far apart",
     ),
 )  # fmt: skip
@@ -319,7 +321,7 @@ def _unknowns(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]
     if names and np.ptp(np.log(data.model.speed[data.item])) > _SAME:
         names.append(LINEAR)
     elif names:
-        notes.append("reciprocity cannot be told: all that was measured has one speed")
+        notes.append("reciprocity cannot be tested: everything measured has one speed")
     if names and data.model.levels is not None and _levels(data) >= _LEVELS_MIN:
         names.append(OFFSET)
     return tuple(names), notes
@@ -405,7 +407,7 @@ def _only_seen(
     value = float(np.sqrt(low * high))
     notes = [
         "the critical dose is only known to lie between the strongest item that is not visible and the "
-        "weakest that is; widths would tell it better, and reciprocity, which is taken for granted", *notes,
+        "weakest that is; widths would tell it better, and would test reciprocity, which is assumed", *notes,
     ]  # fmt: skip
     return Fit(
         (Estimate("critical_dose", value, low, high),), replace(given, critical_dose=value), options.spot,

@@ -74,7 +74,7 @@ def matrix(
     """The matrix from line energy `low` to `high`, or as near as the machine comes; notes on differences."""
     machine, spot = process.machine, process.spot
     if not 0 < low < high:
-        raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are no range")
+        raise InputError(f"line energies from {low:g} to {high:g} mJ/mm are not a range")
     limit = speed_limit(machine)
     faintest = machine.power_min
     weakest, strongest = (float(line_energy(p, 1.0, spot)) for p in (faintest, machine.power_max))

@@ -309,7 +309,7 @@ def _read(text: str) -> Measurements:
     try:
         rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise InputError(f"it is no CSV: {error}") from error
+        raise InputError(f"it is not a CSV file: {error}") from error
     # csv.reader keeps blank lines as empty rows, so that rows count as in a spreadsheet.
     table = [
         (n, row) for n, row in enumerate(rows, start=1) if any(map(str.strip, row)) and not _comment(row[0])
@@ -378,7 +378,7 @@ def _check_columns(columns: Sequence[str], known: Mapping[str, tuple[str, str]])
             raise InputError(f"column {column!r} is unknown{near}")
         what = {"height": "depth"}.get(known[column][0], known[column][0])
         if what in holds:
-            raise InputError(f"columns {holds[what]!r} and {column!r} say the same; leave one of them out")
+            raise InputError(f"columns {holds[what]!r} and {column!r} mean the same; leave one of them out")
         holds[what] = column
     for what, column in (("power", "power_mW"), ("speed", "speed_mm_per_s")):
         if what not in holds:

@@ -438,7 +438,7 @@ def _warnings(theta: Floats, error: Floats, explained: float) -> tuple[str, ...]
         )
     for k, name in enumerate(("blur", "contrast", "critical dose")):
         if min(theta[k] - _LOW[k], _HIGH[k] - theta[k]) < 0.01:
-            warnings.append(f"the {name} ran into the limit of what is tried: this image does not tell it")
+            warnings.append(f"the {name} ran into the limit of the search: this image does not determine it")
         elif error[k] > np.log(2):
             warnings.append(
                 f"the {name} is known to less than a factor of 2: print features near the spot's size"

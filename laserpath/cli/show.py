@@ -69,7 +69,7 @@ def too_long(forecast: Forecast) -> str:
     if max(write, plan) < _LONG:
         return ""
     doubt = "the size, and what the line above says of the machine," if forecast.notes else "the size"
-    return f"about {rough(write)} to write and {rough(plan)} to plan: is {doubt} as meant?"
+    return f"about {rough(write)} to write and {rough(plan)} to plan: is {doubt} right?"
 
 
 def rough(seconds: float) -> str:
@@ -207,8 +207,8 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
         share = 100 * frame_dose(plan.process)
         yield (
-            f"the framing pass exposes too: {figure(share, 2)} % of the critical dose along its lines, and "
-            "some times that at its corners; run it before the resin is there, or with it covered"
+            f"the framing pass also exposes resin: {figure(share, 2)} % of the critical dose along lines, "
+            "and several times that at its corners; run it before the resin is in place, or with it covered"
         )
 
 

@@ -91,7 +91,7 @@ def _spot(given: Values) -> Spot:
     ways = [name for name in ("spot", "spot_fwhm", "na") if given.get(name) is not None]
     if len(ways) > 1:
         first, second = (way.replace("_", "-") for way in ways[:2])
-        raise InputError(f"{first} and {second} both say what the spot is; give one of them")
+        raise InputError(f"{first} and {second} both describe the spot; give one of them")
     if (given.get("na") is None) != (given.get("wavelength") is None):
         one, missing = ("na", "wavelength") if given.get("wavelength") is None else ("wavelength", "na")
         raise InputError(f"{one} needs {missing} with it")

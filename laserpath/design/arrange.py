@@ -78,7 +78,7 @@ class Arrangement:
         if self.size is None:
             return
         if self.scale != 1:
-            raise InputError(f"scale {self.scale:g} and a size both say how large it is; give one of them")
+            raise InputError(f"scale {self.scale:g} and a size both set the size; give one of them")
         given = [value for value in self.size if value is not None]
         if not given or not all(_LEAST <= value <= _MOST for value in given):
             raise InputError(f"size is {self.size} mm, but must be {_LEAST:g} to {_MOST:g} mm")
@@ -202,7 +202,7 @@ def _rest(area: shapely.Geometry, page: Box, name: str) -> shapely.MultiPolygon:
     """The page without the area."""
     rest = _polygons(minus(shapely.box(*page), area))
     if rest.is_empty:
-        raise InputError(f"design {name!r} covers its whole page, so that its negative is empty")
+        raise InputError(f"design {name!r} covers its whole page, so its negative is empty")
     return rest
 
 

@@ -33,9 +33,7 @@ def gather(text: str, shapes: Shapes, layers: tuple[str, ...] = ()) -> None:
     if not isinstance(root, dict):
         raise InputError(f"the file is not GeoJSON: it holds {json_kind(root)}, not an object with a type")
     if root.get("crs") is not None:
-        shapes.warn(
-            "the file's reference system (crs) is not heeded: its coordinates are taken as plane lengths"
-        )
+        shapes.warn("the file's reference system (crs) is ignored: its coordinates are read as plane lengths")
     seen: set[str] = set()
     for where, width, geometry in _geometries(root, layers, seen):
         _add(geometry, where, width, shapes)

@@ -46,9 +46,9 @@ def engine(
         raise InputError(f"method {method!r} is unknown; known: {', '.join(METHODS)}")
     runs_on = start(device)
     if precision == "f64" and runs_on not in ("cpu", "cuda"):
-        raise InputError(f"precision 'f64' is not to be had on {runs_on}; use 'f32'")
+        raise InputError(f"precision 'f64' is not available on {runs_on}; use 'f32'")
     if method == "fft" and runs_on != "cpu":
-        raise InputError(f"method 'fft' is not to be had on {runs_on}; use 'direct'")
+        raise InputError(f"method 'fft' is not available on {runs_on}; use 'direct'")
     if method == "auto":
         method = "fft" if runs_on == "cpu" else "direct"
     if method == "fft":

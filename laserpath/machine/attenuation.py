@@ -143,7 +143,7 @@ def _check_steps(process: Process) -> None:
     if machine.steps is not None and (step := 1 / min(machine.steps)) > fwhm:
         raise InputError(
             f"a motor step of machine {machine.name!r} is {figure(1000 * step)} µm, {figure(step / fwhm, 2)} "
-            f"times the spot's FWHM of {figure(1000 * fwhm)} µm, so that no line would lie where it is "
+            f"times the spot's FWHM of {figure(1000 * fwhm)} µm, so no line would lie where it is "
             "drawn; take a wider spot, or a machine with more steps (steps_per_mm)"
         )
 
@@ -216,7 +216,7 @@ def check_exposes(
 
 
 def _nothing(laser: Strength, line: str) -> str:
-    return f"{laser.sentence(line)}, so that the program would expose nothing; {laser.filter}"
+    return f"{laser.sentence(line)}, so the program would expose nothing; {laser.filter}"
 
 
 def _line(process: Process) -> str:

@@ -31,7 +31,7 @@ def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
     header = (
         f"laserpath framing pass: {design.name}",
         *EYE_SAFETY,
-        "The light of this pass exposes resin too: run it before the resin is there, or with it covered.",
+        "The light of this pass exposes resin too: run it before the resin is in place, or with it covered.",
         f"Frame: x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm",
         f"{laps} laps at {figure(faintest(machine))} mW",
     )

@@ -57,7 +57,7 @@ def best_exposure(dose: Floats, scene: Scene) -> float:
 
     bright = float(np.percentile(across[:, _PROBES // 2], 90))
     if bright <= 0:
-        raise InputError("the dose is nowhere above 0 along the outline, so that no exposure is the best")
+        raise InputError("the dose is nowhere above 0 along the outline, so no exposure is the best")
     coarse = min(np.geomspace(0.3, 6, 26) * critical_dose / bright, key=error)
     return float(min(coarse * np.geomspace(0.9, 1.11, 11), key=error))
 

@@ -164,10 +164,10 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
         instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
     if calm >= _SLOWER * fastest:
-        return "at this speed it hardly brakes, so that it is too fine for the machine's steps and levels", ""
+        return "at this speed it hardly brakes, so it is too fine for the machine's steps and levels", ""
     dose = "where it is slow its power levels do not follow"
     if order > 1 and convert.power_follows(machine):
-        dose = f"M4 lowers the power with the speed, so that the dose of {order} photons falls"
+        dose = f"M4 lowers the power with the speed, so the dose of {order} photons falls"
     return (
         f"the head is slower than commanded, since {why}, and {dose}",
         f"take {speed_key(calm)} in the machine's profile, or {instead}",

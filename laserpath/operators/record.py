@@ -70,7 +70,7 @@ class Operator:
         if not self.inputs or not self.outputs:
             raise InputError(f"operator {self.name} must have an input and an output")
         if strange := set(self.constants) - set(self.inputs):
-            raise InputError(f"operator {self.name} has a constant {min(strange)!r}, which is no input")
+            raise InputError(f"operator {self.name} has a constant {min(strange)!r}, which is not an input")
         if self.selective and not self.on_host:
             raise InputError(f"operator {self.name} is selective, but its adjoint is not on the host")
         for name in ("forward", "adjoint"):

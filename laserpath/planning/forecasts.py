@@ -152,8 +152,8 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
     if drawn < _SPARSE:
         whole = f"the drawing's {figure(width)} × {figure(height)} mm is exposed"
         parts = (
-            f"; only {number(100 * drawn, 2)} % of {whole}, so that parts planned each on its own, without "
-            "what is empty between them, take less"
+            f"; only {number(100 * drawn, 2)} % of {whole}, so planning parts of it separately, without "
+            "the empty space between them, takes less"
         )
     times, sizes = (
         [number(value / unit, 2) for value in both]
@@ -254,7 +254,7 @@ def _tiny(task: Task) -> tuple[str, ...]:
     return (
         f"the whole design is {figure(fwhm / size, 2)} times smaller than the spot of "
         f"{figure(1000 * fwhm)} µm: take a "
-        "smaller spot (--spot-fwhm), or a larger design (--scale) if its size is not as meant",
+        "smaller spot (--spot-fwhm), or a larger design (--scale) if its size is wrong",
     )
 
 

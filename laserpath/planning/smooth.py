@@ -127,7 +127,7 @@ def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | floa
         needed = float(exact.max())
         raise InputError(
             f"the smallest usable power {figure(machine.power_min)} mW at {full:g} mm/s is more than twice "
-            f"the {figure(needed)} mW that the path needs, so that the program would expose nothing; "
+            f"the {figure(needed)} mW that the path needs, so the program would expose nothing; "
             f"{Strength(machine, needed, full).filter}"
         )
     power = np.where(dark, 0.0, machine.power_of(level))

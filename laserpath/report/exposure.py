@@ -68,7 +68,7 @@ def _better_dose(exposed: ExposedProgram, scene: Scene) -> Iterator[str]:
     )
 
 
-_NO_DESIGN = "That takes the design that it shall print: give it with --design."
+_NO_DESIGN = "That needs the design that it should print: give it with --design."
 
 
 def _unmeasured(exposed: ExposedProgram, text: PageText) -> Verdict:

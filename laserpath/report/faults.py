@@ -111,7 +111,7 @@ def _without_edge(inspection: Inspection, fwhm: float) -> Iterator[str]:
     )  # fmt: skip
     yield (
         f"{points}, which a spot of {number(1000 * fwhm)} µm rounds off: an edge is printed within "
-        f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so that nothing is lost there. "
+        f"{number(1000 * CORNER_FWHM * fwhm, 2)} µm across the corner, so nothing is lost there. "
         f"Mean and 95 % count each as {EPE_CAP_FWHM:g} FWHM, the largest error does not."
     )
 

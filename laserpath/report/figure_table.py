@@ -280,7 +280,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "commanded",
         "The dose that the plan aims at. The powers and speeds in the G-code make up for what the controller "
-        "changes, so that it comes out as executed.",
+        "changes, so that this is what is executed.",
     ),
     ("limit", "The best exposure found for this spot and resin if light may fall anywhere, without a path."),
     (

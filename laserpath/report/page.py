@@ -112,7 +112,7 @@ def _model(machine: Machine) -> str:
     if dialect.firmware.validated:
         return "a model of the controller"
     return (
-        "a planner of constant acceleration, which was not checked against recordings of a controller that "
+        "a constant-acceleration planner, which was not validated against recordings of a controller that "
         f"speaks {dialect.name}"
     )
 

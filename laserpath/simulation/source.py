@@ -118,7 +118,7 @@ def _text(program: Program) -> tuple[str, str]:
         refuse_drawing(data, str(program) if isinstance(program, Path) else "")
     binary = data.find(b"\0") if isinstance(data, bytes) else data.find("\0")
     if binary >= 0:
-        raise InputError(f"{title!r} is no text: its byte {binary} is 0")
+        raise InputError(f"{title!r} is not text: its byte {binary} is 0")
     return title, data if isinstance(data, str) else data.decode("utf-8", "surrogateescape")
 
 

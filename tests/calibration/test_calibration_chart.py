@@ -160,7 +160,7 @@ def test_motor_steps_and_a_lag_are_reckoned_with() -> None:
     [
         ({"powers": 1}, "powers is 1, but must be between 2 and 12"),
         ({"speeds": 13}, "speeds is 13"),
-        ({"energies": (1.0, 0.1)}, "from 1 to 0.1 mJ/mm are no range"),
+        ({"energies": (1.0, 0.1)}, "from 1 to 0.1 mJ/mm are not a range"),
         ({"energies": (1e-9, 1e-8)}, "even the weakest line"),
         ({"around": 0.2, "energies": (0.1, 1.0)}, "give one of them"),
         ({"energies": (1e-2, 1e7)}, "feed's digits can still tell"),

@@ -89,7 +89,7 @@ def test_a_known_error_of_measurement_gives_chi_squared() -> None:
     wrong = fit(measured, replace(QUICK, width_error=0.001, depth_error=0.005))
     assert right.chi2 is not None and right.chi2 == pytest.approx(right.freedom, rel=0.4)
     assert right.p_value is not None and right.p_value > 0.01
-    assert any("scatter more than was said" in sentence for sentence in wrong.warnings)
+    assert any("scatter more than was stated" in sentence for sentence in wrong.warnings)
     assert fit(measured, QUICK).chi2 is None
 
 
@@ -246,7 +246,7 @@ def test_energy_that_rises_with_time_alone_tells_no_reciprocity() -> None:
     chart = [Item(f"L{k}", "line", 1.0, 40.0 / 1.4**k) for k in range(12)]
     found = fit(filled_in(np.random.default_rng(16), chart=chart), QUICK)
     assert "reciprocity" not in found.names and found.lasting
-    assert any("reciprocity cannot be told" in note for note in found.notes)
+    assert any("reciprocity cannot be tested" in note for note in found.notes)
 
 
 def test_contradictions_are_named() -> None:
@@ -266,7 +266,7 @@ def test_contradictions_are_named() -> None:
         ({"spot": "measured"}, "spot 'measured' cannot be fitted"),
         ({"fwhm": -1.0}, "fwhm is -1, but must be above 0"),
         ({"speed": float("nan")}, "speed is nan"),
-        ({"fwhm": 0.1, "elliptical": True}, "give one of both"),
+        ({"fwhm": 0.1, "elliptical": True}, "leave out one of the two"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, object], words: str) -> None:

@@ -106,7 +106,7 @@ def test_the_absorption_order_is_read() -> None:
             "column 'widht_um' is unknown; did you mean",
         ),
         (HEAD.replace("power_mW", "note") + "A1,line,2,10,85,\n", "column 'power_mW' is missing"),
-        (HEAD.replace("visible", "width_mm") + "A1,line,2,10,85,1\n", "say the same"),
+        (HEAD.replace("visible", "width_mm") + "A1,line,2,10,85,1\n", "mean the same"),
         (HEAD + "A1,line,2,10,wide,\n", "row 2, column 'width_um': 'wide' is not a number"),
         (HEAD + "A1,line,2,10,nan,\n", "row 2, column 'width_um': 'nan' is not a finite number"),
         (HEAD + "A1,line,2,10,1e400,\n", "column 'width_um'"),

@@ -306,7 +306,7 @@ def test_frame_writes_a_framing_pass_and_warns(
 ) -> None:
     assert run("plan", "square.svg", "--frame") == 0
     assert beside(design) == ["square.frame.gcode", *NAMES]
-    assert "framing pass exposes too" in capsys.readouterr().err
+    assert "framing pass also exposes resin" in capsys.readouterr().err
     framed = gcode.parse(Path("square.frame.gcode").read_text(), gcode.dialect("grbl"), 1000)
     assert (framed.xy.min(), framed.xy.max()) == (1.0, 2.0)
 

@@ -67,7 +67,7 @@ def test_a_chart_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     ("arguments", "words"),
     [
         (("--from", "0.1"), "--from needs --to"),
-        (("--from", "1", "--to", "0.1mJ/mm"), "no range"),
+        (("--from", "1", "--to", "0.1mJ/mm"), "not a range"),
         (("--from", "1e-9", "--to", "1e-8"), "even the weakest line"),
         (("--around", "much"), "'much' is not a number"),
         (("--name", "../chart"), "not a plain file name"),

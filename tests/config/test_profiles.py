@@ -130,7 +130,7 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ),
         ("machine", "power_max", "power_max_mw = 10", "did you mean power_max_mW"),
         ("machine", "power_max", "", "key 'power_max_mW' is missing"),
-        ("machine", "power_max", "power_max_mW = 10\npower_max_W = 1", "say the same"),
+        ("machine", "power_max", "power_max_mW = 10\npower_max_W = 1", "mean the same"),
         (
             "machine",
             "power_max",

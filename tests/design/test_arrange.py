@@ -156,7 +156,7 @@ def test_without_a_page_the_negative_is_of_the_box_around_it() -> None:
 
 def test_a_full_page_has_no_negative() -> None:
     full = Design(shapely.MultiPolygon([shapely.box(*PAGE)]), "full", PAGE)
-    with pytest.raises(InputError, match="'full' covers its whole page, so that its negative is empty"):
+    with pytest.raises(InputError, match="'full' covers its whole page, so its negative is empty"):
         arranged(full, negative=True)
 
 

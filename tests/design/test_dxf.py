@@ -85,7 +85,7 @@ def test_without_a_unit_mm_are_taken_with_a_warning() -> None:
     ):
         design = read(data, "test", Reading(TOLERANCE))
         assert design.size == pytest.approx((2, 2), abs=2 * TOLERANCE)
-        assert "names no unit, and mm are taken" in design.warnings[0]
+        assert "names no unit, so mm are assumed" in design.warnings[0]
         inches = read(data, "test", Reading(TOLERANCE, unit="in"))
         assert inches.size == pytest.approx((50.8, 50.8), abs=2 * TOLERANCE)
         assert inches.warnings == ()

@@ -65,7 +65,7 @@ FILES = {
     "nothing": (dxf(lambda d, m: None), "the design is empty"),
     "only a picture": (
         dxf(lambda d, m: m.add_image(d.add_image_def("a.png", (9, 9)), (0, 0), (1, 1))),
-        "1 IMAGE is left out, because it is no outline",
+        "1 IMAGE is left out, because it is not an outline",
     ),
     "missing block": (dxf(lambda d, m: m.add_blockref("NUT", (0, 0))), "block 'NUT' .* is not in the file"),
     "only a reference": (
@@ -102,7 +102,7 @@ FILES = {
         dxf(lambda d, m: m.add_spline_control_frame([(0, 0), (1e14, 1e13), (-1e14, 5), (0, 1)])),
         "more than 100000 straight pieces",
     ),
-    "light years": (dxf(lambda d, m: m.add_circle((0, 0), 1), units=19), "is 19, which is no unit"),
+    "light years": (dxf(lambda d, m: m.add_circle((0, 0), 1), units=19), "is 19, which is not a known unit"),
     "no number": (circle(x="abc"), "damaged"),
     "no group code": (GOOD.replace(b"ENTITIES", b"ENTITIES\nxyz", 1), "damaged"),
 }

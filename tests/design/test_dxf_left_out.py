@@ -50,7 +50,7 @@ def test_what_is_no_outline_is_counted_by_kind_in_one_sentence() -> None:
     for part in (
         "2 TEXT, ", "1 MTEXT", "1 ATTDEF", "1 ATTRIB", "1 POINT", "1 DIMENSION", "1 LEADER", "1 IMAGE",
         "1 WIPEOUT", "1 XLINE", "1 RAY", "1 MESH",
-        "are left out, because they are no outlines: explode in the CAD program",
+        "are left out, because they are not outlines: explode in the CAD program",
     ):  # fmt: skip
         assert part in warning, part
 
@@ -153,7 +153,7 @@ def test_without_a_unit_imperial_measures_are_inches(measurement: int, size: flo
 def test_metres_that_make_a_drawing_too_large_are_mm() -> None:
     design = read(dxf(lambda _, m: m.add_circle((0, 0), 60), units=6), "test", Reading(TOLERANCE))
     assert design.size == pytest.approx((120, 120), abs=0.01)
-    assert "would be 120 m large, drawn in metres, as its header says: mm are taken" in design.warnings[0]
+    assert "would be 120 m large, drawn in metres, as its header says: mm are assumed" in design.warnings[0]
     kept = read(dxf(lambda _, m: m.add_circle((0, 0), 4), units=6), "test", Reading(TOLERANCE))
     assert kept.size == pytest.approx((8000, 8000), abs=0.01)
 

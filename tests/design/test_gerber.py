@@ -391,7 +391,7 @@ def test_a_file_that_names_no_unit_is_taken_to_be_in_inches() -> None:
     guessed = read(text, "a", Reading(0.01))
     assert guessed.area.centroid.coords[0] == pytest.approx((12.7, -6.35))
     (warning,) = guessed.warnings
-    assert "names no unit" in warning and "inches are taken: --unit mm if it is mm" in warning
+    assert "names no unit" in warning and "inches are assumed: --unit mm if it is mm" in warning
     assert guessed.source == ("Gerber in inches",)
 
 

@@ -21,7 +21,7 @@ OUTSIDE = {
     "a picture by xlink": (f'<image xlink:href="{{}}"/>{RECT}', "<image> is a picture"),
     "use": (f'<use href="{{}}#it"/>{RECT}', "outside the file: not followed"),
     "use of a whole file": (f'<use xlink:href="{{}}"/>{RECT}', "outside the file: not followed"),
-    "a gradient": (f'<rect width="9" height="9" fill="url({{}}#it)"/>{RECT}', "no paint of this file"),
+    "a gradient": (f'<rect width="9" height="9" fill="url({{}}#it)"/>{RECT}', "not a paint in this file"),
     "a gradient of a gradient": (
         f'<linearGradient id="g" href="{{}}#it"/><rect width="9" height="9" fill="url(#g)"/>{RECT}',
         "a gradient without colours in this file",

@@ -124,7 +124,7 @@ def test_a_kernel_that_writes_into_its_input_is_refused():
         ({"name": "square"}, "operator name 'square' must be of the form 'namespace::name'"),
         ({"inputs": ("x", "x")}, "has a name 'x', but needs different identifiers"),
         ({"inputs": ()}, "must have an input and an output"),
-        ({"constants": ("n",)}, "has a constant 'n', which is no input"),
+        ({"constants": ("n",)}, "has a constant 'n', which is not an input"),
     ],
 )
 def test_what_is_no_operator_is_refused(change, sentence):

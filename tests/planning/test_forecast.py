@@ -123,7 +123,7 @@ def test_a_long_plan_of_a_sparse_drawing_says_what_takes_less(monkeypatch: pytes
     assert said
     assert float(said[1]) == pytest.approx(followed.plan_seconds / 60, rel=0.1)
     assert float(said[2]) == pytest.approx(followed.memory / 1e9, rel=0.1)
-    assert " % of the drawing's 20.1 × 8.1 mm is exposed, so that parts planned" in advice
+    assert " % of the drawing's 20.1 × 8.1 mm is exposed, so planning parts of it" in advice
     filled = forecast(Design(shapely.MultiPolygon([shapely.box(0, 0, 20, 8)]), "full"), PROCESS, many)
     assert not any("is exposed" in one for one in filled.warnings), "nothing between the parts is empty"
 

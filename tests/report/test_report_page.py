@@ -325,4 +325,4 @@ def test_a_controller_that_was_never_recorded_is_named(job: Job, dialect: str, c
     process = replace(job.process, machine=replace(job.process.machine, dialect=dialect))
     text = " ".join(read(html_of(replace(job, process=process))).text.split())
     assert ("executed by a model of the controller." in text) is checked
-    assert (f"not checked against recordings of a controller that speaks {dialect}." in text) is not checked
+    assert (f"not validated against recordings of a controller that speaks {dialect}." in text) is not checked

@@ -379,7 +379,7 @@ def test_a_point_and_a_level_line_have_room_too() -> None:
     [
         ("", "is empty"),
         ("\n \n", "is empty"),
-        (b"G1\n\0\0", "no text: its byte 3 is 0"),
+        (b"G1\n\0\0", "not text: its byte 3 is 0"),
         ("G21 G90\nG0 X1\n", "exposes nothing as grbl"),
         (f"{HEAD}G1 X5 F600 S0\n", "exposes nothing as grbl: .*S is 0"),
         (f"{HEAD}G1 XNaN F600 S9\n", "line 4, column 4: X has no number"),

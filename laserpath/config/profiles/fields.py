@@ -205,7 +205,7 @@ def _value(field: Field, table: Mapping[str, Any]) -> Any:
             raise InputError(f"key {next(iter(field.keys))!r} is missing")
         return None
     if len(given) > 1:
-        raise InputError(f"keys {given[0]!r} and {given[1]!r} say the same; give one of them")
+        raise InputError(f"keys {given[0]!r} and {given[1]!r} mean the same; give one of them")
     key, value = given[0], table[given[0]]
     if field.units is None:
         if not isinstance(value, str) or not value.strip():

@@ -124,7 +124,7 @@ class DrawingFile:
         number = self.ezdxf.header.get("$INSUNITS", 0) if stated else 0
         if number:
             if number not in _UNITS:
-                raise InputError(f"the header's unit ($INSUNITS) is {number}, which is no unit of drawings")
+                raise InputError(f"the header's unit ($INSUNITS) is {number}, which is not a known unit")
             name, size = _UNITS[number]
             self.source.append(f"drawn in {name}, as its header says")
             if given is not None and LENGTH[given] != size:
@@ -137,11 +137,11 @@ class DrawingFile:
             return float(LENGTH[given])
         if imperial:
             self.warnings.append(
-                "the header names no unit but imperial measures, and inches are taken: --unit mm if it is mm"
+                "the header names no unit but imperial measures, so inches are assumed: --unit mm if it is mm"
             )
             self.source.append("taken to be drawn in inches")
             return float(_INCH)
-        self.warnings.append("the header names no unit, and mm are taken: --unit in if it is inches")
+        self.warnings.append("the header names no unit, so mm are assumed: --unit in if it is inches")
         self.source.append("taken to be drawn in mm")
         return 1.0
 
@@ -150,8 +150,8 @@ class DrawingFile:
         name = self.source.pop()
         self.unit = 1.0
         self.warnings.append(
-            f"the drawing would be {figure(size / 1000, 4)} m large, {name}: mm are taken instead, look "
-            "at its size"
+            f"the drawing would be {figure(size / 1000, 4)} m large, {name}: mm are assumed instead; "
+            "check its size"
         )
         self.source.append("taken to be drawn in mm")
 

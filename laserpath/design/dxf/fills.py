@@ -96,7 +96,7 @@ def _edge(edge: Any, tolerance: float) -> Floats:
         return _turned(arc(xy(edge.center), (x, y), minor, start, sweep), edge.ccw)
     if isinstance(edge, SplineEdge):
         return lines(flattened(_curve(edge), tolerance))
-    raise TypeError(f"{type(edge).__name__} is no edge of a hatch")
+    raise TypeError(f"{type(edge).__name__} is not an edge of a hatch")
 
 
 def _turned(cubics: Floats, anticlockwise: bool) -> Floats:

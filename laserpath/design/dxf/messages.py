@@ -65,8 +65,8 @@ def left_out(other: Met, layers: Layers) -> list[str]:
 def _unread(kinds: Counter[str]) -> str:
     parts = [f"{n} {kind}" for kind, n in kinds.most_common()]
     some = ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]
-    be, it = ("is", "it is no outline") if kinds.total() == 1 else ("are", "they are no outlines")
-    return f"{some} {be} left out, because {it}: explode in the CAD program what shall count"
+    be, it = ("is", "it is not an outline") if kinds.total() == 1 else ("are", "they are not outlines")
+    return f"{some} {be} left out, because {it}: explode in the CAD program what should count"
 
 
 def _damaged(names: Sequence[str]) -> str:
@@ -96,7 +96,7 @@ def not_drawn(lines: OpenLines, layers: Layers) -> str:
     if lines.branching:
         return (
             f"{some} on layer {where} {be} left out, because branching lines do not say what is inside: "
-            "hatch what shall be solid, or draw the lines with --line-width 0.2mm"
+            "hatch what should be solid, or draw the lines with --line-width 0.2mm"
         )
     return (
         f"{some} on layer {where} {be} left out, because what is not closed has no area{lines.near()}: "

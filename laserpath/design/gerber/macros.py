@@ -72,7 +72,7 @@ def _drawn(macro: Macro, values: Numbers, scale: float, tolerance: float) -> Ite
         if statement.startswith("$"):
             name, equals, expression = statement[1:].partition("=")
             if not (equals and name.isdecimal() and len(name) < 10):
-                raise InputError(f"macro {macro.name}: {statement[:40]!r} is no assignment")
+                raise InputError(f"macro {macro.name}: {statement[:40]!r} is not an assignment")
             values[int(name)] = _value(expression, values, macro)
             continue
         code, *fields = statement.split(",")

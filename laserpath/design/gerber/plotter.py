@@ -109,7 +109,7 @@ class Plotter:
     def finish(self) -> Painting:
         """The image after all commands."""
         if self._format.guessed:
-            self.warnings["the file names no unit (MO), and inches are taken: --unit mm if it is mm"] = None
+            self.warnings["the file names no unit (MO), so inches are assumed: --unit mm if it is mm"] = None
         self._lift()
         if self._contour is not None:
             raise InputError("the file ends inside a region (G36 without G37)")
@@ -328,7 +328,7 @@ class Plotter:
     def _arc(self, start: Point, centre: Point, wide: float) -> Path:
         """Vertices of the arc from `start` to the current point. centre: from start.  wide: half width."""
         if not self._quadrant:
-            self.warnings["arcs come without G74 or G75, and are taken as of G75"] = None
+            self.warnings["arcs come without G74 or G75, and are read as of G75"] = None
         make = arcs.single if self._quadrant == "single" else arcs.multi
         arc = make(start, self._at, centre, 1 if self._mode == 3 else -1)
         radius = max(arc.radii)

@@ -166,7 +166,7 @@ class Clips:
             try:
                 sides.append(length(text, whole))
             except NotUnderstood:
-                elements.document.warn(target, f"{name} {text!r} is no length, and the default is taken")
+                elements.document.warn(target, f"{name} {text!r} is not a length, so the default is used")
                 sides.append(length(default, whole))
         if boxed:
             box = self._box(element, state)

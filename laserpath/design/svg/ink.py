@@ -103,7 +103,7 @@ class Inks:
             except NotUnderstood:
                 default = BLACK if which == "fill" else None
                 taken = "taken as black" if default else "not drawn"
-                self._document.warn(element, f"{which} {text!r} is no colour, and {taken}")
+                self._document.warn(element, f"{which} {text!r} is not a colour, and {taken}")
                 return default
         return self._colours[text, current]
 
@@ -121,7 +121,7 @@ class Inks:
         if fallback and fallback != "none":
             return self._colour(element, fallback, current, which)
         self._document.warn(
-            element, f"{which} refers to {reference!r}, which is no paint of this file: not drawn"
+            element, f"{which} refers to {reference!r}, which is not a paint in this file: not drawn"
         )
         return None
 

@@ -159,7 +159,7 @@ class Leaf:
             width = length(values["stroke-width"], self.state.along("both"), size)
             limit = number(values["stroke-miterlimit"])
         except NotUnderstood as error:
-            complain(f"{str(error)!r} is no stroke width or mitre limit, and the default is taken")
+            complain(f"{str(error)!r} is not a stroke width or mitre limit, so the default is used")
             width, limit = 1.0, 4.0
         if width < 0:
             complain("a stroke width below 0 draws nothing")

@@ -185,7 +185,7 @@ def _meets(area: BaseGeometry, page: viewport.Box) -> bool:
 def _why_empty(document: Document, drawn: list[PaintLayer]) -> str:
     """The error about a drawing without an area."""
     if any(not layer.solid for layer in drawn) and not any(layer.solid for layer in drawn):
-        why = "all that is drawn is white or pale, which removes: what shall be solid must be dark"
+        why = "all that is drawn is white or pale, which removes: what should be solid must be dark"
     elif drawn:
         why = "the design is empty: what is filled or stroked has no area, or is covered by white"
     else:

@@ -113,7 +113,7 @@ class Styles:
         for name, value, _ in (*attributes, *sorted(declared, key=lambda one: one[2])):  # !important last
             good = normal(name, value)
             if good is None:
-                what = "no colour" if name in ("fill", "stroke") else "not understood"
+                what = "not a colour" if name in ("fill", "stroke") else "not understood"
                 self._document.warn(element, f"{name} {value!r} is {what}, and does not count")
             else:
                 values[name] = good

@@ -215,7 +215,7 @@ class Traversal:
         try:
             return length(text, state.along(along), font_size(state.values))
         except NotUnderstood:
-            self.document.warn(element, f"{name} {text!r} is no length, and the default is taken")
+            self.document.warn(element, f"{name} {text!r} is not a length, so the default is used")
             return None
 
     def _shape(self, element: Element, own: Values, state: State) -> Iterator[Leaf]:
@@ -312,7 +312,7 @@ class Traversal:
                 fitted = viewport.fit(box, place, element.get("preserveAspectRatio") or "")
             except NotUnderstood as error:
                 self.document.warn(
-                    element, f"preserveAspectRatio {str(error)!r} is not understood, and the default is taken"
+                    element, f"preserveAspectRatio {str(error)!r} is not understood, so the default is used"
                 )
                 fitted = viewport.fit(box, place)
         return replace(moved(state, fitted), viewport=box[2:] if box else place[2:])

@@ -212,7 +212,7 @@ def _check_levels(layout: ReliefLayout) -> None:
     strength = strength_for(layout.target, layout.speed, layout.process)
     if strength.ratio > 2:
         raise InputError(
-            f"{strength.sentence('black')}, so that the program would expose nothing; {strength.filter}"
+            f"{strength.sentence('black')}, so the program would expose nothing; {strength.filter}"
         )
 
 

@@ -114,7 +114,7 @@ def _picture(grid: Grid, design: Design) -> Bools:
 def _warnings(layout: ReliefLayout, solution: ReliefSolution, roomy: bool) -> Iterator[str]:
     """The plan's warnings. roomy: whether the head has room to reach its speed beside every line."""
     if layout.stopped:
-        yield "the fit of the strokes was stopped by the user, so that their powers are not optimised"
+        yield "the fit of the strokes was stopped by the user, so their powers are not optimised"
     elif solution.stopped:
         yield f"the optimiser was {outcome(len(solution.loss), layout.settings.iterations, stopped=True)}"
     yield from layout.relief.warnings
@@ -148,7 +148,7 @@ def _few_levels(layout: ReliefLayout) -> Iterator[str]:
     strength = strength_for(layout.target, layout.speed, layout.process)
     if (levels := strength.levels) < LEVELS:
         yield (
-            f"black is only {figure(levels, 2)} of the laser's {machine.power_levels} power levels, so that "
+            f"black is only {figure(levels, 2)} of the laser's {machine.power_levels} power levels, so "
             f"greys come in steps as executed; {strength.filter}"
         )
 

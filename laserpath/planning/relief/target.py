@@ -107,7 +107,7 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
 def _dose(height: Floats, resin: Resin) -> Floats:
     if resin.e_c is None or resin.penetration_depth is None:
         raise InputError(
-            f"resin {resin.name!r} has no working curve, so that no height can be told from a dose; "
+            f"resin {resin.name!r} has no working curve, so a dose does not tell the height; "
             "give its e_c, penetration_depth and layer"
         )
     return np.where(height > 0, dose_for_depth(height, resin.e_c, resin.penetration_depth), 0.0)
