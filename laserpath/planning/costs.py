@@ -13,7 +13,7 @@ machine with the one of the table by a short fixed work.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -23,6 +23,7 @@ import shapely
 
 import gcode
 from gcode.compiled import is_kept
+from laserpath.compute.runtime import cpu_count
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
@@ -60,29 +61,29 @@ class PlanStep(NamedTuple):
 
 
 COSTS: dict[str, Cost] = {
-    "start": Cost(once=0.65, line=48, edge=210),
-    "fit": Cost(pixel=0.8),
-    "try": Cost(once=0.003, pixel=0.049, line=3.3, edge=2, share=0.77),
-    "find": Cost(once=0.002, pixel=0.017, line=1.2, edge=0.85),
-    "shape": Cost(once=0.002, pixel=0.017, line=1.2, edge=0.85),
-    "simplify": Cost(once=0.32, pixel=0.12, line=74, edge=13),
-    "refine": Cost(once=0.002, pixel=0.011, line=1.3, edge=2.6, share=0.96),
-    "execute": Cost(once=0.0023, pixel=0.014, line=0.57, edge=3),
-    "levels": Cost(once=0.04, pixel=0.67, line=21, edge=36),
-    "place": Cost(once=0.023, pixel=0.68, line=58, edge=82),
-    "measure": Cost(once=0.055, pixel=1.3, line=0.65, edge=320),
-    "limit": Cost(once=0.0011, pixel=0.04, share=0.6),
-    "report": Cost(once=0.35, pixel=0.46, line=15, edge=120),
+    "start": Cost(once=1.1, line=53, edge=350),
+    "fit": Cost(pixel=0.78),
+    "try": Cost(once=0.0089, line=12, share=0.77),
+    "find": Cost(once=0.0042, pixel=0.023, line=2.2, edge=0.04),
+    "shape": Cost(once=0.0042, pixel=0.023, line=2.2, edge=0.04),
+    "simplify": Cost(once=0.42, pixel=0.11, line=28, edge=18),
+    "refine": Cost(once=0.0047, pixel=0.017, line=1.3, edge=2.3),
+    "execute": Cost(once=0.0065, pixel=0.023, line=0.63, edge=3.8, share=0.99),
+    "levels": Cost(once=0.086, pixel=0.91, line=34, edge=71),
+    "place": Cost(once=0.061, pixel=0.76, line=110, edge=200),
+    "measure": Cost(once=0.17, pixel=1.6, edge=760),
+    "limit": Cost(once=0.0005, pixel=0.076, share=0.63),
+    "report": Cost(once=0.76, pixel=0.5, line=22, edge=240),
 }
 """The unit costs of each step, as `make costs` prints them."""
 
 SOLVING = ("find", "shape", "simplify", "refine", "execute", "levels", "place", "convert")
 """The steps that each further plan for a tolerance takes again."""
 
-COMPILING = {"start": 6.5, "levels": 4.0, "place": 3.0}
+COMPILING = {"start": 11.0, "try": 4.4, "simplify": 2.4, "levels": 12.0, "place": 14.0}
 """Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
 
-_REFERENCE = 0.0034
+_REFERENCE = 0.0049
 """Seconds of the fixed work where `COSTS` were measured."""
 
 _NEAR_LINE, _NEAR_END = 32.0, 90.0
@@ -118,10 +119,17 @@ class StepWork:
 def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
     """The steps of a plan in their order, each with its seconds on this machine. length: of lines, mm."""
     first = COMPILING if not is_kept(place_kernel.descend) else {}
-    return tuple(
+    found = [
         PlanStep(work.step, pace() * (work.seconds + first.get(work.step, 0.0)), work.expected)
         for work in works(task, length)
-    )
+    ]
+    return tuple(found if cpu_count() == 1 else map(_beside(found), found))
+
+
+def _beside(steps: list[PlanStep]) -> Callable[[PlanStep], PlanStep]:
+    """With a second processor the limit takes only what is left of it when the plan is measured."""
+    plan = sum(step.seconds for step in steps if step.name not in ("limit", "report"))
+    return lambda step: step._replace(seconds=max(step.seconds - plan, 0.0)) if step.name == "limit" else step
 
 
 def works(task: Task, length: float) -> Iterator[StepWork]:

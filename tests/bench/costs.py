@@ -8,6 +8,7 @@ step's time is that between its first report and the next step's, as the progres
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -79,10 +80,16 @@ def measured(name: str, machine: str, choices: dict[str, object]) -> Measured:
     plan.files(".")
     change("end")
     task = Task.of(plan.design, process, plan.settings)
-    return [
-        (work.step, rounds[work.step] or 1.0, work.rounds, [spent[work.step], *sizes(work)])
-        for work in costs.works(task, length_of(task))
-    ]
+    works = list(costs.works(task, length_of(task)))
+    load = [work.rounds * work.pixels for work in works]
+    whole = [sum(load[k] for k, one in enumerate(works) if one.step == work.step) for work in works]
+    return [  # a step that comes twice is one step in what is reported: its time is shared by the load
+        (
+            work.step, (rounds[work.step] or 1.0) * part / every, work.rounds,
+            [spent[work.step] * part / every, *sizes(work)],
+        )
+        for work, part, every in zip(works, load, whole, strict=True)
+    ]  # fmt: skip
 
 
 def sizes(work: costs.StepWork) -> tuple[float, float, float]:
@@ -146,6 +153,9 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
+        # With one processor nothing runs beside the steps, so that each one's time is its own.
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
         click.echo(json.dumps(measured(*json.loads(sys.argv[2]))))
     else:
         main()
