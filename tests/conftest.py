@@ -27,7 +27,7 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.design.scene import Scene
 from laserpath.planning import Progress, pipeline
 from laserpath.planning.unconstrained import Effort
-from laserpath.report import album
+from laserpath.report import pictures
 from laserpath.types.results import Limit
 
 ROUGH = 20
@@ -147,4 +147,4 @@ def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
     The pictures are drawn in tests/report, and under `slow` for every command of the docs.
     """
     for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
-        monkeypatch.setattr(album, name, lambda *_: ())
+        monkeypatch.setattr(pictures, name, lambda *_: ())

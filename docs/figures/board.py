@@ -26,7 +26,7 @@ sys.path[:0] = [str(DOCS.parent / "tests" / folder) for folder in ("", "compare"
 from exposed import Compared, Print, compare  # noqa: E402
 
 from laserpath import Design, Process, Settings  # noqa: E402
-from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window  # noqa: E402
+from laserpath.report.canvas import OVER, RIGHT, UNDER, Box, cure_picture, grown, window  # noqa: E402
 
 DESIGN = DOCS.parent / "samples" / "pcb.svg"
 SHOWN: Box = (4.5, 3.1, 6.1, 4.7)

@@ -25,7 +25,7 @@ from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
-from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
+from laserpath.report.canvas import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
 from laserpath.types.results import Edges, Measurement
 
 DOCS = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 
 import laserpath
 from laserpath import Plan, Process, Settings, Spot
-from laserpath.report.raster import cure_picture, grown, window
+from laserpath.report.canvas import cure_picture, grown, window
 
 DOCS = Path(__file__).parents[1]
 SAMPLES = DOCS.parent / "samples"

@@ -106,7 +106,7 @@ def _cell(row: FigureRow, k: int, fwhm: float) -> str:
     import math
 
     from laserpath.report.figure_table import cell
-    from laserpath.report.numbers import number
+    from laserpath.report.wording import number
 
     ratio = row.ratios[k]
     times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""

@@ -69,7 +69,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 def summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     """Print the result and the files written."""
     from laserpath.planning.relief import in_words
-    from laserpath.report.numbers import duration
+    from laserpath.report.wording import duration
 
     executed = plan.executed
     click.echo(in_words(plan))

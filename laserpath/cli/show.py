@@ -55,7 +55,7 @@ class Talk:
 
 def expected(forecast: Forecast) -> str:
     """`about 12 s to plan, with 0.5 GB of memory; about 2 min 10 s to write`: within a factor of 3."""
-    from laserpath.report.numbers import number
+    from laserpath.report.wording import number
 
     return (
         f"about {rough(forecast.plan_seconds)} to plan, with "
@@ -117,8 +117,8 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.table import Table
 
     from laserpath import optics
-    from laserpath.report.faults import rounded
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
+    from laserpath.report.wording import rounded
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
@@ -148,7 +148,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
 
 def tell_sensitivity(sensitivity: Sensitivity, process: Process) -> None:
     """Print what a print is most sensitive to, and what would help the machine."""
-    from laserpath.report.sensitivity import headline, help_in_words
+    from laserpath.report.advice import headline, help_in_words
 
     click.echo(headline(sensitivity, process))
     for sentence in help_in_words(sensitivity, process):
@@ -166,7 +166,7 @@ def _columns(plan: Plan) -> dict[str, Measurement]:
 
 def what_cures(plan: Plan) -> str:
     """`cures 99.2 % of the drawn 3.1 mm²; 0.02 mm² missing, 0.03 mm² too much`."""
-    from laserpath.report.numbers import area, percent
+    from laserpath.report.wording import area, percent
 
     figures, drawn = plan.report.executed.figures, plan.design.area.area
     verb = "cures" if plan.process.resin.tone == "negative" else "clears"
@@ -180,8 +180,7 @@ def at_best(plan: Plan, limit: Limit) -> str:
     """`Limit of this spot: 4.1 µm (0.041) on average, 20 of 1816 edges missing; plan: 1.3 ×`."""
     from laserpath import optics
     from laserpath.report.figure_table import cell
-    from laserpath.report.numbers import number
-    from laserpath.report.optimum import times_the_limit
+    from laserpath.report.wording import number, times_the_limit
 
     figures, fwhm = limit.figures.as_dict(), optics.fwhm(plan.process.spot)
     return (
@@ -229,7 +228,7 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
 def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dict[str, Any]:
     """What the JSON of a plan holds."""
     from laserpath import optics
-    from laserpath.report import sensitivity
+    from laserpath.report import advice
 
     process, report = plan.process, plan.report
     return {
@@ -251,7 +250,7 @@ def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dic
         "commanded": report.commanded and _plain(report.commanded.as_dict()),
         "window": plan.report.window.as_dict() if plan.report.window else None,
         "limit": _limit(plan.report.limit) if plan.report.limit else None,
-        "sensitivity": plan.sensitivity and sensitivity.as_dict(plan.sensitivity, process),
+        "sensitivity": plan.sensitivity and advice.sensitivity_as_dict(plan.sensitivity, process),
     }
 
 
@@ -263,7 +262,7 @@ def _dose_key(order: int) -> str:
 def _limit(limit: Limit) -> dict[str, Any]:
     """Figures of the unconstrained optimum, and sentences on what cannot be printed."""
     from laserpath.measure import summary
-    from laserpath.report.optimum import ROWS_OF_LIMIT
+    from laserpath.report.wording import ROWS_OF_LIMIT
 
     figures = _plain(limit.figures.as_dict())
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}

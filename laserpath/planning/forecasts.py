@@ -32,7 +32,7 @@ from laserpath.machine.placement import to_expose
 from laserpath.planning.costs import SOLVING, PlanStep, steps_of
 from laserpath.planning.learning import conversion
 from laserpath.planning.task import Task
-from laserpath.report.numbers import number
+from laserpath.report.wording import number
 from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 

@@ -44,7 +44,7 @@ from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import EVALUATIONS, is_affordable, unconstrained_optimum
 from laserpath.report import PageData, PageText, Picture
-from laserpath.report.numbers import number
+from laserpath.report.wording import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
 from laserpath.types.sensitivity import Sensitivity

@@ -27,7 +27,7 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
     text: name, header and project; warnings and subtitle come from the plan.
     run: the program as the controller executes it.
     """
-    from laserpath.report.page import planned_page
+    from laserpath.report.pages import planned_page
 
     width, height = data.design.size
     quality = f" · {data.settings.quality} quality" if data.settings else ""
@@ -41,7 +41,7 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
 
 def render_colours(name: str, shown: Sequence[tuple[PageData, gcode.motion.Executed]]) -> str:
     """The page of a drawing in several colours; shown: the plan of each, and its execution."""
-    from laserpath.report.colours import colours_page
+    from laserpath.report.pages import colours_page
 
     return colours_page(name, shown)
 
@@ -60,6 +60,6 @@ def render_exposure(
     executed: Measurement | None = None,
 ) -> str:
     """The page of any program; executed: measured against its design, if it has one."""
-    from laserpath.report.exposure import exposure_page
+    from laserpath.report.pages import exposure_page
 
     return exposure_page(exposed, executed, text)

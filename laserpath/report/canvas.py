@@ -1,4 +1,9 @@
-"""Sheets to draw on, as SVG: vectors for lines and text, PNG for rasters.
+"""Sheets to draw on, as SVG: vectors for lines and text, PNG for rasters; marks, scales and classified doses.
+
+Dose ÷ critical dose is interpolated by cubic splines, which is accurate enough at the 3 and more pixels
+per FWHM of a grid. `measure.cured_fraction` and `design.target.rasterise` give the fractions of each pixel
+that are cured, c, and drawn, w: min(c, w) of it is right, max(c − w, 0) overcured and max(w − c, 0)
+undercured. Its colour is the mixture, so that the picture shows the areas of the table.
 
 Of all that draws charts a report needs little, and it pays for all of what a plotting library imports and
 lays out. So this writes the elements itself; a sheet is text that depends on nothing but its input.
@@ -10,22 +15,271 @@ is shorter. Text is 10 pt, which is still readable when a phone shows the pictur
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
+from typing import Protocol
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from PIL import Image
+from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.report.marks import FAINT, INK, POINT, Dot, Line, Mark, attributes_of, element, short
-from laserpath.report.raster import Box
-from laserpath.report.scales import Pixels, coloured, log_ticks, tick_texts, ticks
+from laserpath.base.overlay import clipped
+from laserpath.design.target import rasterise
+from laserpath.measure import cured_fraction
 from laserpath.report.toolpath_svg import printable
-from laserpath.types import Design
+from laserpath.types import Design, Grid
+
+INK = "#222222"
+FAINT = "#8a949c"
+DASHED = (4.0, 3.0)
+"""Lengths of dashes and gaps, in points."""
+
+POINT = 96 / 72
+"""CSS pixels of a point."""
+
+
+def attributes_of(given: dict[str, object]) -> str:
+    """Attributes as text; `_` stands for `-`, and those that are None are left out."""
+    return "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for name, value in given.items()
+        if value is not None
+    )
+
+
+def element(tag: str, **attributes: object) -> str:
+    """An empty element."""
+    return f"<{tag}{attributes_of(attributes)}/>"
+
+
+def short(value: float) -> str:
+    """A coordinate as short text."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line. width: points.  dash: lengths of dashes and gaps, points."""
+
+    colour: str = INK
+    width: float = 1.0
+    dash: tuple[float, float] | None = None
+
+    def attributes(self, scale: float) -> dict[str, object]:
+        """Of an element whose unit is 1/scale CSS pixels."""
+        dash = None if self.dash is None else " ".join(short(one * POINT * scale) for one in self.dash)
+        return {
+            "stroke": self.colour,
+            "stroke_width": short(self.width * POINT * scale),
+            "stroke_dasharray": dash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A mark at a point. kind: 'o', 's' or '^', 'D'.  size: points.  edge: a line around it."""
+
+    kind: str = "o"
+    fill: str = "none"
+    size: float = 6.0
+    edge: Line | None = None
+
+    def at(self, x: float, y: float, scale: float) -> str:
+        """The element at a place in units of 1/scale CSS pixels."""
+        r = self.size * POINT * scale / 2
+        style: dict[str, object] = {"fill": self.fill}
+        style |= {} if self.edge is None else self.edge.attributes(scale)
+        if self.kind == "o":
+            return element("circle", cx=short(x), cy=short(y), r=short(r), **style)
+        corners = {
+            "s": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+            "D": ((0, -1.4), (1.4, 0), (0, 1.4), (-1.4, 0)),
+            "^": ((0, -1), (1, 1), (-1, 1)),
+        }[self.kind]
+        points = " ".join(f"{short(x + r * a)},{short(y + r * b)}" for a, b in corners)
+        return element("polygon", points=points, **style)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An entry of a legend: a swatch if `fill` is given, its edge by `pen`, else a line, a dot or both."""
+
+    label: str
+    fill: str | None = None
+    pen: Line | None = None
+    dot: Dot | None = None
+
+    def drawn(self, x: float, y: float) -> str:
+        """The elements, 22 CSS pixels wide, from x on, about y."""
+        style = self.pen.attributes(1) if self.pen else {}
+        if self.fill is not None:
+            return element("rect", x=short(x), y=short(y - 5), width=22, height=10, fill=self.fill, **style)
+        line = element("path", d=f"M{short(x)} {short(y)}h22", fill="none", **style) if self.pen else ""
+        return line + (self.dot.at(x + 11, y, 1) if self.dot else "")
+
+
+CIVIDIS = (
+    "#00224e", "#002e6a", "#1a386f", "#32436d", "#434e6c", "#535a6d", "#61656f", "#6f7073", "#7d7c78",
+    "#8c8878", "#9b9476", "#aba072", "#bcae6c", "#cdbb63", "#dec958", "#f0d846", "#fee838",
+)  # fmt: skip
+"""Colours of doses, dark to bright, in which colour-blind readers see the same order (Nuñez, Anderton and
+Renslow, PLoS ONE 13, e0199239, 2018)."""
+
+DIVERGING = (
+    "#053061", "#2065ab", "#4393c3", "#90c4dd", "#d1e5f0", "#f7f6f6", "#fddbc7", "#f3a481", "#d6604d",
+    "#b1182b", "#67001f",
+)  # fmt: skip
+"""Colours of differences, from blue over white to red (ColorBrewer RdBu)."""
+
+Pixels = NDArray[np.uint8]
+
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+"""Steps of ticks, times a power of ten."""
+
+
+def rgb(colour: str) -> NDArray[np.int64]:
+    """(3,) 0..255 of '#rrggbb'."""
+    return np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)])
+
+
+def coloured(share: Floats, stops: Sequence[str]) -> Pixels:
+    """(…, 3) the colours of shares 0..1 (…), on a scale with evenly spaced stops."""
+    table = np.array([rgb(one) for one in stops])
+    position = np.clip(share, 0, 1) * (len(stops) - 1)
+    channels = [np.interp(position, np.arange(len(stops)), table[:, c]) for c in range(3)]
+    return np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+
+
+def hexes(share: Floats, stops: Sequence[str]) -> list[str]:
+    """The same as '#rrggbb', of shares (N,)."""
+    return ["#{:02x}{:02x}{:02x}".format(*one) for one in coloured(share, stops).tolist()]
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """At most `most` + 1 round numbers from low to high, evenly spaced."""
+    span = high - low
+    if not (math.isfinite(span) and span > 0):
+        return [low]
+    power = 10.0 ** math.floor(math.log10(span / most))
+    step = next(power * one for one in (*_STEPS, 20.0) if span / (power * one) <= most * (1 + 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten from low to high; only the powers if these are many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1, 2, 5) if len(powers) <= 4 else (1,)
+    every = [one * 10.0**power for power in powers for one in factors]
+    return [tick for tick in every if low <= tick <= high]
+
+
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """The ticks with as many decimals as all of them need, and a true minus."""
+    places = max((len(f"{value:.6g}".partition(".")[2]) for value in values), default=0)
+    if any("e" in f"{value:.6g}" for value in values):
+        return [f"{value:.3g}".replace("-", "−") for value in values]
+    return [f"{value + 0.0:.{places}f}".replace("-", "−") for value in values]
+
+
+Box = tuple[float, float, float, float]
+"""x0, y0, x1, y1 in mm."""
+
+RIGHT, OVER, UNDER, PAPER = "#b9c4cc", "#d55e00", "#0072b2", "#ffffff"
+"""Cured as drawn, overcured, undercured (the last two from the Okabe–Ito set, which colour-blind
+readers tell apart), and neither cured nor drawn."""
+
+_FINER = 6
+"""Largest factor by which pixels are made smaller. A larger one smooths edges and takes longer to draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoseRaster:
+    """dose: (rows, columns) in critical doses, on `grid`."""
+
+    grid: Grid
+    dose: Floats
+
+    @property
+    def extent(self) -> Box:
+        """(x0, x1, y0, y1), mm."""
+        return self.grid.extent
+
+
+def grown(box: Box, by: float) -> Box:
+    """`box` with its sides moved outwards by `by` mm."""
+    return box[0] - by, box[1] - by, box[2] + by, box[3] + by
+
+
+class HasDose(Protocol):
+    """Anything with a dose on a grid: a measurement, an unconstrained optimum, an exposed program."""
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of the dose."""
+
+    @property
+    def dose(self) -> Floats:
+        """(rows, columns) mJ/mm²."""
+
+
+def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> DoseRaster:
+    """The dose in `box`, ÷ the critical dose, with about `pixels` or more along its longer side."""
+    grid, p = exposure.grid, exposure.grid.pitch
+    rows, columns = grid.shape
+    c0, r0 = np.clip(np.floor(grid.to_pixels(box[:2])).astype(int), 0, (columns - 2, rows - 2))
+    c1, r1 = np.clip(np.ceil(grid.to_pixels(box[2:])).astype(int) + 1, (c0 + 2, r0 + 2), (columns, rows))
+    dose = exposure.dose[r0:r1, c0:c1] / critical_dose
+    part = Grid((grid.origin[0] + c0 * p, grid.origin[1] + r0 * p), p, (int(r1 - r0), int(c1 - c0)))
+    return _finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape))))
+
+
+def _finer(grid: Grid, dose: Floats, times: int) -> DoseRaster:
+    """The dose with pixels `times` smaller, between the centres of the outermost pixels."""
+    if times <= 1:
+        return DoseRaster(grid, dose)
+    rows, columns = ((n - 1) * times + 1 for n in grid.shape)
+    fine = ndimage.zoom(dose, (rows / grid.shape[0], columns / grid.shape[1]), order=3, mode="nearest")
+    return DoseRaster(Grid(grid.origin, grid.pitch / times, (rows, columns)), fine)
+
+
+def coverage(design: Design, grid: Grid) -> Floats:
+    """(rows, columns) fraction of each pixel that is drawn; the design may reach outside the grid."""
+    x0, x1, y0, y1 = grid.extent
+    inset = grid.pitch * 1e-6
+    area = clipped(design.area, x0 + inset, y0 + inset, x1 - inset, y1 - inset)
+    parts = [g for g in shapely.get_parts(shapely.make_valid(area)) if g.area > 0]
+    polygons = [g for part in parts for g in shapely.get_parts(part) if g.geom_type == "Polygon"]
+    if not polygons:
+        return np.zeros(grid.shape)
+    return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
+
+
+def cure_picture(field: DoseRaster, design: Design | None) -> NDArray[np.uint8]:
+    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
+
+    Without a design everything that cures is right.
+    """
+    cured = cured_fraction(field.dose, 1.0)
+    drawn = cured if design is None else coverage(design, field.grid)
+    right = np.minimum(cured, drawn)
+    image = np.zeros((*field.grid.shape, 3))
+    for share, colour in (
+        (right, RIGHT),
+        (cured - right, OVER),
+        (drawn - right, UNDER),
+        (1 - np.maximum(cured, drawn), PAPER),
+    ):
+        image += share[..., None] * np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.rint(image * 255).astype(np.uint8)
+
 
 WIDTH = 5.6
 

@@ -7,12 +7,10 @@ import io
 import numpy as np
 from PIL import Image
 
-from laserpath.report.canvas import WIDTH, Axes, ColourKey, Paper, add_key
+from laserpath.report.canvas import CIVIDIS, WIDTH, Axes, ColourKey, Line, Paper, add_key, coloured
 from laserpath.report.data import Picture
-from laserpath.report.marks import Line
-from laserpath.report.numbers import number
 from laserpath.report.pictures import add_contour
-from laserpath.report.scales import CIVIDIS, coloured
+from laserpath.report.wording import number
 from laserpath.volume import CuredDepth, turned
 
 _LEVELS = 160

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 
 from laserpath.base.errors import figure
-from laserpath.report.numbers import area, duration, number
+from laserpath.report.wording import area, duration, number
 from laserpath.types.results import EPE_CAP_FWHM, is_capped
 
 

@@ -1,38 +1,84 @@
-"""The viewer's data: an exposed program as JSON.
+"""The viewer's data: an exposed program as JSON, its numbers as compact integers.
+
+The viewer's `decode.js` unpacks them. A list of integers is written as variable-length bytes (7 bits a byte,
+low ones first, the top bit of all but the last byte set) of its zigzag numbers 2v for v ≥ 0 and −2v − 1 for v
+< 0, deflated (zlib, RFC 1950) and written in base64. Values that change slowly are replaced by differences
+first: those of a curve from point to point, those of a raster from the plane through its neighbours,
+
+    r[i, j] = v[i, j] − v[i, j−1] − v[i−1, j] + v[i−1, j−1],   0 outside,
+
+since small numbers take one byte each and deflate well. The numbers are rounded before they are subtracted,
+so that errors do not add up.
 
 Lengths are whole multiples of `quantum` mm, a thousandth of the spot's FWHM, from `origin`; times of
 `tick` s. The dose goes as the coefficients c of its cubic B-spline in steps of `step` critical doses,
 
     D(x, y) = Σ_ij c_ij β³((x − x0)/p − j) β³((y − y0)/p − i),
 
-so that the viewer draws between the pixels the dose that the page measures there. Lists are packed by
-`packing`. Data too large for a page are thinned, and `notes` say so; the figures always use all data.
+so that the viewer draws between the pixels the dose that the page measures there. Data too large for a page
+are thinned, and `notes` say so; the figures always use all data.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import shapely
+from numpy.typing import ArrayLike
 from scipy import ndimage
 
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import figure
 from laserpath.design.contour import SAMPLE_FWHM
-from laserpath.report.data import ExposedProgram
-from laserpath.report.packing import packed, packed_curve, packed_raster
-from laserpath.report.raster import OVER, PAPER, RIGHT, UNDER
-from laserpath.report.scales import CIVIDIS
+from laserpath.report.canvas import CIVIDIS, OVER, PAPER, RIGHT, UNDER
+from laserpath.report.data import ExposedProgram, Place, Track, thinned
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
-from laserpath.report.track import Track, thinned
-from laserpath.report.worst_places import Place
 from laserpath.types import Design, Process
 from laserpath.types.results import Edges
+
+_BITS = 7
+_MOST = 9
+"""Bytes of the longest number: 9 hold 62 bits and a sign."""
+
+
+def packed(values: ArrayLike) -> str:
+    """Integers of any shape, in row order, as base64."""
+    flat = np.asarray(values, dtype=np.int64).ravel()
+    return base64.b64encode(zlib.compress(_varints(flat), 9)).decode("ascii")
+
+
+def packed_curve(values: Indices) -> str:
+    """Integers (N,) that change little from one to the next."""
+    return packed(np.diff(values, prepend=0))
+
+
+def packed_raster(values: Indices) -> str:
+    """Integers (rows, columns) that change little from pixel to pixel."""
+    rows = np.diff(np.asarray(values, dtype=np.int64), axis=0, prepend=0)
+    return packed(np.diff(rows, axis=1, prepend=0))
+
+
+def _varints(flat: Indices) -> bytes:
+    zigzag = np.where(flat < 0, -2 * flat - 1, 2 * flat).astype(np.uint64)
+    groups = np.ones(len(flat), dtype=np.int64)
+    for k in range(1, _MOST):
+        groups += zigzag >> np.uint64(_BITS * k) > 0
+    ends = np.cumsum(groups)
+    out = np.zeros(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)
+    for k in range(int(groups.max(initial=0))):
+        has = groups > k
+        low = (zigzag[has] >> np.uint64(_BITS * k)) & np.uint64(127)
+        more = np.where(groups[has] > k + 1, 128, 0)
+        out[(ends - groups)[has] + k] = low.astype(np.uint8) + more.astype(np.uint8)
+    return out.tobytes()
+
 
 PIXELS, PIECES, VERTICES, SAMPLES = 1_000_000, 60_000, 60_000, 40_000
 """Limits of a page: pixels of dose, pieces of the executed path, vertices of the design and samples along it.

@@ -1,4 +1,6 @@
-"""The report's maps: each function returns one as an SVG. `plots` has the charts.
+"""The pictures of the report with their captions: maps, charts and histograms; each function returns an SVG.
+
+The viewer replaces the maps where it runs.
 
 Colours: overcure is vermilion and undercure blue everywhere, with grey between (Okabe–Ito, safe for
 colour-blind readers); power as in the toolpath's SVG; dose in cividis, made for the same readers. Lengths
@@ -7,23 +9,249 @@ are in mm, edge errors in FWHM and µm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 
 import numpy as np
+import shapely
 from contourpy import contour_generator
 from scipy.spatial import cKDTree
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.report.canvas import WIDTH, Axes, ColourKey, Paper, add_key, map_sheet
-from laserpath.report.data import ExposedProgram
-from laserpath.report.marks import FAINT, INK, Dot, Line, Mark
-from laserpath.report.raster import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
-from laserpath.report.scales import CIVIDIS, coloured, hexes, rgb
+from laserpath.report.canvas import (
+    CIVIDIS,
+    DASHED,
+    FAINT,
+    INK,
+    OVER,
+    RIGHT,
+    UNDER,
+    WIDTH,
+    Axes,
+    Box,
+    ColourKey,
+    Dot,
+    Line,
+    Mark,
+    Paper,
+    add_key,
+    coloured,
+    coverage,
+    cure_picture,
+    grown,
+    hexes,
+    map_sheet,
+    rgb,
+    window,
+)
+from laserpath.report.data import ExposedProgram, PageData, Picture, Place, Track
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
-from laserpath.report.worst_places import Place
+from laserpath.report.wording import focus, latitude
 from laserpath.types import Design, Machine, Process, Toolpath
-from laserpath.types.results import Edges, Limit, Unprintable
+from laserpath.types.results import Edges, Limit, Measurement, ProcessWindow, Unprintable
+
+_BINS = 60
+_AROUND_FWHM = 1.0
+"""Width of the strip around the design, in FWHM."""
+_LIT = 0.05
+"""Smallest dose that counts as exposed, in critical doses."""
+_INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
+
+
+def doses(exposed: ExposedProgram) -> str:
+    """The dose by area, inside the design and around it; of all that is exposed if there is no design."""
+    resin = exposed.process.resin
+    dose = exposed.dose / resin.critical_dose
+    lit = dose[dose > _LIT]
+    top = 1.1 * float(max(np.percentile(lit, 99.9), 1.0)) if lit.size else 1.1
+    bins, heights, marks = np.linspace(0, top, _BINS + 1), [], []
+    for share, colour, label in _shares(exposed, dose):
+        seen = share > 0
+        weights = 100 * share[seen] / max(float(share.sum()), 1e-12)
+        heights.append((np.histogram(np.clip(dose[seen], 0, top), bins, weights=weights)[0], colour))
+        marks.append(Mark(label, fill=colour))
+    sheet = Paper(WIDTH, 2.75)
+    ax = Axes(sheet, (0.62, 1.0, WIDTH - 0.9, 1.6), (0, top), (0, _room(*(height for height, _ in heights))))
+    for height, colour in heights:
+        ax.area(stairs(bins, height), colour, opacity=0.75)
+    lines = [(1.0, Line(INK), "critical dose")]
+    if resin.over_dose < top:
+        lines.append((resin.over_dose, Line(OVER, 1, DASHED), f"limit, {resin.over_dose:g} ×"))
+    for at, pen, label in lines:
+        ax.upright(at, pen)
+        marks.append(Mark(label, pen=pen))
+    ax.close("dose ÷ critical dose", "share of area, %")
+    sheet.legend(marks, columns=2)
+    return sheet.svg()
+
+
+def stairs(bins: Floats, height: Floats, base: Floats | float = 0.0) -> Floats:
+    """(N, 2) the outline of bars between bins (N + 1,), from `base` up to the heights (N,)."""
+    x = np.repeat(bins, 2)[1:-1]
+    upper, lower = np.repeat(height, 2), np.repeat(np.broadcast_to(base, height.shape), 2)
+    return np.concatenate([np.stack([x, upper], axis=1), np.stack([x, lower], axis=1)[::-1]])
+
+
+def _room(*heights: Floats) -> float:
+    """The upper limit of an axis on which all bars have room."""
+    return 1.05 * max((float(height.max(initial=0)) for height in heights), default=0.0) or 1.0
+
+
+def _shares(exposed: ExposedProgram, dose: Floats) -> list[tuple[Floats, str, str]]:
+    """(share of each pixel, colour, label) of each histogram."""
+    if exposed.design is None:
+        return [((dose > _LIT).astype(np.float64), _INSIDE, "exposed")]
+    inside = coverage(exposed.design, exposed.grid)
+    around = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
+    parts = [g for g in shapely.get_parts(around) if g.geom_type == "Polygon"]
+    near = coverage(Design(shapely.MultiPolygon(parts)), exposed.grid)
+    rim = f"outside, up to {_AROUND_FWHM:g} FWHM from it"
+    return [(inside, _INSIDE, "inside the design"), (np.maximum(near - inside, 0), _OUTSIDE, rim)]
+
+
+def powers_and_speeds(track: Track) -> str:
+    """Power and speed, as executed, by time with the laser on."""
+    sheet = Paper(WIDTH, 2.1)
+    on, time = track.on, np.diff(track.t)
+    wide = (WIDTH - 1.5) / 2
+    for left, values, name, colour in (
+        (0.62, track.power[on], "power, mW", "#86216b"),
+        (1.32 + wide, track.speed[on], "speed, mm/s", "#5b7f95"),
+    ):
+        top = float(values.max(initial=0.0)) * 1.02 or 1.0
+        share = 100 * time[on] / max(float(time[on].sum()), 1e-12)
+        height, bins = np.histogram(values, np.linspace(0, top, 41), weights=share)
+        ax = Axes(sheet, (left, 0.5, wide, 1.45), (0, top), (0, _room(height)))
+        ax.area(stairs(bins, height), colour)
+        ax.close(name, "share of time, %")
+    return sheet.svg()
+
+
+_LINES = ((INK, "o"), ("#86216b", "s"), ("#e69f00", "^"))
+"""Colour and mark of the lines in focus and out of it."""
+_KEPT_COLOUR = "#e2f3ec"
+_MIDDLE = Line(FAINT, 0.8)
+_MOST_STEPS = 900
+"""Steps of a course along the path; more show no more."""
+
+
+def epe_histogram(exposure: Measurement, start: Measurement | None, fwhm: float) -> str:
+    """Histogram of the edge errors, with that of the starting curve if there is one."""
+    edges, error = exposure.edges, exposure.edges.epe / fwhm
+    before = start.edges.epe / fwhm if start else np.zeros(0)
+    drawn = before[~start.edges.missing] if start else before
+    known = np.concatenate([error[~edges.missing], drawn, [0.0]])
+    limit = float(np.clip(np.percentile(np.abs(known), 98) * 1.2, 0.1, 2.05))
+    bins = np.linspace(-limit, limit, 62)
+    away, near, first = (
+        100 / max(len(every), 1) * np.histogram(np.clip(some, -limit, limit), bins)[0]
+        for some, every in ((error[~edges.corner], error), (error[edges.corner], error), (before, before))
+    )
+    sheet, top = Paper(WIDTH, 2.95), 1.05 * float(max((away + near).max(), first.max()))
+    ax = Axes(sheet, (0.62, 0.72, WIDTH - 0.9, 1.65), (-limit, limit), (0, top or 1.0))
+    marks = [Mark("away from corners", fill="#5b7f95"), Mark("near corners", fill="#e69f00")]
+    ax.area(stairs(bins, away), "#5b7f95")
+    ax.area(stairs(bins, away + near, away), "#e69f00")
+    if start:
+        ax.line(stairs(bins, first)[: 2 * len(first)], Line(INK))
+        marks.append(Mark("starting curve", pen=Line(INK)))
+    ax.upright(0, _MIDDLE)
+    ax.close("edge error, FWHM", "share of points, %")
+    ax.scale("top", "µm   (inside the design ← → outside)", factor=1000 * fwhm)
+    sheet.legend(marks)
+    return sheet.svg()
+
+
+def process_window(window: ProcessWindow, limit: float, fwhm: float) -> str:
+    """Mean and 95 % edge error against dose, a line for each width of the spot.
+
+    limit: of the 95 %, FWHM, dashed. The doses that keep it in focus are shaded.
+    """
+    sheet, left, wide = Paper(WIDTH, 4.0), 0.62, WIDTH - 1.24
+    off = 100 * (window.dose - 1)
+    mean, most = (
+        Axes(sheet, (left, bottom, wide, 1.4), (off[0] - 1, off[-1] + 1), (0, _top(errors, limit)))
+        for bottom, errors in ((2.4, window.epe_mean), (0.85, window.epe_p95))
+    )
+    kept = latitude(window.dose, window.epe_p95[0], limit)
+    if kept:
+        low, high, top = 100 * (kept.low - 1), 100 * (kept.high - 1), most.y[1]
+        most.area(np.array([[low, 0], [high, 0], [high, top], [low, top]]), _KEPT_COLOUR)
+    marks = []
+    for ax, errors in ((mean, window.epe_mean), (most, window.epe_p95)):
+        ax.upright(0, _MIDDLE)
+        for width, error, (colour, kind) in zip(window.width, errors, cycle(_LINES), strict=False):
+            mark = Mark(focus(width), pen=Line(colour, 1.3), dot=Dot(kind, colour, 4))
+            ax.line(np.stack([off, error], axis=1), Line(colour, 1.3))
+            ax.dots(np.stack([off, error], axis=1), Dot(kind, colour, 4))
+            marks += [mark] if ax is mean else []
+    most.across(limit, Line(FAINT, 1, DASHED))
+    mean.close("", "mean, FWHM", numbers=False)
+    most.close("dose, % off the planned one", "95 %, FWHM")
+    for ax in (mean, most):
+        ax.scale("right", "µm", factor=1000 * fwhm)
+    sheet.legend(marks)
+    return sheet.svg()
+
+
+def _top(errors: Floats, limit: float) -> float:
+    """The upper end of an axis for errors (F, D), FWHM. Lines may leave it: lost edges would flatten all."""
+    top = max(4 * limit, 2.5 * float(errors[0].min()))
+    return max(min(1.1 * float(errors.max()), top), limit)
+
+
+def power_along(toolpath: Toolpath, machine: Machine) -> str:
+    """Light and speed as written against the exposed length."""
+    sheet, on = Paper(WIDTH, 3.1), toolpath.on
+    length, power, speed = toolpath.length[on], toolpath.power[on], toolpath.speed[on]
+    for bottom, values, name, colour, top in (
+        (1.8, power, "power, mW", "#86216b", machine.power_max),
+        (0.5, speed, "speed, mm/s", "#5b7f95", max(machine.speed_max)),
+    ):
+        highest = 1.12 * max(top, float(values.max(initial=0)))
+        ax = Axes(
+            sheet, (0.62, bottom, WIDTH - 0.74, 1.15), (0, max(float(length.sum()), 1e-9)), (0, highest)
+        )
+        _add_course(ax, length, values, colour)
+        ax.across(top, Line(FAINT, 0.8, DASHED))
+        last = bottom < 1
+        ax.close("exposed length, mm   (dashed: the machine's maximum)" if last else "", name, numbers=last)
+    return sheet.svg()
+
+
+def loss_history(loss: Floats) -> str:
+    """The loss at each iteration, on a logarithmic scale where it is positive."""
+    low, high = float(loss.min()), float(loss.max())
+    log = low > 0 and high > 3 * low
+    rim = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    y = (low * (low / high) ** 0.05, high * (high / low) ** 0.05) if log else (low - rim, high + rim)
+    sheet = Paper(WIDTH, 2.2)
+    ax = Axes(sheet, (0.62, 0.5, WIDTH - 0.74, 1.6), (0, len(loss) + 1), y, log=log)
+    course = np.stack([np.arange(1, len(loss) + 1), loss], axis=1)
+    ax.line(course, Line("#5b7f95", 1.2))
+    ax.dots(course[-1:], Dot("o", OVER, 5))
+    ax.note(f"{loss[-1]:.3g}", course[-1], (-5, -12), text_anchor="end")
+    ax.close("iteration", "loss")
+    return sheet.svg()
+
+
+def _add_course(ax: Axes, length: Floats, values: Floats, colour: str) -> None:
+    """Values along the length: in each step their range and, over it, their mean."""
+    if not len(values):
+        return
+    end, pen = np.cumsum(length), Line(colour, 0.9)
+    if len(values) <= _MOST_STEPS:
+        ax.line(stairs(np.concatenate([[0], end]), values)[: 2 * len(values)], pen)
+        return
+    which = np.minimum(((end - length / 2) / end[-1] * _MOST_STEPS).astype(int), _MOST_STEPS - 1)
+    first = np.flatnonzero(np.diff(which, prepend=-1))
+    low, high = np.minimum.reduceat(values, first), np.maximum.reduceat(values, first)
+    mean = np.add.reduceat(values * length, first) / np.maximum(np.add.reduceat(length, first), 1e-12)
+    bins = np.append(which[first], _MOST_STEPS) * end[-1] / _MOST_STEPS
+    ax.area(stairs(bins, high, low), colour, opacity=0.3)
+    ax.line(stairs(bins, mean)[: 2 * len(mean)], pen)
+
 
 EPE_STOPS = (UNDER, "#c9c9c9", OVER)
 
@@ -272,3 +500,129 @@ def _free_spot(
     room[~((spots >= inner[:2]) & (spots <= inner[2:])).all(axis=1)] = -1
     # The first free spot, or else the spot with most room.
     return np.asarray(spots[int(np.argmax(np.minimum(room, 1)))])
+
+
+def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
+    """Maps of path, cure and dose, and of the edge error if there is a design."""
+    over = " over the design" if exposed.design else ""
+    yield Picture.from_svg(
+        f"{'Design and toolpath' if exposed.design else 'Toolpath'}",
+        toolpath_map(exposed),
+        f"The moves of the laser{over}.",
+        f"{'Grey is the design. ' if exposed.design else ''}The laser's moves are coloured by power.",
+    )
+    yield Picture.from_svg(
+        f"What will {done}",
+        cure_map(exposed, done),
+        f"The predicted {done}{' against the design' if exposed.design else ''}.",
+        "As executed by the controller."
+        + (" Vermilion is outside the drawing, blue is lacking." if exposed.design else ""),
+    )
+    yield Picture.from_svg(
+        "Dose",
+        dose_map(exposed),
+        "Map of the dose in critical doses.",
+        "The white line is the critical dose: the printed edge."
+        + (" The black one is the design." if exposed.design else ""),
+    )
+    if exposed.design and exposed.edges:
+        yield Picture.from_svg(
+            "Edge error along the contour",
+            epe_map(exposed.edges, exposed.design, exposed.process, places),
+            "Map of the edge placement error, worst places numbered.",
+            "The numbers are those of the list of worst places.",
+        )
+
+
+def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
+    """The worst places enlarged, if there are any."""
+    if exposed.design and places:
+        yield Picture.from_svg(
+            "The worst places, enlarged",
+            zooms(exposed, exposed.design, places, done),
+            "The worst places enlarged.",
+            f"Each is {2 * ZOOM_FWHM:g} spots wide; axes in mm.",
+        )
+
+
+def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
+    """Histograms of dose, power and speed."""
+    yield Picture.from_svg(
+        "Doses",
+        doses(exposed),
+        "Histogram of the dose" + (" inside the design and around it." if exposed.design else "."),
+        "As executed. "
+        + (
+            "Inside should lie above the critical dose, outside below it."
+            if exposed.design
+            else "Above the critical dose it cures."
+        ),
+    )
+    executed = exposed.track
+    if executed.on.any():
+        yield Picture.from_svg(
+            "Powers and speeds",
+            powers_and_speeds(executed),
+            "Histograms of power and speed.",
+            "While the laser is on, as executed.",
+        )
+
+
+def errors(data: PageData) -> Iterator[Picture]:
+    """The edge errors, as planned and with dose or focus off."""
+    executed, fwhm = data.report.executed, data.fwhm
+    yield Picture.from_svg(
+        "Edge errors",
+        epe_histogram(executed, data.report.start if data.planned else None, fwhm),
+        "Histogram of the edge errors.",
+        "As executed; larger errors are counted in the outermost bars.",
+    )
+    if data.report.window:
+        yield Picture.from_svg(
+            "Edge errors if dose or focus is off",
+            process_window(data.report.window, data.tolerance, fwhm),
+            "Edge error against dose, in focus and with a wider spot.",
+            _window_caption(data),
+        )
+
+
+def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]:
+    """Power and speed along the path, and the loss of the optimiser."""
+    yield Picture.from_svg(
+        "Power and speed along the path",
+        power_along(exposed.light, exposed.process.machine),
+        "Power and speed against the length exposed.",
+        "As written, without the travels.",
+    )
+    if data and len(data.loss):
+        yield Picture.from_svg(
+            "Loss of the optimiser",
+            loss_history(data.loss),
+            "Loss against iteration.",
+            "Jumps are where the optimiser goes to its next stage.",
+        )
+
+
+def unprintable(data: PageData, limit: Limit) -> Picture | None:
+    """The places that even the best exposure misses, if there are any."""
+    places = len(limit.unprintable)
+    if not places:
+        return None
+    return Picture.from_svg(
+        f"What light without a path would {data.done}",
+        limit_map(limit, data.design, data.process, data.done),
+        f"The best that this spot can do against the design, with marks at {places} "
+        f"place{'s' * (places > 1)} that cannot be printed as drawn.",
+        "The black line is the design. Marked is what even the best light misses.",
+    )
+
+
+def _window_caption(data: PageData) -> str:
+    given = data.settings is not None and data.settings.max_epe_fwhm is not None
+    order = data.process.resin.order
+    return (
+        "As executed, with all of the dose off alike, and with a spot that is wider at the same power. "
+        f"Dashed: {data.tolerance:g} FWHM, {'the tolerance asked for' if given else 'what counts as good'}; "
+        "shaded: the doses that keep it in focus, if any."
+        + (f" The dose goes with the power to the {order}." if order > 1 else "")
+    )

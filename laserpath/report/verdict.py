@@ -16,12 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from laserpath.base.quantities import place
-from laserpath.report import faults, latitude, optimum
+from laserpath.report import wording
 from laserpath.report.advice import advise, unfinished
-from laserpath.report.data import PageData
+from laserpath.report.data import FLOOR_FWHM, PageData
 from laserpath.report.figure_table import at_least, mean_explained
-from laserpath.report.numbers import area, duration, number, percent
-from laserpath.report.worst_places import FLOOR_FWHM
+from laserpath.report.wording import area, duration, number, percent
 
 _OVER = 2.0
 """Largest dose of a good plan, in multiples of the resin's limit."""
@@ -56,10 +55,10 @@ def judge(data: PageData) -> Verdict:
         ("How long it takes", _how_long(data)),
     ]
     if data.report.window:
-        words = latitude.in_words(data.report.window, data.tolerance, data.micrometres)
+        words = wording.latitude_in_words(data.report.window, data.tolerance, data.micrometres)
         answers.append(("How far dose and focus may be off", words))
     if data.report.limit:
-        near = optimum.in_words(data.report, data.report.limit, data.micrometres)
+        near = wording.limit_in_words(data.report, data.report.limit, data.micrometres)
         answers.append(("What could be done at best", near))
     return Verdict(level, headline, tuple(answers), advice or (UNKNOWN if level == "poor" else NOTHING,))
 
@@ -67,7 +66,7 @@ def judge(data: PageData) -> Verdict:
 def _level(data: PageData) -> str:
     figures, inspection = data.report.executed.figures, data.inspection
     over = figures.dose_max / data.process.resin.over_dose
-    shares = faults.too_much_wrong(inspection, data.fwhm) or faults.too_far_off(inspection)
+    shares = wording.too_much_wrong(inspection, data.fwhm) or wording.too_far_off(inspection)
     if inspection.faults or shares:
         return "poor"
     right = figures.epe_p95 <= data.tolerance and not inspection.wrong_outline and not inspection.flaws
@@ -91,11 +90,11 @@ def _burnt_in_short(data: PageData) -> str:
 def _misses_in_short(data: PageData) -> str:
     inspection = data.inspection
     if inspection.faults:
-        return ", ".join(faults.kinds(inspection.faults, data.fwhm))
-    if faults.too_much_wrong(inspection, data.fwhm):
+        return ", ".join(wording.kinds(inspection.faults, data.fwhm))
+    if wording.too_much_wrong(inspection, data.fwhm):
         return ", ".join(_wrong_in_short(data))
-    if inspection.flaws and not faults.too_far_off(inspection):
-        return ", ".join(faults.kinds(inspection.flaws, data.fwhm))
+    if inspection.flaws and not wording.too_far_off(inspection):
+        return ", ".join(wording.kinds(inspection.flaws, data.fwhm))
     if share := inspection.wrong_outline:
         lost = f"{100 * share:.0f} %" if share > 0.01 else f"{number(share * data.design.area.length, 2)} mm"
         return f"no edge at all along {lost} of the contour"
@@ -115,7 +114,7 @@ def _wrong_in_short(data: PageData) -> Iterator[str]:
     if inspection.excess:
         yield f"{area(inspection.excess.area, 2)} {data.done}s where nothing is drawn"
     if not inspection.missing and not inspection.excess:
-        yield from faults.kinds(inspection.flaws, data.fwhm)
+        yield from wording.kinds(inspection.flaws, data.fwhm)
 
 
 def _d(data: PageData) -> str:
@@ -147,7 +146,7 @@ def _what(data: PageData) -> str:
 def _where(data: PageData) -> str:
     early = unfinished(data) if _level(data) != "good" else ""
     sentences = [f"{early}."] if early else []
-    sentences += faults.sentences(data.inspection, data.fwhm)
+    sentences += wording.sentences(data.inspection, data.fwhm)
     if not data.places:
         where = "Edges nowhere" if sentences else "Nowhere"
         return " ".join([*sentences, f"{where} by more than {data.micrometres(FLOOR_FWHM)}."])

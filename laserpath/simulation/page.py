@@ -8,7 +8,7 @@ import gcode
 from laserpath import optics, report
 from laserpath.machine import convert
 from laserpath.report import ExposedProgram, PageText, Picture
-from laserpath.report.numbers import number
+from laserpath.report.wording import number
 from laserpath.simulation.result import SimulationResult
 
 _MISPLACED = 0.5

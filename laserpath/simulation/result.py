@@ -14,7 +14,7 @@ from laserpath import optics
 from laserpath.base.errors import one_line
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
-from laserpath.report import sensitivity
+from laserpath.report import advice
 from laserpath.simulation.figures import PathExposure, outline
 from laserpath.types import Design, Point, Process, Toolpath
 from laserpath.types.results import Edges
@@ -109,7 +109,7 @@ class SimulationResult:
             "shift_mm": list(self.shift),
             "pixel_mm": self.executed.grid.pitch,
             "executed": self.executed.as_dict(),
-            "sensitivity": self.sensitivity and sensitivity.as_dict(self.sensitivity, self.process),
+            "sensitivity": self.sensitivity and advice.sensitivity_as_dict(self.sensitivity, self.process),
             "depth": self.depth and self.depth.as_dict(),
             "best_dose": best and {"factor": best.factor, "epe_mean": best.epe_mean, "epe_p95": best.epe_p95},
         }

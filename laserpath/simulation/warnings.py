@@ -12,7 +12,7 @@ from laserpath.base.quantities import place
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import rounded_off
 from laserpath.measure.exposure import missing
-from laserpath.report.numbers import area, number
+from laserpath.report.wording import area, number
 from laserpath.simulation.figures import PathExposure
 from laserpath.simulation.view import COARSEST, Box, lit_box
 from laserpath.types import Point, Process

@@ -25,7 +25,7 @@ from laserpath.machine import convert
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.report import PageData
 from laserpath.report.advice import KINDS, Advice, advise
-from laserpath.report.worst_places import Place
+from laserpath.report.data import Place
 from laserpath.types import Design, Toolpath
 from laserpath.types.results import Fault, Inspection
 

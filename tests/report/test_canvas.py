@@ -11,9 +11,19 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.report.canvas import Axes, Paper
-from laserpath.report.marks import Dot, Line, Mark
-from laserpath.report.scales import CIVIDIS, coloured, hexes, log_ticks, tick_texts, ticks
+from laserpath.report.canvas import (
+    CIVIDIS,
+    Axes,
+    Dot,
+    Line,
+    Mark,
+    Paper,
+    coloured,
+    hexes,
+    log_ticks,
+    tick_texts,
+    ticks,
+)
 from laserpath.types import Design
 
 

@@ -24,10 +24,9 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import cure_figures, edge_errors, inspect, rounded_off, summary, unprintable
 from laserpath.measure.exposure import missing
 from laserpath.report import PageData
-from laserpath.report.faults import rounded
 from laserpath.report.figure_table import ROWS, cell
-from laserpath.report.numbers import number
 from laserpath.report.verdict import judge
+from laserpath.report.wording import number, rounded
 from laserpath.types import Design, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Measurement, Report, Unprintable
 

@@ -14,7 +14,7 @@ import gcode
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.report import ExposedProgram, PageText, Picture, data, render_exposure
-from laserpath.report.track import Track
+from laserpath.report.data import Track
 from laserpath.types import Design, Machine, Process
 from laserpath.types.results import Measurement
 

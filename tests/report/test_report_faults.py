@@ -25,10 +25,9 @@ from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect
 from laserpath.measure.regions import numbered
 from laserpath.report import PageData
-from laserpath.report.faults import kind_of, listed, sentences
-from laserpath.report.numbers import number
+from laserpath.report.data import marked, worst_places
 from laserpath.report.verdict import Verdict, judge
-from laserpath.report.worst_places import marked, worst_places
+from laserpath.report.wording import kind_of, listed, number, sentences
 from laserpath.types import Design, Grid, Point, Process
 from laserpath.types.results import Fault, Inspection, Measurement, Report
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.report.latitude import in_words, latitude
-from laserpath.report.plots import process_window
+from laserpath.report.pictures import process_window
+from laserpath.report.wording import latitude, latitude_in_words
 from laserpath.types.results import ProcessWindow
 
 DOSE = np.linspace(0.8, 1.2, 9)
@@ -26,7 +26,7 @@ def window(*p95: object, mean: object = FLAT, lost: object = 0.0, samples: int =
 
 
 def words(found: ProcessWindow, limit: float = 0.15) -> str:
-    return in_words(found, limit, lambda fwhms: f"{100 * fwhms:.2g} µm")
+    return latitude_in_words(found, limit, lambda fwhms: f"{100 * fwhms:.2g} µm")
 
 
 def valley(best: float, slope: float = 1.0, floor: float = 0.05) -> np.ndarray:

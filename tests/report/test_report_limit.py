@@ -11,7 +11,7 @@ import pytest
 import shapely
 from exposures import Job, blurred_limit, exposure, make_job
 
-from laserpath.report import PageText, optimum, pictures, render
+from laserpath.report import PageText, pictures, render, wording
 from laserpath.types import Design, Process, Settings
 from laserpath.types.results import Limit, PrintFigures, Report
 
@@ -61,7 +61,7 @@ def changed(report: Report, plan: dict[str, float], best: dict[str, float]) -> t
 
 def words(job: Job, plan: dict[str, float], best: dict[str, float]) -> str:
     report, limit = changed(job.report, plan, best)
-    return optimum.in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
+    return wording.limit_in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
 
 
 def test_a_gap_that_no_path_keeps_open_is_named_with_its_place(html: str) -> None:
@@ -114,7 +114,7 @@ def test_limit_and_plan_are_compared_by_the_same_figures(close: Job, html: str) 
     shown = (close.report.limit.figures, close.report.executed.figures)
     assert [[float(c) for c in row] for row in cells] == [
         pytest.approx([getattr(f, key) * (100 if key == "iou" else 1) for f in shown], rel=5e-3)
-        for key in optimum.ROWS_OF_LIMIT
+        for key in wording.ROWS_OF_LIMIT
     ]
 
 
@@ -143,7 +143,7 @@ def test_missing_edges_are_not_mentioned_where_there_are_none(close: Job) -> Non
 )
 def test_times_the_limit(close: Job, plan: float, best: float, times: float) -> None:
     report, _ = changed(close.report, {"epe_mean": plan}, {"epe_mean": best})
-    assert optimum.times_the_limit(report) == times
+    assert wording.times_the_limit(report) == times
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -173,7 +173,7 @@ def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
 @pytest.mark.usefixtures("unillustrated")
 def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job) -> None:
     html = html_of(replace(close, report=replace(close.report, limit=None)))
-    assert section(html).strip() == f"<p>{optimum.NOT_COMPUTED}</p>"
+    assert section(html).strip() == f"<p>{wording.NOT_COMPUTED}</p>"
     assert "What could be done at best" not in html
     assert PICTURE not in html
 

@@ -17,7 +17,7 @@ from sets import one_fast
 
 from laserpath.report import PageText, render
 from laserpath.report.figure_table import GROUPS
-from laserpath.report.numbers import area, duration, number
+from laserpath.report.wording import area, duration, number
 from laserpath.types import Design, Process, Resin, Settings, Toolpath
 from laserpath.types.results import MotionFigures, PrintFigures
 

@@ -20,10 +20,8 @@ import gcode
 from laserpath.machine.program import MachineProgram
 from laserpath.report import ExposedProgram
 from laserpath.report import payload as payload_module
-from laserpath.report.packing import packed, packed_curve, packed_raster
-from laserpath.report.payload import payload
-from laserpath.report.track import Track, thinned, track
-from laserpath.report.worst_places import worst_places
+from laserpath.report.data import Track, thinned, track, worst_places
+from laserpath.report.payload import packed, packed_curve, packed_raster, payload
 from laserpath.types import Design, Machine, Process
 
 

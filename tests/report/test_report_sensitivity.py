@@ -8,7 +8,7 @@ import pytest
 from exposures import Job
 
 from laserpath.report import PageText, render
-from laserpath.report.sensitivity import as_dict, headline, help_in_words
+from laserpath.report.advice import headline, help_in_words, sensitivity_as_dict
 from laserpath.types import Machine, Process, Spot
 from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
 
@@ -98,7 +98,7 @@ def test_the_page_has_the_line_and_the_table(job: Job) -> None:
 
 
 def test_json_has_figures_and_sentences() -> None:
-    content = as_dict(MADE, PROCESS)
+    content = sensitivity_as_dict(MADE, PROCESS)
     assert content["headline"] == headline(MADE, PROCESS)
     assert len(content["help"]) == 2
     assert content["disturbed"][1]["epe_mean"] == 0.093

@@ -12,9 +12,9 @@ from exposures import Job, exposure, make_job, with_figures
 
 from laserpath.design.scene import Scene
 from laserpath.measure import inspect
-from laserpath.report.raster import OVER, RIGHT, UNDER, cure_picture, window
+from laserpath.report.canvas import OVER, RIGHT, UNDER, cure_picture, window
+from laserpath.report.data import LISTED, worst_places
 from laserpath.report.verdict import Verdict, judge
-from laserpath.report.worst_places import LISTED, worst_places
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Fault, Measurement, Report
 

@@ -54,7 +54,7 @@ Version = dict[str, bytes]
 
 def import_all() -> None:
     """Import what a plan needs, so that no child must. Taichi is not started: children could not use it."""
-    for name in ("planning", "report.album", "report.page", "simulation", "compute.runtime", "cli.plan"):
+    for name in ("planning", "report.pictures", "report.pages", "simulation", "compute.runtime", "cli.plan"):
         import_module(f"laserpath.{name}")
 
 

@@ -10,8 +10,7 @@ from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.planning.relief.result import ReliefResult, in_words
 from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
-from laserpath.report.canvas import WIDTH, Axes, ColourKey, Paper, add_key
-from laserpath.report.scales import CIVIDIS, DIVERGING, coloured
+from laserpath.report.canvas import CIVIDIS, DIVERGING, WIDTH, Axes, ColourKey, Paper, add_key, coloured
 
 _TITLES = ("target", "as executed", "error")
 

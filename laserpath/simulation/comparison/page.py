@@ -10,11 +10,11 @@ from typing import Any
 from jinja2 import Template
 
 from laserpath import optics
-from laserpath.report import Picture, pictures, templates
+from laserpath.report import Picture, pages, pictures
 from laserpath.report.figure_table import ROWS, cell, means_explained
-from laserpath.report.numbers import duration, number
-from laserpath.report.provenance import records, versions
+from laserpath.report.pages import records, versions
 from laserpath.report.toolpath_svg import printable
+from laserpath.report.wording import duration, number
 from laserpath.simulation.comparison.pictures import difference, errors
 from laserpath.simulation.comparison.result import ComparisonResult, FigureRow
 from laserpath.simulation.page import another_power, exposed, what_it_is
@@ -24,7 +24,7 @@ from laserpath.simulation.view import Box, joined
 
 @cache
 def _template() -> Template:
-    return templates.template("template.html", "laserpath.simulation.comparison")
+    return pages.template("template.html", "laserpath.simulation.comparison")
 
 
 def page(comparison: ComparisonResult) -> str:
@@ -38,7 +38,7 @@ def page(comparison: ComparisonResult) -> str:
             f"laserpath comparison · {process.machine.name} · {process.resin.name} · "
             f"spot {optics.fwhm(process.spot):g} mm"
         ),
-        styles=templates.text("page.css"),
+        styles=pages.installed_text("page.css"),
         names=names, headline=list(headline(comparison)), rows=list(_rows(comparison)),
         means=explained(comparison),
         warnings=[

@@ -10,10 +10,20 @@ from scipy.ndimage import map_coordinates
 from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.measure import cured_fraction
-from laserpath.report.canvas import WIDTH, Axes, Paper, map_sheet
-from laserpath.report.histograms import stairs
-from laserpath.report.marks import FAINT, Line, Mark
-from laserpath.report.raster import RIGHT, Box, grown, window
+from laserpath.report.canvas import (
+    FAINT,
+    RIGHT,
+    WIDTH,
+    Axes,
+    Box,
+    Line,
+    Mark,
+    Paper,
+    grown,
+    map_sheet,
+    window,
+)
+from laserpath.report.pictures import stairs
 from laserpath.report.toolpath_svg import printable
 from laserpath.simulation.page import exposed
 from laserpath.simulation.result import SimulationResult
