@@ -20,24 +20,23 @@ import click
 import laserpath
 from laserpath.base import bounds, files, limits
 from laserpath.base.errors import InputError, PlausibilityWarning
-from laserpath.cli import streams
-from laserpath.cli.codes import BAD_INPUT, STOPPED
+from laserpath.cli import ending
+from laserpath.cli.ending import BAD_INPUT, STOPPED, Stopped, ignore_stops, terminated
 from laserpath.cli.grouped import LazyGroup
-from laserpath.cli.interrupt import Stopped, ignore_stops, terminated
 from laserpath.cli.show import Talk
 
 COMMANDS = {
     "plan": ("laserpath.cli.plan:plan", "Plan a toolpath that exposes a design"),
     "check": ("laserpath.cli.check:check", "Find errors in a G-code file before it runs"),
     "simulate": ("laserpath.cli.simulate:simulate", "Compute what a G-code file from any tool would cure"),
-    "compare": ("laserpath.cli.compare:compare", "Compare G-code files with each other and a design"),
+    "compare": ("laserpath.cli.simulate:compare", "Compare G-code files with each other and a design"),
     "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and measure"),
-    "fit": ("laserpath.cli.fit:fit", "Fit spot and resin profiles to measurements"),
+    "fit": ("laserpath.cli.calibrate:fit", "Fit spot and resin profiles to measurements"),
     "profiles": ("laserpath.cli.profiles:profiles", "List, show, create, check machines, resins, spots"),
     "slicer": ("laserpath.cli.slicer:slicer", "Replan a slicer's G-code for the laser, layer by layer"),
     "plugins": ("laserpath.cli.plugins:plugins", "List installed plug-ins; install the Inkscape extension"),
     "doctor": ("laserpath.cli.doctor:doctor", "Test whether laserpath works on this computer"),
-    "completion": ("laserpath.cli.completion:completion", "Print a completion script for bash, zsh or fish"),
+    "completion": ("laserpath.cli.plugins:completion", "Print a completion script for bash, zsh or fish"),
 }
 """Name → (`module:object`, line of the help), in the order in which a user needs the commands."""
 
@@ -92,7 +91,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     # It tells of folders that it cannot write to, and takes others.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     written = files.calls()
-    with streams.forgiving() as out:
+    with ending.forgiving() as out:
         try:
             with terminated():
                 code = _run(arguments, written)

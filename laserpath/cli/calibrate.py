@@ -1,36 +1,69 @@
-"""`laserpath calibrate`: parse, lay out, report, write."""
+"""`laserpath calibrate`: parse, lay out, report, write; `laserpath fit`: read, fit, report, write.
+
+`fit --printed` fits a photograph of a print to the commanded image.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from laserpath.base import limits
 from laserpath.base.errors import InputError, figure
-from laserpath.cli import amounts, show
-from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.base.quantities import DOSE, LENGTH, SPEED, Units
+from laserpath.cli import show
+from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
 from laserpath.config import request
+from laserpath.config.values import Quantity
 
 if TYPE_CHECKING:
-    from laserpath.calibration import Chart
+    from laserpath.calibration import Chart, Fit, PrintFit
+
+
+LINE_ENERGY: Units = {"mJ/mm": Fraction(1), "uJ/mm": Fraction(1, 1000), "J/m": Fraction(1)}
+
+
+def _length(unit: str = "um") -> Parsed:
+    """A length, as mm."""
+    return Parsed(Quantity(LENGTH, unit), "length")
+
+
+def _speed() -> Parsed:
+    """A speed, as mm/s."""
+    return Parsed(Quantity(SPEED, "mm/s"), "speed")
+
+
+def _dose() -> Parsed:
+    """A dose, as mJ/mm²."""
+    return Parsed(Quantity(DOSE, "mJ/cm2"), "dose")
+
+
+def _line_energy() -> Parsed:
+    """An energy per length, as mJ/mm."""
+    return Parsed(Quantity(LINE_ENERGY, "mJ/mm"), "line energy")
+
 
 _CHART: Options = {
     "Chart": {
         "--around": {
-            "type": amounts.dose(),
+            "type": _dose(),
             "metavar": "DOSE",
             "help": "Narrow the chart to around a roughly known critical dose, mJ/cm2  [a wide chart]",
         },
         "--from": {
-            "type": amounts.line_energy(),
+            "type": _line_energy(),
             "metavar": "ENERGY",
             "help": "Lowest line energy (power/speed), mJ/mm; needs --to",
         },
         "--to": {
-            "type": amounts.line_energy(),
+            "type": _line_energy(),
             "metavar": "ENERGY",
             "help": "Highest line energy, mJ/mm; needs --from",
         },
@@ -55,7 +88,7 @@ _CHART: Options = {
     },
 }
 
-_EPILOG = """\b
+_CALIBRATE_EPILOG = """\b
 Examples:
   laserpath calibrate --machine my-laser.toml -o chart
   laserpath calibrate --machine my-laser.toml --spot-fwhm 80um --around 35
@@ -70,7 +103,7 @@ CAUTION: a laser that cures resin can blind you faster than you can blink. Enclo
 wear goggles rated for its wavelength; never leave the machine unattended."""
 
 
-@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.command(cls=GroupedCommand, epilog=_CALIBRATE_EPILOG)
 @options(OUTPUT, _CHART, PROCESS, LIMITS)
 def calibrate(**given: Any) -> None:
     """Write a test chart that measures spot, critical dose, penetration depth and reciprocity.
@@ -102,7 +135,7 @@ def calibrate(**given: Any) -> None:
         talk.warn(sentence)
     written = chart.write(folder, name=name, decimal=given["decimal"])
     if given["json"]:
-        click.echo(_as_json(chart, written, warnings))
+        click.echo(_chart_json(chart, written, warnings))
     elif not given["quiet"]:
         click.echo("wrote " + ", ".join(map(str, written)))
 
@@ -120,7 +153,7 @@ def _in_short(chart: Chart) -> str:
     return f"chart: {size}, {len(chart.items)} items, {chart.write_time:.0f} s to write"
 
 
-def _as_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:
+def _chart_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:
     low, high = chart.energies
     content = {
         "files": [str(path) for path in written],
@@ -130,4 +163,281 @@ def _as_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...])
         "line_energy_mJ_per_mm" if chart.process.resin.order == 1 else "line_energy": [low, high],
         "warnings": warnings,
     }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+_NAMES = {
+    "fwhm": ("spot's FWHM", 1000.0, "µm"),
+    "contrast": ("contrast", 1.0, ""),
+    "gamma": ("gamma", 1.0, ""),
+    "critical_dose": ("critical dose, 1: that of a wide area", 1.0, ""),
+}
+
+
+def fit_printed(folder: Path, name: str, given: dict[str, Any], talk: show.Talk) -> None:
+    """Read both images, fit, report, and write the profiles of spot and resin."""
+    from laserpath import calibration
+    from laserpath.base.files import write_all
+    from laserpath.config import profiles
+
+    missing = [key for key in ("commanded", "pixel") if given[key] is None]
+    if missing:
+        raise InputError(f"--printed needs --{missing[0]} with it")
+    photo, mask = _image(given["printed"]), _image(given["commanded"])
+    with show.busy("registering", hidden=given["quiet"]):
+        result = calibration.fit_print(photo, mask, given["pixel"], printed_pixel=given["printed_pixel"])
+    base = profiles.resin(given["resin"] or profiles.DEFAULTS["resin"])
+    texts = calibration.print_profiles(result, Path(given["printed"]).name, base, name)
+    written = write_all({folder / place: text for place, text in texts.items()})
+    for sentence in result.warnings:
+        talk.warn(sentence)
+    if given["json"]:
+        click.echo(_printed_json(result, written))
+    elif not given["quiet"]:
+        click.echo(_printed_table(result))
+        click.echo("wrote " + ", ".join(map(str, written)))
+
+
+def _image(file: str) -> Any:
+    """The darkness of an image file, (rows, columns), 0 white … 1 black, row 0 at the top."""
+    from laserpath.design import content
+    from laserpath.design.image import ink
+
+    try:
+        return ink(content(Path(file)))[0][::-1]
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _printed_table(result: PrintFit) -> str:
+    lines = []
+    for estimate in result.estimates:
+        label, factor, unit = _NAMES[estimate.name]
+        value, low, high = (factor * v for v in (estimate.value, estimate.low, estimate.high))
+        lines.append(
+            f"{label}: {figure(value, 4)} {unit}".rstrip()
+            + f", 95 % from {figure(low, 4)} to {figure(high, 4)}"
+        )
+    x, y = (1000 * v for v in result.shift)
+    lines.append(
+        f"the print lies {figure(x)} µm right and {figure(y)} µm up, turned by {figure(result.turn, 2)}°"
+    )
+    lines.append(f"{figure(100 * result.explained)} % of what the image shows is explained")
+    return "\n".join(lines)
+
+
+def _printed_json(result: PrintFit, written: tuple[Path, ...]) -> str:
+    content = {
+        "files": [str(path) for path in written],
+        "estimates": [
+            {"name": e.name, "value": e.value, "low": e.low, "high": e.high} for e in result.estimates
+        ],
+        "shift_mm": list(result.shift),
+        "turn_deg": result.turn,
+        "scale": result.scale,
+        "explained": result.explained,
+        "warnings": list(result.warnings),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+_FIT: Options = {
+    "What to fit": {
+        "--spot": {
+            "type": click.Choice(["airy", "gaussian"]),
+            "default": "airy",
+            "help": "Spot shape  [airy]",
+        },
+        "--spot-fwhm": {
+            "type": _length("mm"),
+            "metavar": "LENGTH",
+            "help": "Spot FWHM, if known; it is not fitted then: 80um",
+        },
+        "--elliptical": {
+            "is_flag": True,
+            "help": "Fit separate widths along x and y; needs lines in both directions",
+        },
+        "--robust": {"is_flag": True, "help": "Give outliers less weight"},
+        "--speed": {
+            "type": _speed(),
+            "metavar": "SPEED",
+            "help": "Writing speed to give the doses for, where reciprocity fails: 20, 1200mm/min  "
+            "[the mean of the measured lines]",
+        },
+        "--width-error": {
+            "type": _length(),
+            "metavar": "LENGTH",
+            "help": "Standard deviation of a measured width, um; then chi2 is reported  [from the scatter]",
+        },
+        "--depth-error": {
+            "type": _length(),
+            "metavar": "LENGTH",
+            "help": "Standard deviation of a measured depth, um  [from the scatter]",
+        },
+    },
+    "Profiles": {
+        "--name": {"metavar": "NAME", "help": "Name of the profiles and of the resin  [that of FILE]"},
+        "--layer": {
+            "type": _length(),
+            "metavar": "LENGTH",
+            "help": "Layer thickness, um: take the critical dose from the working curve at that depth  "
+            "[from the line edges]",
+        },
+        "--resin": {
+            "metavar": "NAME|FILE",
+            "help": "Profile to take tone, contrast and over_dose from  [generic-405]",
+        },
+    },
+}
+
+_PRINTED: Options = {
+    "A photograph instead of FILE": {
+        "--printed": {"metavar": "IMAGE", "help": "Photograph of the print: PNG or TIFF"},
+        "--commanded": {"metavar": "IMAGE", "help": "Commanded image: black is full dose"},
+        "--pixel": {
+            "type": _length("mm"),
+            "metavar": "LENGTH",
+            "help": "Pixel size of the commanded image: 0.1um, 10um",
+        },
+        "--printed-pixel": {
+            "type": _length("mm"),
+            "metavar": "LENGTH",
+            "help": "Approximate pixel size of the photograph  [that of the commanded image]",
+        },
+    },
+}
+
+_CHART_ONLY = (*_FIT["What to fit"], "--layer")
+_PRINTED_ONLY = {
+    name: row for name, row in _PRINTED["A photograph instead of FILE"].items() if name != "--printed"
+}
+
+_FIT_EPILOG = """\b
+Examples:
+  laserpath fit chart.csv
+  laserpath fit chart.csv --spot gaussian --name my-resin -o profiles
+  laserpath fit chart.csv --layer 50um --speed 20mm/s
+  laserpath fit --printed photo.png --commanded mask.png --pixel 10um --name my-resin
+  laserpath plan design.svg --resin my-resin.resin.toml --spot my-resin.spot.toml
+
+\b
+FILE is the filled-in sheet of `laserpath calibrate`, or any CSV with at least the columns
+power_mW, speed_mm_per_s and width_um."""
+
+
+@click.command(cls=GroupedCommand, epilog=_FIT_EPILOG)
+@click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
+@options(OUTPUT, _FIT, _PRINTED, LIMITS)
+def fit(file: Path | None, **given: Any) -> None:
+    """Fit spot and resin to FILE, the measurements of a chart; or blur and contrast to a photograph.
+
+    Writes the profiles NAME.spot.toml and NAME.resin.toml for `laserpath plan`, and for a chart NAME.fit.svg,
+    a plot of the fit and the data.
+    """
+    if (file is None) == (given["printed"] is None):
+        raise click.UsageError("Give the FILE of a chart, or a photograph by --printed.")
+    talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    _refuse_others(click.get_current_context(), _CHART_ONLY if file is None else _PRINTED_ONLY)
+    if file is None:
+        from laserpath.base.files import check_folder
+
+        folder = Path(given["output"])
+        check_folder(folder)
+        name = plain_name(Path(given["printed"]).stem if given["name"] is None else given["name"])
+        fit_printed(folder, name, given, talk)
+        return
+    _fit_chart(file, given, talk)
+
+
+def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
+    """Refuse options that would be ignored: those of a chart with a photograph, and the other way round."""
+    for option in others:
+        name = option.removeprefix("--").replace("-", "_")
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            source = "a photograph" if option in _PRINTED_ONLY else "a chart"
+            raise click.UsageError(f"{option} is for {source}.")
+
+
+def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
+    from laserpath import calibration
+    from laserpath.base.files import check_folder, write_all
+    from laserpath.config import profiles
+
+    folder = Path(given["output"])
+    check_folder(folder)
+    measured = calibration.read_sheet(_bytes(file), name=f"measurements {str(file)!r}")
+    name = plain_name(file.stem if given["name"] is None else given["name"])
+    base = profiles.resin(given["resin"] or profiles.DEFAULTS["resin"])
+    keys = ("spot", "elliptical", "robust", "speed", "width_error", "depth_error")
+    choices = calibration.Options(fwhm=given["spot_fwhm"], **{key: given[key] for key in keys})
+    with show.busy("fitting", hidden=given["quiet"]):
+        result = calibration.fit(measured, choices)
+    texts = calibration.files_of(
+        result, measured, name=name, source=file.name, base=base, layer=given["layer"]
+    )  # fmt: skip
+    written = write_all({folder / place: text for place, text in texts.items()})
+    if given["json"]:
+        click.echo(_fit_json(result, written))
+    elif not given["quiet"]:
+        click.echo(_fit_table(result))
+        for sentence in result.notes:
+            click.echo(f"- {sentence}")
+        click.echo("wrote " + ", ".join(map(str, written)))
+    for sentence in result.warnings:
+        talk.warn(sentence)
+
+
+def _bytes(file: Path) -> bytes:
+    return limits.content(file, "table_bytes", "measurements")
+
+
+def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:
+    from laserpath.calibration import in_words
+
+    return [in_words(estimate, result.order) for estimate in result.estimates]
+
+
+def _fit_table(result: Fit) -> str:
+    """One line for each estimate, and the scatter of the measured sizes."""
+    from laserpath.calibration import PLURAL, supported
+
+    rows = [["", "value", "95 % from", "to", ""]]
+    for estimate, (name, *_, unit) in zip(result.estimates, _rows(result), strict=True):
+        rows.append([name, *supported(estimate, result.order), unit])
+    widths = [max(len(row[k]) for row in rows) for k in range(5)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3)), row[4]]).rstrip()
+        for row in rows
+    ]
+    scatter = ", ".join(f"{figure(s * 1000)} µm of {PLURAL[name]}" for name, s in result.noise.items())
+    if scatter:
+        lines.append(f"one measurement scatters by {scatter}")
+    if result.chi2 is not None:
+        lines.append(
+            f"chi² {figure(result.chi2, 4)} with {figure(result.freedom or 0)} degrees of freedom, "
+            f"p = {result.p_value:.2g}"
+        )
+    return "\n".join(lines)
+
+
+def _fit_json(result: Fit, written: tuple[Path, ...]) -> str:
+    content = {
+        "files": [str(path) for path in written],
+        "estimates": [
+            {"name": e.name, "unit": row[4], "value": row[1], "low": row[2], "high": row[3]}
+            for e, row in zip(result.estimates, _rows(result), strict=True)
+        ],
+        "speed_mm_per_s": result.physics.speed,
+        "scatter_um": {name: sigma * 1000 for name, sigma in result.noise.items()},
+        "chi2": result.chi2,
+        "degrees_of_freedom": result.freedom if result.chi2 is not None else None,
+        "outliers": result.outliers,
+        "sizes": [
+            {"id": r.id, "what": r.what, "measured_um": r.measured * 1000, "fitted_um": r.fitted * 1000,
+             "critical_doses": r.excess, "used": r.used}
+            for r in result.residuals
+        ],
+        "notes": result.notes,
+        "warnings": result.warnings,
+    }  # fmt: skip
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -10,7 +10,7 @@ import click
 
 from laserpath.base import limits
 from laserpath.base.errors import figure
-from laserpath.cli.codes import HAS_ERRORS
+from laserpath.cli.ending import HAS_ERRORS
 from laserpath.cli.options import LIMIT
 from laserpath.config import profiles
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from laserpath.cli.codes import HAS_ERRORS
+from laserpath.cli.ending import HAS_ERRORS
 
 
 @click.command(epilog="\b\nExit codes: 0 all tests passed; 1 a test failed.")

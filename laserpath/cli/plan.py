@@ -1,27 +1,332 @@
-"""`laserpath plan`: parse, load, plan, write, exit code."""
+"""`laserpath plan`: parse, load, plan, write, exit code.
+
+With `--colours` the steps are the same for each colour of a drawing, and there is one page for all of them;
+with `--grey` they are the same for an image whose greys are target heights or doses. All three take a `Job`
+and return what was `Made`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
+from laserpath.base.files import check_places
 from laserpath.cli import progress, show
-from laserpath.cli.codes import TOLERANCE_MISSED
-from laserpath.cli.colours import check_colours, plan_colours
-from laserpath.cli.grey import plan_grey
+from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.interrupt import Interrupts, Stopped
-from laserpath.cli.job import Job, Made
 from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.config import options as known
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
-    from laserpath import Plan, Progress
+    from laserpath import Plan
+    from laserpath.cli.progress import Meter
+    from laserpath.cli.show import Talk
+    from laserpath.planning import ColourPlans, Forecast, Progress
+    from laserpath.planning.relief import ReliefFigures, ReliefPlan
+    from laserpath.types import Design, Process, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """file: the design.  given: options as given.  values: with those of the project, for `request`.
+
+    folder: for output.  check: raises if the user has interrupted; call it before anything is written.
+    kept: to call once the plan is written, so that an interrupt only ends what comes after.
+    """
+
+    file: str
+    given: Mapping[str, Any]
+    values: Mapping[str, Any]
+    process: Process
+    settings: Settings
+    folder: Path
+    talk: Talk
+    check: Callable[[], None]
+    kept: Callable[[], None]
+
+    def check_places(self, *names: str) -> None:
+        """Raise InputError if the files of plans of these names could not be written."""
+        from laserpath.base.files import check_places
+        from laserpath.planning import paths_of
+
+        given = self.given
+        for name in names:
+            check_places(paths_of(name, self.folder, frame=given["frame"], project=given["save_project"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The result of a job. missed: a sentence if the tolerance is missed, else empty.
+
+    reported: warnings that were printed already, when the design was read.
+    """
+
+    warnings: tuple[str, ...]
+    as_json: Callable[[], str]
+    summary: Callable[[], None]
+    missed: str = ""
+    reported: tuple[str, ...] = ()
+
+
+def check_colours(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Refuse options that say nothing with --colours, or without it."""
+    if not values.get("colours"):
+        for name in ("colour", "colour_resin"):
+            if values.get(name):
+                raise InputError(f"--{name.replace('_', '-')} needs --colours with it, which says how many")
+        return
+    if values.get("colour"):
+        if values.get("colour_resin"):
+            raise InputError("--colour plans one colour: give its resin by --resin, and no --colour-resin")
+    elif given["sensitivity"]:
+        raise InputError("--sensitivity is of one program: choose one of the --colours with --colour")
+    elif given["save_project"] and values.get("colour_resin"):
+        raise InputError(
+            "--save-project cannot be used with --colour-resin; the head of each program has the project "
+            "that plans its colour again"
+        )
+
+
+def plan_colours(job: Job, meter: Meter) -> Made:
+    """Plan each colour of a drawing and write the files of all."""
+    import laserpath
+    from laserpath.planning import forecast
+
+    parts = _load_colours(job, meter)
+    job.check_places(*(part.name for part in parts))
+    check_places([job.folder / f"{part.part.drawing}.colours.html" for part in parts[:1] if part.part])
+    processes = request.colour_processes(job.values, job.process, parts)
+    for sentence in parts[0].warnings:
+        job.talk.warn(sentence)
+    for note in show.placing(parts[0], processes[0], job.settings):
+        job.talk.tell(note)
+    each = [forecast(part, process, job.settings) for part, process in zip(parts, processes, strict=True)]
+    progress.tell_expected(_together(each), job.talk)
+    meter.expect(*reported_last(each), noun="colour")
+    job.check()
+
+    # A part of the colours is of little use, so one Ctrl-C stops at once.
+    plans = laserpath.plan_colours(parts, processes, job.settings, _colours_listener(job.check, meter))
+    job.check()
+    meter.writing()
+    written = plans.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
+    warnings = tuple(_colours_warnings(plans, parts[0].warnings, frame=job.given["frame"]))
+    return Made(
+        (*parts[0].warnings, *warnings),
+        as_json=lambda: _colours_json(plans, written, (*parts[0].warnings, *warnings)),
+        summary=lambda: _colours_summary(plans, written),
+        missed="; ".join(
+            f"{one.design.name}: {show.tolerance_missed(one)}"
+            for one in plans.plans
+            if not one.within_tolerance
+        ),
+        reported=parts[0].warnings,
+    )
+
+
+def _load_colours(job: Job, meter: Meter) -> tuple[Design, ...]:
+    """The colours of the job's file, each with a line that says what it is."""
+    from laserpath import optics
+    from laserpath.design import FLATTEN_FWHM, load_colours
+
+    tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
+    meter.name = f"reading {Path(job.file).name}"
+    parts = load_colours(
+        job.file,
+        job.values["colours"],
+        tolerance=tolerance,
+        reading=request.reading_of(job.values, tolerance),
+        arrangement=request.arrangement_of(job.values),
+    )
+    for part in parts:
+        colour = part.part.colour if part.part else ""
+        job.talk.tell(f"{colour} {show.in_short(part)}")
+    return parts
+
+
+def _colours_listener(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Progress], None]:
+    """Shows the progress of each plan. check: raises if the user has interrupted."""
+
+    def listen(number: int, of: int, now: Progress) -> None:
+        check()
+        meter.layer(number)
+        meter(now)
+
+    return listen
+
+
+def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
+    """The forecasts of all plans, with all reports in the last one, as they are written together."""
+    reports = sum(one.seconds(("report",)) for one in each)
+    plans = [replace(one, steps=tuple(step for step in one.steps if step.name != "report")) for one in each]
+    last = (*plans[-1].steps, each[-1].steps[-1]._replace(seconds=reports))
+    return [*plans[:-1], replace(plans[-1], steps=last)]
+
+
+def _together(each: Sequence[Forecast]) -> Forecast:
+    """The forecasts of all plans as one: they are made, and written, one after the other."""
+    from laserpath.planning import Forecast
+
+    return Forecast(
+        tuple(step for one in each for step in one.steps),
+        max(one.memory for one in each),
+        sum(one.write_seconds for one in each),
+        tuple(dict.fromkeys(note for one in each for note in one.notes)),
+        tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
+        each[0].plans,
+    )
+
+
+def _colours_warnings(plans: ColourPlans, known: Sequence[str], *, frame: bool) -> Iterator[str]:
+    """The warnings of each plan, with its name, without those of the drawing, which are `known`."""
+    for one in plans.plans:
+        yield from (f"{one.design.name}: {text}" for text in one.report.warnings if text not in known)
+    if frame:
+        first = plans.plans[0]
+        yield from (text for text in show.warnings(first, frame=True) if text not in first.report.warnings)
+
+
+def _colours_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
+    """Print the verdict on each plan, a table of their figures, and the files written."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from laserpath.report.figure_table import ROWS, Shown, cell, keys_of
+
+    first = plans.plans[0]
+    fwhm = first.page_data.fwhm
+    table = Table(
+        caption=f"(as executed; in brackets: in FWHM of the spot, {fwhm:g} mm)", caption_justify="left"
+    )
+    table.add_column()
+    for one in plans.plans:
+        table.add_column(one.design.name, justify="right")
+    for key in keys_of(Shown.TERMINAL):
+        cells = (cell(key, one.report.executed.as_dict(), fwhm) for one in plans.plans)
+        table.add_row(ROWS[key].name, *cells)
+    console = Console(highlight=False, markup=False)
+    for one in plans.plans:
+        console.print(f"{one.design.name} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
+    console.print(table)
+    console.print("Written:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)
+
+
+def _colours_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
+    """Figures and files as JSON: those of all, and for each colour those of a plan."""
+    full = {
+        "design": plans.name,
+        "files": [str(path) for path in written],
+        "within_tolerance": bool(plans.within_tolerance),
+        "warnings": list(warnings),
+        "colours": [
+            {
+                "number": one.design.part.number if one.design.part else None,
+                "name": one.design.part.name if one.design.part else None,
+                "colour": one.design.part.colour if one.design.part else None,
+                "resin": one.process.resin.name,
+                **show.content(one, _own(one.design.name, written), one.report.warnings),
+            }
+            for one in plans.plans
+        ],
+    }
+    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _own(name: str, written: Sequence[Path]) -> list[Path]:
+    """The files of one plan."""
+    return [path for path in written if path.name.startswith(f"{name}.")]
+
+
+_ARRANGING = [option.name for option in known.setting("Arrangement")]
+_DRAWINGS_ONLY = [option.name for option in known.all_options() if option.drawings_only]
+"""Options without effect on a grey image: refused on the command line, ignored in a project file, where they
+may be meant for other designs."""
+
+
+def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
+    """Plan the image and write its files."""
+    from laserpath.base.errors import InputError
+    from laserpath.planning.relief import forecast_fit, forecast_relief, lay_out, load_relief, plan_layout
+
+    refused = [name for name in _ARRANGING if job.values.get(name)]
+    if refused:
+        raise InputError(
+            f"--{refused[0]} is for drawings; turn and size a grey image before, or give its --pixel 10um"
+        )
+    taken = ("initial", "strokes") if job.values.get("initial") == "strokes" else ()
+    idle = [name for name in _DRAWINGS_ONLY if job.given.get(name) is not None and name not in taken]
+    if idle:
+        raise InputError(f"--{idle[0].replace('_', '-')} is for drawings: the greys are the target")
+    if job.given["sensitivity"]:
+        raise InputError(
+            "--sensitivity cannot be used with --grey: it compares printed edges with drawn ones, "
+            "and a grey image has no drawn edges; leave it out"
+        )
+    meter.name = f"reading {Path(job.file).name}"
+    relief = load_relief(job.file, request.reading_of(job.values, tolerance=1.0), job.process.resin)
+    job.check_places(relief.name)
+    width, height = relief.size
+    job.talk.tell("; ".join((f"{relief.name}: {figure(width, 4)} × {figure(height, 4)} mm", *relief.source)))
+    if fit := forecast_fit(relief, job.process, job.settings):
+        meter.expect(fit)
+        job.talk.tell(f"fitting strokes, about {show.rough(fit.seconds(('fit',)))}, before more can be said")
+    layout = lay_out(relief, job.process, job.settings, listen)
+    for note in layout.notes:
+        job.talk.tell(note)
+    expected = forecast_relief(layout)
+    meter.expect(expected)
+    progress.tell_expected(expected, job.talk)
+    plan = plan_layout(layout, listen)
+    frame, save_project = job.given["frame"], job.given["save_project"]
+    job.check()
+    meter.writing()
+    written = plan.write(job.folder, frame=frame, project=save_project)
+    return Made(
+        plan.warnings, as_json=lambda: _grey_json(plan, written), summary=lambda: _grey_summary(plan, written)
+    )
+
+
+def _grey_summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
+    """Print the result and the files written."""
+    from laserpath.planning.relief import in_words
+    from laserpath.report.wording import duration
+
+    executed = plan.executed
+    click.echo(in_words(plan))
+    click.echo(
+        f"{duration(executed.write_time)} to write; largest dose {figure(100 * executed.dose_max, 4)} mJ/cm²"
+    )
+    click.echo("Written:")
+    for path in written:
+        click.echo(f"  {path}")
+
+
+def _grey_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
+    """Figures and files as JSON; errors are relative to the value of black."""
+
+    def plain(figures: ReliefFigures) -> dict[str, float]:
+        return {name: float(getattr(figures, name)) for name in figures.__slots__}
+
+    content = {
+        "design": plan.relief.name,
+        "files": [str(path) for path in written],
+        "warnings": list(plan.warnings),
+        "notes": list(plan.notes),
+        "wanted": "dose" if plan.relief.height is None else "height",
+        "commanded": plain(plan.commanded),
+        "executed": plain(plan.executed),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
 
 _EPILOG = """\b
 Examples:

@@ -1,4 +1,4 @@
-"""`laserpath plugins`: list plug-ins of installed packages; install laserpath in other programs."""
+"""`laserpath plugins`: list and install plug-ins; `laserpath completion`: a script for the shell."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
 from laserpath.base import entry_points
 
-_EPILOG = """\b
+_PLUGINS_EPILOG = """\b
 Examples:
   laserpath plugins
   laserpath plugins install inkscape
@@ -20,7 +21,7 @@ Examples:
 Slicers call the program laserpath-slicer; vpype finds its command laserpath by itself."""
 
 
-@click.group(invoke_without_command=True, epilog=_EPILOG)
+@click.group(invoke_without_command=True, epilog=_PLUGINS_EPILOG)
 @click.pass_context
 def plugins(context: click.Context) -> None:
     """List what installed packages add to laserpath, or install its Inkscape extension."""
@@ -85,3 +86,24 @@ def inkscape(folder: Path | None) -> None:
     for path in extension.install(folder):
         click.echo(path)
     click.echo("Restart Inkscape; then: Extensions > Laser > laserpath…", err=True)
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+_COMPLETION_EPILOG = """\b
+Examples:
+  laserpath completion bash >> ~/.bashrc
+  laserpath completion zsh >> ~/.zshrc
+  laserpath completion fish > ~/.config/fish/completions/laserpath.fish"""
+
+
+@click.command(epilog=_COMPLETION_EPILOG)
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print a script that completes laserpath's commands and options in your shell."""
+    from laserpath.cli import cli
+
+    maker = get_completion_class(shell)
+    if maker is None:
+        raise click.ClickException(f"click cannot complete in {shell}")
+    click.echo(maker(cli, {}, "laserpath", "_LASERPATH_COMPLETE").source())

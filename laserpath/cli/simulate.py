@@ -1,23 +1,219 @@
-"""`laserpath simulate`: read, expose, write, report, exit code."""
+"""`laserpath simulate` and `laserpath compare`: read, expose each program, compare, write, report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.cli import exposures, show
-from laserpath.cli.codes import TOLERANCE_MISSED
-from laserpath.cli.exposures import DEPTH, PROGRAM, PROJECT, TARGET
-from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PROCESS
+from laserpath.base import limits
+from laserpath.cli import show
+from laserpath.cli.ending import TOLERANCE_MISSED
+from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.config import project, request
 
 if TYPE_CHECKING:
-    from laserpath.simulation import Simulation
+    from laserpath.simulation import Choices, Simulation
+    from laserpath.simulation.comparison import Comparison, FigureRow
+    from laserpath.types import Design, Process, Settings
 
-_EPILOG = """\b
+
+STAGES = ("reading", "executing", "exposing", "measuring", "drawing")
+STDIN = "-"
+
+PROGRAM: Options = {
+    "Program": {
+        "--dialect": {"metavar": "NAME|FILE", "help": "G-code dialect: name or TOML file  [the machine's]"},
+        "--s-max": {
+            "type": click.FloatRange(min=0, min_open=True),
+            "metavar": "S",
+            "help": "S value of full power  [the machine's, or that of --dialect if it differs]",
+        },
+        "--z": {
+            "metavar": "Z|all",
+            "help": "If there are several heights: the layer at Z mm, or all of them added up  [the first]",
+        },
+        "--align": {
+            "is_flag": True,
+            "help": "Align the program with the design: find its offset and remove it",
+        },
+    },
+}
+
+DEPTH: Options = {
+    "Program": {
+        "--depth": {
+            "is_flag": True,
+            "help": "Also compute how deep it cures, and show a section and the part turned over; needs the "
+            "resin's working curve",
+        },
+    },
+}
+
+TARGET: Options = {
+    "Design": {
+        "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
+        "--sensitivity": {
+            "is_flag": True,
+            "help": "Also compute how the program prints if the machine differs from its profile",
+        },
+        "--max-epe": {
+            **PLAN["Plan"]["--max-epe"],
+            "help": "Edge tolerance for 95 % of the edge: 10um, 0.1fwhm; exit code 3 if it is missed  [none]",
+        },
+    },
+}
+
+PROJECT: Options = {
+    "Output": {
+        "--project": {
+            "metavar": "FILE",
+            "help": "Project file: machine, resin, spot, placement of the design  "
+            f"[{project.NAME} beside the design, or here]",
+        },
+    },
+}
+
+
+# Values of the options
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the options give: process, settings, design to compare with (or None), choices of the program."""
+
+    process: Process
+    settings: Settings
+    design: Design | None
+    choices: Choices
+
+
+def inputs_of(given: Mapping[str, Any]) -> Inputs:
+    """The inputs that options give; the project file gives those that are missing."""
+    from laserpath import optics
+    from laserpath.simulation import Choices
+
+    if given["design"] is None:
+        _only_with_a_design(given)
+    chosen = {name: value for name, value in given.items() if value is not None and value != ()}
+    file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
+    values = request.over(file.values, chosen) if file else chosen
+    if file and not given["quiet"]:
+        click.echo(f"laserpath: with the settings of {file.path}", err=True)
+    process = request.process_of(values)
+    settings = request.settings_of(values, optics.fwhm(process.spot))
+    design = None
+    if given["design"] is not None:
+        from laserpath.design import FLATTEN_FWHM, load
+
+        tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+        design = load(
+            given["design"],
+            tolerance=tolerance,
+            reading=request.reading_of(values, tolerance),
+            arrangement=request.arrangement_of(values),
+        )
+    return Inputs(
+        process, settings, design,
+        Choices(
+            given["dialect"], given["s_max"], _height(given), given["align"], given["sensitivity"],
+            given.get("depth", False),
+        ),
+    )  # fmt: skip
+
+
+def _height(given: Mapping[str, Any]) -> float | str | None:
+    height = given["z"]
+    if height in (None, "all"):
+        return height
+    try:
+        return float(height)
+    except ValueError:
+        raise click.UsageError(f"--z {height!r} is neither a number of mm nor 'all'.") from None
+
+
+def _only_with_a_design(given: Mapping[str, Any]) -> None:
+    """Refuse options of a design if none is given."""
+    for name in ("--align", "--max-epe", "--sensitivity", *(names.split()[0] for names in DESIGN["Design"])):
+        if given[name.removeprefix("--").replace("-", "_")]:
+            raise click.UsageError(f"{name} needs a design; give it with --design FILE.")
+
+
+def program_of(file: str) -> tuple[Path | bytes, str]:
+    """(path, or the bytes of stdin; name)."""
+    if file == STDIN:
+        return limits.stdin(), "stdin"
+    return Path(file), Path(file).name
+
+
+# Progress
+
+
+@contextmanager
+def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
+    """A progress bar over `count` stages, with the time left; none if stderr is not a terminal."""
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if hidden or not console.is_terminal:
+        yield lambda stage: None
+        return
+    columns = (
+        rich.TextColumn("{task.description:<10}"), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(), rich.TimeRemainingColumn(),
+    )  # fmt: skip
+    with rich.Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=count)
+        done = -1
+
+        def begin(stage: str) -> None:
+            nonlocal done
+            done += 1
+            bar.update(task, description=stage, completed=done)
+
+        yield begin
+
+
+# Output
+
+
+def plain(content: Any) -> Any:
+    """The same with plain Python numbers throughout, None if not finite."""
+    if isinstance(content, Mapping):
+        return {key: plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    if isinstance(content, bool) or content is None or isinstance(content, str):
+        return content
+    number = int(content) if isinstance(content, int) else float(content)
+    return number if math.isfinite(number) else None
+
+
+def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
+    """Figures and files as JSON. Edge errors are in FWHM."""
+    full = {**content, "files": [str(path) for path in written]}
+    return json.dumps(plain(full), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def tolerance_missed(simulation: Simulation) -> str:
+    """A sentence with the edge error and the tolerance that it exceeds."""
+    from laserpath import optics
+    from laserpath.report import figure_table
+
+    fwhm = optics.fwhm(simulation.process.spot)
+    missed = figure_table.tolerance_missed(simulation.epe_p95, simulation.within or 0.0, fwhm)
+    return f"tolerance missed by {simulation.name}: {missed}"
+
+
+_SIMULATE_EPILOG = """\b
 Examples:
   laserpath simulate job.nc
   laserpath simulate job.nc --design board.svg --spot-fwhm 80um --critical-dose 35
@@ -32,7 +228,7 @@ Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-
 This computes the exposure only. For errors on the machine, use `laserpath check`."""
 
 
-@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.command(cls=GroupedCommand, epilog=_SIMULATE_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path())
 @options(OUTPUT, PROJECT, PROGRAM, DEPTH, TARGET, DESIGN, PROCESS, LIMITS)
 @click.pass_context
@@ -47,14 +243,14 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     folder = Path(given["output"])
     check_folder(folder)
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
-    inputs = exposures.inputs_of(given)
+    inputs = inputs_of(given)
     if inputs.design is not None:
         talk.tell(show.in_short(inputs.design))
-    with exposures.stages(len(exposures.STAGES), hidden=given["quiet"]) as stage:
+    with stages(len(STAGES), hidden=given["quiet"]) as stage:
         from laserpath.simulation import paths_of
         from laserpath.simulation import simulate as simulate_program
 
-        program, name = exposures.program(file)
+        program, name = program_of(file)
         check_places(paths_of(name, folder))
 
         def begin(name: str) -> None:
@@ -69,15 +265,15 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     for sentence in simulation.warnings:
         talk.warn(sentence)
     if given["json"]:
-        click.echo(exposures.as_json(simulation.as_dict(), written))
+        click.echo(as_json(simulation.as_dict(), written))
     elif not given["quiet"]:
-        summary(simulation, written)
+        _simulation_summary(simulation, written)
     if not simulation.within_tolerance:
-        click.echo(f"laserpath: {exposures.tolerance_missed(simulation)}", err=True)
+        click.echo(f"laserpath: {tolerance_missed(simulation)}", err=True)
         context.exit(TOLERANCE_MISSED)
 
 
-def summary(simulation: Simulation, written: Iterable[Path]) -> None:
+def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None:
     """Print the table of figures and the files written."""
     from rich.console import Console
     from rich.table import Table
@@ -110,3 +306,100 @@ def summary(simulation: Simulation, written: Iterable[Path]) -> None:
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)
+
+
+_DESIGN_FILE = {"Design": {"--design": TARGET["Design"]["--design"]}}
+
+_COMPARE_EPILOG = """\b
+Examples:
+  laserpath compare lightburn.gc design.gcode --design design.svg
+  laserpath compare hatch.nc outline.nc design.gcode --design design.svg --align
+  laserpath compare a.gcode b.gcode --design design.svg --json
+
+\b
+Exit codes: 0 success; 2 bad input, nothing written."""
+
+
+@click.command(cls=GroupedCommand, epilog=_COMPARE_EPILOG)
+@click.argument("programs", metavar="FILE FILE …", type=click.Path(), nargs=-1, required=True)
+@options(OUTPUT, PROJECT, PROGRAM, _DESIGN_FILE, DESIGN, PROCESS, LIMITS)
+def compare(programs: tuple[str, ...], **given: Any) -> None:
+    """Compare what two or more G-code programs cure on the same machine and resin.
+
+    Writes DESIGN.comparison.html: figures side by side, cured outlines, doses, and where they differ.
+    """
+    from laserpath.base.files import check_folder, check_places
+
+    if len(programs) < 2:
+        raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
+    folder = Path(given["output"])
+    check_folder(folder)
+    talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    inputs = inputs_of({"max_epe": None, "sensitivity": False, **given})
+    if inputs.design is not None:
+        talk.tell(show.in_short(inputs.design))
+    count = len(programs) * (len(STAGES) - 1) + 1
+    with stages(count, hidden=given["quiet"]) as stage:
+        from laserpath.simulation.comparison import compare as compare_programs
+        from laserpath.simulation.comparison import path_of
+
+        check_places([path_of(programs, inputs.design, folder)])
+
+        def begin(name: str) -> None:
+            stage(name)
+            talk.more(name)
+
+        comparison = compare_programs(
+            [Path(file) for file in programs], inputs.process, inputs.design, inputs.settings, inputs.choices,
+            names=programs, progress=begin,
+        )  # fmt: skip
+        begin("drawing")
+        written = comparison.write(folder)
+    for simulation in comparison.simulations:
+        for sentence in simulation.warnings:
+            talk.warn(f"{simulation.name}: {sentence}")
+    if given["json"]:
+        click.echo(as_json(comparison.as_dict(), written))
+    elif not given["quiet"]:
+        _comparison_summary(comparison, written)
+
+
+def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None:
+    """Print the figures side by side, and the files written."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from laserpath import optics
+    from laserpath.report.figure_table import ROWS
+    from laserpath.simulation.comparison.page import explained, headline
+
+    fwhm = optics.fwhm(comparison.process.spot)
+    caption = f"(as executed; ✓ the best; × relative to {comparison.names[0]}"
+    caption += f"; in brackets: in FWHM of the spot, {fwhm:g} mm)" if comparison.design else ")"
+    table = Table(caption=caption, caption_justify="left")
+    table.add_column()
+    for name in comparison.names:
+        table.add_column(name, justify="right")
+    for row in comparison.rows:
+        table.add_row(ROWS[row.key].name, *(_cell(row, k, fwhm) for k in range(len(comparison.names))))
+    console = Console(highlight=False, markup=False)
+    for sentence in headline(comparison):
+        console.print(sentence, soft_wrap=True)
+    console.print(table)
+    for name, why in explained(comparison):
+        console.print(f"{name}: {why}", soft_wrap=True)
+    console.print("Written:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)
+
+
+def _cell(row: FigureRow, k: int, fwhm: float) -> str:
+    """`✓ 2.9 µm (0.029) × 0.1`"""
+    import math
+
+    from laserpath.report.figure_table import cell
+    from laserpath.report.wording import number
+
+    ratio = row.ratios[k]
+    times = f"  × {number(ratio, 2)}" if k and math.isfinite(ratio) else ""
+    return f"{'✓ ' if k in row.best else ''}{cell(row.key, {row.key: row.values[k]}, fwhm)}{times}"

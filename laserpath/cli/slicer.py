@@ -14,9 +14,8 @@ import click
 
 from laserpath.base import limits
 from laserpath.cli import progress, show
-from laserpath.cli.codes import TOLERANCE_MISSED
+from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
 from laserpath.cli.grouped import GroupedCommand, Options, options
-from laserpath.cli.interrupt import Interrupts
 from laserpath.cli.options import DESIGN, LIMITS, PLAN, PROCESS
 from laserpath.config import project, request
 from laserpath.config.options import setting

@@ -28,7 +28,7 @@ from laserpath import Plan, Process, Progress, Settings
 from laserpath.base.choices import INITIAL_CURVES, QUALITIES
 from laserpath.base.errors import InputError
 from laserpath.cli import cli, main, options
-from laserpath.cli.interrupt import Interrupts, Stopped
+from laserpath.cli.ending import Interrupts, Stopped
 from laserpath.cli.progress import Meter
 from laserpath.config import profiles
 

@@ -20,7 +20,7 @@ import gcode
 from laserpath import InputError
 from laserpath.calibration import chart
 from laserpath.cli import main
-from laserpath.cli.codes import BAD_INPUT
+from laserpath.cli.ending import BAD_INPUT
 from laserpath.config import profiles
 from laserpath.machine import convert, gate
 from laserpath.machine.framing import frame

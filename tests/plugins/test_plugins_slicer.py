@@ -28,7 +28,7 @@ import laserpath.plugins.slicer
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.limits import limits
-from laserpath.cli.interrupt import Stopped
+from laserpath.cli.ending import Stopped
 from laserpath.cli.slicer import main
 from laserpath.machine import convert
 from laserpath.plugins.slicer import (

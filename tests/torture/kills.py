@@ -37,7 +37,7 @@ import pytest
 import laserpath.cli.plan
 from laserpath.base import files
 from laserpath.cli import main
-from laserpath.cli.job import Job, Made
+from laserpath.cli.plan import Job, Made
 
 SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{0}mm" height="1mm" viewBox="0 0 {0} 1">
 <path d="{1}"/></svg>"""
