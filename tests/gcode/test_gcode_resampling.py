@@ -1,15 +1,18 @@
-"""Strokes drawn again without lines that a controller would leave out."""
+"""Fewer moves: the same light, nowhere further away than was allowed, and no line too short to be drawn."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from shapely.geometry import LineString
 
-from gcode import GcodeError, Kind, Moves, join_short, without_short
+from gcode import GcodeError, Kind, Moves, without_short
+from gcode.levels import level_of
 from gcode.move import Floats
+from gcode.resampling import LEAST_CHORDS, compress, fit_arcs, join_short, merge_lines
 
 SHORTEST = 0.0875
 
@@ -92,3 +95,178 @@ def test_light_stays_where_it_was() -> None:
 def test_a_length_that_is_none(shortest: float) -> None:
     with pytest.raises(GcodeError, match=r"shortest is .*, but must be above 0"):
         without_short(stroke([[0, 0], [1, 0]]), shortest)
+
+
+LEVELS = 255
+
+
+def lines(xy: object, power: object = 0.5, speed: object = 20.0, rapid: object = False) -> Moves:
+    n = len(np.asarray(xy)) - 1
+    return Moves.straight(xy, *(np.broadcast_to(v, n) for v in (power, speed, rapid)))  # type: ignore[arg-type]
+
+
+def circle(n: int, radius: float = 5.0, sweep: float = 2 * np.pi) -> np.ndarray:
+    t = np.linspace(0, sweep, n + 1)
+    return radius * np.column_stack([np.cos(t), np.sin(t)])
+
+
+def farthest(a: Moves, b: Moves) -> float:
+    """Hausdorff distance of two paths, mm."""
+    one, two = (LineString(m.chords(1e-6).xy) for m in (a, b))
+    return one.hausdorff_distance(two) if not one.equals(two) else 0.0
+
+
+@st.composite
+def wandering(draw: st.DrawFn) -> Moves:
+    """Paths with straight, round and ragged parts, few powers and speeds, and travels."""
+    n = draw(st.integers(1, 60))
+    turns = draw(
+        st.lists(st.sampled_from([0.0, 0.0, 0.05, 0.05, -0.05, 0.3, 1.5, 3.1]), min_size=n, max_size=n)
+    )
+    steps = draw(st.lists(st.sampled_from([0.0, 0.05, 0.1, 0.1, 1.0]), min_size=n, max_size=n))
+    noise = draw(st.sampled_from([0.0, 1e-4, 5e-3]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    heading = np.cumsum(turns)
+    xy = np.vstack(
+        [[0, 0], np.cumsum(np.column_stack([np.cos(heading), np.sin(heading)]) * np.array(steps)[:, None], 0)]
+    )
+    xy = xy + noise * rng.normal(size=xy.shape)
+    rapid = rng.random(n) < 0.05
+    power = np.where(rapid, 0, np.repeat(rng.choice([0, 0.4, 0.4004, 0.6], n // 7 + 1), 7)[:n])
+    return Moves.straight(xy, power, np.repeat(rng.choice([10.0, 20.0], n // 9 + 1), 9)[:n], rapid)
+
+
+@settings(deadline=None)
+@given(wandering(), st.sampled_from([1e-4, 2e-3, 0.02]), st.booleans())
+def test_nothing_leaves_its_place_and_the_light_stays(moves: Moves, tolerance: float, arcs: bool) -> None:
+    less = compress(moves, tolerance, LEVELS, arcs=arcs)
+    assert len(less) <= len(moves)
+    np.testing.assert_array_equal(less.xy[[0, -1]], moves.xy[[0, -1]])
+    assert farthest(less, moves) <= (2 if arcs else 1) * tolerance * 1.001 + 1e-9
+    for row in range(len(less)):
+        # Each row is as bright and as fast as the one that it began with.
+        begun = np.flatnonzero((moves.xy[:-1] == less.xy[row]).all(axis=1))
+        like = (level_of(moves.power[begun], LEVELS) == level_of(less.power[row : row + 1], LEVELS)) & (
+            moves.speed[begun] == less.speed[row]
+        )
+        assert like.any()
+    levels = level_of(moves.power, LEVELS)
+    for level in np.unique(levels[moves.on]):
+        whole, kept = (
+            moves.length[levels == level].sum(),
+            less.length[level_of(less.power, LEVELS) == level].sum(),
+        )
+        assert kept <= whole + 2 * np.pi * 2 * tolerance * len(moves) + 1e-9
+
+
+def test_collinear_moves_of_one_level_become_one() -> None:
+    x = np.linspace(0, 10, 51)
+    moves = lines(np.column_stack([x, 2 * x]), 0.5)
+    merged = merge_lines(moves, 1e-6)
+    assert len(merged) == 1
+    assert merged.length[0] == pytest.approx(moves.length.sum())
+
+
+def test_powers_of_one_level_are_one_power() -> None:
+    x = np.linspace(0, 10, 5)
+    moves = lines(np.column_stack([x, 0 * x]), [0.5, 0.5001, 0.5003, 0.51])
+    assert len(merge_lines(moves, 1e-6, LEVELS)) == 2
+    assert len(merge_lines(moves, 1e-6)) == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"power": [0.5, 0.6]}, {"speed": [20, 21]}, {"kind": [1, 0], "power": [0.5, 0]}, {"z": [0, 0, 1]},
+     {"dynamic": [True, False]}, {"comments": [(1, "here")]}],
+)  # fmt: skip
+def test_what_exposes_differently_is_not_joined(change: dict[str, object]) -> None:
+    same = {"xy": [[0, 0], [1, 0], [2, 0]], "power": [0.5, 0.5], "speed": [20, 20], "kind": [1, 1]}
+    assert len(merge_lines(Moves(**same), 0.1)) == 1  # type: ignore[arg-type]
+    assert len(merge_lines(Moves(**(same | change)), 0.1)) == 2  # type: ignore[arg-type]
+
+
+def test_a_way_back_is_not_lost() -> None:
+    there_and_back = lines([[0, 0], [1, 0], [0.2, 0], [2, 0]])
+    assert merge_lines(there_and_back, 0.01).length.sum() == pytest.approx(there_and_back.length.sum())
+
+
+@pytest.mark.parametrize("clockwise", [False, True])
+def test_a_polygon_becomes_its_circle(clockwise: bool) -> None:
+    xy = circle(100, sweep=1.5 * np.pi) * [1, -1 if clockwise else 1]
+    (kind,), (centre,) = (lambda m: (m.kind, m.centre))(fit_arcs(lines(xy), 0.004))
+    assert kind == (Kind.CLOCKWISE if clockwise else Kind.COUNTERCLOCKWISE)
+    np.testing.assert_allclose(centre, [0, 0], atol=1e-9)
+
+
+def test_a_full_circle_is_closed_by_two_arcs() -> None:
+    arcs = fit_arcs(lines(circle(100)), 0.004)
+    assert arcs.arc.all()
+    assert len(arcs) == 2
+    assert arcs.length.sum() == pytest.approx(2 * np.pi * 5)
+
+
+def test_a_chord_that_leaves_the_circle_is_no_arc() -> None:
+    square = lines(circle(4))
+    assert not fit_arcs(square, 0.01).arc.any()
+    few = lines(circle(100)[:LEAST_CHORDS])
+    assert not fit_arcs(few, 0.01).arc.any()
+
+
+def test_power_that_changes_along_a_curve_stays() -> None:
+    """A tool that fits arcs over rows of changing S turns a shaded curve into one dark arc."""
+    n = 120
+    shade = np.repeat([0.2, 0.4, 0.6, 0.8], n // 4)
+    moves = lines(circle(n, sweep=np.pi), shade)
+    arcs = fit_arcs(moves, 0.004, LEVELS)
+    assert arcs.power.tolist() == [0.2, 0.4, 0.6, 0.8]
+    np.testing.assert_allclose(
+        (arcs.power * arcs.length).sum(), (moves.power * moves.length).sum(), rtol=1e-3
+    )
+
+
+def test_a_wave_is_cut_where_it_bends_the_other_way() -> None:
+    t = np.linspace(0, 4 * np.pi, 400)
+    moves = lines(np.column_stack([t, np.sin(t)]))
+    arcs = fit_arcs(moves, 0.01)
+    assert set(arcs.kind[arcs.arc]) == {Kind.CLOCKWISE, Kind.COUNTERCLOCKWISE}
+    assert len(arcs) < len(moves) / 10
+
+
+def test_speeds_within_the_slack_become_their_mean() -> None:
+    n = 100
+    speed = 20 * (1 + 0.004 * np.sin(np.arange(n)))
+    moves = lines(circle(n, sweep=np.pi), 0.5, speed)
+    assert not fit_arcs(moves, 0.004).arc.any()
+    arcs = fit_arcs(moves, 0.004, LEVELS, slack=0.02)
+    assert len(arcs) < n / 10
+    assert energy(arcs) == pytest.approx(energy(moves), rel=1e-3)
+    assert np.abs(arcs.speed / 20 - 1).max() < 0.005
+
+
+@given(st.lists(st.floats(0.001, 1.0), min_size=1, max_size=40), st.floats(0.01, 0.5))
+def test_short_lines_are_joined_and_keep_their_energy(steps: list[float], shortest: float) -> None:
+    n = len(steps)
+    turn = np.cumsum(0.1 * np.arange(n))
+    xy = np.vstack([[0, 0], np.cumsum(np.column_stack([np.cos(turn), np.sin(turn)]) * np.c_[steps], axis=0)])
+    moves = lines(xy, np.linspace(0.1, 0.3, n))
+    joined = join_short(moves, shortest)
+    apart = np.abs(np.diff(joined.xy, axis=0)).max(axis=1)
+    assert apart.min() >= shortest * (1 - 1e-9)
+    target = energy(moves)
+    assert energy(joined) == pytest.approx(target) or joined.power.max() == 1
+
+
+@pytest.mark.parametrize("radius", [0.02, 0.05, 0.07, 0.15, 0.5])
+def test_small_loops_keep_their_light_and_place(radius: float) -> None:
+    moves = lines(circle(40, radius), 0.2)
+    joined = join_short(moves, 0.0875)
+    assert energy(joined) == pytest.approx(energy(moves))
+    assert np.abs(np.diff(joined.xy, axis=0)).max(axis=1).min() >= 0.0875 * (1 - 1e-9)
+    np.testing.assert_allclose((joined.xy[1:] + joined.xy[:-1]).mean(axis=0) / 2, [0, 0], atol=0.05)
+    assert farthest(joined, moves) < 0.09
+
+
+@pytest.mark.parametrize("tolerance", [-1, float("nan"), float("inf")])
+def test_a_tolerance_that_is_none(tolerance: float) -> None:
+    with pytest.raises(GcodeError, match=r"tolerance is .*, but must be a length"):
+        merge_lines(lines([[0, 0], [1, 0]]), tolerance)

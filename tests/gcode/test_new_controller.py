@@ -97,9 +97,9 @@ def test_a_name_stands_for_one_controller() -> None:
 
 
 def test_a_plan_for_it_is_executed_by_it(machine: Machine) -> None:
-    bracket = Design(shapely.Polygon([(1, 1), (3, 1), (3, 1.6), (1.6, 1.6), (1.6, 3), (1, 3)]), "bracket")
+    tab = Design(shapely.box(1, 1, 2, 1.6), "tab")
     settings = Settings(iterations=20, quality="draft", initial="contour")
-    plan = laserpath.plan(bracket, Process(machine=machine), settings)
+    plan = laserpath.plan(tab, Process(machine=machine), settings)
     assert plan.report.executed.figures.iou > 0.93
     program = gcode.read(plan.program, convert.dialect_of(machine), rapid_speed=1000.0)
     due = program.moves.length / np.where(program.moves.rapid, 1000.0, program.moves.speed)

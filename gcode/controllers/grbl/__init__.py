@@ -64,7 +64,7 @@ class Grbl(Controller):
     junction_deviation: mm ($11).  steps: steps/mm ($100–$102).  tick: s of a segment.
     idle_lock: s that every stop costs ($1; 0 if $1 is 255).  blocks: that the planner holds.
     receive_buffer: bytes.  baud: bits/s; None for a link and a processor that take no time.
-    feed_override: factor on the speeds of all moves but rapids (`gcode.motion.override`).
+    feed_override: factor on the speeds of all moves but rapids (`gcode.motion.execution`).
     stepped: whether axes go by steps where these are coarse for the work (`planner`), or always evenly.
     """
 
