@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gcode.errors import QUOTE, figure, one_line, short
+from gcode.errors import QUOTE, did_you_mean, figure, one_line, short
 
-__all__ = ["QUOTE", "InputError", "PlausibilityWarning", "figure", "one_line", "short"]
+__all__ = ["QUOTE", "InputError", "PlausibilityWarning", "did_you_mean", "figure", "one_line", "short"]
 
 
 class InputError(ValueError):

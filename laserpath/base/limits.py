@@ -37,8 +37,7 @@ from threading import Timer
 from gcode.errors import GcodeError
 from gcode.files import OversizeError, limited, shown_size
 from gcode.files import plain as plain_file
-from laserpath.base.errors import InputError, figure
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean, figure
 
 _LARGEST = 1e15
 """Largest value of a limit; a C integer of 64 bits holds a thousand times as much."""

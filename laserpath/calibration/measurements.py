@@ -32,8 +32,7 @@ from numpy.typing import ArrayLike
 import gcode
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.checks import positive
-from laserpath.base.errors import InputError, one_line
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean, one_line
 from laserpath.base.quantities import LENGTH, POWER, SPEED, Units, convert, parse
 from laserpath.types import Machine
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from laserpath.base.errors import InputError
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     Type = click.ParamType[Any]

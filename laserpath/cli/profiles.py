@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean
 from laserpath.cli.options import LIMIT
 from laserpath.cli.show import Talk
 from laserpath.config import profiles as library

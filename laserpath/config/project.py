@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from gcode.errors import GcodeError
 from gcode.files import read_toml
-from laserpath.base.errors import InputError
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import path_of, quoted, quoted_path
 from laserpath.config import options, values
 from laserpath.config.option import Option

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, did_you_mean
 
 LISTED = 20  # names in the sentence
 
@@ -16,7 +15,5 @@ def unknown(kind: str, name: str, known: Sequence[str]) -> InputError:
         return InputError(f"{kind} {name!r} is unknown: the file has no {kind}s")
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
     listed = ", ".join(map(repr, known[:LISTED]))
-    by_lower = {k.lower(): k for k in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=2)
-    hint = f"; did you mean {' or '.join(repr(by_lower[k]) for k in near)}?" if near else ""
-    return InputError(f"{kind} {name!r} is unknown; known: {listed}{more}{hint}")
+    near = did_you_mean(name, known, repr)
+    return InputError(f"{kind} {name!r} is unknown; known: {listed}{more}{near}")

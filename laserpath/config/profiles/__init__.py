@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 from gcode.errors import GcodeError
 from gcode.files import TOML_BYTES, plain, toml
 from laserpath.base import entry_points
-from laserpath.base.errors import InputError, figure
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.base.quantities import DOSE, LENGTH, Units, parse
 
 if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and Shapely

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import gcode
-from laserpath.base.errors import InputError
-from laserpath.base.hints import did_you_mean
+from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import (
     ACCELERATION,
     ANGLE,

@@ -5,7 +5,6 @@ Nothing outside the file is opened: ezdxf loads neither external references nor 
 
 from __future__ import annotations
 
-import difflib
 import logging
 import re
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from typing import Any
 from ezdxf.filemanagement import readfile
 
 from laserpath.base import limits
-from laserpath.base.errors import InputError, figure
+from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.base.quantities import LENGTH
 from laserpath.design.dxf.repair import DAMAGE, plain, recovered
 from laserpath.design.reading import Reading
@@ -188,9 +187,8 @@ class Layers:
         """Raise if a chosen layer does not exist; to be called when all entities have been read."""
         for key, name in self._chosen.items():
             if key not in self._number:
-                near = difflib.get_close_matches(key, self._number, 1)
-                hint = f"; did you mean {self.names[self._number[near[0]]]!r}?" if near else ""
-                raise InputError(f"there is no layer {name!r}; there are {listed(self.names)}{hint}")
+                near = did_you_mean(name, self.names, repr)
+                raise InputError(f"there is no layer {name!r}; there are {listed(self.names)}{near}")
 
     def counts(self, layer: int) -> bool:
         """Whether entities on the layer belong to the design."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 import numpy as np
 
 from laserpath.base.arrays import Bools
-from laserpath.base.errors import InputError, figure
+from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.design import scattered
 from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below
 from laserpath.design.gds.isolate import table
@@ -81,9 +80,8 @@ def _tree(data: bytes, tolerance: float, name: str | None) -> tuple[Hierarchy, s
 def _named(cells: Cells, name: str) -> int:
     if name not in cells.names:
         names = [one for one in cells.names if one != CONTEXT]
-        near = difflib.get_close_matches(name, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"there is no cell {name!r}; there are {_quoted(names)}{hint}")
+        near = did_you_mean(name, names, repr)
+        raise InputError(f"there is no cell {name!r}; there are {_quoted(names)}{near}")
     return cells.names.index(name)
 
 
