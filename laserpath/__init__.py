@@ -10,8 +10,9 @@ Names are imported on first use, so that `laserpath --help` need not wait for th
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gcode.lazy import attach
 
 if TYPE_CHECKING:
     from laserpath.base.errors import InputError, PlausibilityWarning
@@ -78,36 +79,23 @@ __all__ = [
     "simulate",
 ]
 
-_ELSEWHERE = {
-    **dict.fromkeys(("InputError", "PlausibilityWarning"), "base.errors"),
-    **dict.fromkeys(("ReadingLimits", "limits"), "base.limits"),
-    **dict.fromkeys(("ColourPlans", "Plan", "Progress", "plan", "plan_colours", "sensitivity"), "planning"),
-    **dict.fromkeys(
-        ("Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution"),
-        "types.results",
-    ),
-    **dict.fromkeys(("KeyFigures", "Sensitivity", "Variation"), "types.sensitivity"),
-    **dict.fromkeys(("Comparison", "compare"), "simulation.comparison"),
-    **dict.fromkeys(("Simulation", "simulate"), "simulation"),
-    "frame": "machine.framing",
-    **dict.fromkeys(("load", "load_colours"), "design"),
-}
-"""Public name → its module, if that is not `types`."""
-
-_MODULES = {"profiles": "config.profiles", "request": "config.request"}
-"""Public name → the module that it stands for."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _MODULES:
-        value = import_module(f"{__name__}.{_MODULES[name]}")
-    else:
-        value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'types')}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "base.errors": ("InputError", "PlausibilityWarning"),
+        "base.limits": ("ReadingLimits", "limits"),
+        "design": ("load", "load_colours"),
+        "machine.framing": ("frame",),
+        "planning": ("ColourPlans", "Plan", "Progress", "plan", "plan_colours", "sensitivity"),
+        "simulation": ("Simulation", "simulate"),
+        "simulation.comparison": ("Comparison", "compare"),
+        "types": (
+            "Design", "Grid", "Machine", "Part", "Process", "Resin", "Settings", "Spot", "Target", "Toolpath",
+        ),
+        "types.results": (
+            "Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution",
+        ),
+        "types.sensitivity": ("KeyFigures", "Sensitivity", "Variation"),
+    },
+    {"profiles": "config.profiles", "request": "config.request"},
+)  # fmt: skip
