@@ -19,7 +19,7 @@ from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
-from laserpath.types import Design, Grid, Process, Settings, Spot, Toolpath
+from laserpath.types import Design, Grid, Machine, Process, Settings, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
 
 _LISTED = 3
@@ -30,7 +30,7 @@ _FILTER = 0.5
 _WAY_FWHM = 1 / 4
 """Braking distance v²/(2a), in FWHM, up to which braking does not matter (docs/resin.md): a larger value
 recommends a higher speed."""
-_SLOWER = 0.9
+SLOWER = 0.9
 """Recommended speed ÷ fastest written one, above which a slower machine would change little."""
 
 
@@ -157,13 +157,13 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
     if not (path.on & (path.length > 0)).any():
         return "nothing of it is lit", ""
     order, fastest = process.resin.order, float(path.speed[path.on].max())
-    calm = min(fastest, float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * optics.fwhm(spot))))
+    calm = min(fastest, calm_speed(machine, optics.fwhm(spot)))
     why, instead = "it brakes at bends and ends", "more acceleration (acceleration_mm_per_s2 there)"
     if motion.segment_rate > 1.001 * machine.segment_rate:
         why = f"the link keeps up with {machine.segment_rate:g} of {motion.segment_rate:.0f} moves/s"
         instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, machine.segment_rate / peak_rate(path.length[path.on], machine.look_ahead))
-    if calm >= _SLOWER * fastest:
+    if calm >= SLOWER * fastest:
         return "at this speed it hardly brakes, so it is too fine for the machine's steps and levels", ""
     dose = "where it is slow its power levels do not follow"
     if order > 1 and convert.power_follows(machine):
@@ -172,6 +172,11 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
         f"the head is slower than commanded, since {why}, and {dose}",
         f"take {speed_key(calm)} in the machine's profile, or {instead}",
     )
+
+
+def calm_speed(machine: Machine, fwhm: float) -> float:
+    """The highest speed, mm/s, at which braking moves edges little. fwhm: of the spot, mm."""
+    return float(np.sqrt(2 * min(machine.acceleration) * _WAY_FWHM * fwhm))
 
 
 def speed_key(speed: float) -> str:

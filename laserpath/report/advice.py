@@ -24,7 +24,7 @@ from laserpath.base.choices import QUALITIES
 from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
-from laserpath.measure.exposure import speed_key
+from laserpath.measure.exposure import SLOWER, calm_speed, speed_key
 from laserpath.report import wording
 from laserpath.report.data import PageData
 from laserpath.report.wording import duration, number
@@ -191,11 +191,6 @@ too weak; factor on the speed if the controller brakes."""
 _WORTH_FWHM = 0.02
 """Mean edge error as executed, in FWHM, below which `fine` gains nothing: power levels and braking cause the
 rest (samples: 0.008 → 0.009 and 0.014 → 0.014, against 0.031 → 0.026, 0.033 → 0.023 and 0.059 → 0.050)."""
-_SLOWER = 0.9
-"""Advised speed ÷ fastest written one, above which a slower machine would change little."""
-_WAY_FWHM = 1.0
-"""Distance to full speed, v²/(2 a), in FWHM, in which braking moves the edge little. A larger one advises a
-higher speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,9 +498,8 @@ def _calmer(data: PageData) -> tuple[str, tuple[Change, ...]] | None:
         return "a lower feed, with less power, makes it brake less", (Change("feed", -1),)
     if not convert.power_follows(machine):
         return None
-    fast = min(machine.speed_max)
-    calm = min(_CALMER * fast, (2 * min(machine.acceleration) * _WAY_FWHM * data.fwhm) ** 0.5)
-    if not path.on.any() or calm >= _SLOWER * float(path.speed[path.on].max()):
+    calm = min(_CALMER * min(machine.speed_max), calm_speed(machine, data.fwhm))
+    if not path.on.any() or calm >= SLOWER * float(path.speed[path.on].max()):
         return None
     return f"{_in_profile(speed_key(calm))} makes it brake less", (_slower(),)
 
