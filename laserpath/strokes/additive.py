@@ -22,7 +22,7 @@ from scipy.special import erf
 from laserpath.base.arrays import Bools, Floats, Indices, frozen_array
 from laserpath.base.checks import whole_between
 from laserpath.base.errors import InputError, one_line
-from laserpath.base.minimise import minimised
+from laserpath.compute.minimise import minimised
 from laserpath.types import Grid
 
 _REACH = 3.2
@@ -262,10 +262,9 @@ def fit_additive(
     before = search.evaluate(search.start)[0]
     if not len(search.start):
         return AdditiveFit(strokes, np.array([before]))
-    latest, losses, stopped = minimised(
-        search.evaluate, search.start, search.bounds, {"maxiter": iterations}, report
-    )
-    return AdditiveFit(search.at(latest), np.array([before, *losses]), stopped)
+    options = {"maxiter": iterations}
+    found = minimised(search.evaluate, search.start, options, bounds=search.bounds, report=report)
+    return AdditiveFit(search.at(found.x), np.array([before, *found.losses]), found.stopped)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from laserpath.base.arrays import Floats
-from laserpath.compute.beside import one_blas_thread
+from laserpath.compute.minimise import minimised
 
 _BETA1, _BETA2 = 0.9, 0.99
 _MEMORY = 20
@@ -26,10 +25,6 @@ value stops later."""
 
 Slopes = Sequence[Floats]
 """Derivatives with respect to the displacements z (k, 2), mm, and the log energies u (m,)."""
-
-
-class _Enough(Exception):
-    """All allowed evaluations are used up."""
 
 
 class Adam:
@@ -89,29 +84,22 @@ def downhill(
     It ends by itself when the last 20 iterations gained less than `tolerance` of the loss, or when no step
     reduces the loss; otherwise after `evaluations`. The function has to record the best x itself.
     """
-    first, count, losses = 0.0, 0, []
+    first, losses = 0.0, []
 
     def scaled(x: Floats) -> tuple[float, Floats]:
-        nonlocal first, count
-        if count == evaluations:
-            raise _Enough
-        count += 1
+        nonlocal first
         loss, slope = function(x)
         first = first or abs(loss) or 1.0  # scipy's own thresholds are for losses of about 1
         return loss / first, slope / first
 
-    def watch(intermediate_result: OptimizeResult) -> None:
-        losses.append(float(intermediate_result.fun))
-        if len(losses) > _WINDOW and losses[-1 - _WINDOW] - losses[-1] < tolerance * losses[-1]:
+    def watch(_: int, loss: float) -> None:
+        losses.append(loss)
+        if len(losses) > _WINDOW and losses[-1 - _WINDOW] - loss < tolerance * loss:
             raise StopIteration
 
-    many = 2 * evaluations  # `_Enough` counts the evaluations: scipy would finish a line search first
+    many = 2 * evaluations  # more than SciPy will need
     options = {"maxfun": many, "maxiter": many, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
-    try:
-        # The vectors are too short for threads: if another program uses a core, waiting for threads takes
-        # eight times as long as the whole descent.
-        with one_blas_thread():
-            result = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options, callback=watch)
-    except _Enough:
-        return False
-    return bool(result.status != 1)  # 1: out of evaluations
+    found = minimised(scaled, start, options, evaluations=evaluations, report=watch)
+    if found.stopped:
+        raise KeyboardInterrupt
+    return found.converged

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Floats
-from laserpath.base.minimise import minimised
+from laserpath.compute.minimise import minimised
 from laserpath.dose import DoseModel
 from laserpath.planning.relief.layout import ReliefLayout
 
@@ -50,8 +50,8 @@ def solve(layout: ReliefLayout, progress: Callable[[int, float], None]) -> Relie
     bounds = [(0.0, layout.energy_max / problem.unit)] * int(layout.lit.sum())
     options = {"maxiter": layout.settings.iterations, "ftol": _GAIN, "gtol": 0.0}
     start = layout.start[layout.lit] / problem.unit
-    latest, losses, stopped = minimised(problem.loss, start, bounds, options, progress)
-    return ReliefSolution(problem.energy(latest), np.array(losses), stopped)
+    found = minimised(problem.loss, start, options, bounds=bounds, report=progress)
+    return ReliefSolution(problem.energy(found.x), np.array(found.losses), found.stopped)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
