@@ -17,6 +17,7 @@ import click
 
 from laserpath.base.errors import InputError, figure
 from laserpath.base.files import check_places
+from laserpath.base.plan_steps import PlanPart
 from laserpath.cli import progress, show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
 from laserpath.cli.grouped import GroupedCommand, options
@@ -164,8 +165,10 @@ def _colours_listener(check: Callable[[], None], meter: Meter) -> Callable[[int,
 
 def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
     """The forecasts of all plans, with all reports in the last one, as they are written together."""
-    reports = sum(one.seconds(("report",)) for one in each)
-    plans = [replace(one, steps=tuple(step for step in one.steps if step.name != "report")) for one in each]
+    reports = sum(one.seconds((PlanPart.REPORT,)) for one in each)
+    plans = [
+        replace(one, steps=tuple(step for step in one.steps if step.name != PlanPart.REPORT)) for one in each
+    ]
     last = (*plans[-1].steps, each[-1].steps[-1]._replace(seconds=reports))
     return [*plans[:-1], replace(plans[-1], steps=last)]
 

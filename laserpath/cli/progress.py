@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from laserpath.base.plan_steps import ENDING, PlanPart, label_of
 from laserpath.cli.show import Talk, expected, rough, too_long
 
 if TYPE_CHECKING:
@@ -48,25 +49,6 @@ _ALMOST = 0.99
 
 _TICK = 1.0
 """s between two looks whether a plain line is due."""
-
-_ENDING = ("measure", "limit", "report")
-"""The steps after the optimiser has ended."""
-
-_NAMES = {
-    "fit": "fitting strokes",
-    "try": "trying curves",
-    "find": "finding",
-    "shape": "shaping",
-    "simplify": "simplifying",
-    "refine": "refining",
-    "execute": "learning the machine",
-    "levels": "choosing powers",
-    "place": "placing",
-    "convert": "correcting by conversion",
-    "measure": "measuring",
-    "limit": "computing the spot's limit",
-    "report": "writing the report",
-}
 
 
 class Meter:
@@ -106,8 +88,8 @@ class Meter:
         began = progress.stage != self._stage
         if began:
             self._enter(progress.stage)
-        if progress.stage == "sensitivity":
-            self.name = f"sensitivity, {progress.iteration} of {progress.of}"
+        if progress.stage == PlanPart.SENSITIVITY:
+            self.name = f"{PlanPart.SENSITIVITY.label}, {progress.iteration} of {progress.of}"
         if math.isfinite(progress.loss):
             self.loss = f"{progress.loss:.4g}"
         usual = self._step.rounds if self._step else 0.0
@@ -121,12 +103,12 @@ class Meter:
     def finishing(self) -> None:
         """Record that only measuring and writing are left."""
         if not self.ended:
-            self._enter("measure")
+            self._enter(PlanPart.MEASURE)
             self._show()
 
     def writing(self) -> None:
         """Record that the report is made and written."""
-        self._enter("report")
+        self._enter(PlanPart.REPORT)
         self._show()
 
     def end(self) -> None:
@@ -156,12 +138,12 @@ class Meter:
     @property
     def ended(self) -> bool:
         """Whether the optimiser has ended, so that it can no longer be stopped early."""
-        return self._stage in _ENDING
+        return self._stage in ENDING
 
     @property
     def ending(self) -> float:
         """S that measuring and writing will take."""
-        return self._pace() * self._plans[self._number].seconds(_ENDING) if self._plans else 0.0
+        return self._pace() * self._plans[self._number].seconds(ENDING) if self._plans else 0.0
 
     @property
     def _step(self) -> PlanStep | None:
@@ -172,14 +154,15 @@ class Meter:
 
     def _begin(self) -> None:
         """Begin a plan with its first step."""
-        self._stage, self._at, self._round = "start", 0, 1.0
+        self._stage: str = PlanPart.START
+        self._at, self._round = 0, 1.0
         self._fraction = self._first = 0.0
         self._entered = self._told = self._clock()
 
     def _enter(self, stage: str) -> None:
         """Leave a step for another one, which is a step of a further plan if it comes before."""
         self._leave()
-        self._stage, self.name = stage, self._named(_NAMES.get(stage, stage))
+        self._stage, self.name = stage, self._named(label_of(stage))
         names = [step.name for step in self._plans[self._number].steps] if self._plans else []
         if stage in names[self._at + 1 :]:
             self._at = names.index(stage, self._at + 1)

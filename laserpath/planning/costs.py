@@ -23,6 +23,7 @@ import shapely
 
 import gcode
 from gcode.compiled import is_kept
+from laserpath.base.plan_steps import PlanPart
 from laserpath.compute.runtime import cpu_count
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
@@ -76,9 +77,6 @@ COSTS: dict[str, Cost] = {
     "report": Cost(once=0.76, pixel=0.5, line=22, edge=240),
 }
 """The unit costs of each step, as `make costs` prints them."""
-
-SOLVING = ("find", "shape", "simplify", "refine", "execute", "levels", "place", "convert")
-"""The steps that each further plan for a tolerance takes again."""
 
 COMPILING = {"start": 11.0, "try": 4.4, "simplify": 2.4, "levels": 12.0, "place": 14.0}
 """Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
@@ -137,21 +135,21 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     settings, scene = task.settings, task.scene
     line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(task)
     coarse = pixels * (PIXELS_PER_FWHM / settings.pixels_per_fwhm) ** 2
-    yield StepWork("start", 1, pixels, line, edge)
+    yield StepWork(PlanPart.START, 1, pixels, line, edge)
     curves, settling = settings.initial == "auto", min(SETTLING, settings.iterations)
     if curves:
-        yield StepWork("try", CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
+        yield StepWork(PlanPart.TRY, CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
     if settings.initial == "strokes" or (curves and is_line_drawing(task.design, scene.fwhm)):
         ends = min(edge, settings.strokes or STROKES)
         near = _NEAR_LINE * line + _NEAR_END * ends
-        yield StepWork("fit", min(ITERATIONS, settings.iterations), near)
-        yield StepWork("try", settling + (ITERATIONS_EACH if curves else 0), coarse, line, edge)
+        yield StepWork(PlanPart.FIT, min(ITERATIONS, settings.iterations), near)
+        yield StepWork(PlanPart.TRY, settling + (ITERATIONS_EACH if curves else 0), coarse, line, edge)
     yield from _solving(task, line, edge)
     pieces = settings.passes * line * pieces_per_fwhm(task)
-    yield StepWork("measure", 1, pixels, pieces, edge)
+    yield StepWork(PlanPart.MEASURE, 1, pixels, pieces, edge)
     if is_affordable(scene):
-        yield StepWork("limit", EVALUATIONS, pixels)
-    yield StepWork("report", 1, pixels, pieces, edge)
+        yield StepWork(PlanPart.LIMIT, EVALUATIONS, pixels)
+    yield StepWork(PlanPart.REPORT, 1, pixels, pieces, edge)
 
 
 def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
@@ -161,13 +159,13 @@ def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
         schedule: Schedule = stage.schedule
         rows, columns = grid_for(task.design, task.scene.spot, stage.pixels_per_fwhm(settings)).shape
         blurred = 2 if settings.blur > 1 and stage.width == 1 else 1
-        if schedule.stage == "refine":
-            yield StepWork("simplify", 1, pixels, line, edge)
+        if stage.simplified:
+            yield StepWork(PlanPart.SIMPLIFY, 1, pixels, line, edge)
         yield StepWork(schedule.stage, schedule.iterations, blurred * rows * columns, line, edge)
-    yield StepWork("execute", executions(settings), pixels, pieces, edge)
+    yield StepWork(PlanPart.EXECUTE, executions(settings), pixels, pieces, edge)
     if not convert.lag(task.machine, task.scene.fwhm):
-        yield StepWork("levels", 1, pixels, pieces, edge)
-        yield StepWork("place", ROUNDS[settings.quality], pixels, pieces, edge)
+        yield StepWork(PlanPart.LEVELS, 1, pixels, pieces, edge)
+        yield StepWork(PlanPart.PLACE, ROUNDS[settings.quality], pixels, pieces, edge)
 
 
 def _pixels(task: Task) -> float:

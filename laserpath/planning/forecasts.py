@@ -24,12 +24,13 @@ import shapely
 
 import gcode
 from laserpath.base.errors import figure
+from laserpath.base.plan_steps import SOLVING, PlanPart
 from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
 from laserpath.kinetics.timeline import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
-from laserpath.planning.costs import SOLVING, PlanStep, steps_of
+from laserpath.planning.costs import PlanStep, steps_of
 from laserpath.planning.learning import conversion
 from laserpath.planning.task import Task
 from laserpath.report.wording import number
@@ -96,8 +97,8 @@ class Forecast:
     @property
     def with_sensitivity(self) -> Forecast:
         """The forecast if the plan's sensitivity is computed, too, and the report written again."""
-        more = _LEARNING * self.seconds(("execute", "levels", "place"))
-        return replace(self, steps=(*self.steps, PlanStep("sensitivity", more), *self.steps[-1:]))
+        more = _LEARNING * self.seconds((PlanPart.EXECUTE, PlanPart.LEVELS, PlanPart.PLACE))
+        return replace(self, steps=(*self.steps, PlanStep(PlanPart.SENSITIVITY, more), *self.steps[-1:]))
 
     def further(self, plans: float) -> float:
         """S that the plans expected after so many take; the last one may need more than expected."""
@@ -131,8 +132,8 @@ def _steps(task: Task, write_seconds: float) -> tuple[PlanStep, ...]:
     steps = steps_of(task, length_of(task))
     if task.process.resin.kinetics is None:
         return steps
-    after = [step.name for step in steps].index("measure")
-    return (*steps[:after], PlanStep("convert", _converting(task, write_seconds)), *steps[after:])
+    after = [step.name for step in steps].index(PlanPart.MEASURE)
+    return (*steps[:after], PlanStep(PlanPart.CONVERT, _converting(task, write_seconds)), *steps[after:])
 
 
 def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import gcode
 from laserpath import report
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
+from laserpath.base.plan_steps import PlanPart
 from laserpath.compute.beside import Beside
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
@@ -194,7 +195,7 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     solution = solve_within(
         start if curve.tried is None else curve.tried, chosen, progress, stopped=curve.stopped, ship=ship
     )
-    tell(progress, "measure")
+    tell(progress, PlanPart.MEASURE)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot))
     finished = _finished(start, solution, task, warnings)
@@ -305,7 +306,7 @@ def affordable_limit(scene: Scene, progress: Listener | None = None) -> Limit | 
         return None
 
     def told(evaluations: int) -> None:
-        tell(progress, "limit", evaluations, EVALUATIONS)
+        tell(progress, PlanPart.LIMIT, evaluations, EVALUATIONS)
 
     told(0)
     return unconstrained_optimum(scene, final_loss(scene), told=told)

@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 import gcode
+from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
 from laserpath.measure.disturbance import disturbances, disturbed, key_figures
 from laserpath.planning.optimise.loop import Progress
@@ -99,7 +100,7 @@ class _Count:
 
     def _tell(self) -> None:
         if self._progress is not None:
-            self._progress(Progress("sensitivity", self._done, self._of, self._latest))
+            self._progress(Progress(PlanPart.SENSITIVITY, self._done, self._of, self._latest))
 
 
 def _learned_for(better: BetterMachine, solution: Solution, task: Task, progress: Listener) -> KeyFigures:

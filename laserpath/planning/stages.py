@@ -20,6 +20,7 @@ import shapely
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
+from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model, usual_model
@@ -89,13 +90,14 @@ _TRIM_FWHM = 0.0003
 class SolverStage:
     """One stage. scale: pixels per FWHM, relative to the settings.  edge_weight: weight of the edge term.
 
-    width: spot width, relative to the true one.
+    width: spot width, relative to the true one.  simplified: whether its path is simplified first.
     """
 
     scale: float
     edge_weight: float
     schedule: Schedule
     width: float = 1.0
+    simplified: bool = False
 
     def pixels_per_fwhm(self, settings: Settings) -> float:
         """The resolution of its grid, at least 3."""
@@ -118,8 +120,8 @@ def solve(
     weight = weight_for(task.settings) if time_weight is None else time_weight
     edges, path, losses = _EdgeCheck.of(task), start, []
     for stage in stages_of(task):
-        if stage.schedule.stage == "refine":
-            if tell(progress, "simplify"):
+        if stage.simplified:
+            if tell(progress, PlanPart.SIMPLIFY):
                 stopped, path = True, lean(path, edges)
                 break
             path = _decimated(path, edges)
@@ -225,16 +227,19 @@ def stages_of(task: Task) -> list[SolverStage]:
     find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
     return [
         *(
-            SolverStage(2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0, stage="find"), width)
+            SolverStage(2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0, stage=PlanPart.FIND), width)
             for width in widths
         ),
         SolverStage(
-            2 / 3, 0.0, Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=finish, stage="shape")
+            2 / 3,
+            0.0,
+            Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=finish, stage=PlanPart.SHAPE),
         ),
         SolverStage(
             1.0,
             EDGE_WEIGHT,
-            Schedule(rest - shape, contrast=sharp, finish=1.0, stage="refine"),
+            Schedule(rest - shape, contrast=sharp, finish=1.0, stage=PlanPart.REFINE),
+            simplified=True,
         ),
     ]
 

@@ -23,6 +23,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
+from laserpath.base.plan_steps import PlanPart
 from laserpath.dose import usual_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
@@ -208,7 +209,7 @@ def _tried(
     objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
     start = dose_to_size(path, model, objective, process.machine)
     time = WriteTimeTerm.of(start, task.design, process.machine, weight_for(settings))
-    schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage="try")
+    schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage=PlanPart.TRY)
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
     best = optimise(start, Loss.of(objective, model, time=time), process, schedule, progress, bounds)
     if best.stopped:

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from sets import examples
 
 from laserpath import Progress
+from laserpath.base.plan_steps import SOLVING
 from laserpath.cli import main
 from laserpath.cli import progress as shown
 from laserpath.cli.progress import Lines, Meter, line
 from laserpath.cli.show import rough
 from laserpath.planning import Forecast, PlanStep
-from laserpath.planning.costs import SOLVING
 
 BAR = "POLYGON((0 0,2 0,2 1,0 1,0 0))"
 PLAN = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]

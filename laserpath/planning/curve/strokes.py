@@ -25,6 +25,7 @@ from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, areas, within
+from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.skeleton import skeleton
@@ -110,7 +111,7 @@ def fitted_lines(
 
     def report(iteration: int, loss: float) -> None:
         if progress is not None:
-            progress(Progress("fit", iteration, most, loss))
+            progress(Progress(PlanPart.FIT, iteration, most, loss))
 
     first = first_strokes(design, process, settings)
     fitted = fit_additive(first, scene.grid, scene.fwhm, objective, most, report)

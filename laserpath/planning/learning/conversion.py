@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from laserpath.base.arrays import Floats
+from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose.segments import PathGradient
@@ -184,7 +185,7 @@ def converted(
         shape, lines = lesson.lines(path, moving=not still)
         count = max(round(share * _evaluations(len(lines), task)), 1)
         contrast = (lesson.loss.contrast,) * 2
-        schedule = Schedule(count, contrast=contrast, finish=1.0, stage="convert", still=still)
+        schedule = Schedule(count, contrast=contrast, finish=1.0, stage=PlanPart.CONVERT, still=still)
         loss = Loss.of(lesson.loss, lines, too_bright=lesson.over_dose, shape=shape)
         done = optimise(path, loss, task.process, schedule, progress, bounds_of(task))
         path, stopped = done.toolpath, done.stopped

@@ -17,6 +17,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Floats
+from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine import convert
@@ -120,7 +121,7 @@ def refined(
             loss = Loss.of(objective, model, time=time, blurred=blurred, shape=shape)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
-                round(share * iterations), contrast=contrast, finish=1.0, stage="execute", still=still
+                round(share * iterations), contrast=contrast, finish=1.0, stage=PlanPart.EXECUTE, still=still
             )
             listen = share_of(progress, sum(map(len, losses)), iterations)
             done = optimise(path, loss, process, schedule, listen, bounds)
@@ -164,7 +165,7 @@ def learned(
     program = MachineProgram.of_moves(early(with_energies(moves, process), process), process)
     if convert.lag(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
-    stopped = tell(progress, "levels") or refined.stopped
+    stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
     program = best_levels(program, task)
     done = LearnedProgram(program, stopped=True)
     if not stopped:
@@ -239,7 +240,7 @@ def _placed(
     printed, per_second = _Print.of(best, task), time_weight / objective.edge_weight
     rounds = ROUNDS[task.settings.quality]
     for k in range(rounds):
-        if tell(progress, "place", k, rounds):
+        if tell(progress, PlanPart.PLACE, k, rounds):
             return LearnedProgram(best, stopped=True)
         moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
         now = _Print.of(moved, task)
@@ -247,7 +248,7 @@ def _placed(
             now.shows_as_much_as(printed, task)
         ):
             best, printed = moved, now
-    return LearnedProgram(best, stopped=tell(progress, "place", rounds, rounds))
+    return LearnedProgram(best, stopped=tell(progress, PlanPart.PLACE, rounds, rounds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ import gcode
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure, one_line
+from laserpath.base.plan_steps import PlanPart
 from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
@@ -168,11 +169,11 @@ def _expected(pixels: float, moves: float, settings: Settings, fitting: float) -
     most = min(settings.iterations, _MOST)
     iteration = 60e-9 * pixels + 1.2e-6 * moves + 5e-3
     steps = (
-        PlanStep("start", pace() * 1.0),
-        *([PlanStep("fit", pace() * fitting, settings.strokes or STROKES)] if fitting else ()),
+        PlanStep(PlanPart.START, pace() * 1.0),
+        *([PlanStep(PlanPart.FIT, pace() * fitting, settings.strokes or STROKES)] if fitting else ()),
         PlanStep("powers", pace() * _DONE * most * iteration, _DONE * most),
-        PlanStep("measure", pace() * (1e-6 * pixels + 2e-5 * moves)),
-        PlanStep("report", pace() * 1.5),
+        PlanStep(PlanPart.MEASURE, pace() * (1e-6 * pixels + 2e-5 * moves)),
+        PlanStep(PlanPart.REPORT, pace() * 1.5),
     )
     return Forecast(
         steps,

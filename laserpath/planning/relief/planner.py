@@ -10,6 +10,7 @@ import numpy as np
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.choices import STROKES_MAX
 from laserpath.base.errors import figure
+from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project as project_file
 from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
@@ -78,7 +79,7 @@ def plan_layout(layout: ReliefLayout, progress: Callable[[Progress], None] | Non
     process, settings, target, grid = layout.process, layout.settings, layout.target, layout.grid
     relief, design = layout.relief, layout.design
     solution = solve(layout, _listener(progress, settings.iterations))
-    tell(progress, "measure")
+    tell(progress, PlanPart.MEASURE)
     path, roomy = layout.toolpath(solution.energy)
     model = accurate_model(grid, process.spot)
     commanded = model.dose(path)

@@ -15,6 +15,7 @@ import shapely
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import clipped
+from laserpath.base.plan_steps import PlanPart
 from laserpath.planning.curve import joined, order, quicker
 from laserpath.planning.curve.strokes import side_by_side
 from laserpath.planning.optimise.loop import Progress
@@ -67,7 +68,7 @@ class _Steps:
         if self.progress is None:
             return
         try:
-            self.progress(Progress("fit", self.done + number, self.most + _ITERATIONS, loss))
+            self.progress(Progress(PlanPart.FIT, self.done + number, self.most + _ITERATIONS, loss))
         except KeyboardInterrupt:
             self.stopped = True
             raise

@@ -22,6 +22,7 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import union
+from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.placement import placed
@@ -124,7 +125,7 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
         # A layer that is off the machine is refused before the first one is planned.
         placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
         expected = forecast(design, process, settings)
-        return replace(expected, steps=tuple(step for step in expected.steps if step.name != "report"))
+        return replace(expected, steps=tuple(step for step in expected.steps if step.name != PlanPart.REPORT))
 
     return tuple(_of_layer(stack, number, forecast_layer) for number in range(len(stack.each)))
 
