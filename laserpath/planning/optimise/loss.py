@@ -18,8 +18,7 @@ from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.dose import PathGradient, usual_model
-from laserpath.planning.optimise import kernel
-from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective
+from laserpath.planning.optimise.objective import Objective, OverDose
 from laserpath.types import Grid, Spot
 
 BLUR_WEIGHT = 0.3
@@ -105,33 +104,9 @@ class LightTerm:
         return replace(self, model=self.model.near(self.model.points(xy, self.strength * line_energy)))
 
 
-@dataclass(frozen=True, slots=True)
-class OverDose:
-    """32 p²/(P·F) Σ_pixels max(0, D/D_c − u_max)². per_critical: 1/D_c.  limit: u_max.  scale: 32 p²/(P·F).
-
-    `Objective` has it where the loss is of the dose itself. Of a resin with kinetics the loss is of the
-    conversion, which is never too high, but too much light burns and scatters in it as in any other.
-    """
-
-    per_critical: float
-    limit: float
-    scale: float
-
-    def __call__(self, dose: Floats) -> tuple[float, Floats]:
-        """(loss, ∂loss/∂dose) of a dose (rows, columns), mJ/mm²."""
-        slope = np.zeros_like(dose)
-        return self.scale * kernel.over(dose, self.per_critical, self.limit, self.scale, slope), slope
-
-    def at_contrast(self, contrast: float) -> OverDose:
-        """The same: it has no threshold."""
-        return self
-
-
 def over_dose(scene: Scene) -> LightTerm:
     """`OverDose` of a scene's resin, on its grid."""
-    scale = OVER_DOSE_WEIGHT * scene.grid.pixel_area / (scene.design.area.length * scene.fwhm)
-    limit = OVER_DOSE_SHARE * scene.resin.over_dose
-    return LightTerm(usual_model(scene.grid, scene.spot), OverDose(1 / scene.critical_dose, limit, scale))
+    return LightTerm(usual_model(scene.grid, scene.spot), OverDose.of(scene))
 
 
 def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> LightTerm:

@@ -94,6 +94,38 @@ class EdgeTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class OverDose:
+    """λ p²/(P·F) Σ_pixels max(0, u − u_max)². per_critical: 1/D_c.  limit: u_max.  scale: λ p²/(P·F).
+
+    It is a term by itself, of the dose, where the loss is of the conversion of a resin with kinetics: that is
+    never too high, but too much light burns and scatters in it as in any other.
+    """
+
+    per_critical: float
+    limit: float
+    scale: float
+
+    @classmethod
+    def of(cls, scene: Scene) -> OverDose:
+        """The penalty for a scene's resin, on its grid."""
+        scale = OVER_DOSE_WEIGHT * scene.grid.pixel_area / (scene.design.area.length * scene.fwhm)
+        return cls(1 / scene.critical_dose, OVER_DOSE_SHARE * scene.resin.over_dose, scale)
+
+    def __call__(self, dose: Floats) -> tuple[float, Floats]:
+        """(loss, ∂loss/∂dose) of a dose (rows, columns), mJ/mm²."""
+        slope = np.zeros_like(dose)
+        return self.scale * self.add(dose, slope), slope
+
+    def add(self, dose: Floats, slope: Floats) -> float:
+        """The sum over some pixels, without `scale`; add ∂loss/∂dose to `slope`."""
+        return float(kernel.over(dose, self.per_critical, self.limit, self.scale, slope))
+
+    def at_contrast(self, contrast: float) -> OverDose:
+        """The same: it has no threshold."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class Objective:
     """L + w_e E and its slope in dose, for doses (rows, columns) on the target's grid. contrast: β.
 
@@ -105,6 +137,7 @@ class Objective:
     resin: Resin
     scale: float
     contrast: float
+    over: OverDose
     edge: EdgeTerm | None = None
     edge_weight: float = 0.0
 
@@ -117,6 +150,7 @@ class Objective:
             resin=scene.resin,
             scale=scene.grid.pixel_area / (scene.design.area.length * scene.fwhm),
             contrast=scene.resin.contrast,
+            over=OverDose.of(scene),
             edge=EdgeTerm.of(scene, DOSE_ERROR) if edge_weight else None,
             edge_weight=edge_weight,
         )
@@ -140,7 +174,7 @@ class Objective:
     def per_pixel(self, dose: Floats) -> Floats:
         """(rows, columns) contribution of each pixel to L."""
         u = dose / self.resin.critical_dose
-        loss = OVER_DOSE_WEIGHT * np.maximum(u - OVER_DOSE_SHARE * self.resin.over_dose, 0) ** 2
+        loss = OVER_DOSE_WEIGHT * np.maximum(u - self.over.limit, 0) ** 2
         for d, weight in DOSE_WINDOW:
             loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - self.target.coverage) ** 2
         return self.scale * loss
@@ -148,7 +182,5 @@ class Objective:
     def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
         """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
         coverage, per_critical = self.coverage[rows], 1 / self.resin.critical_dose
-        limit = OVER_DOSE_SHARE * self.resin.over_dose
         loss = kernel.area(dose, coverage, per_critical, self.contrast, _WINDOW, self.scale, slope)
-        over = kernel.over(dose, per_critical, limit, OVER_DOSE_WEIGHT * self.scale, slope)
-        return float(loss + OVER_DOSE_WEIGHT * over)
+        return float(loss + OVER_DOSE_WEIGHT * self.over.add(dose, slope))
