@@ -126,8 +126,10 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
 
 def _beside(steps: list[PlanStep]) -> Callable[[PlanStep], PlanStep]:
     """With a second processor the limit takes only what is left of it when the plan is measured."""
-    plan = sum(step.seconds for step in steps if step.name not in ("limit", "report"))
-    return lambda step: step._replace(seconds=max(step.seconds - plan, 0.0)) if step.name == "limit" else step
+    plan = sum(step.seconds for step in steps if step.name not in (PlanPart.LIMIT, PlanPart.REPORT))
+    return lambda step: (
+        step._replace(seconds=max(step.seconds - plan, 0.0)) if step.name == PlanPart.LIMIT else step
+    )
 
 
 def works(task: Task, length: float) -> Iterator[StepWork]:
