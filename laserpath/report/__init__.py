@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import gcode
 from laserpath.base.errors import figure
-from laserpath.report.data import Column, ExposedProgram, PageData, PageText, Picture
+from laserpath.report.data import Column, PageData, PageText, Picture, ShownProgram
 from laserpath.types.results import Measurement
 
 __all__ = [
-    "Column", "ExposedProgram", "PageData", "PageText", "Picture", "headline_of", "render", "render_colours",
+    "Column", "ShownProgram", "PageData", "PageText", "Picture", "headline_of", "render", "render_colours",
     "render_exposure",
 ]  # fmt: skip
 
@@ -55,7 +55,7 @@ def headline_of(data: PageData) -> tuple[str, str]:
 
 
 def render_exposure(
-    exposed: ExposedProgram,
+    exposed: ShownProgram,
     text: PageText,
     executed: Measurement | None = None,
 ) -> str:

@@ -378,7 +378,7 @@ class PageText:
 
 
 @dataclass(frozen=True, eq=False)
-class ExposedProgram:
+class ShownProgram:
     """A program and its dose, with or without the scene of a design to compare it with.
 
     toolpath: as written.  run: as the controller executes it, from the work zero.
@@ -465,11 +465,11 @@ class PageData:
         history = np.zeros(0) if loss is None else loss
         return cls(report, design, toolpath, process, settings, history, places, inspection)
 
-    def exposed(self, run: gcode.motion.Executed) -> ExposedProgram:
+    def exposed(self, run: gcode.motion.Executed) -> ShownProgram:
         """The program with its dose; run: its execution by the controller."""
         executed, process = self.report.executed, self.process
         scene = Scene(self.design, executed.grid, process.spot, process.resin)
-        return ExposedProgram(self.toolpath, run, executed.grid, executed.dose, process, scene, self.edges)
+        return ShownProgram(self.toolpath, run, executed.grid, executed.dose, process, scene, self.edges)
 
     @property
     def done(self) -> str:

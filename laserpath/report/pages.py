@@ -37,7 +37,7 @@ from laserpath.design.scene import Scene
 from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
 from laserpath.report import advice, pictures, wording
 from laserpath.report.canvas import Box, Line, Mark, grown, map_sheet
-from laserpath.report.data import Column, ExposedProgram, PageData, PageText, Picture, Place, marked
+from laserpath.report.data import Column, PageData, PageText, Picture, Place, ShownProgram, marked
 from laserpath.report.figure_table import GLOSSARY, GROUPS, ROWS, Row, at_least, cell, means_explained
 from laserpath.report.payload import payload
 from laserpath.report.toolpath_svg import printable
@@ -151,7 +151,7 @@ def _template() -> Template:
     return template("template.html", bound=_bound)
 
 
-def page(exposed: ExposedProgram, data: PageData | None, verdict: Verdict, text: PageText) -> str:
+def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: PageText) -> str:
     """The whole page as HTML; data: None where there is no design to compare with."""
     places: Sequence[Place] = marked(data.places, data.inspection, data.fwhm) if data else ()
     done = "cure" if exposed.process.resin.tone == "negative" else "clear"
@@ -189,7 +189,7 @@ def page(exposed: ExposedProgram, data: PageData | None, verdict: Verdict, text:
     ))  # fmt: skip
 
 
-def planned_page(exposed: ExposedProgram, data: PageData, text: PageText) -> str:
+def planned_page(exposed: ShownProgram, data: PageData, text: PageText) -> str:
     """The page of a plan, compared with the curve that it started from."""
     report = data.report
     columns = (
@@ -223,12 +223,12 @@ def _with(verdict: Verdict, answers: Sequence[tuple[str, str]]) -> Verdict:
     return replace(verdict, answers=(*verdict.answers, *further))
 
 
-def _answers(text: PageText, exposed: ExposedProgram) -> Sequence[tuple[str, str]]:
+def _answers(text: PageText, exposed: ShownProgram) -> Sequence[tuple[str, str]]:
     """(question, answer) beyond the verdict's: the text's own, and those on the sensitivity."""
     return (*text.answers, *_sensitivity_in_words(text, exposed))
 
 
-def _sensitivity_in_words(text: PageText, exposed: ExposedProgram) -> Iterator[tuple[str, str]]:
+def _sensitivity_in_words(text: PageText, exposed: ShownProgram) -> Iterator[tuple[str, str]]:
     if text.sensitivity is None:
         return
     yield "What it is most sensitive to", advice.headline(text.sensitivity, exposed.process)
@@ -296,7 +296,7 @@ _TELLING = 0.03
 """Relative change of dose below which the best dose is not named, because no machine can be set so finely."""
 
 
-def exposure_page(exposed: ExposedProgram, executed: Measurement | None, text: PageText) -> str:
+def exposure_page(exposed: ShownProgram, executed: Measurement | None, text: PageText) -> str:
     """The page as HTML; executed: None where there is no design to measure against."""
     scene = exposed.scene
     text = replace(text, subtitle=text.subtitle or _subtitle(exposed, text))
@@ -320,7 +320,7 @@ def exposure_page(exposed: ExposedProgram, executed: Measurement | None, text: P
     return page(shown, data, verdict, replace(text, columns=columns))
 
 
-def _better_dose(exposed: ExposedProgram, scene: Scene) -> Iterator[str]:
+def _better_dose(exposed: ShownProgram, scene: Scene) -> Iterator[str]:
     """The power or speed that gives the truest edges, where it differs from the program's."""
     process, dose = exposed.process, exposed.dose
     if dose.max() <= 0:
@@ -339,7 +339,7 @@ def _better_dose(exposed: ExposedProgram, scene: Scene) -> Iterator[str]:
 _NO_DESIGN = "That needs the design that it should print: give it with --design."
 
 
-def _unmeasured(exposed: ExposedProgram, text: PageText) -> Verdict:
+def _unmeasured(exposed: ShownProgram, text: PageText) -> Verdict:
     """The answers for a program that has no design to be compared with."""
     resin = exposed.process.resin
     done = "cure" if resin.tone == "negative" else "clear"
@@ -359,7 +359,7 @@ def _unmeasured(exposed: ExposedProgram, text: PageText) -> Verdict:
     return Verdict("", text.headline or plain, answers, ())
 
 
-def _how_long(exposed: ExposedProgram) -> str:
+def _how_long(exposed: ShownProgram) -> str:
     executed = exposed.track
     length = np.hypot(*np.diff(executed.xy, axis=0).T)
     lit, dark = (float(length[on].sum()) for on in (executed.on, ~executed.on))
@@ -367,7 +367,7 @@ def _how_long(exposed: ExposedProgram) -> str:
     return f"{duration(exposed.run.write_time)}: {lengths}."
 
 
-def _subtitle(exposed: ExposedProgram, text: PageText) -> str:
+def _subtitle(exposed: ShownProgram, text: PageText) -> str:
     x0, y0, x1, y1 = exposed.box
     kind = "report" if text.headline else "simulation"
     return (
@@ -471,7 +471,7 @@ def _warnings(shown: Shown) -> list[tuple[str, list[str]]]:
     return [(printable(name), [printable(text) for text in texts]) for name, texts in every if texts]
 
 
-def _each(exposed: Sequence[ExposedProgram], shown: Shown) -> Iterator[Picture]:
+def _each(exposed: Sequence[ShownProgram], shown: Shown) -> Iterator[Picture]:
     """The map of what cures of each colour."""
     for one, (data, _) in zip(exposed, shown, strict=True):
         yield Picture.from_svg(
@@ -493,7 +493,7 @@ def _grid(box: Box) -> Grid:
     return Grid((box[0] + pitch / 2, box[1] + pitch / 2), pitch, shape)
 
 
-def _cured(exposed: ExposedProgram, grid: Grid) -> Floats:
+def _cured(exposed: ShownProgram, grid: Grid) -> Floats:
     """(rows, columns) the share of each pixel that gets the critical dose; none outside the dose's grid."""
     own = exposed.grid
     columns = (grid.x() - own.origin[0]) / own.pitch

@@ -38,7 +38,7 @@ from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import figure
 from laserpath.design.contour import SAMPLE_FWHM
 from laserpath.report.canvas import CIVIDIS, OVER, PAPER, RIGHT, UNDER
-from laserpath.report.data import ExposedProgram, Place, Track, thinned
+from laserpath.report.data import Place, ShownProgram, Track, thinned
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS
 from laserpath.types import Design, Process
 from laserpath.types.results import Edges
@@ -121,7 +121,7 @@ class Payload:
     notes: tuple[str, ...]
 
 
-def payload(exposed: ExposedProgram, places: Sequence[Place] = ()) -> Payload:
+def payload(exposed: ShownProgram, places: Sequence[Place] = ()) -> Payload:
     """The data of an exposed program and of its worst places."""
     process, fwhm, units = exposed.process, exposed.fwhm, _Units.of(exposed)
     whole = exposed.track
@@ -163,7 +163,7 @@ class _Units:
     quantum: float
 
     @classmethod
-    def of(cls, exposed: ExposedProgram) -> _Units:
+    def of(cls, exposed: ShownProgram) -> _Units:
         x0, y0, x1, y1 = exposed.box
         return cls([(x0 + x1) / 2, (y0 + y1) / 2], exposed.fwhm * _QUANTUM_FWHM)
 
@@ -177,7 +177,7 @@ class _Units:
         return {"x": packed_curve(x), "y": packed_curve(y)}
 
 
-def _dose(exposed: ExposedProgram) -> tuple[dict[str, Any], int]:
+def _dose(exposed: ShownProgram) -> tuple[dict[str, Any], int]:
     """The raster of the dose, and the factor by which its pixels are wider than the computed ones."""
     grid, dose = exposed.grid, exposed.dose / exposed.process.resin.critical_dose
     times = math.ceil(math.sqrt(dose.size / PIXELS))
@@ -257,7 +257,7 @@ def _track(shown: Track, units: _Units) -> dict[str, Any]:
     }
 
 
-def _notes(exposed: ExposedProgram, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
+def _notes(exposed: ShownProgram, coarser: int, whole: Track, shown: Track) -> Iterator[str]:
     if coarser > 1:
         yield (
             f"The dose is shown with pixels of {figure(1000 * coarser * exposed.grid.pitch)} µm, "

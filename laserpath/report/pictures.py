@@ -45,7 +45,7 @@ from laserpath.report.canvas import (
     rgb,
     window,
 )
-from laserpath.report.data import ExposedProgram, PageData, Picture, Place, Track
+from laserpath.report.data import PageData, Picture, Place, ShownProgram, Track
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.wording import focus, latitude
 from laserpath.types import Design, Machine, Process, Toolpath
@@ -59,7 +59,7 @@ _LIT = 0.05
 _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 
 
-def doses(exposed: ExposedProgram) -> str:
+def doses(exposed: ShownProgram) -> str:
     """The dose by area, inside the design and around it; of all that is exposed if there is no design."""
     resin = exposed.process.resin
     dose = exposed.dose / resin.critical_dose
@@ -98,7 +98,7 @@ def _room(*heights: Floats) -> float:
     return 1.05 * max((float(height.max(initial=0)) for height in heights), default=0.0) or 1.0
 
 
-def _shares(exposed: ExposedProgram, dose: Floats) -> list[tuple[Floats, str, str]]:
+def _shares(exposed: ShownProgram, dose: Floats) -> list[tuple[Floats, str, str]]:
     """(share of each pixel, colour, label) of each histogram."""
     if exposed.design is None:
         return [((dose > _LIT).astype(np.float64), _INSIDE, "exposed")]
@@ -281,7 +281,7 @@ _LASER_LINE = Line("#7a7a7a", 0.7)
 _EDGE, _RIM = Line("#000000", 0.5), Line(FAINT, 0.5)
 
 
-def toolpath_map(exposed: ExposedProgram) -> str:
+def toolpath_map(exposed: ShownProgram) -> str:
     """The moves over the design, if there is one, coloured by power; travels dashed."""
     design, machine = exposed.design, exposed.process.machine
     path = near(exposed.light, design) if design else _lit(exposed.light)
@@ -301,7 +301,7 @@ def toolpath_map(exposed: ExposedProgram) -> str:
     return sheet.svg()
 
 
-def dose_map(exposed: ExposedProgram) -> str:
+def dose_map(exposed: ShownProgram) -> str:
     """Dose ÷ critical dose, with the critical contour, the design's edge and the area above the limit."""
     resin, design = exposed.process.resin, exposed.design
     box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
@@ -330,7 +330,7 @@ def add_contour(ax: Axes, x: Floats, y: Floats, values: Floats, level: float, pe
             ax.line(np.asarray(line), pen)
 
 
-def cure_map(exposed: ExposedProgram, done: str = "cure") -> str:
+def cure_map(exposed: ShownProgram, done: str = "cure") -> str:
     """The area that cures; against the design, if there is one: right, too much, too little."""
     sheet, ax = _cure_sheet(exposed, exposed.design, exposed.box, exposed.process, below=0.35)
     ax.close("x, mm", "y, mm")
@@ -339,7 +339,7 @@ def cure_map(exposed: ExposedProgram, done: str = "cure") -> str:
 
 
 def _cure_sheet(
-    exposure: ExposedProgram | Limit, design: Design | None, around: Box, process: Process, below: float
+    exposure: ShownProgram | Limit, design: Design | None, around: Box, process: Process, below: float
 ) -> tuple[Paper, Axes]:
     """The cured area in a box and its surroundings, with room for a legend of `below` inches."""
     box = grown(around, _RIM_FWHM * optics.fwhm(process.spot))
@@ -364,7 +364,7 @@ def limit_map(limit: Limit, design: Design, process: Process, done: str = "cure"
     return sheet.svg()
 
 
-def zooms(exposed: ExposedProgram, design: Design, places: Sequence[Place], done: str = "cure") -> str:
+def zooms(exposed: ShownProgram, design: Design, places: Sequence[Place], done: str = "cure") -> str:
     """The worst places enlarged: the cured area, the design's edge and the lines of the toolpath."""
     shown, fwhm, critical = places[:ZOOMED], exposed.fwhm, exposed.process.resin.critical_dose
     side, rows = (WIDTH - 1.3) / 2, (len(places[:ZOOMED]) + 1) // 2
@@ -502,7 +502,7 @@ def _free_spot(
     return np.asarray(spots[int(np.argmax(np.minimum(room, 1)))])
 
 
-def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
+def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
     """Maps of path, cure and dose, and of the edge error if there is a design."""
     over = " over the design" if exposed.design else ""
     yield Picture.from_svg(
@@ -534,7 +534,7 @@ def maps(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterato
         )
 
 
-def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
+def enlarged(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
     """The worst places enlarged, if there are any."""
     if exposed.design and places:
         yield Picture.from_svg(
@@ -545,7 +545,7 @@ def enlarged(exposed: ExposedProgram, places: Sequence[Place], done: str) -> Ite
         )
 
 
-def distributions(exposed: ExposedProgram) -> Iterator[Picture]:
+def distributions(exposed: ShownProgram) -> Iterator[Picture]:
     """Histograms of dose, power and speed."""
     yield Picture.from_svg(
         "Doses",
@@ -586,7 +586,7 @@ def errors(data: PageData) -> Iterator[Picture]:
         )
 
 
-def courses(exposed: ExposedProgram, data: PageData | None) -> Iterator[Picture]:
+def courses(exposed: ShownProgram, data: PageData | None) -> Iterator[Picture]:
     """Power and speed along the path, and the loss of the optimiser."""
     yield Picture.from_svg(
         "Power and speed along the path",

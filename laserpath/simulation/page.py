@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import gcode
 from laserpath import optics, report
 from laserpath.machine import convert
-from laserpath.report import ExposedProgram, PageText, Picture
+from laserpath.report import PageText, Picture, ShownProgram
 from laserpath.report.wording import number
 from laserpath.simulation.result import SimulationResult
 
@@ -45,11 +45,11 @@ def _done(simulation: SimulationResult) -> str:
     return "cure" if simulation.process.resin.tone == "negative" else "clear"
 
 
-def exposed(simulation: SimulationResult) -> ExposedProgram:
+def exposed(simulation: SimulationResult) -> ShownProgram:
     """The simulation's data for the pictures of the report."""
     executed = simulation.executed
     edges = executed.measured.edges if executed.measured else None
-    return ExposedProgram(
+    return ShownProgram(
         simulation.toolpath, simulation.run, executed.grid, executed.dose, simulation.process,
         simulation.scene, edges,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from scipy.spatial import cKDTree
 import laserpath
 from laserpath import report
 from laserpath.machine.program import MachineProgram
-from laserpath.report import Column, ExposedProgram, PageText
+from laserpath.report import Column, PageText, ShownProgram
 from laserpath.simulation.comparison import compare
 from laserpath.types import Design, Process, Resin
 from laserpath.types.drawing import Part
@@ -794,7 +794,7 @@ def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
 @pytest.mark.usefixtures("unillustrated")
 def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder: Path) -> None:
     made = job.report.executed
-    shown = ExposedProgram(job.toolpath, job.run, made.grid, made.dose, job.process)
+    shown = ShownProgram(job.toolpath, job.run, made.grid, made.dose, job.process)
     html = report.render_exposure(shown, PageText("board.gcode", warnings=("line 3 was not understood",)))
     seen = opened(browser, saved(html, folder, "alone"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()

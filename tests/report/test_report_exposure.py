@@ -13,7 +13,7 @@ from exposures import exposure, rings
 import gcode
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
-from laserpath.report import ExposedProgram, PageText, Picture, data, render_exposure
+from laserpath.report import PageText, Picture, ShownProgram, data, render_exposure
 from laserpath.report.data import Track
 from laserpath.types import Design, Machine, Process
 from laserpath.types.results import Measurement
@@ -22,11 +22,11 @@ PROCESS = Process()
 DISC = Design(shapely.MultiPolygon([shapely.Point(1, 1).buffer(0.8, quad_segs=40)]), "disc")
 
 
-def shown(made: Measurement, design: Design | None = DISC) -> ExposedProgram:
+def shown(made: Measurement, design: Design | None = DISC) -> ShownProgram:
     path = rings(DISC, PROCESS.machine)
     scene = Scene(design, made.grid, PROCESS.spot, PROCESS.resin) if design else None
     run = MachineProgram.of(path, PROCESS).run
-    return ExposedProgram(path, run, made.grid, made.dose, PROCESS, scene, made.edges if design else None)
+    return ShownProgram(path, run, made.grid, made.dose, PROCESS, scene, made.edges if design else None)
 
 
 @pytest.mark.usefixtures("unillustrated")

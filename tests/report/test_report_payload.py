@@ -18,7 +18,7 @@ from scipy.ndimage import map_coordinates
 
 import gcode
 from laserpath.machine.program import MachineProgram
-from laserpath.report import ExposedProgram
+from laserpath.report import ShownProgram
 from laserpath.report import payload as payload_module
 from laserpath.report.data import Track, thinned, track, worst_places
 from laserpath.report.payload import packed, packed_curve, packed_raster, payload
@@ -36,17 +36,17 @@ def unpacked(text: str) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 
-def exposed_of(job: Job) -> ExposedProgram:
+def exposed_of(job: Job) -> ShownProgram:
     return job.page_data.exposed(job.run)
 
 
 @pytest.fixture(scope="module")
-def exposed(job: Job) -> ExposedProgram:
+def exposed(job: Job) -> ShownProgram:
     return exposed_of(job)
 
 
 @pytest.fixture(scope="module")
-def numbers(exposed: ExposedProgram) -> dict[str, Any]:
+def numbers(exposed: ShownProgram) -> dict[str, Any]:
     return dict(json.loads(payload(exposed).text))
 
 
@@ -71,7 +71,7 @@ def test_a_raster_comes_back() -> None:
 
 
 def test_the_dose_between_the_pixels_is_the_dose_within_half_a_step(
-    exposed: ExposedProgram, numbers: dict[str, Any]
+    exposed: ShownProgram, numbers: dict[str, Any]
 ) -> None:
     part = numbers["dose"]
     rows = np.cumsum(unpacked(part["values"]).reshape(part["rows"], part["columns"]), axis=1)
@@ -87,7 +87,7 @@ def points(part: dict[str, str], numbers: dict[str, Any]) -> np.ndarray:
     return whole * numbers["quantum"] + numbers["origin"]
 
 
-def test_outline_and_edges_are_within_a_quantum(exposed: ExposedProgram, numbers: dict[str, Any]) -> None:
+def test_outline_and_edges_are_within_a_quantum(exposed: ShownProgram, numbers: dict[str, Any]) -> None:
     assert exposed.design
     assert exposed.edges
     rings = [r for p in exposed.design.area.geoms for r in (p.exterior, *p.interiors)]
@@ -101,7 +101,7 @@ def test_outline_and_edges_are_within_a_quantum(exposed: ExposedProgram, numbers
     assert (unpacked(edges["missing"]).astype(bool) == exposed.edges.missing).all()
 
 
-def test_without_a_design_there_is_nothing_to_compare(exposed: ExposedProgram) -> None:
+def test_without_a_design_there_is_nothing_to_compare(exposed: ShownProgram) -> None:
     alone = replace(exposed, scene=None, edges=None)
     part = json.loads(payload(alone).text)
     assert part["design"] is part["edges"] is None
@@ -109,14 +109,14 @@ def test_without_a_design_there_is_nothing_to_compare(exposed: ExposedProgram) -
     assert part["box"][0] == pytest.approx(exposed.toolpath.xy[1:][on][:, 0].min(), abs=0.2)
 
 
-def test_names_cannot_end_the_script(exposed: ExposedProgram) -> None:
+def test_names_cannot_end_the_script(exposed: ShownProgram) -> None:
     assert "<" not in payload(exposed).text
 
 
 # The laser
 
 
-def test_the_laser_is_where_the_controller_has_it(exposed: ExposedProgram, numbers: dict[str, Any]) -> None:
+def test_the_laser_is_where_the_controller_has_it(exposed: ShownProgram, numbers: dict[str, Any]) -> None:
     part = numbers["track"]
     xy, t = points(part, numbers), np.cumsum(unpacked(part["t"])) * part["tick"]
     assert t[-1] == pytest.approx(exposed.run.write_time, abs=part["tick"])
@@ -176,7 +176,7 @@ def test_a_program_that_does_nothing_has_a_clock_that_stands() -> None:
 
 
 def test_large_data_are_thinned_and_the_notes_say_so(
-    exposed: ExposedProgram, monkeypatch: pytest.MonkeyPatch
+    exposed: ShownProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert payload(exposed).notes == ()
     for name, most in (("PIXELS", 20_000), ("PIECES", 400), ("SAMPLES", 100), ("VERTICES", 60)):
@@ -192,7 +192,7 @@ def test_large_data_are_thinned_and_the_notes_say_so(
     assert unpacked(part["design"]["counts"]).sum() <= 60
 
 
-def test_places_go_along(exposed: ExposedProgram) -> None:
+def test_places_go_along(exposed: ShownProgram) -> None:
     assert exposed.design
     assert exposed.edges
     places = worst_places(exposed.edges, exposed.design, exposed.fwhm)

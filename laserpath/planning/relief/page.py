@@ -9,7 +9,7 @@ import numpy as np
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.planning.relief.result import ReliefResult, in_words
-from laserpath.report import ExposedProgram, PageText, Picture, render_exposure
+from laserpath.report import PageText, Picture, ShownProgram, render_exposure
 from laserpath.report.canvas import CIVIDIS, DIVERGING, WIDTH, Axes, ColourKey, Paper, add_key, coloured
 
 _TITLES = ("target", "as executed", "error")
@@ -19,7 +19,7 @@ def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
     """The report as the text of one HTML file. header: of the program.  project: text of a laserpath.toml."""
     process = result.process
     scene = Scene(result.design, result.grid, process.spot, process.resin)
-    exposed = ExposedProgram(result.toolpath, result.run, result.grid, result.dose, process, scene)
+    exposed = ShownProgram(result.toolpath, result.run, result.grid, result.dose, process, scene)
     text = PageText(
         name=result.relief.name,
         warnings=result.warnings,
