@@ -8,12 +8,14 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 from laserpath import calibration
-from laserpath.cli import main
+from laserpath.cli import cli, main
 from laserpath.config import profiles
+from laserpath.types import FITTED_PROFILES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "calibration"))
 from synthetic import TRUE, filled_in
@@ -173,3 +175,10 @@ def test_help_comes_without_numerics(command: str) -> None:
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "Examples:" in printed
     assert printed.rstrip().endswith("[]")
+
+
+def test_every_profile_that_can_be_fitted_is_a_choice() -> None:
+    """They stand in the command, too, so that its help need not wait for NumPy."""
+    (spot,) = [one for one in cli.commands_by_name()["fit"].params if one.name == "spot"]
+    assert isinstance(spot.type, click.Choice)
+    assert tuple(spot.type.choices) == FITTED_PROFILES
