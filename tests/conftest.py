@@ -24,6 +24,7 @@ import tools
 from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base import decode, isolated, picture
 from laserpath.design.scene import Scene
 from laserpath.planning import Progress, pipeline
 from laserpath.planning.unconstrained import Effort
@@ -38,6 +39,8 @@ pytest.register_assert_rewrite("readers.compared")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the tests are imported, which ask for their numbers of examples."""
+    gc.disable()  # until they are: next to nothing of what importing makes is garbage
+    gc.set_threshold(20_000)
     settings.register_profile(
         "laserpath",
         deadline=None,
@@ -78,6 +81,7 @@ def pytest_collection_finish() -> None:
     """What lives until the end, modules and thousands of tests, is not looked through for garbage again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
@@ -148,3 +152,16 @@ def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
         monkeypatch.setattr(pictures, name, lambda *_: ())
+
+
+@pytest.fixture
+def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small images, decoded in this process; test_limits and `slow` use the real subprocess."""
+
+    def run(arguments: list[str]) -> None:
+        try:
+            decode.write(*arguments[:3], int(arguments[3]))
+        except MemoryError:
+            raise isolated.no_memory(0) from None
+
+    monkeypatch.setattr(picture, "_run", run)

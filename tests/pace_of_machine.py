@@ -1,8 +1,8 @@
 """How fast this machine is at this moment, so that a limit of time is a ratio and holds on any machine.
 
-The unit is the processor time of a fixed work, of plain Python and of NumPy: about 0.1 s. It is measured
-before what is timed and, where that seems too slow, after it as well, and the slower counts: another program
-may have come between.
+The unit is four times the processor time of a fixed work, of plain Python and of NumPy: about 0.1 s. It is
+measured before what is timed and, where that seems too slow, after it as well, and the slower counts:
+another program may have come between.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TRIES = 3
 
 
 def unit() -> float:
-    """s, the processor time of the fixed work now."""
+    """s, the processor time of four times the fixed work now."""
     start = time.process_time()
-    text = "\n".join([f"{number / 1000:.4f}" for number in range(120_000)])
+    text = "\n".join([f"{number / 1000:.4f}" for number in range(30_000)])
     numbers = np.array([float(line) for line in text.splitlines()])
     for _ in range(12):
         numbers = np.sort(np.sin(1e4 * numbers))
-    return time.process_time() - start
+    return 4 * (time.process_time() - start)
 
 
 def within(units: float, work: Callable[[], T]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from pace_of_machine import unit, within
@@ -12,13 +13,13 @@ from pace_of_machine import unit, within
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_what_is_a_little_slower_passes(times: int) -> None:
-    assert within(5 if times == 3 else 4, lambda: [unit() for _ in range(times)])
+    assert within(5 if times == 3 else 4, lambda: [unit() for _ in range(4 * times)])
 
 
 @pytest.mark.slow
 def test_what_is_ten_times_as_slow_fails() -> None:
     with pytest.raises(pytest.fail.Exception, match="times the processor time"):
-        within(4, lambda: [unit() for _ in range(10)])
+        within(4, lambda: [unit() for _ in range(40)])
 
 
 def children() -> float:
@@ -27,6 +28,7 @@ def children() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@cache
 def seconds(*arguments: str) -> float:
     """Processor time of Python with these arguments: the least of three runs."""
     found = []
@@ -37,7 +39,7 @@ def seconds(*arguments: str) -> float:
     return min(found)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["check", "--help"]], ids=" ".join)
 def test_help_answers_about_as_soon_as_python_does(arguments: list[str]) -> None:
     """Measured: twice a start of Python that imports click. NumPy would make it more than three times."""
     assert seconds("-m", "laserpath", *arguments) < 3 * seconds("-c", "import click")

@@ -45,7 +45,15 @@ def test_the_peak_of_an_airy_line_is_8k_over_3_pi_squared() -> None:
 
 
 @pytest.mark.parametrize("along", ["x", "y"])
-@pytest.mark.parametrize(("profile", "photons"), [("airy", 1), ("gaussian", 1), ("airy", 2), ("gaussian", 2)])
+@pytest.mark.parametrize(
+    ("profile", "photons"),
+    [
+        ("airy", 1),
+        pytest.param("gaussian", 1, marks=pytest.mark.slow),
+        pytest.param("airy", 2, marks=pytest.mark.slow),
+        pytest.param("gaussian", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_widths_of_lines_and_dots_are_those_of_the_dose_engine(
     profile: str, photons: int, along: str
 ) -> None:

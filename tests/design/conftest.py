@@ -1,4 +1,4 @@
-"""gdstk in a subprocess that starts fast, and Pillow in none."""
+"""gdstk in a subprocess that starts fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 
 import pytest
 
-from laserpath.base import decode, isolated, picture
 from laserpath.base.errors import InputError
 from laserpath.base.limits import ReadingLimits
 from laserpath.design.gds import extract, isolate
@@ -38,16 +37,3 @@ def forking(monkeypatch: pytest.MonkeyPatch) -> None:
     """For many small GDSII files; test_gds_bad, test_gds_quirks and `slow` use the real subprocess."""
     if hasattr(os, "fork"):
         monkeypatch.setattr(isolate, "_run", forked)
-
-
-@pytest.fixture
-def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For many small images; test_limits and `slow` use the real subprocess."""
-
-    def run(arguments: list[str]) -> None:
-        try:
-            decode.write(*arguments[:3], int(arguments[3]))
-        except MemoryError:
-            raise isolated.no_memory(0) from None
-
-    monkeypatch.setattr(picture, "_run", run)

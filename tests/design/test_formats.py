@@ -101,7 +101,7 @@ def good(name: str) -> bytes:
     return made.encode() if isinstance(made, str) else made
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".bmp", "", ".svg", ".dxf", ".gbr", ".png", ".json", ".zip"])
+@pytest.mark.parametrize("suffix", [".txt", ".bmp", "", ".zip"])
 @pytest.mark.parametrize("name", GOOD)
 def test_the_content_counts_and_not_the_suffix(name: str, suffix: str, tmp_path: Path):
     found = read(tmp_path, f"drawing{suffix}", good(name))

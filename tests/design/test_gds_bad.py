@@ -11,6 +11,7 @@ from typing import Any
 import gdstk
 import pytest
 from same_shape_cad import as_gds, written
+from sets import one_fast
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
@@ -145,8 +146,15 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("how", one_fast(["forking", "as it is"], "forking"))
 @pytest.mark.parametrize("case", FILES)
-def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> None:
+def test_a_bad_file_is_one_sentence_that_names_it(
+    case: str, how: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """In a fork of this process, and in the subprocess that a plan has, which takes longer to start."""
+    if how == "forking":
+        request.getfixturevalue(how)
     content, words = FILES[case]
     path = tmp_path / "bad.gds"
     path.write_bytes(content)

@@ -322,7 +322,10 @@ def counted(by: Point, ticks: int, parts: int) -> np.ndarray:
     return np.array(places)
 
 
-@pytest.mark.parametrize(("speed", "ticks"), [(10, 8), (40, 4), (80, 2)])
+@pytest.mark.parametrize(
+    ("speed", "ticks"),
+    [pytest.param(10, 8, marks=pytest.mark.slow), pytest.param(40, 4, marks=pytest.mark.slow), (80, 2)],
+)
 @pytest.mark.parametrize("by", [(1600, 0), (1600, 77), (-600, 1600), (1280, -1280), (1601, 3)])
 def test_pieces_have_the_mean_place_of_the_counted_steps(by: Point, speed: float, ticks: int) -> None:
     """Averaged over a spot's length, where the head cruises."""

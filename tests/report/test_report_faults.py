@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ def scene(drawn: Design, grid: Grid) -> Scene:
     return Scene(drawn, grid, PROCESS.spot, PROCESS.resin)
 
 
+@lru_cache(8)
 def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     """What cures where `lit` is exposed, measured against `drawn`."""
     outline = design(drawn)
@@ -62,16 +64,19 @@ def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     return Measurement(figures, replace(STILL, write_time=10.0, ideal_time=9.0), grid, dose, edges)
 
 
+@lru_cache(8)
 def inspected(drawn: Area, lit: Area, level: float = 2.0) -> Inspection:
     exposure = printed(drawn, lit, level)
     return inspect(exposure, scene(design(drawn), exposure.grid))
 
 
+PATH = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
+
+
 def verdict(drawn: Area, lit: Area, level: float = 2.0) -> Verdict:
     outline, executed = design(drawn), printed(drawn, lit, level)
-    report = Report(executed, executed, executed)
-    path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
-    return judge(PageData.of(report, outline, path, PROCESS))
+    report = Report(executed, executed, executed, inspection=inspected(drawn, lit, level))
+    return judge(PageData.of(report, outline, PATH, PROCESS))
 
 
 # Drawings
@@ -217,8 +222,7 @@ def test_too_much_dose_is_a_flaw_that_is_named() -> None:
     executed = printed(SQUARE, SQUARE)
     burnt = replace(executed, figures=replace(executed.figures, dose_max=21.0))
     report = Report(burnt, burnt, burnt)
-    path = rings(design(box(0, 0, 1, 1)), PROCESS.machine)
-    judged = judge(PageData.of(report, design(SQUARE), path, PROCESS))
+    judged = judge(PageData.of(report, design(SQUARE), PATH, PROCESS))
     assert judged.level == "fair", "all that is drawn is there"
     assert "up to 21.0 × the critical dose" in judged.headline
 
