@@ -84,13 +84,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    """What is frozen is never freed, and Taichi writes its cache when it is freed: without this every run,
-    and each worker of it, would compile all kernels anew.
-    """
-    gc.unfreeze()
-
-
 @pytest.fixture(scope="session", autouse=True)
 def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
     """Each worker computes the unconstrained optimum of a scene once: it depends on nothing else, and takes

@@ -10,6 +10,7 @@ Limits of Taichi 1.7, each worked around or refused:
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import os
@@ -101,6 +102,9 @@ REALS, POSITIONS = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
 ROWS = ti.types.ndarray(ti.i32, 1)
 """Annotations of kernel arguments: (M,) values, (M, 2) points, (T + 1,) first rows of strips."""
 
+_PATIENCE = 10.0
+"""s that the end of Python waits for a kernel in another thread; after that nothing is cached."""
+
 _state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False)
 
 
@@ -158,7 +162,18 @@ def _init(device: str) -> str:
             raise MemoryError from error
         raise InputError(f"device {device!r} cannot be used on this machine") from error
     _state.compiler = compiler
+    atexit.register(_keep)
     return device
+
+
+def _keep() -> None:
+    """Let Taichi write what it has compiled into its cache; no kernel runs afterwards.
+
+    It does that itself only when its program object is freed, which at the end of Python may never happen:
+    what pytest keeps, or a frozen garbage collector, is not.
+    """
+    if not _state.forked and _state.lock.acquire(timeout=_PATIENCE) and impl.get_runtime().prog is not None:
+        impl.get_runtime().prog.finalize()
 
 
 def _in_child() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,3 +41,31 @@ def test_the_lock_of_a_killed_process_is_removed(tmp_path: Path) -> None:
     os.utime(old, (time.time() - 3600,) * 2)
     assert options(tmp_path) == {"offline_cache": True}
     assert list(tmp_path.iterdir()) == [young]
+
+
+KEPT = """
+import gc
+import numpy as np
+from laserpath.compute.runtime import REALS, Kernel, ti
+
+@ti.kernel
+def doubled(values: REALS):
+    for i in values:
+        values[i] *= 2.0
+
+run = Kernel(doubled)
+run(np.ones(3))
+gc.freeze()
+cycle = [run, doubled]
+cycle.append(cycle)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_compiled_is_kept_though_python_frees_nothing_at_its_end(tmp_path: Path) -> None:
+    """`gc.freeze()` in the tests kept Taichi from writing: each run compiled all kernels anew."""
+    (tmp_path / "script.py").write_text(KEPT)
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "TI_OFFLINE_CACHE_FILE_PATH": str(folder)}
+    subprocess.run([sys.executable, tmp_path / "script.py"], env=environment, check=True)
+    assert list(folder.rglob("*.tic"))
