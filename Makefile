@@ -66,9 +66,16 @@ test: $(VENV)/dev.stamp
 	$(PYTEST)$(if $(COVERAGE), --cov --cov-report=)
 	@$(if $(COVERAGE),$(COVERED))
 
-# pytest's exit code 5: there is no slow test.
+# pytest's exit code 5: there is no slow test. Then once more with each of the others of PYTHONS that is installed.
+PYTHONS ?= 3.11 3.13
 test-slow: $(VENV)/dev.stamp
 	$(PYTEST) -m slow || test $$? -eq 5
+	@own=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	for other in $(PYTHONS); do \
+		if [ $$other != $$own ] && python$$other -c '$(SUITABLE)' 2>/dev/null; then \
+			$(MAKE) test-slow PYTHONS= PYTHON=python$$other VENV=$(VENV)-$$other || exit; \
+		fi; \
+	done
 
 # What a program makes a machine do, tested slowly: written, read back, verified, executed as recorded. For the CI.
 GUARDS := tests/gcode tests/machine tests/simulation tests/planning/test_plan_dialects.py tests/torture
@@ -185,7 +192,7 @@ hooks: $(VENV)/dev.stamp
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf $(VENV) $(VENV)-lower $(VENV)-parity $(VENV)-bench $(VENV)-wheel build dist $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(foreach one,3.11 3.13,$(VENV)-$(one)) $(VENV)-lower $(VENV)-parity $(VENV)-bench $(VENV)-wheel build dist $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 python:
 	@test -n '$(PYTHON)' && '$(PYTHON)' -c '$(SUITABLE)' 2>/dev/null || { \
