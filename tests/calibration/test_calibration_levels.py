@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from charted import measured
+from sets import one_fast
 from synthetic import filled_in
 
 from laserpath import InputError, Machine, Process, Resin, Spot, calibration
@@ -125,7 +126,7 @@ def test_an_offset_has_the_digits_of_its_interval(half: float, shown: tuple[str,
     assert calibration.supported(found) == shown
 
 
-@pytest.mark.parametrize("offset", [-3.0, 0.0, 1.0])
+@pytest.mark.parametrize("offset", one_fast([-3.0, 0.0, 1.0], -3.0))
 @pytest.mark.parametrize("order", [1, 2])
 def test_without_errors_the_offset_is_exact(offset: float, order: int) -> None:
     items = [i for i in calibration.chart().items if i.kind == "line" and i.level and i.level + offset > 0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import gdstk
 import pytest
 from same_shape_cad import as_gds, written
+from sets import one_fast
 
 from laserpath.design import load
 from laserpath.design.gds import read
@@ -59,7 +60,7 @@ def test_the_sizes_of_cells_count_what_they_place(oasis):
     assert "cell 'LARGE'" in found.source[0]
 
 
-@BOTH
+@pytest.mark.parametrize("oasis", one_fast([False, True], False), ids=["GDSII", "OASIS"])
 def test_the_layer_with_the_longest_outline_counts_all_places(oasis):
     made = micrometres()
     top, via = made.new_cell("TOP"), made.new_cell("VIA")

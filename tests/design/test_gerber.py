@@ -14,6 +14,7 @@ import shapely
 from mutations import mutated, refusal
 from pace_of_machine import within
 from PIL import Image
+from sets import one_fast
 from shapely import affinity
 from shapes import NODING, both, differing_area, minus, plus
 
@@ -542,7 +543,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", one_fast(BAD, *(set(BAD) - {"copies of copies"})))
 def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> None:
     content, words = BAD[case]
     path = tmp_path / "bad.gbr"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
+from sets import one_fast
 
 from laserpath.design.gerber import lattice
 from laserpath.design.gerber.lattice import blocks
@@ -26,8 +27,9 @@ AREAS = {
 }
 
 
-@pytest.mark.parametrize(("area", "x", "y"), AREAS.values(), ids=AREAS)
-def test_an_array_with_gaps_keeps_its_area(area: shapely.Geometry, x: float, y: float) -> None:
+@pytest.mark.parametrize("name", one_fast(AREAS, "overlapping"))
+def test_an_array_with_gaps_keeps_its_area(name: str) -> None:
+    area, x, y = AREAS[name]
     points = _grid(40, 40, x, y)
     points = points[np.random.default_rng(3).permutation(len(points))]
     points = points[np.hypot(*(points - points[0]).T) > 5 * x]

@@ -62,7 +62,9 @@ def grid(n: int, size: float) -> list[np.ndarray]:
     return list(corners + size * np.array([[0, 0], [1, 0], [1, 1], [0, 1]]))
 
 
-@pytest.mark.parametrize(("size", "each", "units"), [(0.5, 0.25, 20), (1.0, 1.0, 60)])
+@pytest.mark.parametrize(
+    ("size", "each", "units"), [pytest.param(0.5, 0.25, 20, marks=pytest.mark.slow), (1.0, 1.0, 60)]
+)
 def test_a_frame_round_many_squares_has_them_as_holes(size: float, each: float, units: float) -> None:
     """Measured 0.5 s; quadratic growth would take minutes."""
     frame = np.array([[-1, -1], [120, -1], [120, 120], [-1, 120]], dtype=float)

@@ -302,9 +302,7 @@ def test_a_line_that_is_cut_short_moves_no_further(
         assert full.line[:n].tolist() == part.line.tolist()
 
 
-@pytest.mark.parametrize(
-    "dialect", one_fast(DIALECTS, gcode.dialect("klipper"), gcode.dialect("linuxcnc")), ids=lambda d: d.name
-)
+@pytest.mark.parametrize("dialect", one_fast(DIALECTS, gcode.dialect("linuxcnc")), ids=lambda d: d.name)
 @pytest.mark.parametrize("piece", ["(", "G1 ", "X", "1", ";", "*", "[", '"', "G1X1", "\r", "%", "N1", "S1 "])
 def test_a_long_repetition_takes_no_long_time(piece: str, dialect: gcode.Dialect) -> None:
     check(piece * 30_000, dialect)

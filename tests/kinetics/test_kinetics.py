@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from sets import one_fast
 
 from laserpath import operators, optics
 from laserpath.kinetics import KineticModel, Kinetics, Light, kinetics_operator
@@ -61,7 +62,10 @@ def test_of_first_order_only_the_dose_counts() -> None:
     np.testing.assert_allclose(run.conversion, expected, atol=2e-5 * expected.max())
 
 
-@pytest.mark.parametrize(("rates", "slope"), [({"termination": 4.0}, 1), ({"pair_termination": 40.0}, 2)])
+@pytest.mark.parametrize(
+    ("rates", "slope"),
+    [pytest.param({"termination": 4.0}, 1, marks=pytest.mark.slow), ({"pair_termination": 40.0}, 2)],
+)
 def test_the_slope_of_the_working_curve(rates: dict[str, float], slope: int) -> None:
     """Depth of the gel over ln(time): D_p where one radical ends alone, 2 D_p where two end each other.
 
@@ -145,7 +149,7 @@ def test_a_cell_is_that_of_an_ode_solver() -> None:
     assert np.abs(4 * fine - coarse).max() / 3 < 0.05 * np.abs(coarse).max()
 
 
-@pytest.mark.parametrize("interval", [0.5, 5.0, 50.0])
+@pytest.mark.parametrize("interval", one_fast([0.5, 5.0, 50.0], 5.0, 50.0))
 def test_a_coarse_interval_stays_within_bounds(interval: float) -> None:
     """40 to 4000 times as long as the usual one, 0.0128 s: wrong, but stable."""
     rng = np.random.default_rng(8)
@@ -188,10 +192,10 @@ def test_half_the_interval_has_a_quarter_of_the_error() -> None:
     """
     radius = Grid(MIDDLE, 0.01, (1, 13))
     rng = np.random.default_rng(3)
-    light = Light(np.tile(MIDDLE, (50, 1)), np.full(50, 2e-4), np.sort(rng.uniform(0, 4, 50)))
+    light = Light(np.tile(MIDDLE, (50, 1)), np.full(50, 2e-4), np.sort(rng.uniform(0, 2, 50)))
     rates = replace(ALL_RATES, diffusion=0.0, inhibition=5.0)
     fine, coarse, finest = (
-        KineticModel(radius, SPOT, rates, interval=s).expose(light, 6.0).conversion
+        KineticModel(radius, SPOT, rates, interval=s).expose(light, 3.0).conversion
         for s in (0.01, 0.02, 0.002)
     )
     ratio = np.linalg.norm(coarse - finest) / np.linalg.norm(fine - finest)
@@ -199,7 +203,7 @@ def test_half_the_interval_has_a_quarter_of_the_error() -> None:
     assert np.abs(fine - finest).max() < 1e-3
 
 
-@pytest.mark.parametrize("memory", [None, 1, 100])
+@pytest.mark.parametrize("memory", one_fast([None, 1, 100], 1))
 def test_gradient_by_places_energies_and_times(memory: int | None) -> None:
     rng = np.random.default_rng(4)
     n = 30

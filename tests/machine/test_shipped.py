@@ -49,11 +49,24 @@ LEARNED = 3
 """Programs that learning executes: with the first powers, and after each of two rounds of both."""
 
 
-def test_a_plan_executes_its_start_and_its_program_once(executed: list[gcode.Moves], tmp_path: Path) -> None:
+def test_a_plan_executes_its_start_and_its_program_once(
+    executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And makes the data of its page once, for the verdict and for the page."""
     plan = laserpath.plan(BAR, Process(), QUICK)
     assert len(executed) == 2 + LEARNED
+    made: list[PageData] = []
+    real = PageData.of
+
+    def note(*given: object) -> PageData:
+        made.append(real(*given))  # type: ignore[arg-type]
+        return made[-1]
+
+    monkeypatch.setattr(PageData, "of", note)
+    assert plan.verdict
     plan.write(tmp_path)
     assert plan.verdict and plan.run.write_time > 0
+    assert len(made) == 1
     assert len(executed) == 2 + LEARNED, "the page, the verdict and the run ask the same record"
 
 
@@ -246,18 +259,3 @@ def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
     assert max(Counter(converted).values()) <= 3, "to learn its powers, to write it, and to execute it"
-
-
-def test_verdict_and_page_share_their_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    plan = laserpath.plan(BAR, Process(), QUICK)
-    made: list[PageData] = []
-    real = PageData.of
-
-    def note(*given: object) -> PageData:
-        made.append(real(*given))  # type: ignore[arg-type]
-        return made[-1]
-
-    monkeypatch.setattr(PageData, "of", note)
-    assert plan.verdict
-    plan.write(tmp_path)
-    assert plan.verdict and len(made) == 1

@@ -82,13 +82,14 @@ def test_a_good_plan_needs_no_more() -> None:
 def test_a_plan_tells_how_its_optimiser_ended() -> None:
     """Six iterations do not converge; Ctrl-C while the shape is found ends it there."""
     square = Design(shapely.MultiPolygon([shapely.box(1, 1, 1.6, 1.6)]), "square")
-    found = laserpath.plan(square, settings=Settings(iterations=6))
+    few = Settings(iterations=6, initial="contour")
+    found = laserpath.plan(square, settings=few)
     assert (found.report.unfinished, found.report.stopped) == ("all 6 iterations done", False)
 
     def stop(progress: Progress) -> None:
         if progress.stage == "shape":
             raise KeyboardInterrupt
 
-    found = laserpath.plan(square, settings=Settings(iterations=6), progress=stop)
+    found = laserpath.plan(square, settings=few, progress=stop)
     assert found.report.stopped
     assert found.report.unfinished.startswith("stopped by the user after ")

@@ -157,7 +157,12 @@ def test_over_dosed_is_what_gets_more_than_the_resin_s_limit() -> None:
 
 @pytest.mark.parametrize(
     ("machine", "passes"),
-    [("grbl-diode-405", 1), ("grbl-diode-405", 3), ("klipper-diode-405", 1), ("marlin-diode-405", 1)],
+    [
+        pytest.param("grbl-diode-405", 1, marks=pytest.mark.slow),
+        ("grbl-diode-405", 3),
+        ("klipper-diode-405", 1),
+        pytest.param("marlin-diode-405", 1, marks=pytest.mark.slow),
+    ],
 )
 def test_a_plan_s_program_has_the_plan_s_figures(machine: str, passes: int) -> None:
     process = replace(Process(), machine=profiles.machine(machine))

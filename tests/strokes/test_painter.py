@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from plain_painter import picture
+from sets import one_fast
 
 from laserpath.base.errors import InputError
 from laserpath.strokes import Canvas, StrokePainter, Strokes
@@ -14,7 +15,10 @@ from laserpath.strokes import Canvas, StrokePainter, Strokes
 FIELDS = ("points", "width", "colour", "alpha")
 SHAPE = (37, 45)
 """Not a multiple of a tile."""
-kinds = pytest.mark.parametrize(("ends", "mode", "channels"), [(2, "over", 3), (3, "over", 1), (2, "add", 1)])
+kinds = pytest.mark.parametrize(
+    ("ends", "mode", "channels"),
+    [pytest.param(2, "over", 3, marks=pytest.mark.slow), (3, "over", 1), (2, "add", 1)],
+)
 
 
 def strokes(rng, n: int, ends: int = 2, channels: int = 3, widest: float = 9.0) -> Strokes:
@@ -119,7 +123,7 @@ DEGENERATE = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["over", "add"])
+@pytest.mark.parametrize("mode", one_fast(["over", "add"], "over"))
 @pytest.mark.parametrize("case", DEGENERATE, ids=[case[0] for case in DEGENERATE])
 def test_degenerate_strokes_have_finite_gradients(case, mode):
     """Between two others, so that it has something beneath and above."""

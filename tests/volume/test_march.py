@@ -8,6 +8,7 @@ import numpy as np
 import plain
 import pytest
 from scenes import FIELDS, MARCH, together, two_cameras, volume
+from sets import one_fast
 
 from laserpath import operators
 from laserpath.base.errors import InputError
@@ -49,7 +50,7 @@ def test_the_gradient_by_a_volume_in_a_box_is_that_of_differences():
     assert (found * along).sum() == pytest.approx((weight * (ahead - behind)).sum() / 2e-6, rel=1e-6)
 
 
-@pytest.mark.parametrize("jitter", [0, 0.8])
+@pytest.mark.parametrize("jitter", one_fast([0, 0.8], 0.8))
 def test_a_batch_is_each_volume_with_its_cameras(jitter):
     """Bit for bit, also where the slope is a function of all pictures."""
     rng, seen = np.random.default_rng(7), together(CAMERAS, CAMERAS)
@@ -84,7 +85,7 @@ def test_the_operator_takes_batches_and_computes_what_is_wanted(monkeypatch):
     assert by_camera[0] is None and not rendered
 
 
-@both
+@pytest.mark.parametrize("opacity", one_fast(OPACITIES, "clamped"))
 def test_the_gradient_is_that_of_differences(opacity):
     """Random places, so that no sample is nearer to a kink than the difference's step."""
     march, rng = replace(MARCH, opacity=opacity), np.random.default_rng(3)
