@@ -190,4 +190,4 @@ def _words(text: str) -> Words | None:
 
 
 def _unknown(what: str) -> str:
-    return f"nothing is known of {what}: it may light the laser"
+    return f"nothing is known about {what}: it may light the laser"

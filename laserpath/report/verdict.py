@@ -26,7 +26,7 @@ _OVER = 2.0
 """Largest dose of a good plan, in multiples of the resin's limit."""
 
 NOTHING = "Nothing stands out that would need a change."
-UNKNOWN = "No option or machine setting is known to mend it."
+UNKNOWN = "No option or machine setting is known to help."
 
 
 @dataclass(frozen=True, slots=True)

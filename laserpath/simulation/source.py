@@ -179,7 +179,7 @@ def _other_attempt(attempt: _Attempt, error: gcode.GcodeError) -> _Attempt | Non
         )
         return replace(attempt, full=most, remarks=(*remarks, remark))
     if len(remarks) < _PASSED_MAX and (command := _harmless(attempt.text, error)):
-        remark = f"{line}: {command} is passed over; what the machine does there is not known"
+        remark = f"{line}: {command} is skipped; what the machine does there is not known"
         return replace(attempt, text=_without(attempt.text, command), remarks=(*remarks, remark))
     return None
 
@@ -233,7 +233,7 @@ def _findings(checked: gcode.Checked, remarks: tuple[str, ...]) -> Iterator[str]
         yield f"{more} more findings of `laserpath check` are left out"
     if idle:
         words = ", ".join(dict.fromkeys(idle))
-        yield f"what neither moves nor lights is passed over: {words}"
+        yield f"what neither moves nor lights is skipped: {words}"
 
 
 def lit(moves: gcode.Moves) -> np.ndarray:

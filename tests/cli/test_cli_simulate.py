@@ -179,7 +179,7 @@ def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: pytest.
     assert run("simulate", "odd.nc", "-q") == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "laserpath: warning: line 3: M100 is passed over" in printed.err
+    assert "laserpath: warning: line 3: M100 is skipped" in printed.err
     assert "X -1.96 mm is below 0 mm" in printed.err
 
 
@@ -190,7 +190,7 @@ def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: pytest.
         (["."], "cannot be read: Is a directory"),
         ([], "Missing argument"),
         (["empty.nc"], "'empty.nc' is empty"),
-        (["binary.nc"], "'binary.nc' is no text"),
+        (["binary.nc"], "'binary.nc' is not text"),
         (["dark.nc"], "'dark.nc' exposes nothing as grbl"),
         (["job.nc", "--design", "missing.svg"], "missing.svg does not exist"),
         (["job.nc", "--align"], "--align needs a design"),

@@ -88,7 +88,7 @@ BROKEN = [
     ("grbl", "M5\nM4", "; stop!\nM5\nM4", "error", 2, "feed hold"),
     ("grbl", "M5\nM4", "(why?)\nM5\nM4", "warning", 2, "status request"),
     ("grbl", "M5\nM4", "; 1–2\nM5\nM4", "error", 2, "realtime"),
-    ("grbl", "M5\nM4", "; 5 µm\nM5\nM4", "warning", 2, "no ASCII"),
+    ("grbl", "M5\nM4", "; 5 µm\nM5\nM4", "warning", 2, "not ASCII"),
     ("grbl", "X11 Y2", "X1.1e1 Y2", "error", 7, "exponent"),
     ("grbl", "X11 Y2 F1200", "X11." + "0" * 80 + " Y2 F1200", "error", 7, "above grbl's 79"),
     ("grbl", "X11 Y2 F1200", "X11" + " " * 80 + "Y2 F1200", None, 0, ""),
@@ -481,7 +481,7 @@ BEYOND = [
     ("grblhal", 5, 251, ""), ("grblhal", 5, 252, r"257 characters, above grblhal's 256.*error 11"),
     ("grbl", 79, 900, ""), ("grbl", 80, 0, r"80 characters, above grbl's 79.*error 11"),
     ("marlin", 95, 0, ""), ("marlin", 5, 91, ""), ("marlin", 96, 0, r"above marlin's 95.*drops the rest"),
-    ("smoothieware", 5, 123, ""), ("smoothieware", 5, 124, r"above smoothieware's 128.*drops it in silence"),
+    ("smoothieware", 5, 123, ""), ("smoothieware", 5, 124, r"above smoothieware's 128.*silently drops it"),
     ("klipper", 5, 9999, ""), ("generic", 5, 75, r"above generic's 79.*may reject it"),
 ]  # fmt: skip
 

@@ -197,7 +197,7 @@ def test_a_base_is_found_beside_its_file(toml: Write) -> None:
         ("footer = ['S500', 'M2']", "footer has 'S500', but S500 is a power; it must be 0 there"),
         ("header = ['G21', 'G1 X1 F60 S1']", "header has 'G1 X1 F60 S1', but G1 moves as lit moves do"),
         ("header = ['G21', 'M42 P4 S255']", "but M42 sets an output that may be the laser's"),
-        ("header = ['G21', 'LIGHT']", "header has 'LIGHT', but nothing is known of LIGHT"),
+        ("header = ['G21', 'LIGHT']", "header has 'LIGHT', but nothing is known about LIGHT"),
         ("laser_off = ['M3 S0']", "laser_off has 'M3 S0', but M3 does not turn a laser off"),
         ("base = 'klipper'\ndark_rapids = true", "dark_rapids is True, but must be empty or false"),
         ("dwell = 'G4'", "dwell is 'G4', but must contain {s} or {ms}"),

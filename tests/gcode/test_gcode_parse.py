@@ -292,7 +292,7 @@ def test_klipper_knows_its_pin_alone() -> None:
     assert m.power.tolist() == [0.5, 0.5, 0.5, 0, 0]
     assert m.speed[~m.still].tolist() == [10, 10, 10, 10]
     assert program.lit_rapids.tolist() == [2] and not program.ended
-    for message in ("M3 is unknown to klipper", "S is no power", "SET_PIN FAN", "M2 is unknown"):
+    for message in ("M3 is unknown to klipper", "S is not a power", "SET_PIN FAN", "M2 is unknown"):
         assert message in messages(program)
 
 
@@ -496,9 +496,9 @@ def test_what_is_not_understood_is_named(text: str, sentence: str | None) -> Non
         ("G0 X1 F60\nX2", MARLIN, "line 2, column 1: X2 comes without G0"),
         ("G0 X1 F60\nX2", KLIPPER, "line 2, column 1: X2 comes without G0"),
         ("G21 G90", MARLIN, "column 5: G90 comes after G21: one command a line"),
-        ("M5 G0 X1", KLIPPER, "G0 is passed over with M5"),
-        ("G94 X5", KLIPPER, "X5 is passed over with G94"),
-        ("G1 X1 (a) F60", MARLIN, r"\( \) is no comment to marlin"),
+        ("M5 G0 X1", KLIPPER, "G0 is skipped with M5"),
+        ("G94 X5", KLIPPER, "X5 is skipped with G94"),
+        ("G1 X1 (a) F60", MARLIN, r"\( \) is not a comment to marlin"),
         ("g1 X1 F60", MARLIN, "column 1: g is lower case"),
         ("G1 x1 F60", MARLIN, "column 4: x is lower case"),
         ("G91.1", MARLIN, "G91.1 is unknown"),

@@ -40,7 +40,7 @@ REFUSED = {
     "linuxcnc_oword.ngc": "line 4.*O word",
     "marlin_numbered_spoilt.gcode": "line 7.*checksum",
     "home_unknown.gcode": "line 6.*unknown place",
-    "gcodetools.ngc": "exposes nothing as grbl: no line says a power",
+    "gcodetools.ngc": "exposes nothing as grbl: no line states a power",
 }
 
 FWHM, POWER = 0.1, 10.0
@@ -214,8 +214,8 @@ def test_what_nobody_can_know_is_refused_with_its_line(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "dialect", "remark"),
     [
-        ("mrbeam_compressor.gco", "grbl", "M100 is passed over"),
-        ("klipper_macro.gcode", "klipper", "START_PRINT is passed over"),
+        ("mrbeam_compressor.gco", "grbl", "M100 is skipped"),
+        ("klipper_macro.gcode", "klipper", "START_PRINT is skipped"),
     ],
 )
 def test_a_command_that_no_move_depends_on_is_passed_over_and_reported(
