@@ -1,7 +1,7 @@
 """The table of figures: everything that pages and terminal need to know about a figure stands in its `Row`.
 
 A row in `_ALL` puts a figure into each table that its `shown` names. The value comes from
-`types.results.PrintFigures` or `MotionFigures`, or from `simulation.figures.DoseFigures`.
+`types.results.PrintFigures` or `MotionFigures`, or from `simulation.DoseFigures`.
 
 To add a figure: a `Row` here and a field of the same name in `types.results.PrintFigures` (computed in
 `measure.figures.cure_figures`) or `MotionFigures` (computed in `MotionFigures.along`, added over parts in

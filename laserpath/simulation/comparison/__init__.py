@@ -2,8 +2,8 @@
 
     compare(["hatch.nc", "plan.gcode"], process, "design.svg").write()
 
-Each is simulated by itself (`simulation`) and compared as the controller executes it (`result`); `page` and
-`pictures` show it.
+Each is simulated by itself (`simulation`) and compared as the controller executes it (`result`).
+`page` shows it.
 """
 
 from laserpath.simulation.comparison.result import FigureRow
