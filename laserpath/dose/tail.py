@@ -1,4 +1,4 @@
-"""The dose of the copies of a periodic grid, to be subtracted: the far tail, diffracted at an aperture.
+"""Removes the wrap-around dose of the FFT's periodic images: the far tail, diffracted at an aperture.
 
 An Airy spot falls only as r^−3. Averaged over its rings it is h̄(r) = c/r³ (`optics.tail`), so with a
 period L the copies add at a displacement d
