@@ -33,7 +33,7 @@ from laserpath.planning.relief import (
     plan_layout,
     plan_relief,
 )
-from laserpath.planning.relief.lines import PITCH_FWHM, raster, with_runs
+from laserpath.planning.relief.layout import PITCH_FWHM, raster, with_runs
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.resin import cure_depth
 from laserpath.simulation import simulate

@@ -22,13 +22,11 @@ from laserpath.base.errors import InputError
 from laserpath.planning.curve.centreline import centreline
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.hatch import hatch
-from laserpath.planning.curve.joined import drawn, join, subdivide
-from laserpath.planning.curve.order import is_closed, order
+from laserpath.planning.curve.order import drawn, is_closed, join, order, quicker, subdivide
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes
-from laserpath.planning.curve.tour import quicker
 from laserpath.planning.optimise.loop import Progress
 from laserpath.types import Design, Process, Settings, Toolpath
 from laserpath.types.settings import SEGMENTS_FWHM

@@ -12,7 +12,7 @@ from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.base.arrays import Floats
 from laserpath.planning.curve.contour import contour
-from laserpath.planning.curve.medial import medial_axis
+from laserpath.planning.curve.skeleton import medial_axis
 
 _BAR = 0.9
 """Share of its smallest rectangle that an island must fill to be a bar: a larger value allows fewer bars."""

@@ -16,7 +16,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Floats
-from laserpath.planning.curve.medial import medial_axis
+from laserpath.planning.curve.skeleton import medial_axis
 
 _CORNER = 1.25
 """Radius of a ring's corners, in insets: a larger one is faster, and the optimiser corrects more."""

@@ -1,29 +1,187 @@
-"""A relief's plan: raster → line energies → levels → G-code → parse → execute → expose → measure."""
+"""A relief's plan: raster → line energies → levels → G-code → parse → execute → expose → measure.
+
+The result has the program, its dose, and the error of the dose or height; its report is the page of any
+exposure, with maps of the target, the result and the error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.choices import STROKES_MAX
-from laserpath.base.errors import figure
+from laserpath.base.errors import figure, one_line
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project as project_file
+from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
 from laserpath.machine.program import MachineProgram
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, outcome, tell
 from laserpath.planning.output import write_files
-from laserpath.planning.relief.layout import ReliefLayout, lay_out, strength_for
-from laserpath.planning.relief.page import page
-from laserpath.planning.relief.result import ReliefFigures, ReliefResult
+from laserpath.planning.relief.layout import STROKES, ReliefLayout, lay_out, strength_for
 from laserpath.planning.relief.solve import ReliefSolution, solve
-from laserpath.planning.relief.strokes import STROKES
-from laserpath.types import Design, Grid, Process, Relief, Settings
+from laserpath.planning.relief.target import GreyTarget
+from laserpath.report import PageText, Picture, ShownProgram, render_exposure
+from laserpath.report.canvas import CIVIDIS, DIVERGING, WIDTH, Axes, ColourKey, Paper, add_key, coloured
+from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
+
+
+@dataclass(frozen=True, slots=True)
+class ReliefFigures:
+    """The error of the dose, or of the height, against its target.
+
+    rmse: root mean square error over the picture.  p95: 95th percentile of the absolute error.  mean: mean
+    signed error.  All three are relative to the value of black.  dose_max: mJ/mm².  write_time: s.
+    """
+
+    rmse: float
+    p95: float
+    mean: float
+    dose_max: float
+    write_time: float
+
+    @classmethod
+    def of(cls, dose: Floats, target: GreyTarget, picture: Bools, write_time: float) -> ReliefFigures:
+        """The figures of a dose (rows, columns) mJ/mm². picture: (rows, columns) whether a pixel counts."""
+        error = target.residual(dose)[0][picture] / target.black
+        return cls(
+            rmse=float(np.sqrt(np.mean(error**2))),
+            p95=float(np.percentile(np.abs(error), 95)),
+            mean=float(error.mean()),
+            dose_max=float(dose.max()),
+            write_time=write_time,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliefResult:
+    """A planned relief. dose: as executed, (rows, columns) mJ/mm² on `grid`.
+
+    design: the rectangle of the picture.  target: on `grid`.  shipped: the program, read back and executed.
+    loss: one value for each iteration.  notes: a sentence for each choice made for the user.
+    """
+
+    relief: Relief
+    process: Process
+    settings: Settings
+    grid: Grid
+    target: GreyTarget
+    shipped: MachineProgram
+    dose: Floats
+    commanded: ReliefFigures
+    executed: ReliefFigures
+    loss: Floats
+    warnings: tuple[str, ...]
+    design: Design
+    notes: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+    @property
+    def toolpath(self) -> Toolpath:
+        """The toolpath as written, parsed back from the G-code."""
+        return self.shipped.path
+
+    @property
+    def run(self) -> gcode.motion.Executed:
+        """The program as the controller executes it."""
+        return self.shipped.run
+
+    @property
+    def program(self) -> str:
+        """The G-code."""
+        return self.shipped.text
+
+
+def in_words(result: ReliefResult) -> str:
+    """The errors as commanded and as executed, in percent of black, in one sentence."""
+    what = "height" if result.relief.height is not None else "dose"
+    executed, commanded = result.executed, result.commanded
+    return (
+        f"The {what} is off by {figure(100 * executed.rmse, 2)} % of black (root mean square), "
+        f"95 % of the picture by less than {figure(100 * executed.p95, 2)} %; "
+        f"as commanded by {figure(100 * commanded.rmse, 2)} % and {figure(100 * commanded.p95, 2)} %."
+    )
+
+
+_TITLES = ("target", "as executed", "error")
+
+
+def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
+    """The report as the text of one HTML file. header: of the program.  project: text of a laserpath.toml."""
+    process = result.process
+    scene = Scene(result.design, result.grid, process.spot, process.resin)
+    exposed = ShownProgram(result.toolpath, result.run, result.grid, result.dose, process, scene)
+    text = PageText(
+        name=result.relief.name,
+        warnings=result.warnings,
+        answers=[("How near it comes to the target", in_words(result))],
+        pictures=[
+            Picture.from_svg(
+                "Target, and as executed",
+                maps(result),
+                "Maps of the target, of the result as executed, and of the error.",
+                unit(result),
+            )
+        ],
+        header=header,
+        project=project,
+        headline=in_words(result).split(";")[0] + ".",
+    )
+    return render_exposure(exposed, text)
+
+
+def unit(result: ReliefResult) -> str:
+    """The quantity and the unit of the maps, in one sentence."""
+    if result.relief.height is not None:
+        return "Height in µm, by the resin's working curve."
+    return "Surface dose in mJ/cm²."
+
+
+def maps(result: ReliefResult) -> str:
+    """The target, the result and the error side by side, as one SVG."""
+    target, executed, error = _values(result)
+    top, most = float(target.max()), float(np.percentile(np.abs(error), 99.5)) or 1.0
+    wide = WIDTH / 3
+    high = min(1.6 * wide, max(0.5 * wide, wide * result.grid.shape[0] / result.grid.shape[1]))
+    sheet, (x0, x1, y0, y1) = Paper(WIDTH, high + 0.9), result.grid.extent
+    for k, (title, values) in enumerate(zip(_TITLES, (target, executed, error), strict=True)):
+        low, end, stops = (-most, most, DIVERGING) if title == "error" else (0.0, top, CIVIDIS)
+        ax = Axes(sheet, _fitted((k * wide + 0.5, 0.75, wide - 0.6, high - 0.25), (x1 - x0) / (y1 - y0)),
+                  (x0, x1), (y0, y1))  # fmt: skip
+        ax.image(coloured((_small(values) - low) / (end - low), stops), result.grid.extent)
+        ax.close("x, mm", title=title)
+        add_key(sheet, ColourKey(stops, (low, end)), k * wide + 0.5, 0.22, wide - 0.6)
+    return sheet.svg()
+
+
+def _fitted(place: tuple[float, float, float, float], ratio: float) -> tuple[float, float, float, float]:
+    """The part of a place (left, bottom, width, height) that has a ratio of width to height."""
+    left, bottom, width, height = place
+    wide, high = min(width, height * ratio), min(height, width / ratio)
+    return left + (width - wide) / 2, bottom + (height - high) / 2, wide, high
+
+
+def _values(result: ReliefResult) -> tuple[Floats, Floats, Floats]:
+    """(target, executed, error), (rows, columns) each: µm of height, or mJ/cm²."""
+    target, dose = result.target, result.dose
+    if target.height is None:
+        return 100.0 * target.dose, 100.0 * dose, 100.0 * target.residual(dose)[0]
+    depth = np.maximum(1000.0 * target.depth(dose)[0], 0)
+    return 1000.0 * target.height, depth, 1000.0 * target.residual(dose)[0]
+
+
+def _small(values: Floats, most: int = 500) -> Floats:
+    step = max(1, max(values.shape) // most)
+    return values[::step, ::step]
+
 
 _DOSE_MARGIN = 1e-9
 

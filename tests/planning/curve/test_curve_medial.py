@@ -5,7 +5,7 @@ import shapely
 from builders import design
 from shapes import NODING
 
-from laserpath.planning.curve.medial import medial_axis
+from laserpath.planning.curve.skeleton import medial_axis
 
 
 def axis_of(shape, spacing=0.01):

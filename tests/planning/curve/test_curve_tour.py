@@ -5,8 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sets import examples
 
-from laserpath.planning.curve.order import is_closed, order
-from laserpath.planning.curve.tour import quicker, write_time
+from laserpath.planning.curve.order import is_closed, order, quicker, write_time
 from laserpath.types import Machine
 
 MACHINE = Machine()
