@@ -104,6 +104,7 @@ def test_the_offset_of_the_machine_is_found_whatever_the_profile_says(profile_of
     assert found.machine(GRBL).level_offset == found["level_offset"].value
 
 
+@pytest.mark.slow
 def test_without_the_offset_resin_and_spot_would_be_wrong() -> None:
     biased = beyond(calibration.fit(replace(exposed(0.0), levels=None), QUICK))
     assert min(biased["e_c"], biased["critical_dose"], biased["reciprocity"], biased["penetration_depth"]) > 3

@@ -38,7 +38,7 @@ def test_transfer_is_the_fourier_transform_of_the_profile(spot: Spot) -> None:
 @not_round
 def test_energy_outside_a_circle_is_what_is_not_inside(spot: Spot) -> None:
     for radius in (0.5 * F, 1.2 * F):
-        x, y, area = plane(radius, 800)
+        x, y, area = plane(radius, 500)
         inside = optics.profile(spot, x, y)[np.hypot(x, y) < radius].sum() * area
         assert inside + optics.energy_outside(spot, radius) == pytest.approx(1, abs=5e-4)
 

@@ -12,7 +12,7 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.dose import DoseModel
 from laserpath.planning.curve import initial_curve
-from laserpath.planning.optimise.loop import dose_to_size
+from laserpath.planning.optimise.loop import Progress, dose_to_size
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import _EdgeCheck, solve, trim
 from laserpath.planning.task import Task
@@ -39,8 +39,14 @@ def figures(toolpath: Toolpath, process: Process):
 
 
 @pytest.fixture(scope="module")
-def solution() -> Solution:
-    return solved(Process())
+def told() -> list[Progress]:
+    """What `solution` reports."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def solution(told: list[Progress]) -> Solution:
+    return solved(Process(), told.append)
 
 
 def test_the_edges_are_at_least_twice_as_true_as_the_tuned_start_s(solution):
@@ -59,9 +65,8 @@ def test_powers_are_on_the_machine_s_levels_and_speeds_within_its_limit(solution
     assert (path.length > 0).all()
 
 
-def test_all_iterations_are_reported_in_order():
-    seen = []
-    solution = solved(Process(), seen.append)
+def test_all_iterations_are_reported_in_order(solution, told):
+    seen = told
     stages = (("shape", 30), ("simplify", 1), ("refine", 45), ("execute", 26), ("levels", 1), ("place", 3))
     assert [s.stage for s in seen] == [stage for stage, count in stages for _ in range(count)]
     rounds = (*range(1, 27), 0, 0, 1, 2)
