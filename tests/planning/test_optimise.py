@@ -107,7 +107,7 @@ def test_an_interrupt_before_anything_was_found_gives_the_start_back():
         def at_contrast(self, contrast):
             raise KeyboardInterrupt
 
-    fields = ("target", "coverage", "resin", "scale", "contrast")
+    fields = ("target", "coverage", "resin", "over", "scale", "contrast")
     broken = Interrupted(**{name: getattr(OBJECTIVE, name) for name in fields})
     solution = run(objective=broken)
     assert solution.stopped and len(solution.loss) == 0

@@ -73,7 +73,7 @@ def test_the_over_dose_term_is_that_of_the_objective_and_its_gradient_that_of_di
     energy = np.array([0.08, 0.07, 0.03])
     loss, found = term(ends, energy)
     dose, objective = term.model.line_dose(ends, energy), Objective.of(scene)
-    without = replace(objective, resin=replace(resin, over_dose=1e6))
+    without = replace(objective, over=replace(objective.over, limit=1e6))
     assert loss == pytest.approx(objective(dose)[0] - without(dose)[0], rel=1e-9) and loss > 1e-3
     for _ in range(3):
         way, change, h = rng.normal(size=ends.shape), rng.normal(size=3) * energy, 1e-5
