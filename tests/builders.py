@@ -10,8 +10,7 @@ from shapes import NODING
 
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.design.sampling import Sampler
-from laserpath.design.scene import Scene
+from laserpath.design.scene import Sampler, Scene
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
 from laserpath.types import Design, Grid, Process, Resin, Spot, Target, Toolpath

@@ -24,7 +24,7 @@ import tools
 from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.base import decode, isolated, picture
+from laserpath.base import decode, isolated
 from laserpath.design.scene import Scene
 from laserpath.planning import Progress, pipeline
 from laserpath.planning.unconstrained import Effort
@@ -157,4 +157,4 @@ def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
         except MemoryError:
             raise isolated.no_memory(0) from None
 
-    monkeypatch.setattr(picture, "_run", run)
+    monkeypatch.setattr(isolated, "_run", run)

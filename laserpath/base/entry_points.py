@@ -11,6 +11,8 @@
 
 `gcode.dialects` is the fourth group; `gcode` looks there itself. A plugin with the name of
 a built-in object is an error as soon as that name is used. An error in a plugin names its package.
+
+Names of choices, for the checks in `types` and for the help, which must not import the numerics.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
 
-if TYPE_CHECKING:  # importing it takes a tenth of the time of `--help`
+if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
 
 DESIGNS = "laserpath.designs"
 CURVES = "laserpath.curves"
@@ -115,3 +118,30 @@ def _message(error: Exception) -> str:
     """`ValueError: its message`, on one line."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+INITIAL_CURVES = ("auto", "contour", "spiral", "hatch", "outline", "centreline", "strokes", "random")
+"""Starting curves: 'outline' has a hatch inside, 'auto' is the best of several for each region."""
+
+STROKES_MAX = 10_000
+"""Most strokes that the starting curve 'strokes' may fit: more take minutes."""
+
+FORMER_CURVES = {"rim": "outline", "tracks": "centreline"}
+"""Names of version 0.1, which mean the same."""
+
+QUALITIES = ("draft", "standard", "fine")
+"""From the shortest write time to the most accurate edges."""
+
+
+def is_initial_curve(name: str) -> bool:
+    """Whether laserpath or an installed package has a starting curve of this name."""
+    return name in INITIAL_CURVES or find(CURVES, name, INITIAL_CURVES) is not None
+
+
+def initial_curves() -> tuple[str, ...]:
+    """Names of laserpath's starting curves, then of those of installed packages."""
+    return names(CURVES, INITIAL_CURVES)
+
+
+MOST_COLOURS = 12
+"""Most colours that a drawing is split into, and so the most programs that are written for it."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from laserpath.base import signals
+from laserpath.base import files
 from laserpath.cli.show import rough
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Stopped(BaseException):
     """The command is to stop. Not a KeyboardInterrupt, which the optimiser takes as 'finish'."""
 
 
-_STOPPING = tuple(number for number in signals.ENDING if number != signal.SIGINT)
+_STOPPING = tuple(number for number in files.ENDING if number != signal.SIGINT)
 """SIGTERM and SIGHUP, which stop every command as a second Ctrl-C stops a plan."""
 
 
@@ -123,7 +123,7 @@ def terminated() -> Iterator[None]:
 
 def ignore_stops() -> None:
     """Ignore Ctrl-C, SIGTERM and SIGHUP from now on."""
-    for number in signals.ENDING:
+    for number in files.ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 

@@ -58,12 +58,12 @@ def _ours(group: str) -> Collection[str]:
     """Names of laserpath's own readers, curves, spots or dialects."""
     import gcode
     from laserpath import design
-    from laserpath.base import choices
+    from laserpath.base import entry_points
     from laserpath.config import profiles
 
     return {
         entry_points.DESIGNS: [suffix.removeprefix(".") for suffix in design.suffixes()],
-        entry_points.CURVES: (*choices.INITIAL_CURVES, *choices.FORMER_CURVES),
+        entry_points.CURVES: (*entry_points.INITIAL_CURVES, *entry_points.FORMER_CURVES),
         entry_points.SPOTS: profiles.names("spot"),
         entry_points.DIALECTS: gcode.DIALECTS.keys(),
     }[group]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from laserpath.base.choices import INITIAL_CURVES, MOST_COLOURS, QUALITIES, STROKES_MAX
+from laserpath.base.entry_points import INITIAL_CURVES, MOST_COLOURS, QUALITIES, STROKES_MAX
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
 from laserpath.config.option import Option

@@ -21,10 +21,10 @@ from gcode.errors import GcodeError
 from laserpath.base import entry_points, limits
 from laserpath.base.errors import InputError, short
 from laserpath.base.quantities import quoted_path
-from laserpath.design import foreign, formats
+from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.colours import chosen, of_part
-from laserpath.design.opening import head, unpacked
+from laserpath.design.formats import head, unpacked
 from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.types import Design, Part
 
@@ -213,7 +213,7 @@ def refuse_drawing(data: bytes, name: str) -> None:
     data = unpacked(data)
     known = formats.by_content(data)
     # A dwell with a star in its comment looks like a comment of Gerber.
-    if known and not (known == "Gerber" and foreign.is_gcode(head(data))):
+    if known and not (known == "Gerber" and formats.is_gcode(head(data))):
         what = "a picture" if is_image(known) else "a drawing"
         plan = shlex.quote(name) if name else "FILE"
         raise InputError(

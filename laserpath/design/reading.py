@@ -1,15 +1,18 @@
-"""How a design file is read: which part of it, and how exactly. Which fields apply depends on the format."""
+"""How a design file is read: which part of it, and how exactly. Which fields apply depends on the format.
+
+The error for a layer or cell that a file does not have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from laserpath.base.checks import between, positive, whole
-from laserpath.base.choices import MOST_COLOURS
-from laserpath.base.errors import InputError
+from laserpath.base.entry_points import MOST_COLOURS
+from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import LENGTH, quoted
 
 FLATTEN_FWHM = 1 / 50
@@ -107,3 +110,16 @@ class Reading:
             yield f'grey = "{self.grey.height:.12g}mm"'
         elif self.grey is not None:
             yield f'grey = "{self.grey.dose:.12g}mJ/mm2"'
+
+
+LISTED = 20  # names in the sentence
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> InputError:
+    """The error for an unknown name, with the known names and the nearest. kind: 'layer', 'cell'."""
+    if not known:
+        return InputError(f"{kind} {name!r} is unknown: the file has no {kind}s")
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    listed = ", ".join(map(repr, known[:LISTED]))
+    near = did_you_mean(name, known, repr)
+    return InputError(f"{kind} {name!r} is unknown; known: {listed}{more}{near}")

@@ -9,26 +9,300 @@ opened.
 
 WKT is parsed by GEOS in this process. Its parser is a small recursive one, whose depth is limited before, and
 it asks for no memory that the text does not fill: 144 000 damaged texts made no crash.
+
+Polygons, lines and points of a file, collected to become one area.
+
+Lines and points have an area only if they have a width; their ends and joins are round.
+
+GeoJSON (RFC 7946, and the specification of 2008) → polygons, lines and points.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import shapely
+from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
 from gcode.files import shown_size
 from laserpath.base import limits
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
-from laserpath.design import geojson
-from laserpath.design.joined import Polygons, check_reach, joined
-from laserpath.design.reading import Reading
-from laserpath.design.shapes import Shapes, as_width, needs_width
+from laserpath.design.curves import Pen, Polyline, stroke
+from laserpath.design.fill import Polygons, check_reach, joined
+from laserpath.design.reading import Reading, unknown
 from laserpath.types import Design
+
+
+@dataclass(slots=True)
+class Shapes:
+    """The shapes of a file. scale: its unit in mm.  tolerance: mm, of round ends and joins.
+
+    Coordinates, rings and polygons are flat lists, so that 10⁶ polygons are built at once.
+    """
+
+    scale: float
+    tolerance: float
+    numbers: list[float] = field(default_factory=list)
+    vertices: list[int] = field(default_factory=list)  # of each ring
+    rings: list[int] = field(default_factory=list)  # of each polygon
+    pieces: list[BaseGeometry] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    bare: list[tuple[ArrayLike, str]] = field(default_factory=list)  # lines without a width
+    points: int = 0  # without a width
+
+    def warn(self, sentence: str) -> None:
+        """Add a warning, once."""
+        self.notes[sentence] = None
+
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence each."""
+        return tuple(self.notes)
+
+    def line(self, xy: ArrayLike, width: float, where: str) -> None:
+        """Add a stroke along xy (n, 2), n ≥ 1, or a dot; in the file's unit. where: its name in messages."""
+        points = self.scale * np.asarray(xy, dtype=np.float64)
+        check_reach(where, points)
+        pen = Pen(self.scale * width, "round", "round", 4.0, self.tolerance)
+        check_reach(f"the width of {where}", np.array([pen.width]))
+        closed = len(points) > 2 and bool((points[0] == points[-1]).all())
+        points = points[:-1] if closed else points
+        joint = np.ones(len(points) + closed, dtype=bool)
+        outline = Polyline(np.vstack([points, points[:1]]) if closed else points, joint)
+        self.pieces += stroke(outline, closed, pen)
+
+    def without_width(self, kind: str, xy: ArrayLike, where: str) -> None:
+        """Add a line or a point that has no width of its own."""
+        if "Point" in kind:
+            self.points += 1
+        else:
+            self.bare.append((xy, where))
+
+    def settle(self, reading: Reading) -> None:
+        """Draw the lines without a width or leave them out, leave out the points, and warn of it."""
+        width, n = reading.line_width, len(self.bare)
+        if self.points:
+            self.warn(left_out(self.points, "point", 'give it a "width", or draw a circle'))
+        if n and width is None and not (self.rings or self.pieces):
+            width = reading.hairline
+            self.warn(hairlines(n, width))
+        if width is None and n:
+            self.warn(left_out(n, "line", "draw the lines with --line-width 0.2mm"))
+        elif width is not None:
+            for xy, where in self.bare:
+                self.line(xy, width / reading.grown / self.scale, where)
+
+    def polygons(self) -> Polygons:
+        """(n,) polygons of all shapes, mm."""
+        pieces = np.fromiter(self.pieces, dtype=object)
+        if not self.rings:
+            return pieces
+        xy = self.scale * np.array(self.numbers, dtype=np.float64).reshape(-1, 2)
+        check_reach("the design", xy)
+        vertices = np.repeat(np.arange(len(self.vertices)), self.vertices)
+        rings = shapely.linearrings(xy, indices=vertices)
+        polygons = shapely.polygons(rings, indices=np.repeat(np.arange(len(self.rings)), self.rings))
+        return np.concatenate([polygons, pieces])
+
+
+def left_out(n: int, what: str, instead: str) -> str:
+    """The warning about lines or points that have no area."""
+    return (
+        f"{n} {what}{'s are' if n > 1 else ' is'} left out, because what has no width has no area: {instead}"
+    )
+
+
+def hairlines(n: int, width: float) -> str:
+    """The warning about lines that are drawn in the spot's width."""
+    some = "the line has" if n == 1 else f"the {n} lines have"
+    be = "is" if n == 1 else "are"
+    return (
+        f"{some} no width, and {be} drawn {figure(width, 4)} mm wide, as the spot is: "
+        "--line-width 0.2mm would make that 0.2 mm"
+    )
+
+
+def needs_width(kind: str, where: str, width: float | None) -> None:
+    """Raise for a line or point without a width."""
+    if width is None:
+        raise InputError(
+            f'{where} is a {kind}, which has no area: in GeoJSON give its feature a property "width", '
+            "in Python a width, or buffer it"
+        )
+
+
+def as_width(width: Any, where: str) -> float:
+    """A given width, checked."""
+    if isinstance(width, bool) or not isinstance(width, (int, float, np.number)):
+        raise InputError(f"the width of {where} is {json_kind(width)}, but must be a number")
+    if not (0 < width < 1e30):
+        raise InputError(f"the width of {where} is {str(width)[:20]}, but must be above 0")
+    return float(width)
+
+
+def json_kind(value: Any) -> str:
+    """The kind of a JSON value, for a message."""
+    if value is None:
+        return "nothing"
+    return {dict: "an object", list: "a list", str: "a text", bool: "true or false"}.get(
+        type(value), "a number"
+    )
+
+
+_LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
+
+
+def gather(text: str, shapes: Shapes, layers: tuple[str, ...] = ()) -> None:
+    """Add the geometries of a GeoJSON text to the shapes. layers: values of the property "layer"; (): all."""
+    try:
+        root = json.loads(text, parse_constant=_not_finite)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"the JSON is broken or cut off at line {error.lineno}, column {error.colno} ({error.msg})"
+        ) from None
+    except RecursionError:
+        raise InputError("the JSON is nested too deep") from None
+    except InputError:
+        raise
+    except ValueError as error:  # a whole number of thousands of digits
+        raise InputError(f"the JSON holds what cannot be read: {str(error).partition(';')[0]}") from None
+    if not isinstance(root, dict):
+        raise InputError(f"the file is not GeoJSON: it holds {json_kind(root)}, not an object with a type")
+    if root.get("crs") is not None:
+        shapes.warn("the file's reference system (crs) is ignored: its coordinates are read as plane lengths")
+    seen: set[str] = set()
+    for where, width, geometry in _geometries(root, layers, seen):
+        _add_geometry(geometry, where, width, shapes)
+    if missing := [layer for layer in layers if layer not in seen]:
+        raise unknown("layer", missing[0], sorted(seen))
+
+
+def _not_finite(word: str) -> float:
+    raise InputError(f"the JSON holds {word}, but numbers must be finite")
+
+
+def _geometries(
+    root: dict[str, Any], layers: tuple[str, ...], seen: set[str]
+) -> Iterator[tuple[str, float | None, Any]]:
+    """(its name in messages, width, geometry) of each geometry; layers are added to `seen`."""
+    if root.get("type") == "FeatureCollection":
+        features = root.get("features")
+        if not isinstance(features, list):
+            raise InputError(f"the FeatureCollection's features are {json_kind(features)}, not a list")
+        numbered = [(f"feature {k}", feature) for k, feature in enumerate(features, 1)]
+    else:
+        numbered = [("the geometry", root)]
+    for where, feature in numbered:
+        if not isinstance(feature, dict) or feature.get("type") != "Feature":
+            yield where, None, feature
+            continue
+        properties = feature.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        layer = properties.get("layer", properties.get("Layer"))
+        if layer is not None:
+            seen.add(str(layer))
+        if layers and str(layer) not in layers:
+            continue
+        width = properties.get("width")
+        yield where, None if width is None else as_width(width, where), feature.get("geometry")
+
+
+def _add_geometry(geometry: Any, where: str, width: float | None, shapes: Shapes, depth: int = 0) -> None:
+    """Gather one geometry object."""
+    limits.spend()
+    if geometry is None:
+        return  # a feature without a location: RFC 7946, section 3.2
+    if not isinstance(geometry, dict) or not isinstance(geometry.get("type"), str):
+        raise InputError(f"{where} is {json_kind(geometry)}, not an object with a type")
+    kind = geometry["type"]
+    if kind == "GeometryCollection":
+        parts = geometry.get("geometries")
+        if not isinstance(parts, list):
+            raise InputError(f"{where} is a GeometryCollection whose geometries are {json_kind(parts)}")
+        if depth > limits.now().depth:
+            raise limits.uncounted(f"{where} nests collections more than {{}} deep", "depth")
+        for part in parts:
+            _add_geometry(part, where, width, shapes, depth + 1)
+    elif kind in ("Polygon", "MultiPolygon"):
+        coordinates = geometry.get("coordinates")
+        for rings in [coordinates] if kind == "Polygon" else _list(coordinates, where):
+            _add_rings(_list(rings, where), where, shapes)
+    elif kind in _LINES:
+        for line in _lines(kind, geometry.get("coordinates"), where):
+            if width is None:
+                shapes.without_width(kind, _positions(line, where), where)
+            else:
+                shapes.line(_positions(line, where), width, where)
+    else:
+        raise InputError(f"{where} has the type {kind[:40]!r}, which is none of GeoJSON's geometries")
+
+
+def _lines(kind: str, coordinates: Any, where: str) -> list[Any]:
+    """The lists of positions of lines or points, without empty ones."""
+    if kind in ("Point", "LineString"):
+        lines = [coordinates] if kind == "LineString" else [[coordinates]] if coordinates else []
+    else:
+        parts = _list(coordinates, where)
+        lines = parts if kind == "MultiLineString" else [[point] for point in parts]
+    return [line for line in lines if line != []]
+
+
+def _add_rings(rings: list[Any], where: str, shapes: Shapes) -> None:
+    """One polygon, converted fast; positions are checked one by one only after that has failed."""
+    if not rings or rings == [[]]:
+        return
+    numbers = shapes.numbers
+    for ring in rings:
+        ring = _list(ring, where)
+        if len(ring) < 3:
+            raise InputError(f"{where} has a ring of {len(ring)} positions, but a polygon needs at least 3")
+        before = len(numbers)
+        try:
+            for position in ring:
+                x, y, *_ = position
+                if x.__class__ is bool or y.__class__ is bool:  # true + 0.0 is a number
+                    raise TypeError
+                numbers += (x + 0.0, y + 0.0)
+        except (TypeError, ValueError, OverflowError):
+            del numbers[before:]
+            _positions(ring, where)
+            raise InputError(f"{where} has positions that are not numbers") from None
+        if (closing := numbers[-2:]) != numbers[before : before + 2]:
+            numbers += numbers[before : before + 2]
+        elif len(ring) == 3:
+            numbers += closing  # a line there and back is a ring without area
+        shapes.vertices.append((len(numbers) - before) // 2)
+    shapes.rings.append(len(rings))
+
+
+def _positions(line: Any, where: str) -> Any:
+    """(n, 2) numbers of a list of positions."""
+    out = []
+    for position in _list(line, where):
+        if (
+            not isinstance(position, list)
+            or len(position) < 2
+            or not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in position[:2])
+        ):
+            raise InputError(f"{where} has the position {str(position)[:40]}, but it must be two numbers")
+        out.append(position[:2])
+    try:
+        return np.array(out, dtype=np.float64)
+    except OverflowError:
+        raise InputError(f"{where} has coordinates that are not finite") from None
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{where} has {json_kind(value)} where a list of coordinates belongs")
+    return value
+
 
 TOLERANCE = 1e-3  # mm, default for round ends and joins
 
@@ -40,7 +314,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     shapes = Shapes(float(LENGTH[unit]), reading.tolerance)
     is_json = text.startswith(("{", "["))
     if is_json:
-        geojson.gather(text, shapes, reading.layers)
+        gather(text, shapes, reading.layers)
     elif reading.layers:
         raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is requested")
     else:

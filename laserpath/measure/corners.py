@@ -18,8 +18,7 @@ import shapely
 from scipy.spatial import cKDTree
 
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.design.contour import CORNER_FWHM, SAMPLE_FWHM, Samples
-from laserpath.design.scene import Scene
+from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
 from laserpath.measure.edges import placed_along
 from laserpath.types import Design
 from laserpath.types.results import Edges

@@ -14,8 +14,7 @@ from scipy.ndimage import map_coordinates, spline_filter
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.design.contour import Samples
-from laserpath.design.scene import Scene
+from laserpath.design.scene import Samples, Scene
 from laserpath.types import Grid
 from laserpath.types.results import EPE_CAP_FWHM, Edges
 

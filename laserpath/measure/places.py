@@ -5,7 +5,7 @@ behind it and of the gap before it, measured along its normal up to 2 FWHM, dete
 
 - *gap*: cured outside, and the design continues within 2 FWHM; *feature*: uncured inside, and the design ends
   within 2 FWHM; or the reverse, a gap or a feature that is too wide;
-- *corner*: near a turn (`design.contour`), and the gap or feature is at least 0.75 FWHM wide;
+- *corner*: near a turn (`design.scene`), and the gap or feature is at least 0.75 FWHM wide;
 - *edge*: anything else.
 
 A gap closes, or a feature is lost, if the nearest edge is missing or beyond its other side. Not so at a

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import within
-from laserpath.design.fill import EVENODD, fill
-from laserpath.design.joined import check_reach, joined
-from laserpath.design.shapes import Shapes
+from laserpath.design.fill import EVENODD, check_reach, fill, joined
+from laserpath.design.vector import Shapes
 from laserpath.types import Design, Point
 
 PX = 25.4 / 96

@@ -20,7 +20,7 @@ from typing import Any
 import gcode
 from laserpath import optics
 from laserpath.base.arrays import Floats
-from laserpath.base.choices import QUALITIES
+from laserpath.base.entry_points import QUALITIES
 from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength

@@ -36,7 +36,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import figure
-from laserpath.design.contour import SAMPLE_FWHM
+from laserpath.design.scene import SAMPLE_FWHM
 from laserpath.report.canvas import CIVIDIS, OVER, PAPER, RIGHT, UNDER
 from laserpath.report.data import Place, ShownProgram, Track, thinned
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS

@@ -19,7 +19,7 @@ import numpy as np
 
 from laserpath.base.arrays import Floats
 from laserpath.base.quantities import place
-from laserpath.design.contour import CORNER_FWHM
+from laserpath.design.scene import CORNER_FWHM
 from laserpath.measure import summary
 from laserpath.measure.places import THRESHOLD_FWHM
 from laserpath.types.results import EPE_CAP_FWHM, Fault, Inspection, Limit, ProcessWindow, Report

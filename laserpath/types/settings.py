@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.checks import between, positive, whole
-from laserpath.base.choices import FORMER_CURVES, QUALITIES, STROKES_MAX, initial_curves, is_initial_curve
+from laserpath.base.entry_points import (
+    FORMER_CURVES,
+    QUALITIES,
+    STROKES_MAX,
+    initial_curves,
+    is_initial_curve,
+)
 from laserpath.base.errors import InputError
 from laserpath.types.drawing import Point
 

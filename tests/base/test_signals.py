@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from laserpath.base.files import calls, write_all
-from laserpath.base.signals import ENDING, Held
+from laserpath.base.files import ENDING, Held, calls, write_all
 
 
 class Acted(BaseException):

@@ -25,7 +25,7 @@ import gcode
 import laserpath
 import laserpath.report
 from laserpath import Plan, Process, Progress, Settings
-from laserpath.base.choices import INITIAL_CURVES, QUALITIES
+from laserpath.base.entry_points import INITIAL_CURVES, QUALITIES
 from laserpath.base.errors import InputError
 from laserpath.cli import cli, main, options
 from laserpath.cli.ending import Interrupts, Stopped

@@ -10,7 +10,7 @@ import pytest
 
 from laserpath.base.errors import InputError
 from laserpath.base.limits import ReadingLimits
-from laserpath.design.gds import extract, isolate
+from laserpath.design.gds import extract, hierarchy
 
 
 def forked(arguments: list[str]) -> None:
@@ -36,4 +36,4 @@ def forked(arguments: list[str]) -> None:
 def forking(monkeypatch: pytest.MonkeyPatch) -> None:
     """For many small GDSII files; test_gds_bad, test_gds_quirks and `slow` use the real subprocess."""
     if hasattr(os, "fork"):
-        monkeypatch.setattr(isolate, "_run", forked)
+        monkeypatch.setattr(hierarchy, "_run", forked)

@@ -6,8 +6,7 @@ import shapely
 from builders import FWHM, centred_grid, coordinates, design, polygons, read
 from hypothesis import given
 
-from laserpath.design.contour import SAMPLE_FWHM, contour_samples
-from laserpath.design.sampling import Sampler
+from laserpath.design.scene import SAMPLE_FWHM, Sampler, contour_samples
 from laserpath.types import Grid
 
 GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))

@@ -22,7 +22,7 @@ from shapes import differing_area
 from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.dxf import read
-from laserpath.design.loops import joined
+from laserpath.design.enclosed import joined
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 

@@ -110,7 +110,7 @@ def test_messages_about_python_s_internals_are_not_shown(monkeypatch: pytest.Mon
     def fails(*_: Any) -> None:
         raise AttributeError("'NoneType' object has no attribute 'get_xlist'")
 
-    for name in ("drawing.readfile", "repair.recover.readfile", "repair.factory.load"):
+    for name in ("drawing.readfile", "drawing.recover.readfile", "drawing.factory.load"):
         monkeypatch.setattr(f"laserpath.design.dxf.{name}", fails)
     with pytest.raises(InputError, match="cannot be repaired: open it in a CAD program") as error:
         read(dxf(triangle), "a", READING)

@@ -16,7 +16,7 @@ from sets import one_fast
 from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.design import load
-from laserpath.design.gds import isolate, read
+from laserpath.design.gds import hierarchy, read
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
@@ -207,7 +207,7 @@ def test_a_reader_that_takes_too_long_is_stopped() -> None:
 def test_a_reader_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     crash = tmp_path / "crash.py"
     crash.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setattr(isolate, "_EXTRACT", crash)
+    monkeypatch.setattr(hierarchy, "_EXTRACT", crash)
     with pytest.raises(InputError, match="gdstk stopped at it with signal 11"):
         read(GDS, "crash", Reading(0.001))
 
@@ -271,6 +271,6 @@ def test_a_full_temporary_folder_is_not_the_files_fault(
 ) -> None:
     full = tmp_path / "full.py"
     full.write_text("import errno, os\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n")
-    monkeypatch.setattr(isolate, "_EXTRACT", full)
+    monkeypatch.setattr(hierarchy, "_EXTRACT", full)
     with pytest.raises(InputError, match=r"no temporary folder can be used.*No space left"):
-        isolate.table(b"", 1.0)
+        hierarchy.table(b"", 1.0)

@@ -7,9 +7,9 @@ import pytest
 import shapely
 from sets import one_fast
 
-from laserpath.design.gerber import lattice
-from laserpath.design.gerber.lattice import blocks
-from laserpath.design.gerber.shapes import disc, rectangle
+from laserpath.design.gerber import paint
+from laserpath.design.gerber.apertures import disc, rectangle
+from laserpath.design.gerber.paint import blocks
 
 
 def _at(area: shapely.Geometry, points: np.ndarray) -> list[shapely.Geometry]:
@@ -47,7 +47,7 @@ def test_other_flashes_stay_as_they_are(case: str) -> None:
     rng = np.random.default_rng(4)
     points = _grid(40, 40, 0.1, 0.1)
     points = {
-        "few": points[: lattice.LEAST - 1],
+        "few": points[: paint.LEAST - 1],
         "apart": points * 2,
         "irregular": rng.uniform(0, 4, (1600, 2)),
         "random gaps": points[rng.random(len(points)) < 0.8],

@@ -20,7 +20,7 @@ from same_shape import as_geojson, as_gerber, as_svg
 from same_shape_cad import as_dxf, as_gds, dxf, written
 
 import laserpath
-from laserpath.base import limits, picture
+from laserpath.base import isolated, limits
 from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.config import project
@@ -237,9 +237,9 @@ def test_the_command_line_ends_inside_a_set_operation(tmp_path: Path) -> None:
 def test_a_decoder_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "crash.py"
     script.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", encoding="ascii")
-    monkeypatch.setattr(picture, "_DECODE", script)
+    monkeypatch.setattr(isolated, "_DECODE", script)
     with pytest.raises(InputError, match="the file is damaged: Pillow stopped at it with signal 11"):
-        picture.picture(png(), ("PNG",))
+        isolated.picture(png(), ("PNG",))
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_a_decoded_image_has_the_numbers_of_the_file(mode: str) -> None:
     made = Image.fromarray(ramp.astype(kept[mode])) if mode in kept else Image.fromarray(ramp).convert(mode)
     out = io.BytesIO()
     made.save(out, "TIFF", dpi=(100, 200))
-    shown = picture.picture(out.getvalue(), ("PNG", "TIFF"))
+    shown = isolated.picture(out.getvalue(), ("PNG", "TIFF"))
     assert shown is not None
     expected = made.convert("L") if mode == "1" else made
     expected = made.convert("RGBA") if mode in ("LA", "P", "CMYK") else expected

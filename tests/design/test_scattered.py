@@ -12,8 +12,7 @@ from sets import examples
 from shapes import NODING, differing_area
 
 from laserpath.base.errors import InputError
-from laserpath.design import scattered
-from laserpath.design.fill import fill
+from laserpath.design import fill as areas
 
 rings = st.lists(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=7), min_size=1, max_size=7
@@ -27,16 +26,16 @@ def arrays(polygons: list[list[tuple[int, int]]]) -> list[np.ndarray]:
 @given(polygons=rings)
 @examples(100)
 def test_even_odd_is_what_the_winding_numbers_say(polygons: list[list[tuple[int, int]]]) -> None:
-    area = scattered.even_odd(arrays(polygons))
+    area = areas.even_odd(arrays(polygons))
     assert shapely.is_valid(area)
-    assert differing_area(area, fill(arrays(polygons), "evenodd")) < 1e-5
+    assert differing_area(area, areas.fill(arrays(polygons), "evenodd")) < 1e-5
 
 
 @given(polygons=rings)
 @examples(100)
 def test_covered_is_the_union(polygons: list[list[tuple[int, int]]]) -> None:
-    pieces = scattered.polygons(*scattered.flat(arrays(polygons)))
-    area = scattered.covered(pieces)
+    pieces = areas.polygons(*areas.flat(arrays(polygons)))
+    area = areas.covered(pieces)
     assert shapely.is_valid(area)
     assert differing_area(area, shapely.union_all(pieces, grid_size=NODING)) < 1e-5
     shared = shapely.intersection(
@@ -48,12 +47,12 @@ def test_covered_is_the_union(polygons: list[list[tuple[int, int]]]) -> None:
 def test_rings_may_be_closed_or_open_and_those_without_area_are_left_out() -> None:
     square = np.array([[0, 0], [2, 0], [2, 2], [0, 2]], dtype=float)
     shapes = [square, square[[0, 1, 2, 3, 0]], square[:2], square[:1], square[[0, 1, 0]]]
-    pieces = scattered.polygons(*scattered.flat(shapes))
+    pieces = areas.polygons(*areas.flat(shapes))
     assert shapely.area(pieces).tolist() == [4, 4]
     assert [len(one.exterior.coords) for one in pieces] == [5, 5]
-    assert len(scattered.polygons(*scattered.flat([]))) == 0
-    assert scattered.covered(pieces[:0]).is_empty
-    assert scattered.even_odd([]).is_empty
+    assert len(areas.polygons(*areas.flat([]))) == 0
+    assert areas.covered(pieces[:0]).is_empty
+    assert areas.even_odd([]).is_empty
 
 
 def grid(n: int, size: float) -> list[np.ndarray]:
@@ -68,20 +67,18 @@ def grid(n: int, size: float) -> list[np.ndarray]:
 def test_a_frame_round_many_squares_has_them_as_holes(size: float, each: float, units: float) -> None:
     """Measured 0.5 s; quadratic growth would take minutes."""
     frame = np.array([[-1, -1], [120, -1], [120, 120], [-1, 120]], dtype=float)
-    area = within(units, lambda: scattered.even_odd([frame, *grid(100, size)]))
+    area = within(units, lambda: areas.even_odd([frame, *grid(100, size)]))
     assert area.area == pytest.approx(121**2 - 10_000 * each)
-    assert scattered.covered(scattered.parts(area)).area == pytest.approx(area.area)
+    assert areas.covered(areas.parts(area)).area == pytest.approx(area.area)
 
 
 def test_too_many_overlaps_are_refused_at_once() -> None:
-    same = scattered.polygons(
-        *scattered.flat([ring + k * 1e-6 for k in range(20_000) for ring in grid(1, 1.0)])
-    )
+    same = areas.polygons(*areas.flat([ring + k * 1e-6 for k in range(20_000) for ring in grid(1, 1.0)]))
 
     def refused() -> None:
         with pytest.raises(
             InputError, match=r"pairs of the 20000 shapes overlap, .* but 20 000 000 is the limit"
         ):
-            scattered.covered(same)
+            areas.covered(same)
 
     within(5, refused)

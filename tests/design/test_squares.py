@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
-from laserpath.design.squares import squares
+from laserpath.design.image import squares
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -14,7 +14,7 @@ import shapely
 import gcode
 import laserpath
 from laserpath.base.errors import InputError
-from laserpath.design import contour, scene
+from laserpath.design import scene
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import accurate_model
@@ -224,9 +224,9 @@ def test_a_plan_samples_its_outline_once(
     A design of its own for each: the unconstrained optimum of one that was planned before is remembered.
     """
     widths: list[float] = []
-    real = contour.contour_samples
+    real = scene.contour_samples
 
-    def note(design: Design, fwhm: float) -> contour.Samples:
+    def note(design: Design, fwhm: float) -> scene.Samples:
         widths.append(fwhm)
         return real(design, fwhm)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.errors import InputError
-from laserpath.design.sampling import Sampler
-from laserpath.design.scene import Scene
+from laserpath.design.scene import Sampler, Scene
 from laserpath.design.target import rasterise
 from laserpath.planning.optimise.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
 from laserpath.types import Resin

@@ -8,7 +8,7 @@ import shapely
 from builders import design, path
 
 import gcode
-from laserpath.base.choices import QUALITIES
+from laserpath.base.entry_points import QUALITIES
 from laserpath.machine import convert
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
 from laserpath.types import Machine

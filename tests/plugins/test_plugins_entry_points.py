@@ -17,9 +17,17 @@ from distributions import EXAMPLE, install, install_example
 
 import gcode
 from laserpath.base import entry_points
-from laserpath.base.choices import INITIAL_CURVES, initial_curves
 from laserpath.base.entry_points import CURVES as CURVE_GROUP
-from laserpath.base.entry_points import DESIGNS, DIALECTS, KINDS, SPOTS, find, found
+from laserpath.base.entry_points import (
+    DESIGNS,
+    DIALECTS,
+    INITIAL_CURVES,
+    KINDS,
+    SPOTS,
+    find,
+    found,
+    initial_curves,
+)
 from laserpath.base.errors import InputError
 from laserpath.config.profiles import spot
 from laserpath.design import load

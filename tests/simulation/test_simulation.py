@@ -22,7 +22,7 @@ import gcode
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
-from laserpath.design import contour, scene
+from laserpath.design import scene
 from laserpath.dose import accurate_model
 from laserpath.dose.segments import to_points
 from laserpath.machine import convert
@@ -497,9 +497,9 @@ def test_the_executed_dose_is_judged() -> None:
 def test_a_simulation_samples_the_outline_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exposure, the best power, warnings and page share the samples."""
     widths: list[float] = []
-    real = contour.contour_samples
+    real = scene.contour_samples
 
-    def note(design: Design, fwhm: float) -> contour.Samples:
+    def note(design: Design, fwhm: float) -> scene.Samples:
         widths.append(fwhm)
         return real(design, fwhm)
 

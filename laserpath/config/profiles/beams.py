@@ -30,7 +30,7 @@ from gcode.errors import GcodeError
 from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
-from laserpath.base.picture import picture
+from laserpath.base.isolated import picture
 from laserpath.base.quantities import LENGTH, convert
 from laserpath.optics import BeamImage, BeamTable, profile
 from laserpath.types import MeasuredBeam, Spot

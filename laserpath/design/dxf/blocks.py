@@ -3,26 +3,239 @@
 A block is drawn once for each power of 2 that it is scaled by, since the tolerance of its strokes and splines
 depends on the scale, and is then placed by each INSERT, whole arrays at once.  places: (K, 2, 3), x' = A x +
 t. Entities on layer 0 of a block take the layer of its INSERT.
+
+Entities that DXF fills: HATCH, SOLID, TRACE, and polylines with a width → rings of cubics.
+
+The style of a hatch decides which of its boundaries count: all, alternating (nested), the outer one without
+those flagged 'outermost', or the external one alone. Flags say which boundary is which.
+
+How many curves a drawing has with all copies of its blocks, counted before any of them is drawn.
+
+A block that places ten others, which place ten others, …, takes a few lines a level, but ten times the curves
+of the level below. Counted is what is certain to be drawn: entities that may draw nothing count 0.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import shapely
+from ezdxf.entities.boundary_paths import ArcEdge, EllipseEdge, LineEdge, PolylinePath, SplineEdge
+from ezdxf.math import BSpline, Vec3, fit_points_to_cad_cv
+from ezdxf.render.trace import TraceBuilder
 from ezdxf.xclip import XClip
 from numpy.typing import NDArray
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.design.dxf import fills, shapes
-from laserpath.design.dxf.copies import DEPTH, check, grid
-from laserpath.design.dxf.drawing import DrawingFile
-from laserpath.design.dxf.repair import DAMAGE, reason
+from laserpath.design.curves import Chain, Pen, arc, lines, polylines, stroke
+from laserpath.design.dxf import shapes
+from laserpath.design.dxf.drawing import DAMAGE, DrawingFile, reason
+from laserpath.design.dxf.shapes import Wide, chain, flattened, plane, xy
+
+MITRE = 4.0  # longest mitre of a wide polyline, in widths: as in SVG
+MEET = 1e-6  # gap between a hatch's edges that counts as none, relative to the largest coordinate
+
+Rings = list[Floats]
+"""Closed chains of cubics, filled by the even-odd rule."""
+
+
+def solid(entity: Any) -> Rings:
+    """SOLID, TRACE and 3DFACE: three or four corners."""
+    corners = np.array([xy(p) for p in entity.wcs_vertices(close=True)], dtype=np.float64)
+    return [lines(corners)]
+
+
+def hatch(entity: Any, tolerance: float) -> Rings:
+    """HATCH: the boundaries that count in its style."""
+    paths = list(entity.paths.rendering_paths(entity.dxf.hatch_style)) or list(entity.paths)
+    to_block = plane(entity, entity.dxf.elevation.z)
+    return [to_block(ring) for path in paths for ring in _boundary(path, tolerance)]
+
+
+def _boundary(path: Any, tolerance: float) -> Iterator[Floats]:
+    if isinstance(path, PolylinePath):
+        yield chain(np.array(path.vertices, dtype=np.float64).reshape(-1, 3), True)
+        return
+    loop: Rings = []
+    for edge in (_edge(edge, tolerance) for edge in path.edges):
+        if len(edge) == 0:
+            continue
+        reach = MEET * max(np.abs(edge).max(), 1e-9)
+        if loop and _apart(loop[-1][-1, 3], loop[0][0, 0]) <= reach:
+            yield _closed(loop)
+            loop = []
+        if len(loop) == 1 and _apart(loop[0][0, 0], edge[[0, -1], [0, 3]]) < _apart(
+            loop[0][-1, 3], edge[[0, -1], [0, 3]]
+        ):
+            loop[0] = _reversed(loop[0])
+        if loop and _apart(loop[-1][-1, 3], edge[-1, 3]) < _apart(loop[-1][-1, 3], edge[0, 0]):
+            edge = _reversed(edge)
+        loop.append(edge)
+    if loop:
+        yield _closed(loop)
+
+
+def _closed(loop: Rings) -> Floats:
+    """The ring of consecutive edges, with gaps closed by straight lines."""
+    parts = []
+    for edge, following in zip(loop, loop[1:] + loop[:1], strict=True):
+        parts += [edge, lines(np.array([edge[-1, 3], following[0, 0]]))]
+    return np.concatenate(parts)
+
+
+def _apart(p: Floats, q: Floats) -> float:
+    """Distance from a point to the nearest of others."""
+    return float(np.hypot(*np.atleast_2d(p - q).T).min())
+
+
+def _reversed(cubics: Floats) -> Floats:
+    return cubics[::-1, ::-1]
+
+
+def _edge(edge: Any, tolerance: float) -> Floats:
+    """One edge of a hatch's boundary."""
+    if isinstance(edge, LineEdge):
+        return lines(np.array([xy(edge.start), xy(edge.end)]))
+    if isinstance(edge, ArcEdge):
+        r, start, end = edge.radius, np.radians(edge.start_angle), np.radians(edge.end_angle)
+        return _turned(arc(xy(edge.center), (r, 0), (0, r), start, _span(start, end)), edge.ccw)
+    if isinstance(edge, EllipseEdge):
+        x, y = xy(edge.major_axis)
+        minor = (-y * edge.ratio, x * edge.ratio)
+        start, end = edge.start_param, edge.end_param
+        whole = abs(edge.end_angle - edge.start_angle) >= 360 - 1e-7
+        sweep = 2 * np.pi if whole else _span(start, end)
+        return _turned(arc(xy(edge.center), (x, y), minor, start, sweep), edge.ccw)
+    if isinstance(edge, SplineEdge):
+        return lines(flattened(_curve(edge), tolerance))
+    raise TypeError(f"{type(edge).__name__} is not an edge of a hatch")
+
+
+def _turned(cubics: Floats, anticlockwise: bool) -> Floats:
+    return cubics if anticlockwise else _reversed(cubics)
+
+
+def _span(start: float, end: float) -> float:
+    """The anticlockwise angle from `start` to `end`; a whole turn if they are the same."""
+    turn = (end - start) % (2 * np.pi)
+    return turn if turn > 1e-9 else 2 * np.pi
+
+
+def _curve(edge: Any) -> BSpline:
+    if edge.control_points:
+        return BSpline(
+            [Vec3(p) for p in edge.control_points],
+            order=edge.degree + 1,
+            knots=edge.knot_values or None,
+            weights=edge.weights or None,
+        )
+    tangents = [Vec3(t) for t in (edge.start_tangent, edge.end_tangent) if t]
+    return fit_points_to_cad_cv([Vec3(p) for p in edge.fit_points], tangents if len(tangents) == 2 else None)
+
+
+def wide(line: Wide, entity: Any, tolerance: float) -> list[Rings]:
+    """The pieces whose union is the area of a polyline with a width."""
+    if len(line.cubics) == 0:
+        return []
+    if np.ptp(line.width) > 0:
+        return _tapered(line, entity, tolerance)
+    pen = Pen(float(line.width[0, 0]), "butt", "miter", MITRE, tolerance)
+    drawn = polylines([Chain(line.cubics, tolerance / 2, pen.turn)])[0]
+    pieces = stroke(drawn, line.closed, pen)
+    rings = [shapely.get_coordinates(shapely.get_exterior_ring(piece)) for piece in pieces]
+    return [[lines(line.plane(ring))] for ring in rings]
+
+
+def _tapered(line: Wide, entity: Any, tolerance: float) -> list[Rings]:
+    """The same for a polyline whose width changes: a quadrangle for each segment or piece of an arc."""
+    p, b = line.vertices[:, :2], line.vertices[:, 2]
+    chord = np.hypot(*(np.roll(p, -1, axis=0) - p).T)
+    bent = np.abs(b) > 1e-9
+    radius = (chord * (1 + b**2))[bent] / (4 * np.abs(b[bent]))
+    outer = radius.max(initial=0) + line.width.max() / 2
+    step = np.arccos(1 - min(tolerance / 2 / outer, 0.5))
+    trace = TraceBuilder.from_polyline(entity, segments=int(np.ceil(np.pi / step)))
+    faces = [np.array([xy(corner) for corner in face], dtype=np.float64) for face in trace.faces()]
+    return [[lines(line.plane(np.vstack([face, face[:1]])))] for face in faces]
+
+
+DEPTH = 100  # nested blocks
+
+Count = tuple[int, int]
+"""Curves, and the cubic pieces that they have."""
+
+_CUBICS = {"LINE": 1, "CIRCLE": 16, "ARC": 1, "ELLIPSE": 1, "SOLID": 1, "TRACE": 1}
+"""The fewest pieces of the curves of an entity."""
+
+
+def check_copies(drawing: DrawingFile) -> None:
+    """Raise if there would be too many curves, or pieces of curves."""
+    check(_Counter(drawing).total(drawing.space, ()))
+
+
+def check(count: Count) -> None:
+    """Raise if a number of curves, or of their pieces, is above its limit."""
+    for number, name, what in zip(count, ("curves", "cubics"), ("curves", "pieces of curves"), strict=True):
+        if number > getattr(limits.now(), name):
+            raise limits.exceeded(
+                f"blocks are repeated too often: there would be {limits.counted(number)} {what}", name, number
+            )
+
+
+def grid(dxf: Any) -> tuple[int, int]:
+    """The columns and rows in which an INSERT places its block; copies in the same place are one."""
+    columns, rows = max(int(dxf.column_count), 1), max(int(dxf.row_count), 1)
+    return columns if dxf.column_spacing else 1, rows if dxf.row_spacing else 1
+
+
+class _Counter:
+    """Counts the curves of blocks, each block once."""
+
+    def __init__(self, drawing: DrawingFile) -> None:
+        self._layers, self._blocks = drawing.layers, drawing.ezdxf.blocks
+        self._known: dict[str, Count] = {}
+
+    def total(self, entities: Iterable[Any], within: tuple[str, ...]) -> Count:
+        """The curves of some entities, with all copies of the blocks that they place."""
+        curves = cubics = 0
+        for entity in entities:
+            try:
+                more = self._of(entity, within)
+            except DAMAGE:
+                continue  # it is left out when it is drawn, too
+            curves, cubics = curves + more[0], cubics + more[1]
+        return curves, cubics
+
+    def _of(self, entity: Any, within: tuple[str, ...]) -> Count:
+        kind = entity.dxftype()
+        if entity.dxf.get("invisible", 0):
+            return 0, 0
+        if kind != "INSERT":
+            pieces = max(len(entity) - 1, 0) if kind == "LWPOLYLINE" else _CUBICS.get(kind, 0)
+            return min(pieces, 1), pieces
+        if self._layers.hides(entity.dxf.get("layer", "0")):
+            return 0, 0
+        columns, rows = grid(entity.dxf)
+        curves, cubics = self._block(entity.dxf.get("name", ""), within)
+        return columns * rows * curves, columns * rows * cubics
+
+    def _block(self, name: str, within: tuple[str, ...]) -> Count:
+        """The curves of a block; none if it is missing, external, in itself or too deep: the reader warns."""
+        block, key = self._blocks.get(name), name.lower()
+        if block is None or key in within or len(within) >= DEPTH:
+            return 0, 0
+        if block.block.is_xref or block.block.is_xref_overlay:
+            return 0, 0
+        if key not in self._known:
+            self._known[key] = self.total(block, (*within, key))
+        return self._known[key]
+
 
 OPEN, CLOSED, FILLED = 0, 1, 2
 LARGEST = 1e5  # mm from the origin
@@ -143,14 +356,14 @@ class EntityReader:
             drawn = shapes.polyline(entity)
             if isinstance(drawn, shapes.Wide):
                 self._check_reach(drawn, scale, entity)
-                for piece in fills.wide(drawn, entity, tolerance):
+                for piece in wide(drawn, entity, tolerance):
                     builder.fill(_finite(piece, entity), layer)
             else:
                 self._pen(drawn, layer, builder)
         elif kind in ("SOLID", "TRACE", "3DFACE"):
-            builder.fill(_finite(fills.solid(entity), entity), layer)
+            builder.fill(_finite(solid(entity), entity), layer)
         elif kind == "HATCH":
-            builder.fill(_finite(fills.hatch(entity, tolerance), entity), layer)
+            builder.fill(_finite(hatch(entity, tolerance), entity), layer)
             if not entity.dxf.solid_fill and not entity.has_gradient_data:
                 builder.other["pattern", entity.dxf.pattern_name, layer] += 1
         elif kind not in SILENT and not (kind == "ATTDEF" and within):  # ATTDEF in a block is only a template

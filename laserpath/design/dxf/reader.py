@@ -5,28 +5,133 @@ by the even-odd rule over all layers that count: an outline in another is a hole
 an island. An outline that is drawn twice counts once. Lines that branch enclose what is between them, unless
 a width is given. Lines that enclose nothing are drawn in the width of the reading; without one they are left
 out, unless there is nothing else: then they are as wide as the spot.
+
+Warnings and errors about a drawing: entities that are left out or changed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError
-from laserpath.design import scattered
-from laserpath.design.curves import Chain, polylines
-from laserpath.design.dxf import messages
-from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader
-from laserpath.design.dxf.copies import check_copies
-from laserpath.design.dxf.drawing import DrawingFile, Layers
-from laserpath.design.enclosed import SAME, enclosed
+from laserpath.base.errors import InputError, figure
+from laserpath.design import fill
+from laserpath.design.curves import Chain, Pen, polylines, stroke
+from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader, check_copies
+from laserpath.design.dxf.drawing import NAMED, DrawingFile, Layers, listed
+from laserpath.design.enclosed import SAME, Gap, enclosed
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
-from laserpath.design.shapes import hairlines
-from laserpath.design.stroke import Pen, stroke
+from laserpath.design.vector import hairlines
 from laserpath.types import Design
+
+Met = Counter[tuple[str, str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLines:
+    """Lines that enclose nothing. curves, layers: numbers.  gap: between their nearest loose ends.
+
+    branching: whether they branch.
+    """
+
+    curves: list[int]
+    layers: list[int]
+    gap: Gap | None
+    branching: bool
+
+    def near(self, most: float = np.inf) -> str:
+        """Where an outline may have been intended to close, for the end of a sentence. most: mm."""
+        if self.gap is None or self.branching or self.gap.width > most:
+            return ""
+        return f"; the nearest loose ends are {figure(self.gap.width)} mm apart, at {self.gap.at}"
+
+
+def left_out(other: Met, layers: Layers) -> list[str]:
+    """The warnings about entities that are not read: one counts them by kind, one names each problem."""
+    counts: dict[str, Counter[str]] = {}
+    where: dict[tuple[str, str], set[int]] = {}
+    for (what, name, layer), n in other.items():
+        if layers.counts(layer):
+            counts.setdefault(what, Counter())[name] += n
+            where.setdefault((what, name), set()).add(layer)
+    out = [_unread(counts.pop("unread"))] if "unread" in counts else []
+    if "damaged" in counts:
+        out.append(_damaged(list(counts.pop("damaged"))))
+    for what, names in counts.items():
+        for name, n in names.items():
+            on = f"on layer {listed(layers.names[k] for k in sorted(where[what, name]))}"
+            out.append(
+                {
+                    "pattern": f"{n} HATCH {on} with the pattern {name!r}: filled as a whole",
+                    "clipped": f"block {name!r} {on} is clipped: it counts as a whole",
+                    "missing": f"block {name!r} is placed {on}, but is not in the file: left out",
+                    "reference": f"external reference {name!r} {on}: other files are never read",
+                }[what]
+            )
+    return out
+
+
+def _unread(kinds: Counter[str]) -> str:
+    parts = [f"{n} {kind}" for kind, n in kinds.most_common()]
+    some = ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]
+    be, it = ("is", "it is not an outline") if kinds.total() == 1 else ("are", "they are not outlines")
+    return f"{some} {be} left out, because {it}: explode in the CAD program what should count"
+
+
+def _damaged(names: Sequence[str]) -> str:
+    more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    be = "is" if len(names) == 1 else "are"
+    return f"{'; '.join(names[:NAMED])}{more}: what is damaged {be} left out"
+
+
+def hidden(curves: Curves, counts: Bools, layers: Layers) -> list[str]:
+    """The warnings about hidden layers that have curves."""
+    out = []
+    for layer, n in sorted(Counter(curves.layer[~counts[curves.layer]].tolist()).items()):
+        if why := layers.why_not(layer):
+            out.append(f"{n} curve{'s' * (n > 1)} left out, because layer {layers.names[layer]!r} is {why}")
+    return out
+
+
+def drawn_twice(n: int) -> list[str]:
+    """The warning about outlines that lie on others."""
+    return [f"{n} outline{'s' * (n > 1)} drawn more than once: counted once"] if n else []
+
+
+def not_drawn(lines: OpenLines, layers: Layers) -> str:
+    """The warning about lines that enclose nothing and are left out."""
+    n, where = len(lines.curves), listed(layers.names[k] for k in lines.layers)
+    some, be = ("1 line", "is") if n == 1 else (f"{n} lines", "are")
+    if lines.branching:
+        return (
+            f"{some} on layer {where} {be} left out, because branching lines do not say what is inside: "
+            "hatch what should be solid, or draw the lines with --line-width 0.2mm"
+        )
+    return (
+        f"{some} on layer {where} {be} left out, because what is not closed has no area{lines.near()}: "
+        "close the outline, or draw the lines with --line-width 0.2mm"
+    )
+
+
+def summary(curves: Curves, counts: Bools, layers: Layers) -> str:
+    """How many curves were read, and from which layers."""
+    used = curves.layer[counts[curves.layer]]
+    names = listed(layers.names[k] for k in np.unique(used))
+    return f"{len(used)} curve{'s' * (len(used) > 1)} on layer {names}"
+
+
+def why_empty(warnings: Sequence[str], chosen: Sequence[str]) -> str:
+    """The error about a drawing without an area."""
+    where = f" on layer {listed(chosen)}" if chosen else ""
+    return f"the design is empty: nothing{where} encloses an area" + (
+        f" ({'; '.join(warnings)})" if warnings else ""
+    )
+
 
 METRE = 1000.0  # mm: units of at least this are taken for mm if they make the drawing too large
 NEAR = 10.0  # spots: loose ends no farther apart look as if they were meant to meet
@@ -47,15 +152,15 @@ def _design(drawing: DrawingFile, name: str, reading: Reading) -> Design:
         drawing.take_mm(size)
         curves = EntityReader(drawing, reading.tolerance).curves()
     counts = np.array([drawing.layers.counts(k) for k in range(len(drawing.layers.names))])
-    warnings = [*drawing.warnings, *messages.left_out(curves.other, drawing.layers)]
-    warnings += messages.hidden(curves, counts, drawing.layers)
+    warnings = [*drawing.warnings, *left_out(curves.other, drawing.layers)]
+    warnings += hidden(curves, counts, drawing.layers)
     builder = _AreaBuilder(curves, counts[curves.layer], drawing.unit, reading.tolerance)
     area, notes = builder.area(drawing.layers, reading)
     warnings += [*builder.notes, *notes]
     if area.is_empty:
-        raise InputError(messages.why_empty(warnings, reading.layers))
+        raise InputError(why_empty(warnings, reading.layers))
     return Design(
-        area, name, None, tuple(warnings), (*drawing.source, messages.summary(curves, counts, drawing.layers))
+        area, name, None, tuple(warnings), (*drawing.source, summary(curves, counts, drawing.layers))
     )
 
 
@@ -77,7 +182,7 @@ class _AreaBuilder:
         self._cubics = np.split(cubics, np.cumsum(size)[:-1]) if len(size) else []
         self._tolerance = tolerance
 
-    def _filled(self) -> scattered.Geometries:
+    def _filled(self) -> fill.Geometries:
         """The polygons that DXF fills."""
         at = np.flatnonzero(self._role == FILLED)
         rings = self._flattened([self._cubics[k] for k in at])
@@ -87,18 +192,16 @@ class _AreaBuilder:
         spans = np.split(np.arange(len(at)), cuts) if len(at) else []
         alone = [rings[int(span[0])] for span, one in zip(spans, single, strict=True) if one]
         together = [
-            scattered.filled([rings[k] for k in span], EVENODD)
+            fill.filled([rings[k] for k in span], EVENODD)
             for span, one in zip(spans, single, strict=True)
             if not one
         ]
-        return np.concatenate(
-            [scattered.polygons(*scattered.flat(alone), EVENODD), scattered.parts(*together)]
-        )
+        return np.concatenate([fill.polygons(*fill.flat(alone), EVENODD), fill.parts(*together)])
 
-    def area(self, layers: Layers, reading: Reading) -> tuple[scattered.Geometry, list[str]]:
+    def area(self, layers: Layers, reading: Reading) -> tuple[fill.Geometry, list[str]]:
         """The solid area, and warnings about it."""
         outlined, lines, notes = self._outlined(reading)
-        pieces = np.concatenate([self._filled(), scattered.parts(outlined)])
+        pieces = np.concatenate([self._filled(), fill.parts(outlined)])
         width = reading.line_width
         if width is None and len(pieces) == 0 and lines:
             width = reading.hairline
@@ -107,13 +210,13 @@ class _AreaBuilder:
         elif len(pieces) == 0 and self._cubics and not lines:
             notes.append("its outlines cancel each other by the even-odd rule: choose a layer by --layer")
         elif width is None:
-            notes += [messages.not_drawn(line, layers) for line in lines]
+            notes += [not_drawn(line, layers) for line in lines]
         if width is not None:
             drawn = [self._cubics[k] for line in lines for k in line.curves]
             pieces = np.concatenate([pieces, stroked(drawn, width / reading.grown, self._tolerance)])
-        return scattered.covered(pieces), notes
+        return fill.covered(pieces), notes
 
-    def _outlined(self, reading: Reading) -> tuple[scattered.Geometry, list[messages.OpenLines], list[str]]:
+    def _outlined(self, reading: Reading) -> tuple[fill.Geometry, list[OpenLines], list[str]]:
         """The area that outlines enclose, the lines that enclose nothing, and warnings about both."""
         whole = self._flattened([self._cubics[k] for k in np.flatnonzero(self._role == CLOSED)])
         pen, twice = self._once(np.flatnonzero(self._role == OPEN))
@@ -121,18 +224,18 @@ class _AreaBuilder:
         spot = reading.hairline / reading.grown
         found = enclosed(whole, strokes, self._tolerance, spot, branching=reading.line_width is None)
         lines = [
-            messages.OpenLines(
+            OpenLines(
                 pen[which].tolist(), np.unique(self._layer[pen[which]]).tolist(), found.nearest, branching
             )
             for which, branching in ((found.open, False), (found.branching, True))
             if which.any()
         ]
-        return found.area, lines, [*messages.twice(twice + found.again), *found.notes(spot)]
+        return found.area, lines, [*drawn_twice(twice + found.again), *found.notes(spot)]
 
     def _flattened(self, cubics: Sequence[Floats]) -> list[Floats]:
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
 
-    def _once(self, pen: scattered.Indices) -> tuple[scattered.Indices, int]:
+    def _once(self, pen: fill.Indices) -> tuple[fill.Indices, int]:
         """The curves without duplicates, which may run in either direction; and how many are dropped."""
         seen: set[bytes] = set()
         keep = []
@@ -163,8 +266,8 @@ def _near(cubics: Floats) -> tuple[Floats, list[str]]:
     return cubics - low, [f"what is drawn lies {x:.6g}, {y:.6g} m from the origin, and is moved there"]
 
 
-def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> scattered.Geometries:
+def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> fill.Geometries:
     """The pieces whose union is the area of lines with round ends and corners. width: mm."""
     pen = Pen(width, "round", "round", 4.0, tolerance)
     drawn = polylines([Chain(one, tolerance / 2, pen.turn) for one in cubics])
-    return scattered.parts(*(piece for line in drawn for piece in stroke(line, False, pen)))
+    return fill.parts(*(piece for line in drawn for piece in stroke(line, False, pen)))

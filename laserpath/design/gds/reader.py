@@ -8,9 +8,8 @@ import numpy as np
 
 from laserpath.base.arrays import Bools
 from laserpath.base.errors import InputError, did_you_mean, figure
-from laserpath.design import scattered
-from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below
-from laserpath.design.gds.isolate import table
+from laserpath.design import fill
+from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below, table
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
@@ -36,7 +35,7 @@ def _design(data: bytes, name: str, reading: Reading) -> Design:
     tree.check_size()
     chosen, layered = _chosen(tree, reading.layers)
     layers = _listed(_layers(tree, chosen))
-    area = scattered.covered(_pieces(tree.polygons(chosen), tree.name))
+    area = fill.covered(_pieces(tree.polygons(chosen), tree.name))
     if area.is_empty:
         raise InputError(
             f"the design is empty: no polygon on layer {layers} of cell {tree.name!r} has an area"
@@ -172,12 +171,12 @@ def _matches(layer: Ints, text: str, known: Ints, cell: str) -> Bools:
     return on(layer)
 
 
-def _pieces(rings: Rings, cell: str) -> scattered.Geometries:
+def _pieces(rings: Rings, cell: str) -> fill.Geometries:
     """The rings as valid polygons."""
     xy, ends = rings
     if not (np.isfinite(xy).all() and np.abs(xy).max(initial=0) <= LARGEST):
         raise InputError(f"cell {cell!r} reaches farther than {LARGEST / 1000:g} m from its origin")
-    return scattered.polygons(xy, ends)
+    return fill.polygons(xy, ends)
 
 
 def _warnings(tree: Hierarchy) -> tuple[str, ...]:

@@ -3,25 +3,231 @@
 A stroke continues until a change of aperture or polarity or a move without light ends it, so that its joins
 are drawn as joins. Blocks (step and repeat, block apertures) are paintings of their own until they are
 closed.
+
+The text of a Gerber file → its commands, each with its position.
+
+word commands       X100Y200D01*        letters and numbers, ended by *
+extended commands   %ADD10C,0.5*%       between two %, several * inside
+
+Numbers of a Gerber file.
+
+Coordinates are whole numbers of 10⁻ᵈ units; FS gives d, the number of digits before the point, whether
+leading or trailing zeros are omitted, and whether coordinates are incremental (as does G91).
+
+Arcs: their centre, their sweep, and vertices along them.
+
+The centre is at (I, J) from the start. In G75 these are signed, and an arc that ends where it starts is a
+full circle. In G74 they are unsigned: of the four possible centres, the right one makes an arc of at most 90°
+in the right direction, with the most equal radii.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import EMPTY
-from laserpath.design.gerber import arcs, macros
-from laserpath.design.gerber.apertures import Aperture, Turn, define, of_area
-from laserpath.design.gerber.numbers import MM, Format, decimal, whole
+from laserpath.design.gerber import apertures
+from laserpath.design.gerber.apertures import Aperture, Point, Turn, define, of_area, step
 from laserpath.design.gerber.paint import Painting, Path, repeat
-from laserpath.design.gerber.shapes import Point, step
-from laserpath.design.gerber.words import Fields
+
+_COMMENT = r"\s*G0?4(?!\d)[^*]*\*(?:%\*)?"  # Eagle puts whole extended commands into them
+_COMMAND = re.compile(_COMMENT + r"|%([^%]*)%|([^*%]+)\*|([^\s*%][^*%]*)|(%)")
+_SPACE = re.compile(r"\s+")
+_FIELD = re.compile(r"([A-Z])([+-]?[0-9]*\.?[0-9]*)")
+
+Fields = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One command. text: of an extended command, between its %; '' for a word command.
+
+    fields: letters and numbers of a word command.  at: its position in the file's text.
+    """
+
+    text: str
+    fields: Fields
+    at: int
+
+
+def text_of(data: bytes) -> str:
+    """The file as text; raises for files of another format."""
+    if not data.strip():
+        raise InputError("the file is empty")
+    head = data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")
+    if b"\0" in data[:65536] or head.startswith(b"\x89"):
+        raise InputError("the file is not text, but Gerber is")
+    if re.match(rb"(;[^\n]*\n|%?\s)*M48\b", head):
+        raise InputError("the file holds drills (Excellon), not a Gerber image")
+    if b"*" not in data:
+        raise InputError("the file is not Gerber: no command in it ends with '*'")
+    return data.decode("utf-8", "replace")
+
+
+def commands(text: str) -> Iterator[Instruction]:
+    """The commands in their order, without comments."""
+    for match in _COMMAND.finditer(text):
+        extended, word, rest, percent = match.groups()
+        if word is not None:
+            word = _SPACE.sub("", word)
+            fields = _FIELD.findall(word)
+            if sum(len(letter) + len(number) for letter, number in fields) != len(word):
+                raise InputError(f"{where(text, match.start())}: {word[:40]!r} is not a command of Gerber")
+            if fields:
+                yield Instruction("", fields, match.start())
+        elif extended is not None:
+            yield Instruction(extended.strip(), [], match.start())
+        elif percent is not None:
+            raise InputError(f"{where(text, match.start())}: a '%' opens a command that no second one closes")
+        elif rest is not None:
+            raise InputError(f"{where(text, match.start())}: the file is cut off in {rest.strip()[:40]!r}")
+
+
+def where(text: str, at: int) -> str:
+    """The line of a position in the text, for a message."""
+    begins = len(text[at:]) - len(text[at:].lstrip()) + at
+    return f"line {text.count(chr(10), 0, begins) + 1}"
+
+
+MM = {"MM": 1.0, "IN": 25.4}
+
+_FORMAT = re.compile(r"([LTD]?)([AI]?)(?:[NGDM]\d)*X(\d)(\d)Y(\d)(\d)(?:[NGDM]\d)*")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
+
+
+@dataclass(slots=True)
+class Format:
+    """scale: the file's unit in mm; None: not known yet.  guessed: it was needed before it was known.
+
+    digits: before and after the decimal point.  trailing: trailing zeros are omitted, not leading ones.
+    incremental: coordinates are relative to the previous point.
+    """
+
+    scale: float | None
+    digits: tuple[int, int] | None = None
+    trailing: bool = False
+    incremental: bool = False
+    guessed: bool = False
+
+    def read(self, text: str) -> None:
+        """Read the parameters of FS."""
+        match = _FORMAT.fullmatch(text)
+        if not match or match[3] + match[4] != match[5] + match[6]:
+            raise InputError(f"the format {text[:40]!r} is not a Gerber format such as LAX36Y36")
+        self.digits = int(match[3]), int(match[4])
+        self.trailing, self.incremental = match[1] == "T", match[2] == "I"
+
+    def mm(self) -> float:
+        """The file's unit in mm."""
+        if self.scale is None:
+            self.scale, self.guessed = MM["IN"], True  # Gerber's unit before MO was introduced
+        return self.scale
+
+    def measured_in(self, unit: str) -> None:
+        """Set the file's unit, MM or IN."""
+        if self.guessed:
+            raise InputError("the file names its unit (MO) after it is needed: give it, as in --unit mm")
+        self.scale = MM[unit]
+
+    def length(self, text: str) -> float:
+        """A coordinate in mm."""
+        if self.digits is None:
+            raise InputError("coordinates come before their format (FS)")
+        if not text.strip("+-."):
+            raise InputError("a coordinate has no number")
+        if "." in text:
+            return float(text) * self.mm()
+        if self.trailing:
+            sign = "-" if text.startswith("-") else ""
+            text = sign + text.lstrip("+-").ljust(sum(self.digits), "0")
+        return float(text) / 10 ** self.digits[1] * self.mm()
+
+
+def whole(text: str) -> int:
+    """The number in a command code."""
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{text[:20]!r} is not the number of a command")
+    return int(text)
+
+
+def decimal(text: str, what: str) -> float:
+    """A decimal number without a unit."""
+    if not _DECIMAL.fullmatch(text) or len(text) > 40:
+        raise InputError(f"the {what} {text[:40]!r} is not a number")
+    return float(text)
+
+
+QUARTER = math.pi / 2 + 1e-3  # a quarter turn with a margin for rounding
+TURN = 2 * math.pi
+ROUNDING = 1e-9  # radians
+FIT = 0.25  # difference of the radii, relative to the larger, up to which a centre of G74 is accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """start, end, centre: mm.  sweep: radians, positive if anticlockwise."""
+
+    start: Point
+    end: Point
+    centre: Point
+    sweep: float
+
+    @property
+    def radii(self) -> Point:
+        """Distances of start and end from the centre, mm; equal but for the file's rounding."""
+        return math.dist(self.start, self.centre), math.dist(self.end, self.centre)
+
+
+def multi(start: Point, end: Point, centre: Point, turn: int) -> Arc:
+    """An arc of any length (G75). centre: from the start.  turn: 1 anticlockwise, -1 clockwise."""
+    middle = (start[0] + centre[0], start[1] + centre[1])
+    return Arc(start, end, middle, turn * TURN if start == end else _sweep(start, end, middle, turn))
+
+
+def single(start: Point, end: Point, centre: Point, turn: int) -> Arc:
+    """An arc of at most 90° (G74). centre: from the start, its signs are ignored."""
+    if start == end:
+        return Arc(start, end, start, 0.0)
+    (x, y), (i, j) = start, (abs(value) for value in centre)
+    middles = [(x + i, y + j), (x - i, y + j), (x + i, y - j), (x - i, y - j)]
+    arcs = [Arc(start, end, middle, _sweep(start, end, middle, turn)) for middle in middles]
+    arcs = [arc for arc in arcs if abs(arc.sweep) <= QUARTER and _missed(arc) <= FIT * max(arc.radii)]
+    if not arcs:
+        raise InputError("an arc of at most 90 degrees (G74) has no centre that fits")
+    return min(arcs, key=_missed)
+
+
+def vertices(arc: Arc, most: float) -> list[Point]:
+    """The vertices after the start. most: largest angle between two of them, radians.
+
+    If the radii of start and end differ, the radius changes linearly from one to the other.
+    """
+    (x, y), n = arc.centre, max(1, math.ceil(abs(arc.sweep) / most - 1e-9))
+    share = np.arange(1, n) / n
+    first, last = arc.radii
+    angle = math.atan2(arc.start[1] - y, arc.start[0] - x) + arc.sweep * share
+    radius = first + (last - first) * share
+    points = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1)
+    return [*map(tuple, points.tolist()), arc.end]
+
+
+def _missed(arc: Arc) -> float:
+    return abs(arc.radii[0] - arc.radii[1])
+
+
+def _sweep(start: Point, end: Point, centre: Point, turn: int) -> float:
+    """Radians from start to end about the centre, in the direction of `turn`, less than a full turn."""
+    a = math.atan2(start[1] - centre[1], start[0] - centre[0])
+    b = math.atan2(end[1] - centre[1], end[0] - centre[0])
+    sweep = (turn * (b - a)) % TURN
+    return 0.0 if sweep > TURN - ROUNDING else turn * sweep
+
 
 OFF = 0.02  # error of an arc's end, relative to its radius, from which a warning is given
 _NEUTRAL = {
@@ -59,7 +265,7 @@ class Plotter:
         self.bare: list[Path] = []  # lines of an aperture without width, outside of blocks
         self.mirror = (False, False)  # of x and of y, of the whole image
         self._stack: list[_Block] = []
-        self._macros: dict[str, macros.Macro] = {}
+        self._macros: dict[str, apertures.Macro] = {}
         self._apertures: dict[int, Aperture] = {}
         self._number: int | None = None
         self._aperture: Aperture | None = None  # the current one, turned
@@ -94,7 +300,7 @@ class Plotter:
     def extended(self, text: str) -> None:
         """Execute one or several extended commands."""
         if text.startswith("AM"):
-            macro = macros.parse(text[2:])
+            macro = apertures.parse(text[2:])
             self._macros[macro.name] = macro
             return
         for part in text.split("*"):
@@ -329,7 +535,7 @@ class Plotter:
         """Vertices of the arc from `start` to the current point. centre: from start.  wide: half width."""
         if not self._quadrant:
             self.warnings["arcs come without G74 or G75, and are read as of G75"] = None
-        make = arcs.single if self._quadrant == "single" else arcs.multi
+        make = single if self._quadrant == "single" else multi
         arc = make(start, self._at, centre, 1 if self._mode == 3 else -1)
         radius = max(arc.radii)
         if not math.isfinite(radius) or radius == 0 or arc.sweep == 0:
@@ -337,7 +543,7 @@ class Plotter:
         missed = abs(arc.radii[0] - arc.radii[1])
         if missed > max(OFF * radius, self.tolerance):
             self.warnings[f"an arc misses its end by {figure(missed, 2)} mm, and is bent to reach it"] = None
-        return arcs.vertices(arc, step(radius + wide, self.tolerance))
+        return vertices(arc, step(radius + wide, self.tolerance))
 
     def _lift(self) -> None:
         """End the current stroke."""

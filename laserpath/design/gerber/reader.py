@@ -13,13 +13,11 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import tidy, valid
 from laserpath.base.quantities import LENGTH
 from laserpath.design.enclosed import enclosed
-from laserpath.design.gerber.numbers import MM
+from laserpath.design.fill import check_reach, joined, without_specks
 from laserpath.design.gerber.paint import Painting, Path, area
-from laserpath.design.gerber.plotter import Plotter
-from laserpath.design.gerber.words import commands, text_of, where
-from laserpath.design.joined import check_reach, joined, without_specks
+from laserpath.design.gerber.plotter import MM, Plotter, commands, text_of, where
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
-from laserpath.design.shapes import Shapes, hairlines, left_out
+from laserpath.design.vector import Shapes, hairlines, left_out
 from laserpath.types import Design
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors

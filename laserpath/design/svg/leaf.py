@@ -19,9 +19,8 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import within
-from laserpath.design.curves import Chain, Polyline, Subpath, polylines
+from laserpath.design.curves import Chain, Pen, Polyline, Subpath, dashes, polylines, stroke
 from laserpath.design.fill import NONZERO, fill
-from laserpath.design.stroke import Pen, dashes, stroke
 from laserpath.design.svg.style import Values, font_size
 from laserpath.design.svg.values import (
     IDENTITY,

@@ -14,17 +14,14 @@ from laserpath.base.overlay import tidy, within
 from laserpath.base.quantities import LENGTH
 from laserpath.design import colours
 from laserpath.design.colours import MOST
-from laserpath.design.joined import without_specks
-from laserpath.design.names import unknown
-from laserpath.design.reading import Reading
-from laserpath.design.svg import viewport
+from laserpath.design.fill import without_specks
+from laserpath.design.reading import Reading, unknown
+from laserpath.design.svg import values
 from laserpath.design.svg.document import Document
-from laserpath.design.svg.ink import LIGHT, WHITE, Ink
-from laserpath.design.svg.layers import choose
 from laserpath.design.svg.leaf import State
-from laserpath.design.svg.paint import Kind, Painter, PaintLayer, compose
+from laserpath.design.svg.paint import LIGHT, WHITE, Ink, Kind, Painter, PaintLayer, compose
 from laserpath.design.svg.style import INHERITED, Styles
-from laserpath.design.svg.tree import Traversal
+from laserpath.design.svg.tree import Traversal, choose
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
 from laserpath.types import Design
 
@@ -56,7 +53,7 @@ def read_colours(data: str | bytes, name: str, reading: Reading) -> tuple[Design
         raise InputError(NESTED) from None
 
 
-def _design(document: Document, page: viewport.Page, name: str, reading: Reading) -> Design:
+def _design(document: Document, page: values.Page, name: str, reading: Reading) -> Design:
     drawn = _layers(document, page, reading, lambda ink: ink.dark)
     area = compose(drawn)
     fit, sheet = _fitted(document, area, page, reading)
@@ -66,7 +63,7 @@ def _design(document: Document, page: viewport.Page, name: str, reading: Reading
     return Design(shapely.normalize(area), name, sheet, document.warnings(), _source(reading))
 
 
-def _colours(document: Document, page: viewport.Page, name: str, reading: Reading) -> tuple[Design, ...]:
+def _colours(document: Document, page: values.Page, name: str, reading: Reading) -> tuple[Design, ...]:
     """What shows of each colour: later paint hides earlier, and white paint is paper."""
     drawn = _layers(document, page, reading, _hue, WHITE)
     whole = compose(drawn)
@@ -94,8 +91,8 @@ def _source(reading: Reading) -> tuple[str, ...]:
 
 
 def _fitted(
-    document: Document, area: BaseGeometry, page: viewport.Page, reading: Reading
-) -> tuple[Callable[[BaseGeometry], BaseGeometry], viewport.Box]:
+    document: Document, area: BaseGeometry, page: values.Page, reading: Reading
+) -> tuple[Callable[[BaseGeometry], BaseGeometry], values.Box]:
     """The function that puts the drawing, or a part of it, on its page; and the page. area: of all."""
     speck = SPECK * reading.tolerance**2
     if page.width is None or page.height is None or _is_off(document, area, page, reading):
@@ -111,10 +108,10 @@ def _fitted(
     return lambda one: without_specks(tidy(inside if one is area else within(one, box)), speck), sheet
 
 
-def _page(document: Document, reading: Reading) -> viewport.Page:
+def _page(document: Document, reading: Reading) -> values.Page:
     root = document.root
     try:
-        page = viewport.page(root.get("width"), root.get("height"), root.get("viewBox"))
+        page = values.page(root.get("width"), root.get("height"), root.get("viewBox"))
     except NotFinite as error:
         raise InputError(f"the size or viewBox of the page {error}") from None
     if page.warning and (page.named or not reading.unit):
@@ -122,7 +119,7 @@ def _page(document: Document, reading: Reading) -> viewport.Page:
     return page
 
 
-def _px(page: viewport.Page, reading: Reading) -> float:
+def _px(page: values.Page, reading: Reading) -> float:
     """A px in mm: 1/96 inch, or the unit of the reading if the file names none."""
     if reading.unit is None or page.named:
         return 1 / PX_PER_MM
@@ -132,7 +129,7 @@ def _px(page: viewport.Page, reading: Reading) -> float:
 
 
 def _layers(
-    document: Document, page: viewport.Page, reading: Reading, kind: Kind, light: float = LIGHT
+    document: Document, page: values.Page, reading: Reading, kind: Kind, light: float = LIGHT
 ) -> list[PaintLayer]:
     """The layers, mm, y up from the page's lower edge (upper, if it has no height). kind, light: of ink."""
     root, styles = document.root, Styles(document)
@@ -145,7 +142,7 @@ def _layers(
     return Painter(document, styles, reading.tolerance, light).layers(leaves, kind)
 
 
-def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> BaseGeometry:
+def _on_page(document: Document, area: BaseGeometry, sheet: values.Box) -> BaseGeometry:
     """The area on the page, with a warning if a part is cut off."""
     if area.is_empty:
         return area
@@ -162,7 +159,7 @@ def _on_page(document: Document, area: BaseGeometry, sheet: viewport.Box) -> Bas
     return inside
 
 
-def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading: Reading) -> bool:
+def _is_off(document: Document, area: BaseGeometry, page: values.Page, reading: Reading) -> bool:
     """Whether the whole drawing lies outside the page, which is then ignored; with a warning."""
     w, h = ((side or 0.0) * _px(page, reading) for side in (page.width, page.height))
     if area.is_empty or _meets(area, (0.0, 0.0, w, h)):
@@ -175,7 +172,7 @@ def _is_off(document: Document, area: BaseGeometry, page: viewport.Page, reading
     return True
 
 
-def _meets(area: BaseGeometry, page: viewport.Box) -> bool:
+def _meets(area: BaseGeometry, page: values.Box) -> bool:
     """Whether a part of the area lies on the page. An area inside needs no set operation."""
     box = shapely.box(*page)
     inside = shapely.contains_properly(box, shapely.get_parts(area)).any()

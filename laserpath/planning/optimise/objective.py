@@ -29,8 +29,7 @@ import numpy as np
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.compute.beside import pool
-from laserpath.design.sampling import Sampler
-from laserpath.design.scene import Scene
+from laserpath.design.scene import Sampler, Scene
 from laserpath.planning.optimise import kernel
 from laserpath.types import Resin, Target
 

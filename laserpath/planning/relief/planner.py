@@ -14,7 +14,7 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
-from laserpath.base.choices import STROKES_MAX
+from laserpath.base.entry_points import STROKES_MAX
 from laserpath.base.errors import figure, one_line
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project as project_file

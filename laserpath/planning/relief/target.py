@@ -19,7 +19,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted_path
 from laserpath.design import check_heeded, content, is_image, opened
-from laserpath.design.pixels import decode
+from laserpath.design.image import decode
 from laserpath.design.reading import Black, Reading
 from laserpath.resin import dose_for_depth
 from laserpath.types import Grid, Relief, Resin

@@ -24,7 +24,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.crossings import meetings
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import areas, differing, minus, plus, union
-from laserpath.design.joined import check_reach
+from laserpath.design.fill import check_reach
 from laserpath.plugins.slicer.walls import Wall
 
 _LAST_DIGIT = 1e-3
