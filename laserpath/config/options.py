@@ -52,7 +52,7 @@ def _profile(kind: str, replaces: tuple[str, ...] = ()) -> Option:
         sets=f"Process.{kind}",
         parse=values.profile,
         metavar="NAME|FILE",
-        help="Profile name or TOML file",
+        help=f"{kind.capitalize()} profile: a name or a TOML file",
         default=f"{DEFAULTS[kind]}; see `laserpath profiles list`",
         replaces=replaces,
     )
@@ -106,7 +106,7 @@ _PROCESS = (
 _SPLIT = (
     Option(
         name="colours", sets="Reading.colours", parse=Whole(2, MOST_COLOURS), metavar="N",
-        help="SVG, images: a program for each of N colours, with one zero; similar ones count as one",
+        help="SVG, images: a program for each of N colours, all with one zero; similar colours are merged",
     ),
     Option(
         name="colour", sets="Reading.colour", parse=values.text, metavar="NAME",
@@ -175,7 +175,7 @@ _DESIGN = (
         name="mirror",
         sets="Arrangement.mirror",
         parse=OneOf(("x", "y", "xy")),
-        help="x swaps left and right, y top and bottom, xy both",
+        help="Mirror the drawing: x swaps left and right, y top and bottom, xy both",
     ),
     Option(
         name="rotate",
@@ -258,7 +258,7 @@ _PLAN = (
         sets="Settings.strokes",
         parse=Whole(1, STROKES_MAX),
         metavar="N",
-        help=f"With --initial strokes: most strokes, up to {STROKES_MAX}; if not given 1000, with --grey 256",
+        help=f"With --initial strokes: at most N strokes, up to {STROKES_MAX}; 1000 if not given, 256 with --grey",
         default="none",
         drawings_only=True,
     ),
@@ -345,7 +345,7 @@ _PLAN = (
         name="pixels_per_fwhm",
         sets="Settings.pixels_per_fwhm",
         parse=Quantity(NUMBER, ""),
-        help="Pixels of the dose's grid in each FWHM; more are more accurate and take longer",
+        help="Pixels of the dose grid per FWHM; more pixels are more accurate and take longer",
         default="6",
         flag=False,
     ),
@@ -353,7 +353,7 @@ _PLAN = (
         name="simplify_fwhm",
         sets="Settings.simplify_fwhm",
         parse=Quantity(NUMBER, ""),
-        help="Largest distance of a dropped vertex from the path, in FWHM; more drops more vertices",
+        help="Largest distance of a dropped vertex from the path, in FWHM; a larger one drops more vertices",
         default="0.005",
         flag=False,
     ),
