@@ -258,7 +258,7 @@ _PLAN = (
         sets="Settings.strokes",
         parse=Whole(1, STROKES_MAX),
         metavar="N",
-        help=f"With --initial strokes: at most N strokes, up to {STROKES_MAX}; 1000 if not given, 256 with --grey",
+        help=f"With --initial strokes: use at most N, up to {STROKES_MAX}; by default 1000, with --grey 256",
         default="none",
         drawings_only=True,
     ),
