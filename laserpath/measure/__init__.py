@@ -3,8 +3,7 @@
 `inspect` lists the faults of the print.
 """
 
-from laserpath.measure.corners import rounded_off
-from laserpath.measure.edges import best_exposure, edge_errors, edges_at
+from laserpath.measure.edges import best_exposure, edge_errors, edges_at, rounded_off
 from laserpath.measure.figures import DEFOCUS, DOSE_BAND, cure_figures, cured_fraction
 from laserpath.measure.inspection import inspect
 from laserpath.measure.places import summary, unprintable

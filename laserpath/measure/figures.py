@@ -1,7 +1,7 @@
 """The figures of a dose against the vector design.
 
 **Edge errors** are those of `edges`. Their mean and percentile count a point without an edge as 2 FWHM. The
-largest error is that of `corners.judged`, as in the verdict: a corner that the spot rounds off is measured
+largest error is that of `edges.judged`, as in the verdict: a corner that the spot rounds off is measured
 across, and slivers do not count, so that it is at the cap only where an edge is really missing.
 
 **Areas** have sub-pixel accuracy: within a pixel the dose is taken as a plane, so that the cured part is the
@@ -20,7 +20,7 @@ import numpy as np
 from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
-from laserpath.measure.corners import judged
+from laserpath.measure.edges import judged
 from laserpath.types.results import Edges, PrintFigures
 
 DEFOCUS = 1.15

@@ -32,8 +32,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import crossings
 from laserpath.base.quantities import decimals
 from laserpath.design.scene import Scene
-from laserpath.measure.corners import rounded_off, tip_error
-from laserpath.measure.edges import edges_at
+from laserpath.measure.edges import edges_at, rounded_off, tip_error
 from laserpath.measure.figures import DOSE_BAND
 from laserpath.measure.inspection import topology
 from laserpath.types import Design

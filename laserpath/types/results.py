@@ -87,7 +87,7 @@ class PrintFigures:
     """The figures of one dose against one design.
 
     epe_*: |edge placement error| in FWHM: mean, 95th percentile, largest (at corners that the spot rounds off
-    across the corner, `measure.corners`); `_smooth`: away from corners.
+    across the corner, `measure.edges`); `_smooth`: away from corners.
     missing_edges: number of the `samples` contour points without a printed edge near.
     pv_band: area cured at dose +10 % but not at −10 %, ÷ (perimeter · FWHM).  pv_defocus: area that changes
     with FWHM · 1.15, divided likewise.

@@ -9,7 +9,7 @@ import pytest
 
 from laserpath.base.errors import InputError
 from laserpath.kinetics import KineticModel, Kinetics
-from laserpath.measure.path_conversion import PathConversion
+from laserpath.measure.conversion import PathConversion
 from laserpath.types import Grid, Spot, Toolpath
 
 GRID, SPOT = Grid((0.0, 0.0), 0.02, (20, 30)), Spot(fwhm=0.08, profile="gaussian")

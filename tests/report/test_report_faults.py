@@ -24,7 +24,7 @@ from shapes import minus, plus
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import cure_figures, edge_errors, inspect
-from laserpath.measure.regions import numbered
+from laserpath.measure.inspection import numbered
 from laserpath.report import PageData
 from laserpath.report.data import marked, worst_places
 from laserpath.report.verdict import Verdict, judge

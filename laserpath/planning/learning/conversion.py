@@ -23,9 +23,8 @@ from laserpath.kinetics.model import usual_interval
 from laserpath.kinetics.timeline import Flashes
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
-from laserpath.measure.conversion import by_conversion, kinetics_of, relative
+from laserpath.measure.conversion import PieceGradient, by_conversion, kinetics_of, relative
 from laserpath.measure.exposure import Exposure
-from laserpath.measure.path_conversion import PieceGradient
 from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, bounds_of, optimise
 from laserpath.planning.optimise.loss import LightTerm, Loss, over_dose
