@@ -97,6 +97,15 @@ def test_the_files_that_a_page_names_are_there(page: Path) -> None:
     assert [path for path in named if "NAME" not in path and not (ROOT / path).exists()] == []
 
 
+def test_the_files_of_the_architecture_are_there() -> None:
+    """It names them from the room on: `design/target.py`."""
+    rooms = [path.name for path in (ROOT / "laserpath").iterdir() if path.is_dir()]
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(rf"`((?:{'|'.join(rooms)})/[\w./-]*)`", text)
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / "laserpath" / path).exists()] == []
+
+
 @pytest.mark.parametrize("page", TO_READ, ids=lambda page: page.stem)
 def test_a_page_without_a_test_of_its_commands_has_none(page: Path) -> None:
     assert commands(page) == []
