@@ -5,24 +5,170 @@
     the other halves.
 
 A state is (3·rows, columns): radicals R, oxygen O, monomer m, one below the other.
+
+Oxygen between two reactions: it diffuses in the plane and comes through the surface.
+
+    ∂O/∂t = D ∇²O + s (1 − O), with no flow through the edges of the grid.
+
+Of the differences from 1 the discrete equation is linear, and its eigenvectors are cosines (DCT): each decays
+by exp(−(D λ + s) t), with λ = (4/p²)(sin²(π m/2M) + sin²(π n/2N)) of mode (m, n) on (M, N) cells of pitch p.
+That is exact, so any time is stable.
+
+The far tail of a spot, which no table of the kinetic model reaches: a smooth background of light.
+
+A table ends at R, 4 FWHM, and 4.8 % of the energy of an Airy spot is beyond it, spread over the plane. The
+mean over its rings is h̄(r) = c/r³ (`optics.tail`), so the background is the convolution of the light with
+
+    b(r) = h̄(r) (1 − w(r)) (1 + β (R/r)²),   β such that ∫ b dA = 1 − ∫ h w dA,
+
+where w is the part of h that is in the table. β, some per cent, makes up for the table's end within a ring.
+b is smooth over a FWHM, so nodes that far apart hold it (`dose.smooth`). What is left out are the rings:
+beside a line, a wave of a fifth of the background near R, and less further away; and light that is more than
+some 500 FWHM outside the grid.
+
+Tiles of the grid that have something to compute, and the points of light that reach each of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
 
-from laserpath.base.arrays import Floats, Indices
+from laserpath import optics
+from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure
-from laserpath.dose.direct import RadialTable
-from laserpath.kinetics.kernels import kernels
+from laserpath.dose.direct import RadialTable, window
+from laserpath.dose.smooth import MARGIN, SmoothField
+from laserpath.dose.tail import mean_tail
+from laserpath.kinetics.kernels import SIDE, kernels
 from laserpath.kinetics.light import Light
-from laserpath.kinetics.oxygen import OxygenSupply
-from laserpath.kinetics.tail import FarTail
-from laserpath.kinetics.tiles import lit_tiles
-from laserpath.types import Grid, Kinetics
+from laserpath.types import Grid, Kinetics, Spot
+
+
+class OxygenSupply:
+    """Diffusion and supply of oxygen on a grid."""
+
+    def __init__(self, grid: Grid, kinetics: Kinetics) -> None:
+        self._diffusion = kinetics.diffusion / grid.pitch**2  # pixels² per s
+        self._supply = kinetics.supply
+        self._modes = _modes(grid)
+
+    def __bool__(self) -> bool:
+        """Whether any oxygen moves."""
+        return self._diffusion > 0 or self._supply > 0
+
+    def spread(self, lack: Floats, seconds: float) -> Floats:
+        """O − 1 (rows, columns) after some seconds, of that before them. Linear, and its own adjoint."""
+        if self._diffusion == 0:
+            return lack * np.exp(-self._supply * seconds)
+        waves = fft.dctn(lack, norm="ortho", workers=-1)
+        waves *= np.exp(-(self._diffusion * self._modes + self._supply) * seconds)
+        return np.asarray(fft.idctn(waves, norm="ortho", workers=-1))
+
+
+def _modes(grid: Grid) -> Floats:
+    """Eigenvalues of the discrete −∇² with no flow through the edges, (rows, columns), per pixel²."""
+    rows, columns = (4 * np.sin(np.pi * np.arange(n) / (2 * n)) ** 2 for n in grid.shape)
+    return np.asarray(rows[:, None] + columns)
+
+
+_APART = 1.0
+"""Distance of the nodes, in FWHM along the narrow axis. A larger one blurs the background near R."""
+_WITHIN = 4
+"""Samples of b along a side of the square that a node stands for."""
+_BLOCK = 8
+"""Nodes by which the margin grows for light outside the grid, so that it is the same for similar light."""
+_FARTHEST = 500
+"""Nodes, about as many FWHM, from the grid to light that counts. A half-plane full of light beyond 500 FWHM
+would add 1.2e-4 of its dose at the edge of the grid; twice as far would need four times the memory."""
+
+
+class FarTail:
+    """The background of light on a grid, for a spot that falls as r^−3."""
+
+    def __init__(self, grid: Grid, spot: Spot, table: RadialTable) -> None:
+        self._grid, self._spot = grid, spot
+        narrow = optics.fwhm(spot) * min(spot.aspect, 1 / spot.aspect) ** 0.5
+        self._ratio = max(1, int(_APART * narrow / grid.pitch))
+        self._form = table.form / grid.pitch**2 / (len(table.value) - 1)  # of (r/R)²
+        a, b, c = self._form
+        self._radius = float((4 / (4 * a * c - b**2)) ** 0.25)
+        s = np.linspace(0.9, 1, 201)
+        out = 1 - window(s**2)[0]
+        whole, inner = (np.trapezoid(out * s**-n, s) + 1 / (n - 1) for n in (2, 4))
+        mean = 2 * np.pi * optics.tail(replace(spot, aspect=1.0)) / self._radius
+        self._more = ((1 - table.energy * grid.pixel_area) / mean - whole) / inner
+        self._fields: dict[int, SmoothField] = {}
+
+    def is_near(self, uv: Floats) -> Bools:
+        """(M,) whether points at fractional columns and rows uv (M, 2) add to the background of the grid."""
+        return self._beyond(uv) <= _FARTHEST * self._ratio
+
+    def _beyond(self, uv: Floats) -> Floats:
+        """(M,) pixels by which points are outside the grid, along the axis on which they are further out."""
+        return np.maximum(-uv, uv - self._grid.shape[::-1]).max(axis=1).clip(0)
+
+    def field(self, uv: Floats) -> SmoothField:
+        """The background of points at fractional columns and rows uv (M, 2), all of which are near."""
+        beyond = float(self._beyond(uv).max(initial=0.0))
+        margin = MARGIN + _BLOCK * int(np.ceil(beyond / self._ratio / _BLOCK))
+        if margin not in self._fields:
+            self._fields[margin] = SmoothField.of(self._grid, self._ratio, self._kernel, "f64", margin)
+        return self._fields[margin]
+
+    def _kernel(self, x: Floats, y: Floats) -> Floats:
+        """The mean of b, 1/mm², over the square of a node at displacements x, y in mm."""
+        within = (np.arange(_WITHIN) - (_WITHIN - 1) / 2) / _WITHIN * self._ratio * self._grid.pitch
+        a, b, c = self._form
+        total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
+        for u, v in ((x + dx, y + dy) for dx in within for dy in within):
+            square = np.maximum(a * u**2 + b * u * v + c * v**2, 0.5)
+            far = (1 - window(square)[0]) * (1 + self._more / square)
+            total += mean_tail(self._spot, u, v, self._radius / 2) * far
+        return total / _WITHIN**2
+
+
+class LitTiles(NamedTuple):
+    """Tiles and their points, as the kernels take them.
+
+    corner: (T, 2) first row and column.  first: (T + 1,) where the points of each begin in `lit`.
+    lit: (E,) points, ascending within a tile.
+    """
+
+    corner: NDArray[np.int32]
+    first: NDArray[np.int32]
+    lit: NDArray[np.int64]
+
+
+def lit_tiles(uv: Floats, reach: int, radicals: Bools) -> LitTiles:
+    """Tiles that points at fractional columns and rows uv (M, 2) reach, or that hold radicals.
+
+    reach: pixels.  radicals: (rows, columns), whether a cell has any.
+    """
+    rows, columns = radicals.shape
+    down, across = -(-rows // SIDE), -(-columns // SIDE)
+    low = np.clip(np.floor((uv - reach) / SIDE), 0, [across, down]).astype(np.int64)
+    high = np.clip(np.floor((uv + reach) / SIDE), -1, [across - 1, down - 1]).astype(np.int64)
+    size = np.maximum(high - low + 1, 0)
+    count = size[:, 0] * size[:, 1]
+    point = np.repeat(np.arange(len(uv)), count)
+    within = np.arange(len(point)) - np.repeat(np.cumsum(count) - count, count)
+    width = np.maximum(size[point, 0], 1)
+    tile = (low[point, 1] + within // width) * across + low[point, 0] + within % width
+    order = np.argsort(tile, kind="stable")
+    padded = np.zeros((down * SIDE, across * SIDE), bool)
+    padded[:rows, :columns] = radicals
+    active = padded.reshape(down, SIDE, across, SIDE).any(axis=(1, 3)).ravel()
+    active[tile] = True
+    used = np.flatnonzero(active)
+    first = np.searchsorted(tile[order], np.append(used, down * across)).astype(np.int32)
+    corner = np.stack([used // across, used % across], axis=1).astype(np.int32) * SIDE
+    return LitTiles(corner, first, point[order])
+
 
 _FEWEST = 1e-12
 """Radicals below which a cell has none, in units of the oxygen at rest."""

@@ -1,13 +1,19 @@
-"""Light as flashes, and derivatives by them."""
+"""Light as flashes, and derivatives by them.
+
+What a machine executes, as flashes of light for the kinetic model.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from laserpath.base.arrays import Floats, not_complex
+from laserpath import optics
+from laserpath.base.arrays import Floats, Indices, not_complex
 from laserpath.base.errors import InputError, one_line
+from laserpath.machine.program import MachineProgram, ProgramPart, lagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,72 @@ class LightGradient:
     xy: Floats
     energy: Floats
     time: Floats
+
+
+_APART_FWHM = 0.1
+"""Distance of flashes along a line, in FWHM: radicals of two that are further apart hardly meet."""
+
+_LONGEST = 0.02
+"""s, longest time between flashes of a head that is slow or stands still: a larger one makes radicals in
+fewer and larger bursts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flashes:
+    """Where along which piece of a polyline the flashes are, and when.
+
+    piece: (M,) index.  fraction: (M,) 0..1 along it.  share: (M,) of its energy.  time: (M,) s.
+    """
+
+    piece: Indices
+    fraction: Floats
+    share: Floats
+    time: Floats
+
+    @classmethod
+    def of(cls, length: Floats, duration: Floats, lit: Indices, fwhm: float) -> Self:
+        """The flashes of pieces (P,), mm and s, of which those of the indices `lit` shine."""
+        begin = np.cumsum(duration) - duration
+        far, slow = length[lit] / (_APART_FWHM * fwhm), duration[lit] / _LONGEST
+        count = np.maximum(np.ceil(np.maximum(far, slow) - 1e-9), 1).astype(np.int64)
+        piece = np.repeat(lit, count)
+        within = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        fraction = (within + 0.5) / np.repeat(count, count)
+        return cls(piece, fraction, 1 / np.repeat(count, count), begin[piece] + fraction * duration[piece])
+
+    def on(self, ends: Floats, energy: Floats) -> Light:
+        """The light of a polyline (P + 1, 2) mm whose pieces have the energies (P,), mJ."""
+        f = self.fraction[:, None]
+        xy = (1 - f) * ends[self.piece] + f * ends[self.piece + 1]
+        return Light(xy, self.share * energy[self.piece], self.time)
+
+
+def fewest_flashes(length: float, seconds: float, fwhm: float) -> float:
+    """Flashes of a line (length and fwhm in mm) that takes so long; bends and short pieces add some."""
+    return max(length / (_APART_FWHM * fwhm), seconds / _LONGEST)
+
+
+def light_of(program: MachineProgram) -> tuple[Light, float]:
+    """The light of a program as its controller executes it, and the time at which it ends, s.
+
+    Flashes are at most a tenth of a FWHM of travel apart, each with the energy and the time of its piece of
+    the way. The time counts from the start of the program, dark moves and dwells included.
+    """
+    parts, begin = [], 0.0
+    for part in program.parts:
+        light = _light_of_part(part, program.shift)
+        parts.append(replace(light, time=light.time + begin))
+        begin += part.run.write_time
+    names = ("xy", "energy", "time")
+    joined = Light(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+    last = float(joined.time[-1]) if len(joined.time) else 0.0
+    return joined, max(begin, last)
+
+
+def _light_of_part(part: ProgramPart, shift: tuple[float, float]) -> Light:
+    machine, fwhm = part.process.machine, optics.fwhm(part.process.spot)
+    flat = replace(part.run, xyz=part.run.xyz * (1.0, 1.0, 0.0))
+    moves = lagged(flat, machine, fwhm)
+    length, duration = np.hypot(*np.diff(moves.xy, axis=0).T), moves.duration
+    flashes = Flashes.of(length, duration, np.flatnonzero((moves.power > 0) & (duration > 0)), fwhm)
+    return flashes.on(moves.xy + np.asarray(shift), machine.power_max * moves.power * duration)

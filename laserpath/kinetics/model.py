@@ -21,10 +21,8 @@ from laserpath.base.errors import InputError
 from laserpath.compute.checkpointing import Checkpointed, checked_memory, checkpointed
 from laserpath.compute.runtime import device
 from laserpath.dose.direct import radial_table
-from laserpath.kinetics.interval import Intervals, Layer, Slope
+from laserpath.kinetics.interval import FarTail, Intervals, Layer, OxygenSupply, Slope
 from laserpath.kinetics.light import Light, LightGradient
-from laserpath.kinetics.oxygen import OxygenSupply
-from laserpath.kinetics.tail import FarTail
 from laserpath.types import Grid, Kinetics, Spot
 
 __all__ = ["Conversion", "KineticModel", "usual_interval"]

@@ -31,7 +31,7 @@ from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.dose.model import ToolpathGradient
 from laserpath.kinetics import Conversion, KineticModel, LightGradient
-from laserpath.kinetics.timeline import Flashes, light_of
+from laserpath.kinetics.light import Flashes, light_of
 from laserpath.machine.program import MachineProgram
 from laserpath.types import Grid, Kinetics, Resin, Toolpath
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laserpath.operators.derived import derived
-from laserpath.operators.differences import check
-from laserpath.operators.record import Operator
-from laserpath.operators.repeated import repeated
+from laserpath.operators.derived import check, derived
+from laserpath.operators.record import Operator, repeated
 
 __all__ = ["Operator", "check", "derived", "jax_function", "repeated", "torch_function"]
 

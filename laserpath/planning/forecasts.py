@@ -26,7 +26,7 @@ import gcode
 from laserpath.base.errors import figure
 from laserpath.base.plan_steps import SOLVING, PlanPart
 from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
-from laserpath.kinetics.timeline import fewest_flashes
+from laserpath.kinetics.light import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose

@@ -6,12 +6,9 @@ stroke. `fitting` finds the strokes of a picture, `as_operator` makes them an op
 them one after the other for a wanted dose.
 """
 
-from laserpath.strokes.additive import AdditiveFit, AdditiveStrokes, StrokeModel, fit_additive
-from laserpath.strokes.as_operator import strokes_operator
+from laserpath.strokes.additive import AdditiveFit, AdditiveStrokes, StrokeModel, fit_additive, lay_strokes
 from laserpath.strokes.fitting import FitSettings, FittedStrokes, fit_strokes
-from laserpath.strokes.model import Canvas, Strokes, StrokesGradient
-from laserpath.strokes.painter import StrokePainter
-from laserpath.strokes.residual import lay_strokes
+from laserpath.strokes.painter import Canvas, StrokePainter, Strokes, StrokesGradient, strokes_operator
 
 __all__ = [
     "AdditiveFit",

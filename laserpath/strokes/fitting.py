@@ -21,8 +21,7 @@ from scipy.ndimage import gaussian_filter
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.checks import between, finite_array, whole
 from laserpath.base.errors import InputError, one_line
-from laserpath.strokes.model import Strokes
-from laserpath.strokes.painter import StrokePainter
+from laserpath.strokes.painter import StrokePainter, Strokes
 
 _FIELDS = ("points", "width", "colour", "alpha")
 _RATES = {"points": 1.0, "width": 0.6, "colour": 0.02, "alpha": 0.02}

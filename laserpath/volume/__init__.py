@@ -5,11 +5,15 @@
 `view` shows the part.
 """
 
-from laserpath.volume.as_operator import marcher_operator
-from laserpath.volume.camera import CameraGradient, Cameras
-from laserpath.volume.depth import CuredDepth, cured_depth
-from laserpath.volume.marcher import March, RayMarcher, RenderGradient
-from laserpath.volume.view import Turned, turned
+from laserpath.volume.depth import CuredDepth, Turned, cured_depth, turned
+from laserpath.volume.marcher import (
+    CameraGradient,
+    Cameras,
+    March,
+    RayMarcher,
+    RenderGradient,
+    marcher_operator,
+)
 
 __all__ = [
     "CameraGradient",

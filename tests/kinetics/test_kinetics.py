@@ -14,7 +14,7 @@ from sets import one_fast
 
 from laserpath import operators, optics
 from laserpath.kinetics import KineticModel, Kinetics, Light, kinetics_operator
-from laserpath.kinetics.oxygen import OxygenSupply
+from laserpath.kinetics.interval import OxygenSupply
 from laserpath.types import Grid, Spot
 
 GRID = Grid((0.0, 0.0), 0.01, (37, 50))

@@ -19,8 +19,8 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose.segments import PathGradient
 from laserpath.kinetics import Conversion, KineticModel, Light
+from laserpath.kinetics.light import Flashes
 from laserpath.kinetics.model import usual_interval
-from laserpath.kinetics.timeline import Flashes
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
 from laserpath.measure.conversion import PieceGradient, by_conversion, kinetics_of, relative

@@ -14,7 +14,7 @@ from laserpath.config import profiles
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.kinetics import KineticModel
-from laserpath.kinetics.timeline import light_of
+from laserpath.kinetics.light import light_of
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.learning.conversion import KineticLines, _is_better
