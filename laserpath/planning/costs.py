@@ -30,7 +30,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
 from laserpath.planning.curve.strokes import ITERATIONS, STROKES
 from laserpath.planning.learning import place_kernel
-from laserpath.planning.learning.walk import ROUNDS
+from laserpath.planning.learning.compensate import ROUNDS
 from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.stages import executions, stages_of
 from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING, is_line_drawing

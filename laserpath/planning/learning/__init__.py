@@ -1,6 +1,6 @@
 """Learning: the path and the levels that expose, as executed, what the optimised path is to expose."""
 
-from laserpath.planning.learning.walk import (
+from laserpath.planning.learning.compensate import (
     Learned,
     LearnedProgram,
     converted,

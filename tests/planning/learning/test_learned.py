@@ -11,7 +11,7 @@ import small
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning import Learned, learned, on_steps, refined, walk
+from laserpath.planning.learning import Learned, compensate, learned, on_steps, refined
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.stages import final_loss
 from laserpath.types import Toolpath
@@ -93,9 +93,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The choices that `learned` makes, in order: 'levels' and 'places'."""
     made: list[str] = []
     for name in ("levels", "places"):
-        own = getattr(walk, f"best_{name}")
+        own = getattr(compensate, f"best_{name}")
         monkeypatch.setattr(
-            walk, f"best_{name}", lambda *given, own=own, name=name: (made.append(name), own(*given))[1]
+            compensate, f"best_{name}", lambda *given, own=own, name=name: (made.append(name), own(*given))[1]
         )
     return made
 

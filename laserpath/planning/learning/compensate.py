@@ -1,4 +1,4 @@
-"""The walk of learning: split → refine the executed dose → motor steps → energies → program → levels.
+"""Compensation of the machine: split → refine the executed dose → motor steps → energies → program → levels.
 
 What the optimiser's path loses in execution is deterministic: braking, segments, steps, levels. So the model
 executes it, the executed dose is optimised as the commanded one was, with the pieces' distortion held
