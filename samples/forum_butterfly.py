@@ -32,7 +32,7 @@ from laserpath.base.arrays import Floats
 from laserpath.compute.runtime import ti
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.planning.optimise.loop import Schedule
-from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective, OverDose
 from laserpath.planning.smooth import to_levels
 from laserpath.types import Grid, Machine, Resin, Spot, Target, Toolpath
 
@@ -249,7 +249,9 @@ def draw(seed: int, profile: str = "airy", find: int = 70, finish: int = 200) ->
         target = coarser(design, width * FWHM)
         model = DoseModel(target.grid, Spot(width * FWHM, profile))
         coverage, scale = target.coverage.astype(np.float32), 1 / target.coverage.sum()
-        objective = Objective(target, coverage, RESIN, scale, RESIN.contrast)
+        limit = OVER_DOSE_SHARE * RESIN.over_dose
+        bright = OverDose(1 / RESIN.critical_dose, limit, OVER_DOSE_WEIGHT * scale)
+        objective = Objective(target, coverage, RESIN, scale, RESIN.contrast, bright)
         seek, settle = Schedule(find, 0.2, contrast=(4, 8)), Schedule(finish, 0.05, contrast=(8, 16))
         energy = exposed(xy, energy, model, target.coverage)
         xy, energy, loss = descend(xy, energy, model, objective, seek if width > 1 else settle)

@@ -100,10 +100,16 @@ def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: pytest.Capt
     assert resin.critical_dose == pytest.approx(TRUE.critical_dose, rel=0.05)
     assert resin.penetration_depth == pytest.approx(TRUE.penetration_depth, rel=0.05)
     assert "95 % from" in (sheet.parent / "mine.resin.toml").read_text(encoding="utf-8")
-    picture = (sheet.parent / "mine.fit.svg").read_bytes()
-    assert ET.fromstring(picture).tag.endswith("svg")
-    assert run("fit", "chart.csv", "--name", "mine", "--speed", "4", "-q") == 0
-    assert (sheet.parent / "mine.fit.svg").read_bytes() == picture, "the same again"
+    assert ET.fromstring((sheet.parent / "mine.fit.svg").read_bytes()).tag.endswith("svg")
+
+
+@pytest.mark.slow
+def test_the_picture_is_the_same_again(sheet: Path) -> None:
+    pictures = []
+    for _ in range(2):
+        assert run("fit", "chart.csv", "-q") == 0
+        pictures.append((sheet.parent / "chart.fit.svg").read_bytes())
+    assert pictures[0] == pictures[1]
 
 
 def test_a_layer_is_cured_through_by_the_working_curve(sheet: Path) -> None:

@@ -35,7 +35,7 @@ def test_the_corpus_has_folders_of_known_formats_only() -> None:
 
 SLOWEST = {
     *("strokes-of-strokes.svg", "a-crowd.gds", "circles-traced-often.gcode"),
-    *("a-step-that-overflows.csv", "no-size-used.csv", "no-finite-start.csv"),
+    *("a-step-that-overflows.csv", "no-size-used.csv", "no-finite-start.csv", "a-dose-of-zero.csv"),
 }
 """Bombs, refused or read within the limit of 10 s, but not in a moment; and sheets, which are fitted."""
 

@@ -171,7 +171,8 @@ CASES = {
 TWICE = ("two bars bridged twice", "a ring cut twice", "a dot lost and a bar bridged")
 ON_A_BOARD = ("a speck", "a pinhole", "the end of a line, 1.5 % of the outline")
 """Larger drawings, which take a second each."""
-SLOWER = (*TWICE, *ON_A_BOARD[1:])
+PLAIN = ("a square", "two bars", "a ring")
+SLOWER = (*TWICE, *ON_A_BOARD[1:], *PLAIN)
 
 
 @pytest.mark.parametrize("name", one_fast(CASES, *(set(CASES) - set(SLOWER))))

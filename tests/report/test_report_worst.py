@@ -190,7 +190,9 @@ def test_advice_names_what_limits_the_plan() -> None:
     assert "rises to 6.40 × critical" in advice(report=burnt)
 
 
-@pytest.mark.parametrize(("dialect", "joins"), [("grbl", False), ("marlin", True)])
+@pytest.mark.parametrize(
+    ("dialect", "joins"), [pytest.param("grbl", False, marks=pytest.mark.slow), ("marlin", True)]
+)
 def test_coarse_steps_are_named_rather_than_braking(dialect: str, joins: bool) -> None:
     job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
     off = replace(job.report.executed, figures=replace(job.report.executed.figures, epe_mean=0.2))
