@@ -31,7 +31,7 @@ from laserpath.planning.unconstrained import Effort
 from laserpath.report import pictures
 from laserpath.types.results import Limit
 
-ROUGH = 20
+ROUGH = 6
 """Evaluations of the unconstrained optimum of a plan in the fast set."""
 
 pytest.register_assert_rewrite("readers.compared")

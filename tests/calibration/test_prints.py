@@ -111,6 +111,7 @@ def plain() -> tuple[np.ndarray, np.ndarray, PrintFit]:
     return mask, grey, fit_print(grey, mask, PIXEL, turned=False)
 
 
+@pytest.mark.slow
 def test_units_of_the_image_do_not_matter(plain: tuple[np.ndarray, np.ndarray, PrintFit]) -> None:
     mask, grey, one = plain
     other = fit_print(1e-3 * grey - 7, mask, PIXEL, turned=False)

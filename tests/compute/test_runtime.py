@@ -117,6 +117,7 @@ def test_one_device_a_process():
         )
 
 
+@pytest.mark.slow
 def test_vulkan_computes_what_the_cpu_does():
     """Where there is a Vulkan device, if only a renderer in software."""
     script = """

@@ -163,6 +163,7 @@ def test_encodings_with_a_mark_and_doctype_are_fine(encoding: str) -> None:
     assert design.area.area == pytest.approx(100)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
     """Measured 0.4 s; the bound catches quadratic growth."""
     t = np.linspace(0, 2 * np.pi, 100_000, endpoint=False)

@@ -139,6 +139,7 @@ def test_positive_resist_exposes_the_rest_of_the_page():
     assert executed.dose[row[0], column[0]] < 0.2 < executed.dose[row[1], column[1]]
 
 
+@pytest.mark.slow
 def test_a_missed_tolerance_is_an_outcome_not_an_error():
     settings = replace(QUICK, iterations=1, max_epe_fwhm=1e-4)
     assert not laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).within_tolerance
