@@ -28,9 +28,9 @@ from laserpath.compute.runtime import cpu_count
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
+from laserpath.planning.compensation import places
+from laserpath.planning.compensation.compensate import ROUNDS
 from laserpath.planning.curve.strokes import ITERATIONS, STROKES
-from laserpath.planning.learning import place_kernel
-from laserpath.planning.learning.compensate import ROUNDS
 from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.stages import executions, stages_of
 from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING, is_line_drawing
@@ -116,7 +116,7 @@ class StepWork:
 
 def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
     """The steps of a plan in their order, each with its seconds on this machine. length: of lines, mm."""
-    first = COMPILING if not is_kept(place_kernel.descend) else {}
+    first = COMPILING if not is_kept(places.descend) else {}
     found = [
         PlanStep(work.step, pace() * (work.seconds + first.get(work.step, 0.0)), work.expected)
         for work in works(task, length)

@@ -6,7 +6,7 @@ outline, which the controller's planner computes with its bends, its ends and th
 speed is the machine's full speed, or the one that full power allows, E_N P^N/(D_c · pitch), if that is lower.
 
 **Planning.** The steps of `costs`, on this machine, with nothing else to do; the conversion of a resin with
-kinetics takes simulations with their gradients besides (`learning.conversion.seconds_of`).
+kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
 The memory is 400 MB + 200 B for each pixel. Forecast ÷ measured was 0.65 to 1.1 for memory, and 1.01 to 1.37
 for writing, where only `_OUTLINE_SHARE` is a fit.
@@ -30,8 +30,8 @@ from laserpath.kinetics.light import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
+from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, steps_of
-from laserpath.planning.learning import conversion
 from laserpath.planning.task import Task
 from laserpath.report.wording import number
 from laserpath.resin import speed_for

@@ -25,7 +25,7 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine.program import MachineProgram
-from laserpath.planning import learning
+from laserpath.planning import compensation
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import (
     Progress,
@@ -160,14 +160,14 @@ def executions(settings: Settings) -> int:
 
 def _learned(
     path: Toolpath, task: Task, weight: float, progress: Listener | None, *, stopped: bool = False
-) -> tuple[learning.Learned, learning.LearnedProgram]:
+) -> tuple[compensation.Learned, compensation.LearnedProgram]:
     """The path to command for the one to expose, and its program. stopped: by the user, before this."""
     loss, left = final_loss(task.scene), 0 if stopped else executions(task.settings)
-    refined = learning.refined(path, task, loss, weight, left, progress)
+    refined = compensation.refined(path, task, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)
-    program = learning.learned(refined, task, loss, weight, progress)
+    program = compensation.learned(refined, task, loss, weight, progress)
     if task.scene.resin.kinetics is not None:
-        program = learning.converted(refined, program, task, final_loss, progress)
+        program = compensation.converted(refined, program, task, final_loss, progress)
     return refined, program
 
 

@@ -25,7 +25,7 @@ class Solution:
     """An optimiser's result. result: how it ended, in one sentence.  loss: (iterations,) history.
 
     stopped: by the user.  written: the path to write as it is, in all passes, so that the machine exposes
-    the toolpath (`planning.learning`); None: not learned.  time_weight: of the write time in the loss.
+    the toolpath (`planning.compensation`); None: not learned.  time_weight: of the write time in the loss.
     """
 
     toolpath: Toolpath

@@ -27,7 +27,7 @@ costs accuracy in focus."""
 
 
 class Exposing(Protocol):
-    """What a path of lines exposes, and its adjoint: a `DoseModel`, or `learning.conversion`."""
+    """What a path of lines exposes, and its adjoint: a `DoseModel`, or `compensation.conversion`."""
 
     def points(self, xy: Floats, line_energy: Floats) -> Any:
         """The points of a polyline (N+1, 2) mm with line energies (N,), for `spread` and `pull`."""
@@ -43,7 +43,7 @@ class Exposing(Protocol):
 
 
 class ExposedShape(Protocol):
-    """What the machine exposes, as a function of the path, and its adjoint (`learning.shape`)."""
+    """What the machine exposes, as a function of the path, and its adjoint (`compensation.shape`)."""
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
         """The exposed polyline (P+1, 2) mm and its line energies (P,)."""

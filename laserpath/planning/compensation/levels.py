@@ -13,27 +13,348 @@ neighbours cancel within the spot, and what no level can give is dithered. It ru
 executed with the new powers, because a line deep inside, which moves the edge only by a ring of the spot, may
 have become too bright. The dose is exact at the start, and each change adds the spot's density along the
 pieces within `_REACH_FWHM`; with an Airy spot 5 % of the change lies outside.
+
+Influence of pieces on points, and the descent, are compiled: it goes through the moves one by one, each with
+the result of those before, which no array operation does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import ndimage
 
 import gcode
+from gcode.compiled import cached
+from gcode.motion.response import PowerRules, centred, light, neighbour
 from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Indices as Ints
+from laserpath.compute.beside import in_parts
 from laserpath.design.scene import Scene
 from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
-from laserpath.planning.learning import kernel
 from laserpath.planning.task import Task
 from laserpath.resin import line_energy
 from laserpath.types import Process, Spot
+
+Array = NDArray[Any]
+
+_ROUNDING2 = 1e-4
+"""δ², the square of the edge error, in FWHM, below which it counts less: a larger one weighs small errors
+less."""
+
+_STEPS = 2
+"""Levels up and down that are tried at once: more leave fewer local minima, and take longer."""
+
+_GAIN = 1e-9
+"""Least gain of a change: a larger one ends the descent earlier."""
+
+njit = cached(error_model="numpy", nogil=True)
+
+
+class SpotTable(NamedTuple):
+    """density: (n, n) of the spot on a square around its middle, dose per mJ.  pitch: mm.  reach: mm."""
+
+    density: Array
+    pitch: float
+    reach: float
+
+
+class WatchedPoints(NamedTuple):
+    """xy: (M, 2) mm.  steepness: (M,) F·|∂u/∂n| of points on the outline, 0 elsewhere.
+
+    low, high: (M,) doses beyond which a point is penalised.  price: (M,) loss per dose.
+    start: where the points of each square cell begin, which have the side `spot.reach` and are on `columns`
+    columns, the first with its corner at `corner`.
+    """
+
+    xy: Array
+    steepness: Array
+    low: Array
+    high: Array
+    price: Array
+    start: Ints
+    columns: int
+    corner: Array
+
+
+class LightGroups(NamedTuple):
+    """Neighbouring pieces of one row with one share of its power: they brighten and darken together.
+
+    piece: (G+1,) first piece of each group.  first: (rows + 1,) first group of each row.
+    share: (G,) of the row's power.  duration: (G,) s.
+    """
+
+    piece: Ints
+    first: Ints
+    share: Array
+    duration: Array
+
+
+class Influence(NamedTuple):
+    """Dose of group g at point[first[g]] … point[first[g + 1]], per s of full light."""
+
+    first: Ints
+    point: Any
+    dose: Any
+
+
+def groups_of(first: Ints, share: Array, duration: Array) -> LightGroups:
+    """The groups of pieces (P,) with these shares and durations. first: (rows + 1,) piece of each row."""
+    new = np.append(True, share[1:] != share[:-1])
+    new[first[first < len(share)]] = True
+    piece = np.append(np.flatnonzero(new), len(share))
+    total = np.add.reduceat(duration, piece[:-1])
+    return LightGroups(piece, np.searchsorted(piece, first), share[piece[:-1]], total)
+
+
+@njit
+def cells_near(a: Array, b: Array, spot: SpotTable, points: WatchedPoints) -> tuple[int, int, int, int]:
+    """First and last column, and first and last row, of the cells that the spot reaches from a to b."""
+    low = np.floor((np.minimum(a, b) - points.corner) / spot.reach) - 1
+    high = np.floor((np.maximum(a, b) - points.corner) / spot.reach) + 1
+    rows = (len(points.start) - 1) // points.columns
+    left, right = max(int(low[0]), 0), min(int(high[0]), points.columns - 1)
+    return left, right, max(int(low[1]), 0), min(int(high[1]), rows - 1)
+
+
+def influence(
+    ends: Array, lit: Any, duration: Array, groups: LightGroups, spot: SpotTable, points: WatchedPoints
+) -> Influence:
+    """The dose of each group at the points that its pieces reach.
+
+    ends: (P+1, 2) mm, lit, duration: (P,), s, of the pieces.
+    """
+
+    def part(first: int, end: int) -> tuple[Ints, Any, Any]:
+        return _influence(first, end, ends, lit, duration, groups, spot, points)
+
+    return Influence(*joined(in_parts(part, len(groups.share))))
+
+
+def joined(parts: Sequence[tuple[Ints, Any, Any]]) -> tuple[Ints, Any, Any]:
+    """One list of the lists of successive rows: where each row begins, its points, and what they get."""
+    if len(parts) == 1:
+        return parts[0]
+    counts, points, values = zip(*parts, strict=True)
+    first = np.append(0, np.cumsum(np.concatenate([np.diff(one) for one in counts])))
+    return first, np.concatenate(points), np.concatenate(values)
+
+
+@njit
+def _influence(
+    start: int, end: int, ends: Array, lit: Any, duration: Array, groups: LightGroups, spot: SpotTable,
+    points: WatchedPoints,
+) -> tuple[Ints, Any, Any]:  # fmt: skip
+    """`influence` of the groups from `start` to before `end`, as `joined` takes it."""
+    count, first = 0, np.zeros(end - start + 1, np.int64)
+    room = 64 * (groups.piece[end] - groups.piece[start])
+    point, value = np.empty(room, np.int32), np.empty(room, np.float32)
+    total, touched = np.zeros(len(points.xy)), np.zeros(len(points.xy), np.int64)
+    for g in range(start, end):
+        n = 0
+        for p in range(groups.piece[g], groups.piece[g + 1]):
+            if lit[p]:
+                part = duration[p] / groups.duration[g]
+                n = _expose(total, touched, n, ends[p], ends[p + 1], part, spot, points)
+        if count + n > len(point):
+            more = max(len(point) // 2, n)
+            point = np.append(point, np.empty(more, np.int32))
+            value = np.append(value, np.empty(more, np.float32))
+        for m in touched[:n]:
+            point[count], value[count] = m, total[m]
+            total[m] = 0.0
+            count += 1
+        first[g - start + 1] = count
+    return first, point[:count], value[:count]
+
+
+@njit
+def _expose(
+    total: Array, touched: Ints, n: int, a: Array, b: Array, part: float, spot: SpotTable,
+    points: WatchedPoints,
+) -> int:  # fmt: skip
+    """Add `part` of the mean dose of a piece from a to b to `total`; return how many are now `touched`."""
+    length = np.hypot(b[0] - a[0], b[1] - a[1])
+    parts = max(2, int(np.ceil(length / (spot.reach / 8))))
+    near = (spot.reach + 1.5 * spot.pitch + length / 2) ** 2
+    left, right, lower, upper = cells_near(a, b, spot, points)
+    for row in range(lower, upper + 1):
+        cell = row * points.columns
+        for m in range(points.start[cell + left], points.start[cell + right + 1]):
+            x, y = points.xy[m, 0] - (a[0] + b[0]) / 2, points.xy[m, 1] - (a[1] + b[1]) / 2
+            if x * x + y * y > near:
+                continue
+            dose = mean_density(a, b, parts, spot, points.xy[m])
+            if dose > 0:
+                if total[m] == 0:
+                    touched[n] = m
+                    n += 1
+                total[m] += part * dose
+    return n
+
+
+@njit
+def mean_density(a: Array, b: Array, parts: int, spot: SpotTable, at: Array) -> float:
+    """Mean density of the spot at a point while its middle goes from a to b."""
+    total = 0.0
+    for i in range(parts):
+        f = (i + 0.5) / parts
+        u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
+        v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
+        total += density_at(u, v, spot)
+    return total / parts
+
+
+@njit
+def density_at(u: float, v: float, spot: SpotTable) -> float:
+    """The spot's density at column u and row v of its table, between its values; 0 outside."""
+    d, last = spot.density, len(spot.density) - 1
+    if u < 0 or v < 0 or u >= last or v >= last:
+        return 0.0
+    c, r = int(u), int(v)
+    u, v = u - c, v - r
+    return (1 - v) * ((1 - u) * d[r, c] + u * d[r, c + 1]) + v * ((1 - u) * d[r + 1, c] + u * d[r + 1, c + 1])
+
+
+@njit
+def cost(u: float, m: int, points: WatchedPoints, weight: float) -> float:
+    """Loss of point m at relative dose u: its edge error in FWHM, its price, and the penalty."""
+    loss = points.price[m] * u
+    if points.steepness[m] > 0:
+        error = (u - 1) / points.steepness[m]
+        loss += np.sqrt(error * error + _ROUNDING2)
+    beyond = max(points.low[m] - u, u - points.high[m], 0.0)
+    return loss + weight * beyond * beyond
+
+
+@njit
+def cost_slope(u: float, m: int, points: WatchedPoints, weight: float) -> float:
+    """Derivative of `cost` by u. Cost is convex, so that a change by d gains at most −d times that."""
+    slope = points.price[m]
+    if points.steepness[m] > 0:
+        error = (u - 1) / points.steepness[m]
+        slope += error / np.sqrt(error * error + _ROUNDING2) / points.steepness[m]
+    return slope + 2 * weight * (max(u - points.high[m], 0.0) - max(points.low[m] - u, 0.0))
+
+
+@njit
+def descend(
+    power: Ints, groups: LightGroups, rules: PowerRules, dose: Array, points: WatchedPoints,
+    effect: Influence, weight: float, sweeps: int,
+) -> int:  # fmt: skip
+    """Change `power` (rows,) digits and `dose` (M,) in place while the loss falls; return how often.
+
+    After the first sweep a row is looked at only if the dose of a point has changed that it reaches. So the
+    result is that of looking at all.
+    """
+    change, touched = np.zeros(len(dose)), np.zeros(len(dose), np.int64)
+    seen, changed = np.full(len(power), -1), np.zeros(len(dose), np.int64)
+    slope = np.empty(len(dose))
+    for m in range(len(dose)):
+        slope[m] = cost_slope(dose[m], m, points, weight)
+    changes = before = 0
+    for _ in range(sweeps):
+        for k in range(len(power)):
+            if power[k] <= 0 or not _concerned(k, groups, effect, changed, seen[k]):
+                continue
+            seen[k] = changes
+            chosen = _best(change, touched, k, power[k], groups, rules, dose, slope, points, effect, weight)
+            if chosen < 0:
+                continue
+            changes += 1
+            n = _add(change, touched, k, power[k], chosen, groups, rules, effect)
+            for m in touched[:n]:
+                dose[m] += change[m]
+                slope[m] = cost_slope(dose[m], m, points, weight)
+                change[m] = 0.0
+                changed[m] = changes
+            share = groups.share[groups.first[k] : groups.first[k + 1]]
+            power[k] = centred(rules, share, chosen)
+        if changes == before:
+            break
+        before = changes
+    return changes
+
+
+@njit
+def _best(
+    change: Array, touched: Ints, k: int, power: int, groups: LightGroups, rules: PowerRules, dose: Array,
+    slope: Array, points: WatchedPoints, effect: Influence, weight: float,
+) -> int:  # fmt: skip
+    """The power of row k, of those next to its own, that lowers the loss most; −1 if none does.
+
+    What the slopes rule out is not evaluated. A direction is left where a step gains no more than the best.
+    """
+    share = groups.share[groups.first[k] : groups.first[k + 1]]
+    pull = np.zeros(len(share))
+    for g in range(len(share)):
+        here = groups.first[k] + g
+        for i in range(effect.first[here], effect.first[here + 1]):
+            pull[g] += slope[effect.point[i]] * effect.dose[i]
+    best, chosen = _GAIN, -1
+    for up in (False, True):
+        other = power
+        for _step in range(_STEPS):
+            other = neighbour(rules, share, other, up)
+            if other < 0:
+                break
+            most = 0.0
+            for g in range(len(share)):
+                duration = groups.duration[groups.first[k] + g]
+                most -= (light(rules, share[g], other) - light(rules, share[g], power)) * duration * pull[g]
+            if most <= best:
+                continue
+            gain = 0.0
+            n = _add(change, touched, k, power, other, groups, rules, effect)
+            for m in touched[:n]:
+                gain += cost(dose[m], m, points, weight)
+                gain -= cost(dose[m] + change[m], m, points, weight)
+                change[m] = 0.0
+            if gain <= best:
+                break
+            best, chosen = gain, other
+    return chosen
+
+
+@njit
+def _concerned(k: int, groups: LightGroups, effect: Influence, changed: Ints, seen: int) -> bool:
+    """Whether row k was not looked at yet, or the dose of a point that it reaches has changed since."""
+    if seen < 0:
+        return True
+    for i in range(effect.first[groups.first[k]], effect.first[groups.first[k + 1]]):
+        if changed[effect.point[i]] > seen:
+            return True
+    return False
+
+
+@njit
+def _add(
+    change: Array, touched: Ints, k: int, before: int, after: int,
+    groups: LightGroups, rules: PowerRules, effect: Influence,
+) -> int:  # fmt: skip
+    """Add to `change` what row k changes; return how many points are `touched`."""
+    n = 0
+    for g in range(groups.first[k], groups.first[k + 1]):
+        share = groups.share[g]
+        energy = (light(rules, share, after) - light(rules, share, before)) * groups.duration[g]
+        if energy == 0:
+            continue
+        for i in range(effect.first[g], effect.first[g + 1]):
+            m = effect.point[i]
+            if change[m] == 0:
+                touched[n] = m
+                n += 1
+            change[m] += energy * effect.dose[i]
+    return n
+
 
 _REACH_FWHM = 2.5
 """Radius of the spot within which a change of level is followed: a larger one is more exact and slower."""
@@ -108,7 +429,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     moves, response = response_of(part, process)
     digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
     field = _Watch.of(response, digits, task)
-    changes = kernel.descend(
+    changes = descend(
         digits, field.groups, response.rules, field.dose, field.points, field.effect, PENALTY, _SWEEPS,
     )  # fmt: skip
     if not changes:
@@ -139,10 +460,10 @@ class _Watch:
     them.
     """
 
-    groups: kernel.LightGroups
+    groups: LightGroups
     dose: Floats
-    points: kernel.WatchedPoints
-    effect: kernel.Influence
+    points: WatchedPoints
+    effect: Influence
 
     @classmethod
     def of(cls, response: gcode.motion.Response, digits: Indices, task: Task) -> _Watch:
@@ -151,8 +472,8 @@ class _Watch:
         light = response.light((digits * response.rules.digit).astype(np.float64))
         lit = light > 0
         points, spot, at = watched(run, light, task, _REACH_FWHM, coarse=False)
-        groups = kernel.groups_of(response.first, response.share, run.duration)
-        effect = kernel.influence(run.xyz[:, :2].copy(), lit, run.duration, groups, spot, points)
+        groups = groups_of(response.first, response.share, run.duration)
+        effect = influence(run.xyz[:, :2].copy(), lit, run.duration, groups, spot, points)
         return cls(groups, at, points, effect)
 
 
@@ -165,7 +486,7 @@ def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Flo
 
 def watched(
     run: gcode.motion.Executed, light: Floats, task: Task, reach: float, *, coarse: bool
-) -> tuple[kernel.WatchedPoints, kernel.SpotTable, Floats]:
+) -> tuple[WatchedPoints, SpotTable, Floats]:
     """The points around a design, the spot's table, and the relative doses (M,) of a run at the points.
 
     light: (P,) of the pieces of the run.  reach: FWHM, of the table.
@@ -178,9 +499,7 @@ def watched(
     return points, _table(task.scene.spot, task.process, reach), at
 
 
-def _points(
-    dose: Floats, control: _Control, scene: Scene, reach: float
-) -> tuple[kernel.WatchedPoints, Floats]:
+def _points(dose: Floats, control: _Control, scene: Scene, reach: float) -> tuple[WatchedPoints, Floats]:
     """The points of the outline and beside it, the control points, and the relative doses there."""
     on, slope = scene.sampler(dose)
     steep = np.maximum(np.abs(slope), _FLATTEST)
@@ -194,7 +513,7 @@ def _points(
     columns, corner, start, order = _cells(places, reach * scene.fwhm)
     free = np.full(len(beside), np.inf)
     others = np.zeros(len(beside) + len(xy))
-    points = kernel.WatchedPoints(
+    points = WatchedPoints(
         places[order], np.concatenate([steep, others])[order],
         np.concatenate([np.minimum(_FAINT, on), -free, low])[order],
         np.concatenate([np.maximum(_FULL, on), free, high])[order],
@@ -283,7 +602,7 @@ def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
     return int(columns), corner, start, np.argsort(cell, kind="stable")
 
 
-def _table(spot: Spot, process: Process, within: float) -> kernel.SpotTable:
+def _table(spot: Spot, process: Process, within: float) -> SpotTable:
     """The spot's density times the relative dose of 1 s of full light. within: FWHM, its reach."""
     fwhm = optics.fwhm(spot)
     reach, pitch = within * fwhm, _TABLE_FWHM * fwhm
@@ -291,4 +610,4 @@ def _table(spot: Spot, process: Process, within: float) -> kernel.SpotTable:
     x, y = np.meshgrid(at, at)
     full = float(line_energy(process.machine.power_max, 1.0, spot))
     density = np.where(np.hypot(x, y) <= reach, optics.profile(spot, x, y), 0.0)
-    return kernel.SpotTable(full / process.resin.critical_dose * density, pitch, reach)
+    return SpotTable(full / process.resin.critical_dose * density, pitch, reach)

@@ -18,8 +18,8 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, execute, prepared, with_energies
 from laserpath.machine.rest import RESTS, rested
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning import kernel, on_steps
-from laserpath.planning.learning.levels import best_levels, sent
+from laserpath.planning.compensation import levels, on_steps
+from laserpath.planning.compensation.levels import best_levels, sent
 from laserpath.planning.task import Task
 from laserpath.types.results import Measurement
 
@@ -114,14 +114,14 @@ def test_the_dwells_before_the_path_fill_the_buffer() -> None:
 
 def test_the_influence_on_points_nearby_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel looks at the cells around a piece only; here each piece is held against each point."""
-    influence = kernel.influence
-    calls: list[tuple[tuple[Any, ...], kernel.Influence]] = []
+    influence = levels.influence
+    calls: list[tuple[tuple[Any, ...], levels.Influence]] = []
 
-    def kept(*given: Any) -> kernel.Influence:
+    def kept(*given: Any) -> levels.Influence:
         calls.append((given, influence(*given)))
         return calls[-1][1]
 
-    monkeypatch.setattr(kernel, "influence", kept)
+    monkeypatch.setattr(levels, "influence", kept)
     best_levels(fitted(small.task("grbl"), "grbl"), small.task("grbl"))
     (((ends, lit, duration, groups, spot, points), found),) = calls
     for g in range(len(groups.share)):
@@ -135,7 +135,7 @@ def test_the_influence_on_points_nearby_is_all_there_is(monkeypatch: pytest.Monk
     assert 0 < len(found.point) < 0.9 * len(groups.share) * len(points.xy)
 
 
-def mean_density(a: np.ndarray, b: np.ndarray, spot: kernel.SpotTable, xy: np.ndarray) -> np.ndarray:
+def mean_density(a: np.ndarray, b: np.ndarray, spot: levels.SpotTable, xy: np.ndarray) -> np.ndarray:
     """(M,) mean of the spot's table at xy (M, 2) while its middle goes from a to b, in steps of reach/8."""
     parts = max(2, int(np.ceil(np.hypot(*(b - a)) / (spot.reach / 8))))
     middles = a + (np.arange(parts)[:, None] + 0.5) / parts * (b - a)
@@ -157,8 +157,8 @@ def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
         powers.append((one[0], other[0]))
         return descend(*given)
 
-    descend = kernel.descend
-    monkeypatch.setattr(kernel, "descend", both)
+    descend = levels.descend
+    monkeypatch.setattr(levels, "descend", both)
     best_levels(fitted(small.task("grbl"), "grbl"), small.task("grbl"))
     ((one, other),) = powers
     np.testing.assert_array_equal(one, other)
@@ -168,14 +168,14 @@ def test_a_change_of_dose_gains_at_most_what_the_slope_of_the_cost_says() -> Non
     """So that a change which the slopes rule out need not be evaluated."""
     rng, n = np.random.default_rng(5), 100
     low, high = rng.uniform(0, 1, n), rng.uniform(1, 3, n)
-    points = kernel.WatchedPoints(
+    points = levels.WatchedPoints(
         np.zeros((n, 2)), rng.choice([0.0, 0.7, 3.0], n), low, high, rng.choice([0.0, -0.1, 0.2], n),
         np.zeros(0, np.int64), 1, np.zeros(2),
     )  # fmt: skip
     before, after = rng.uniform(0, 3.5, (2, n))
     for m in range(n):
-        slope = kernel.cost_slope(before[m], m, points, 200.0)
-        around = [kernel.cost(before[m] + d, m, points, 200.0) for d in (-1e-5, 1e-5)]
+        slope = levels.cost_slope(before[m], m, points, 200.0)
+        around = [levels.cost(before[m] + d, m, points, 200.0) for d in (-1e-5, 1e-5)]
         assert slope == pytest.approx((around[1] - around[0]) / 2e-5, rel=1e-3, abs=1e-3)
-        gain = kernel.cost(before[m], m, points, 200.0) - kernel.cost(after[m], m, points, 200.0)
+        gain = levels.cost(before[m], m, points, 200.0) - levels.cost(after[m], m, points, 200.0)
         assert gain <= -slope * (after[m] - before[m]) + 1e-12

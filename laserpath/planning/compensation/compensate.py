@@ -23,6 +23,9 @@ from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure import edge_errors
+from laserpath.planning.compensation.levels import best_levels
+from laserpath.planning.compensation.places import best_places
+from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.dots import (
     dots_of,
     drawn_out,
@@ -32,9 +35,6 @@ from laserpath.planning.dots import (
     run_out,
     shortest_stroke,
 )
-from laserpath.planning.learning.levels import best_levels
-from laserpath.planning.learning.places import best_places
-from laserpath.planning.learning.shape import ExecutedShape
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
@@ -184,7 +184,7 @@ def converted(
 
     before: what was learned by the dose.  loss_of: the loss of a scene.
     """
-    from laserpath.planning.learning import conversion  # Taichi's kernels, which others need not wait for
+    from laserpath.planning.compensation import conversion  # Taichi's kernels, which others need not wait for
 
     if before.stopped:
         return before

@@ -17,7 +17,7 @@ from laserpath.kinetics import KineticModel
 from laserpath.kinetics.light import light_of
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning.conversion import KineticLines, _is_better
+from laserpath.planning.compensation.conversion import KineticLines, _is_better
 from laserpath.planning.optimise.loss import over_dose
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task

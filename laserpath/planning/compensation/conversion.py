@@ -3,7 +3,7 @@
 The dose model plans as if light added up whenever it came. So its path is executed, the flashes of light go
 through the kinetic model at their times, and line energies and vertices go down the gradient of the loss of
 the conversion, with the times and the pieces' distortion held (`shape`). Then it is executed again. As with
-`learning.refined`, this is iterative learning control, with the conversion as the error.
+`compensation.refined`, this is iterative learning control, with the conversion as the error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
 from laserpath.measure.conversion import PieceGradient, by_conversion, kinetics_of, relative
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning.shape import ExecutedShape
+from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, bounds_of, optimise
 from laserpath.planning.optimise.loss import LightTerm, Loss, over_dose
 from laserpath.planning.optimise.objective import Objective

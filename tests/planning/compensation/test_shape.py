@@ -11,8 +11,8 @@ import small
 from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, prepared, with_energies
-from laserpath.planning.learning import on_steps
-from laserpath.planning.learning.shape import ExecutedShape
+from laserpath.planning.compensation import on_steps
+from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.task import Task
 from laserpath.resin import path_energy
 from laserpath.types import Toolpath

@@ -1,20 +1,43 @@
-"""The descent over the vertices' steps, compiled; symbols are those of `places`.
+"""Choice of the steps: each vertex goes to the neighbouring motor step that places the edges best.
 
-The descent goes through the vertices one by one, each with the result of those before: no array operation
-does.
+Rounding every vertex to its nearest step leaves an error of up to half a step to chance, and the powers can
+make up only for a part of it. So the vertices are taken one by one, and each goes one step, along an axis or
+a diagonal, if that lowers the loss of `levels` plus the write time,
+
+    Σ_m [√(ε_m² + δ²) + η/s_m] + penalties + (M/w_e) ∂T/∂v · Δv,
+
+until no single step helps; T is the term of the write time, and w_e/M the weight of one edge in the final
+loss. The dose of each shift is exact for the pieces as executed, which keep their places relative to their
+move and their energy per length (`shape`). It is found for all vertices at once, before they move: until
+each may have gone one step, what it changes is taken not to depend on its neighbours' steps. All that holds
+while the motion does: so no shift may lower the speed at which a corner is passed, nor raise it much where
+the corner is what holds the head back. Where the link could not feed the moved path, its vertices go back.
+Then the path is executed again.
+
+The descent is compiled: it goes through the vertices one by one, each with the result of those before, which
+no array operation does.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
+import gcode
 from gcode.compiled import cached
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.arrays import Indices as Ints
 from laserpath.compute.beside import in_parts
-from laserpath.planning.learning.kernel import (
+from laserpath.design.scene import Scene
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram
+from laserpath.machine.rest import RESTS
+from laserpath.planning.compensation.levels import (
+    PENALTY,
     SpotTable,
     WatchedPoints,
     cells_near,
@@ -22,9 +45,17 @@ from laserpath.planning.learning.kernel import (
     cost_slope,
     density_at,
     joined,
+    response_of,
+    watched,
 )
+from laserpath.planning.compensation.shape import parts_behind
+from laserpath.planning.optimise.loop import bounds_of
+from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.rate import FULL, crowding
+from laserpath.planning.task import Task
+from laserpath.types import Machine, Toolpath
 
-Floats = NDArray[Any]
+Array = NDArray[Any]
 
 _GAIN = 1e-9  # least gain of a change
 POINT = 1e-7  # mm, shortest piece that exposes along its length
@@ -40,9 +71,9 @@ class MovedPieces(NamedTuple):
     energy: (P,) s of full light.  first: (rows + 1,) index of the first piece of each row.
     """
 
-    ends: Floats
-    part: Floats
-    energy: Floats
+    ends: Array
+    part: Array
+    energy: Array
     first: Ints
 
 
@@ -52,8 +83,8 @@ class CornerSpeeds(NamedTuple):
     acceleration: (2,) mm/s².  deviation: mm, of a junction.
     """
 
-    square: Floats
-    acceleration: Floats
+    square: Array
+    acceleration: Array
     deviation: float
 
 
@@ -69,7 +100,7 @@ class ShiftEffects(NamedTuple):
 
 
 def effects(
-    near: Any, step: Floats, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
+    near: Any, step: Array, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
 ) -> ShiftEffects:
     """What the steps of the vertices change of which `near` (rows + 1,) is true."""
 
@@ -81,7 +112,7 @@ def effects(
 
 @njit
 def _effects(
-    start: int, end: int, near: Any, step: Floats, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
+    start: int, end: int, near: Any, step: Array, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
 ) -> tuple[Ints, Any, Any]:
     """`effects` of the vertices from `start` to before `end`, as `joined` takes it."""
     count, first = 0, np.zeros(end - start + 1, np.int64)
@@ -113,7 +144,7 @@ def _effects(
 
 @njit
 def descend(
-    xy: Floats, gone: Ints, room: Floats, price: Floats, step: Floats, corners: CornerSpeeds, dose: Floats,
+    xy: Array, gone: Ints, room: Array, price: Array, step: Array, corners: CornerSpeeds, dose: Array,
     points: WatchedPoints, effect: ShiftEffects, weight: float, sweeps: int, furthest: int,
 ) -> int:  # fmt: skip
     """Move vertices `xy` (rows + 1, 2) by `step` (2,) while the loss falls; return how often.
@@ -147,7 +178,7 @@ def descend(
             changes += 1
             for i in range(len(point)):
                 m = point[i]
-                dose[m] += _shifted(change[i], gone[j], dx, dy)
+                dose[m] += _change_at(change[i], gone[j], dx, dy)
                 slope[m] = cost_slope(dose[m], m, points, weight)
                 changed[m] = changes
             xy[j, 0] += dx * step[0]
@@ -171,7 +202,7 @@ def _concerned(j: int, point: Any, seen: int, moved: Ints, changed: Ints) -> boo
 
 
 @njit
-def _shifted(change: Any, gone: Ints, x: int, y: int) -> float:
+def _change_at(change: Any, gone: Ints, x: int, y: int) -> float:
     """Change of a dose for a shift by x and y steps from where its vertex has `gone`.
 
     Quadratic along each axis; the mixed derivative is neglected.
@@ -186,8 +217,8 @@ def _along(ahead: float, back: float, gone: int, x: int) -> float:
 
 @njit
 def _best(
-    xy: Floats, j: int, gone: Ints, step: Floats, room: Floats, price: Floats, corners: CornerSpeeds,
-    furthest: int, point: Any, change: Any, dose: Floats, slope: Floats, points: WatchedPoints, weight: float,
+    xy: Array, j: int, gone: Ints, step: Array, room: Array, price: Array, corners: CornerSpeeds,
+    furthest: int, point: Any, change: Any, dose: Array, slope: Array, points: WatchedPoints, weight: float,
 ) -> tuple[int, int]:  # fmt: skip
     """The steps of vertex j that gain most, write time included, of those that it may go."""
     pull = np.zeros(4)
@@ -200,7 +231,7 @@ def _best(
             if x == 0 and y == 0:
                 continue
             paid = price[0] * x * step[0] + price[1] * y * step[1]
-            most = -_shifted(pull, gone, x, y) - paid
+            most = -_change_at(pull, gone, x, y) - paid
             if most <= best:
                 continue
             if not _free(xy, j, x, y, gone, step, room, furthest) or not _keeps_speed(
@@ -212,7 +243,7 @@ def _best(
                 m = point[i]
                 u = dose[m]
                 gain += cost(u, m, points, weight) - cost(
-                    u + _shifted(change[i], gone, x, y), m, points, weight
+                    u + _change_at(change[i], gone, x, y), m, points, weight
                 )
             if gain > best:
                 best, dx, dy = gain, x, y
@@ -220,7 +251,7 @@ def _best(
 
 
 @njit
-def _free(xy: Floats, j: int, x: int, y: int, gone: Ints, step: Floats, room: Floats, furthest: int) -> bool:
+def _free(xy: Array, j: int, x: int, y: int, gone: Ints, step: Array, room: Array, furthest: int) -> bool:
     """Whether vertex j may go there: near, within its range, and not onto a neighbour."""
     if abs(gone[0] + x) > furthest or abs(gone[1] + y) > furthest:
         return False
@@ -234,7 +265,7 @@ def _free(xy: Floats, j: int, x: int, y: int, gone: Ints, step: Floats, room: Fl
 
 
 @njit
-def _keeps_speed(xy: Floats, j: int, dx: float, dy: float, corners: CornerSpeeds) -> bool:
+def _keeps_speed(xy: Array, j: int, dx: float, dy: float, corners: CornerSpeeds) -> bool:
     """Whether the head passes vertex j and its neighbours about as fast as before, if j is shifted."""
     for i in (j - 1, j, j + 1):
         if i < 1 or i + 1 >= len(xy):
@@ -252,7 +283,7 @@ def _keeps_speed(xy: Floats, j: int, dx: float, dy: float, corners: CornerSpeeds
 
 
 @njit
-def _junction(xy: Floats, i: int, j: int, dx: float, dy: float, corners: CornerSpeeds) -> float:
+def _junction(xy: Array, i: int, j: int, dx: float, dy: float, corners: CornerSpeeds) -> float:
     """(mm/s)² at which the head may pass vertex i if vertex j is shifted."""
     ux, uy = xy[i, 0] - xy[i - 1, 0], xy[i, 1] - xy[i - 1, 1]
     vx, vy = xy[i + 1, 0] - xy[i, 0], xy[i + 1, 1] - xy[i, 1]
@@ -274,7 +305,7 @@ def _junction(xy: Floats, i: int, j: int, dx: float, dy: float, corners: CornerS
 
 @njit
 def _shift_row(
-    start: Floats, touched: Ints, n: int, end: Floats, next_touched: Ints, k: int, step: Floats,
+    start: Array, touched: Ints, n: int, end: Array, next_touched: Ints, k: int, step: Array,
     pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
 ) -> tuple[int, int]:  # fmt: skip
     """Add to `start` (M, 5) what row k changes if its first vertex goes right, left, up or down.
@@ -318,7 +349,7 @@ def _shift_row(
 
 
 @njit
-def _lengthened(x: float, y: float, length: float, more: float, step: Floats) -> tuple[float, ...]:
+def _lengthened(x: float, y: float, length: float, more: float, step: Array) -> tuple[float, ...]:
     """Length of a piece (x, y), mm, after its end went `more` steps further than its start ÷ before.
 
     To the right, to the left, up and down.
@@ -334,8 +365,8 @@ def _lengthened(x: float, y: float, length: float, more: float, step: Floats) ->
 
 @njit
 def _densities(
-    mean: Floats, a: Floats, b: Floats, shares: tuple[float, float], parts: int, spot: SpotTable, at: Floats,
-    step: Floats,
+    mean: Array, a: Array, b: Array, shares: tuple[float, float], parts: int, spot: SpotTable, at: Array,
+    step: Array,
 ) -> None:  # fmt: skip
     """Mean densities of the spot at a point while its middle goes from a to b.
 
@@ -367,3 +398,117 @@ def _densities(
 def _quadratic(ahead: float, back: float, still: float) -> tuple[float, float]:
     """Both coefficients of a density by the share of a shift, which it has ahead and back."""
     return 0.5 * (ahead - back), 0.5 * (ahead + back) - still
+
+
+_REACH_FWHM = 2.0
+"""Radius of the spot within which a shift is followed: a larger one is more exact and slower."""
+
+_SHIFT_FWHM = 0.04
+"""Length of a shift if the motor's steps are finer: a smaller one is more exact and gains less in each."""
+
+_FURTHEST = 2
+"""Steps that a vertex may go along each axis before the path is executed again: with more of them the motion
+changes more."""
+
+_NEAR_FWHM = 1.0
+"""Distance from the outline within which a line's vertices are moved: a larger one is slower, and gains
+little, since the edges hardly depend on lines further inside."""
+
+_BRIGHT = 0.97
+"""Dose, relative to the largest allowed, from which lines around a place are moved, too."""
+
+_SWEEPS = 6
+"""Most passes over all vertices; they end when nothing changes any more."""
+
+
+def best_places(
+    program: MachineProgram, task: Task, edge_weight: float, time_weight: float
+) -> MachineProgram:
+    """The program with its vertices where they place its edges best; its powers and feeds stay.
+
+    edge_weight, time_weight: of the mean edge error and of the write time in the loss.
+    Programs of machines with a lag are returned as they are: their commands come early, between the moves.
+    """
+    (part,) = program.parts
+    machine, process, scene = task.machine, task.process, task.scene
+    if convert.lag(machine, scene.fwhm):
+        return program
+    moves, response = response_of(part, process)
+    light, run = response.light(moves.power), response.run
+    points, spot, dose = watched(run, light, task, _REACH_FWHM, coarse=True)
+    energy = light**process.resin.order * run.duration
+    pieces = MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
+    price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
+    room = np.array(bounds_of(task))
+    bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
+    xy = moves.xy.copy()
+    step, near, corners = _shift(machine, scene.fwhm), _near(pieces, scene, bright), _corners(moves, machine)
+    for _ in range(_FURTHEST):
+        gone = np.zeros(xy.shape, np.int64)
+        effect = effects(near, step, pieces, spot, points)
+        if not descend(xy, gone, room, price, step, corners, dose, points, effect, PENALTY, _SWEEPS, 1):
+            break
+        pieces = _shifted(pieces, gone * step)
+    moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
+    return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
+
+
+def _shifted(pieces: MovedPieces, by: Floats) -> MovedPieces:
+    """The pieces after shifts of their rows' vertices, by: (rows + 1, 2) mm, with their energy per length."""
+    count = np.diff(pieces.first)
+    row, part = np.repeat(np.arange(len(count)), count), pieces.part[:, None]
+    ends = pieces.ends.copy()
+    ends[1:] += (1 - part) * by[row] + part * by[row + 1]
+    before, after = (np.hypot(*np.diff(xy, axis=0).T) for xy in (pieces.ends, ends))
+    longer = np.divide(after, before, out=np.ones_like(after), where=before > POINT)
+    return pieces._replace(ends=ends, energy=pieces.energy * longer)
+
+
+def _near(pieces: MovedPieces, scene: Scene, bright: Floats) -> Bools:
+    """(rows + 1,) whether a line that begins or ends at a vertex has a lit piece near what counts.
+
+    That is the outline, and places that are nearly too bright, bright: (K, 2) mm.
+    """
+    places = cKDTree(np.vstack([scene.samples.xy, bright]))
+    distance, _ = places.query(pieces.ends, distance_upper_bound=_NEAR_FWHM * scene.fwhm)
+    close = np.isfinite(distance)
+    lit = (close[:-1] | close[1:]) & (pieces.energy > 0)
+    rows = np.diff(np.append(0, np.cumsum(lit))[pieces.first]) > 0
+    return np.asarray(np.append(rows, False) | np.append(False, rows))
+
+
+def _uncrowded(moved: Toolpath, before: Toolpath, machine: Machine) -> Toolpath:
+    """The moved path, with vertices back where they were wherever the link could feed it no longer."""
+    if not (moved.on & (crowding(moved, machine) > FULL)).any():
+        return moved
+    xy, allowed = moved.xy.copy(), np.maximum(crowding(before, machine), FULL)
+    while (crowded := moved.on & (crowding(moved, machine) > allowed)).any():
+        here = np.append(crowded, False) | np.append(False, crowded)
+        if (xy[here] == before.xy[here]).all():
+            break
+        xy[here] = before.xy[here]
+        moved = replace(moved, xy=xy.copy())
+    return moved
+
+
+def _price(path: Toolpath, task: Task, time_weight: float) -> Floats:
+    """(RESTS + N + 1, 2) derivative of the write time's term by each vertex, the dwells' included."""
+    time = WriteTimeTerm.of(path, task.design, task.machine, time_weight)
+    return np.vstack([np.zeros((RESTS, 2)), time(path.xy, path.power)[1].xy])
+
+
+def _shift(machine: Machine, fwhm: float) -> Floats:
+    """(2,) mm, whole motor steps nearest to `_SHIFT_FWHM`, at least one."""
+    shift = np.full(2, _SHIFT_FWHM * fwhm)
+    if machine.steps is None:
+        return shift
+    step = 1 / np.asarray(machine.steps)
+    return np.asarray(step * np.maximum(np.rint(shift / step), 1))
+
+
+def _corners(moves: gcode.Moves, machine: Machine) -> CornerSpeeds:
+    """The planned speeds at all vertices, and the limits that they come from."""
+    limits = convert.limits(machine)
+    entry = gcode.motion.profile(moves, limits).entry
+    acceleration = np.asarray(limits.acceleration, np.float64)
+    return CornerSpeeds(np.append(entry, 0.0) ** 2, acceleration, float(limits.junction_deviation))

@@ -1,6 +1,6 @@
-"""Learning: the path and the levels that expose, as executed, what the optimised path is to expose."""
+"""Compensation: the path and levels that expose, as executed, what the optimised path is to expose."""
 
-from laserpath.planning.learning.compensate import (
+from laserpath.planning.compensation.compensate import (
     Learned,
     LearnedProgram,
     converted,

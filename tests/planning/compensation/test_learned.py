@@ -11,7 +11,7 @@ import small
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
-from laserpath.planning.learning import Learned, compensate, learned, on_steps, refined
+from laserpath.planning.compensation import Learned, compensate, learned, on_steps, refined
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.stages import final_loss
 from laserpath.types import Toolpath

@@ -11,9 +11,9 @@ import small
 from test_levels import fitted, measured
 
 from laserpath.compute import beside
-from laserpath.planning.learning import kernel, place_kernel, places
-from laserpath.planning.learning.levels import best_levels
-from laserpath.planning.learning.places import best_places
+from laserpath.planning.compensation import levels, places
+from laserpath.planning.compensation.levels import best_levels
+from laserpath.planning.compensation.places import best_places
 
 
 @pytest.mark.parametrize("dialect", ["grbl", "klipper"])
@@ -58,8 +58,8 @@ def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
         results.extend([(one[0], other[0]), (one[6], other[6])])
         return descend(*given)
 
-    descend = place_kernel.descend
-    monkeypatch.setattr(place_kernel, "descend", both)
+    descend = places.descend
+    monkeypatch.setattr(places, "descend", both)
     best_places(fitted(small.task("grbl"), "grbl"), small.task("grbl"), 0.15, 0.0015)
     for one, other in results:
         np.testing.assert_array_equal(one, other)
@@ -69,7 +69,7 @@ def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
 def test_pieces_follow_their_vertices_with_their_energy_per_length() -> None:
     """Two rows of two pieces: the vertex between goes up, the ends stay."""
     ends = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0]])
-    pieces = place_kernel.MovedPieces(ends, np.array([0.5, 1, 0.5, 1]), np.full(4, 2.0), np.array([0, 2, 4]))
+    pieces = places.MovedPieces(ends, np.array([0.5, 1, 0.5, 1]), np.full(4, 2.0), np.array([0, 2, 4]))
     moved = places._shifted(pieces, np.array([[0.0, 0.0], [0.0, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(moved.ends, np.column_stack([ends[:, 0], [0, 0.2, 0.4, 0.2, 0]]))
     np.testing.assert_allclose(moved.energy, 2.0 * np.hypot(1, 0.2))
@@ -80,7 +80,7 @@ def test_rows_are_the_same_bits_on_any_number_of_processors(
     rows: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of what the vertices change, and of what the moves' light gives, each row is computed by itself."""
-    module = {"effects": place_kernel, "influence": kernel}[rows]
+    module = {"effects": places, "influence": levels}[rows]
     whole, calls = getattr(module, rows), []
 
     def kept(*given: Any) -> Any:
