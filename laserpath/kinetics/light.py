@@ -1,7 +1,4 @@
-"""Light as flashes, and derivatives by them.
-
-What a machine executes, as flashes of light for the kinetic model.
-"""
+"""Light as flashes, what a machine executes as such, and derivatives by them."""
 
 from __future__ import annotations
 

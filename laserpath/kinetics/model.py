@@ -2,11 +2,11 @@
 
 Time is cut into intervals (`interval`). Within one, each cell is on its own: points of light add radicals,
 and the dark between them is one step (`kernels`, `reaction`). Before and after it oxygen diffuses and is
-supplied for half of the interval (`oxygen`), so that any interval is stable; one of a few per cent of FWHM²/D
-is accurate. The far tail of an interval's light (`tail`) adds its radicals in two halves, at the two ends of
-the interval; where they are fewer than 1e-12 of the oxygen at rest, they are left out. Only tiles that light
-or radicals have reached are computed. For the gradient, the states between intervals are kept or computed
-again: `compute.checkpointing`.
+supplied for half of the interval (`OxygenSupply`), so that any interval is stable; one of a few per cent of
+FWHM²/D is accurate. The far tail of an interval's light (`FarTail`) adds its radicals in two halves, at the
+two ends of the interval; where they are fewer than 1e-12 of the oxygen at rest, they are left out. Only tiles
+that light or radicals have reached are computed. For the gradient, the states between intervals are kept or
+computed again: `compute.checkpointing`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
 3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
 4. *Trim*: all powers are multiplied by one common factor. This is the path to expose.
-5. *Execute*: the moves to command for it are learned from the model of the controller (`learning`).
+5. *Execute*: the moves to command for it are learned from the model of the controller (`compensation`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Strokes: a differentiable painter of lines and quadratic curves with round ends.
 
-`painter` paints and has the gradient, `kernels` are its loops, `capsule` the coverage of one pixel by one
-stroke. `fitting` finds the strokes of a picture, `as_operator` makes them an operator for PyTorch and JAX.
-`additive` are the laser's strokes, whose doses add up, and their fit to any loss of the dose; `residual` lays
-them one after the other for a wanted dose.
+`painter` paints, has the gradient, and is an operator for PyTorch and JAX; `kernels` are its loops, and the
+coverage of one pixel by one stroke. `fitting` finds the strokes of a picture. `additive` are the laser's
+strokes, whose doses add up, and their fit to any loss of the dose, or one after the other to a wanted dose.
 """
 
 from laserpath.strokes.additive import AdditiveFit, AdditiveStrokes, StrokeModel, fit_additive, lay_strokes

@@ -1,6 +1,6 @@
 """A picture of strokes, and its gradient by their ends, widths, colours and opacities.
 
-With the coverage c_k of a pixel by stroke k = 1 … N (`capsule`), α_k its alpha and f_k its colour,
+With the coverage c_k of a pixel by stroke k = 1 … N (`kernels`), α_k its alpha and f_k its colour,
 
     'over'   C_k = (1 − α_k c_k) C_(k−1) + α_k c_k f_k,   C_0 the background, C_N the picture
     'add'    C_N = C_0 + Σ_k α_k c_k f_k                  light, which only adds: α_k the dose

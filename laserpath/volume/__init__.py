@@ -1,8 +1,7 @@
 """A volume that light passes through: differentiable pictures of one, and the resin that cures in depth.
 
-`marcher` renders a volume from several `camera`s, and has the gradients by both; `kernels` are the loops.
-`as_operator` makes the marcher an operator for PyTorch and JAX. `depth` says how deep a path cures, and
-`view` shows the part.
+`marcher` renders a volume from several cameras, has the gradients by both, and is an operator for PyTorch and
+JAX; `kernels` are the loops. `depth` says how deep a path cures, and shows the part.
 """
 
 from laserpath.volume.depth import CuredDepth, Turned, cured_depth, turned

@@ -14,7 +14,7 @@ from laserpath.design.gds import extract, hierarchy
 
 
 def forked(arguments: list[str]) -> None:
-    """`isolate._run` in a fork of this process: starting a new Python takes 0.1 s each time."""
+    """`hierarchy._run` in a fork of this process: starting a new Python takes 0.1 s each time."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()  # what crashes is expected to

@@ -90,11 +90,15 @@ class End:
 def started(arguments: Sequence[str], setup: Callable[[], None], said: Path) -> int:
     """Fork a child that runs the command line; return its number."""
     said.write_text("")  # a child that is killed at once says nothing
+    # A SIGINT before the child's `try` would raise in the test that forked it, of which the child is a copy.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return child
     code = 99
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         with open(said, "w", encoding="utf-8", buffering=1) as err:
             os.dup2(err.fileno(), 2)
             sys.stderr = err

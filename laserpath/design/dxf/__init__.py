@@ -1,8 +1,8 @@
 """DXF → `Design`: hatches and solids, and outlines filled by the even-odd rule, seen from above.
 
 `read(data, name, reading)`. The way through: `drawing` (ezdxf's drawing, unit, layers) → `blocks` (entities,
-and blocks placed by INSERT) → `shapes` and `fills` (each entity's curves) → `design.enclosed` (what lines
-enclose) → `reader` (area in mm, y up). `messages` has the warnings.
+and blocks placed by INSERT) → `shapes` (each entity's curves) → `design.enclosed` (what lines
+enclose) → `reader` (area in mm, y up, and warnings).
 """
 
 from laserpath.design.dxf.reader import read

@@ -2,8 +2,8 @@
 
 `read(data, name, reading)`, after the Gerber Layer Format Specification 2024.05 (Ucamco), with constructs
 that older files still use: single-quadrant arcs, omitted trailing zeros, incremental coordinates, rectangular
-holes. The way through: `words` (text → commands) → `plotter` (the modal state, with `numbers` and `arcs`) →
-`apertures` and `macros` (shapes for flashes and strokes) → `paint` (consecutive objects of one polarity at
+holes. The way through: `plotter` (text → commands → the modal state) →
+`apertures` (shapes for flashes and strokes) → `paint` (consecutive objects of one polarity at
 once) → area in mm.
 
 Two other readers were tried: gerbonara 1.5.0 ignores block apertures and LM, LR, LS and draws one copy of

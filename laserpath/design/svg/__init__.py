@@ -1,7 +1,7 @@
 """SVG → `Design`: the visible drawing, with dark paint as solid and white as empty.
 
 `read(data, name, reading)`. The way through: `document` (safe XML, names, warnings) → `style`
-(CSS cascade; `valid`: which values count) → `layers` (which of them count) → `tree` (all elements, with
+(CSS cascade, and which values count) → `tree` (layers that count, all elements, with
 transforms, viewports, `use` and clips) → `paint` (fills, strokes, paint order) → area in mm, y up, origin
 at the page's lower left.
 """

@@ -18,6 +18,7 @@ the shift of an edge where the dose is off by the share η. That rewards a steep
 narrow PV band: with lines as strong as the over-dose limit allows, and as far inside as they then must be.
 
 A term of the path is not here, but in `loss`.
+
 The dose terms are compiled, pixel by pixel and edge by edge.
 """
 

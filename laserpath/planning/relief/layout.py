@@ -5,7 +5,7 @@ Lines a pitch p apart leave a ripple of the relative amplitude 2 H(1/p), where H
 function; an Airy spot leaves none for p ≤ 0.972 FWHM, its cut-off.
 
 **Strokes** instead (`--initial strokes`) are laid one after the other where most dose is missing
-(`strokes.residual`), fitted together (`strokes.additive`) and turned into lines side by side, in short moves
+(`lay_strokes`), fitted together (`strokes.additive`) and turned into lines side by side, in short moves
 whose energies are then optimised like those of a raster.
 
 The forecast write time is that of the raster with estimated powers, by the controller's planner: for six

@@ -1,4 +1,4 @@
-// The numbers of the page, unpacked: the other end of packing.py and payload.py.
+// The numbers of the page, unpacked: the other end of payload.py.
 // Lengths are mm from the origin, which keeps them small: canvas paths are drawn in single precision.
 
 async function inflated(base64) {
