@@ -41,6 +41,7 @@ from gcode.writing.layout import LineLayout, lay_out, with_approach
 Problem = tuple[int, str]
 
 _CLOSE = 1e-9
+"""Relative difference that counts as none: both sides are sums of the same decimal numbers."""
 
 
 def verify(
@@ -146,8 +147,6 @@ def _shown(text: str, number: int) -> str:
 
 
 _X, _Y, _Z, _F, _S, _DWELL = 1, 2, 3, 6, 7, 8
-_CLOSE = 1e-9
-"""Relative difference that counts as none: both sides are sums of the same decimal numbers."""
 _NAMES = ("kind", "x", "y", "z", "power", "speed", "follows")
 
 

@@ -1,18 +1,21 @@
 """What this package asks of a controller: the interface, and the record of its notation.
 
 A controller is a class. Its constants say what the firmware is; an object has the limits of one machine, and
-is the model of its motion. Nobody else asks for a controller's name. To add one, subclass `Controller` and
-`register` it.
+is the model of its motion. Nobody else asks for a controller's name. To add one, subclass `Controller`, or
+`BlockPlanner`, and `register` it; one of this package's own is named in `gcode.controllers` instead, and
+imported when it is first needed.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
+
+from gcode.errors import GcodeError
 
 if TYPE_CHECKING:
     from gcode.controllers.common import Executed
@@ -222,6 +225,33 @@ class Controller(ABC):
     def power_tick(self) -> float:
         """s, for which a power that follows the speed is held; 0: it follows at once."""
         return 0.0
+
+
+class BlockPlanner(Controller):
+    """A firmware on a small board, which plans the `blocks` that it holds. acceleration: mm/s² of x, y, z."""
+
+    __slots__ = ()
+
+    acceleration: Triple
+    blocks: int
+
+    @property
+    def buffered(self) -> int:
+        """The blocks of its planner."""
+        return self.blocks
+
+    @property
+    def ramp(self) -> float:
+        """That of the slower of x and y, mm/s²."""
+        return min(self.acceleration[:2])
+
+
+def check_triples(limits: BlockPlanner) -> None:
+    """Raise GcodeError for a limit of x, y and z that is not three numbers."""
+    for field in fields(cast(Any, limits)):
+        value = getattr(limits, field.name)
+        if isinstance(field.default, tuple) and np.shape(value) != (3,):
+            raise GcodeError(f"limit {field.name} is {value}, but must be three numbers, of x, y and z")
 
 
 def axes_of(machine: Hardware) -> tuple[Triple, Triple, Triple]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.base.errors import InputError, figure
-from laserpath.base.files import check_places
+from laserpath.base.files import check_folder, check_places
 from laserpath.base.plan_steps import PlanPart
 from laserpath.cli import progress, show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
@@ -54,7 +54,6 @@ class Job:
 
     def check_places(self, *names: str) -> None:
         """Raise InputError if the files of plans of these names could not be written."""
-        from laserpath.base.files import check_places
         from laserpath.planning import paths_of
 
         given = self.given
@@ -257,7 +256,6 @@ may be meant for other designs."""
 
 def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Made:
     """Plan the image and write its files."""
-    from laserpath.base.errors import InputError
     from laserpath.planning.relief import forecast_fit, forecast_relief, lay_out, load_relief, plan_layout
 
     refused = [name for name in _ARRANGING if job.values.get(name)]
@@ -368,7 +366,6 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """
     with Interrupts() as interrupts:
         from laserpath import optics
-        from laserpath.base.files import check_folder
 
         folder = Path(given["output"])
         check_folder(folder)

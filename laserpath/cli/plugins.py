@@ -58,7 +58,6 @@ def _ours(group: str) -> Collection[str]:
     """Names of laserpath's own readers, curves, spots or dialects."""
     import gcode
     from laserpath import design
-    from laserpath.base import entry_points
     from laserpath.config import profiles
 
     return {

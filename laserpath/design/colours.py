@@ -8,11 +8,10 @@ is least (Ward, J. Am. Stat. Assoc. 58, 236, 1963): w is their area and c their 
 (Ottosson, 2020), where distances are as large as they look. So shades of one colour are merged before two
 colours are, and a small area of a colour of its own survives.
 
-The pixels of a picture → how much of each pixel each of its colours covers.
-
-Anti-aliased edges are mixtures, not colours of their own: a pixel between two unlike neighbours that face
-each other counts for no colour. The others are reduced to few colours by Pillow's quantiser, and those are
-merged as above. Then a pixel c of an edge is the mixture t a + (1 − t) b of two colours around it,
+In a picture, each colour covers a part of each pixel. Anti-aliased edges are mixtures, not colours of their
+own: a pixel between two unlike neighbours that face each other counts for no colour. The others are reduced
+to few colours by Pillow's quantiser, and those are merged as above. Then a pixel c of an edge is the mixture
+t a + (1 − t) b of two colours around it,
 
     t = (c − b)·(a − b) / |a − b|²,  in [0, 1],
 
@@ -47,7 +46,7 @@ Group = tuple[RGB, ...]
 MOST = 48
 """Colours of a drawing that are told apart before they are merged; each takes a set operation or several."""
 _SHADES = 256
-"""Colours that are merged one by one; Pillow's quantiser reduces more to so many."""
+"""Colours that are merged one by one; Pillow's quantiser reduces a picture with more to so many."""
 _NAMED = 4
 """Merged colours that a warning names."""
 
@@ -225,8 +224,6 @@ _COLOURFUL = 1e-3
 """Least share of pixels that are not grey; compression leaves fewer at the edges of black and white."""
 _ALIKE = 0.04
 """Distance in Oklab below which two colours are one with noise; black and white are 1 apart."""
-_KEPT_SHADES = 256
-"""Colours to which Pillow's quantiser reduces a picture that has more."""
 _BAND = 256
 """Rows that are looked at together; more need more memory."""
 _AROUND = 5
@@ -328,12 +325,12 @@ def _shades(rgb: Bytes, even: Bools) -> tuple[list[RGB], Indices, Floats]:
     there = np.zeros(1 << 24, dtype=np.int16)
     there[packed] = 1  # a table, because sorting millions of pixels takes seconds
     values = np.flatnonzero(there)
-    if len(values) <= _KEPT_SHADES:
+    if len(values) <= _SHADES:
         there[values] = np.arange(len(values))
         index = there[packed]
         palette = np.stack([values >> 16, values >> 8 & 255, values & 255], axis=1)
     else:
-        image = Image.fromarray(pixels[None]).quantize(_KEPT_SHADES, Image.Quantize.MEDIANCUT, kmeans=1)
+        image = Image.fromarray(pixels[None]).quantize(_SHADES, Image.Quantize.MEDIANCUT, kmeans=1)
         index = np.asarray(image).ravel()
         palette = np.array(image.getpalette()).reshape(-1, 3)
     used = np.flatnonzero(np.bincount(index, minlength=len(palette)))

@@ -9,11 +9,9 @@ any of them hangs loose; otherwise, as in the letters of a single-stroke font, t
 An end that misses another line by a small gap is taken to meet it. An area narrower than the gaps that were
 closed for it is not filled: two lines side by side stay lines.
 
-Open curves whose ends meet → closed loops.
-
-Ends no farther apart than the tolerance are one node. Two loose ends, each the nearest to the other, are
-one node too if the gap between them is small. Curves with a loose end are removed, one after the other.
-Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
+**Loops.** Ends no farther apart than the tolerance are one node. Two loose ends, each the nearest to the
+other, are one node too if the gap between them is small. Curves with a loose end are removed, one after the
+other. Where an even number of ends is left at every node, the curves are a sum of closed loops, and every way
 to traverse them gives the same even-odd area. Where three curves meet, say at a line that divides a
 rectangle, that is undefined: such curves branch, and are no loops.
 
@@ -319,13 +317,13 @@ def _outlines(lines: Rings, rings: Rings, tolerance: float, gap: float) -> Itera
             yield _Net(at[at < n].tolist(), touched.tolist(), area, len(new), gaps)
 
 
-def _cells(lines: fill.Geometries, rings: Rings, loose: float) -> tuple[fill.Geometries, fill.Geometries]:
+def _cells(lines: fill.Polygons, rings: Rings, loose: float) -> tuple[fill.Polygons, fill.Polygons]:
     """The cells between lines that are outside of their rings, and those that are solid by the rings alone.
 
     loose: largest length that may hang loose, mm; none if it is more.
     """
     faces, _, dangles, _ = shapely.polygonize_full(noded(lines))
-    every: fill.Geometries = shapely.get_parts(faces)
+    every: fill.Polygons = shapely.get_parts(faces)
     if len(every) == 0 or shapely.length(dangles) > loose:
         return every[:0], every[:0]
     inner = shapely.point_on_surface(every)

@@ -13,7 +13,7 @@ machine with the one of the table by a short fixed work.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -121,14 +121,13 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
         PlanStep(work.step, pace() * (work.seconds + first.get(work.step, 0.0)), work.expected)
         for work in works(task, length)
     ]
-    return tuple(found if cpu_count() == 1 else map(_beside(found), found))
-
-
-def _beside(steps: list[PlanStep]) -> Callable[[PlanStep], PlanStep]:
-    """With a second processor the limit takes only what is left of it when the plan is measured."""
-    plan = sum(step.seconds for step in steps if step.name not in (PlanPart.LIMIT, PlanPart.REPORT))
-    return lambda step: (
+    if cpu_count() == 1:
+        return tuple(found)
+    # A second processor computes the limit beside the plan; only what is left of it then takes time.
+    plan = sum(step.seconds for step in found if step.name not in (PlanPart.LIMIT, PlanPart.REPORT))
+    return tuple(
         step._replace(seconds=max(step.seconds - plan, 0.0)) if step.name == PlanPart.LIMIT else step
+        for step in found
     )
 
 

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 
+import gcode
 from laserpath.base import files
 from laserpath.config import project as project_file
 from laserpath.machine import convert, framing
+from laserpath.machine.program import MachineProgram
 from laserpath.report import toolpath_svg
 from laserpath.types import Design, Process, Settings, Toolpath
 
 
-class Planned(Protocol):
-    """What the files of a plan are made from."""
+class Planned:
+    """What the files of a plan are made from.
 
-    @property
-    def design(self) -> Design:
-        """The area to expose."""
+    design: the area to expose.  settings: those in effect.  shipped: the program, read back and executed.
+    """
 
-    @property
-    def process(self) -> Process:
-        """Spot, resin and machine."""
+    __slots__ = ()
 
-    @property
-    def settings(self) -> Settings:
-        """The settings in effect."""
+    design: Design
+    process: Process
+    settings: Settings
+    shipped: MachineProgram
 
     @property
     def toolpath(self) -> Toolpath:
-        """The toolpath as written."""
+        """The toolpath as written, parsed back from the G-code."""
+        return self.shipped.path
+
+    @property
+    def run(self) -> gcode.motion.Executed:
+        """The program as the controller executes it."""
+        return self.shipped.run
 
     @property
     def program(self) -> str:
         """The G-code."""
+        return self.shipped.text
 
 
 def paths_of(name: str, folder: str | Path = ".", *, frame: bool, project: bool) -> tuple[Path, ...]:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import shapely
 
-import gcode
 from laserpath import report
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
@@ -37,7 +36,7 @@ from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.output import files_of
+from laserpath.planning.output import Planned, files_of
 from laserpath.planning.smooth import to_levels
 from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
@@ -59,7 +58,7 @@ Listener = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Planned):
     """The result of `plan`. shipped: the program as written, read back and executed.
 
     settings: the given ones, with the origin and the pixels per FWHM in effect.
@@ -79,21 +78,6 @@ class Plan:
     sensitivity: Sensitivity | None = None
 
     __repr__ = one_line
-
-    @property
-    def toolpath(self) -> Toolpath:
-        """The toolpath as written, parsed back from the G-code."""
-        return self.shipped.path
-
-    @property
-    def run(self) -> gcode.motion.Executed:
-        """The program as the controller executes it."""
-        return self.shipped.run
-
-    @property
-    def program(self) -> str:
-        """The G-code."""
-        return self.shipped.text
 
     @property
     def within_tolerance(self) -> bool:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from gcode.controllers.common import Executed, pauses
-from gcode.controllers.interface import Controller, Hardware, Notation, Triple, axes_of
+from gcode.controllers.interface import BlockPlanner, Hardware, Notation, Triple, axes_of, check_triples
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
@@ -57,7 +57,7 @@ TICK_MIN = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Grbl(Controller):
+class Grbl(BlockPlanner):
     """The controller and its line; triples are (x, y, z).
 
     max_rate: mm/s ($110–$112), the speed of rapids too.  acceleration: mm/s² ($120–$122).
@@ -91,10 +91,9 @@ class Grbl(Controller):
     stepped: bool = True
 
     def __post_init__(self) -> None:
+        check_triples(self)
         for f in fields(self):
             value = getattr(self, f.name)
-            if isinstance(f.default, tuple) and np.shape(value) != (3,):
-                raise GcodeError(f"limit {f.name} is {value}, but must be three numbers, of x, y and z")
             if value is None or isinstance(value, Times | bool):
                 continue
             if not np.isfinite(value).all() or np.any(np.asarray(value) < 0):
@@ -116,16 +115,6 @@ class Grbl(Controller):
             blocks=int(machine.look_ahead),
             times=Times() if machine.steps is not None else Times(interrupt=0.0),
         )  # fmt: skip
-
-    @property
-    def buffered(self) -> int:
-        """The blocks of its planner."""
-        return self.blocks
-
-    @property
-    def ramp(self) -> float:
-        """That of the slower of x and y, mm/s²."""
-        return min(self.acceleration[:2])
 
     @property
     def power_tick(self) -> float:

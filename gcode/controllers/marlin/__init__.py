@@ -14,7 +14,7 @@ import numpy as np
 
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.common import LINE_CHARACTERS, Executed, pauses
-from gcode.controllers.interface import Controller, Hardware, Notation, Triple, axes_of
+from gcode.controllers.interface import BlockPlanner, Hardware, Notation, Triple, axes_of, check_triples
 from gcode.errors import GcodeError
 from gcode.move import Floats, Ints, Moves
 
@@ -28,7 +28,7 @@ _NOTATION = Notation(
 
 
 @dataclass(frozen=True, slots=True)
-class Marlin(Controller):
+class Marlin(BlockPlanner):
     """The controller and its link; triples are (x, y, z).
 
     max_rate: mm/s (M203).  acceleration: mm/s² (M201).  along: mm/s² of the path (M204 T).
@@ -67,10 +67,9 @@ class Marlin(Controller):
     wraps: bool = True
 
     def __post_init__(self) -> None:
+        check_triples(self)
         for f in fields(self):
             value = getattr(self, f.name)
-            if isinstance(f.default, tuple) and np.shape(value) != (3,):
-                raise GcodeError(f"limit {f.name} is {value}, but must be three numbers, of x, y and z")
             if value is None or isinstance(value, bool):
                 continue
             least = 0.0 if f.name in ("minimum_segment_time", "reply", "jerk") else np.nextafter(0.0, 1.0)
@@ -88,16 +87,6 @@ class Marlin(Controller):
             along=max(machine.acceleration), baud=machine.baud,
             junction_deviation=machine.junction_deviation, blocks=int(machine.look_ahead) + 1,
         )  # fmt: skip
-
-    @property
-    def buffered(self) -> int:
-        """The blocks of its planner."""
-        return self.blocks
-
-    @property
-    def ramp(self) -> float:
-        """That of the slower of x and y, mm/s²."""
-        return min(self.acceleration[:2])
 
     def unlinked(self) -> Marlin:
         """Lines that take no time."""

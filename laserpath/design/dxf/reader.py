@@ -6,7 +6,7 @@ an island. An outline that is drawn twice counts once. Lines that branch enclose
 a width is given. Lines that enclose nothing are drawn in the width of the reading; without one they are left
 out, unless there is nothing else: then they are as wide as the spot.
 
-Warnings and errors about a drawing: entities that are left out or changed.
+Entities that are left out or changed give a warning or an error.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class _AreaBuilder:
         self._cubics = np.split(cubics, np.cumsum(size)[:-1]) if len(size) else []
         self._tolerance = tolerance
 
-    def _filled(self) -> fill.Geometries:
+    def _filled(self) -> fill.Polygons:
         """The polygons that DXF fills."""
         at = np.flatnonzero(self._role == FILLED)
         rings = self._flattened([self._cubics[k] for k in at])
@@ -266,7 +266,7 @@ def _near(cubics: Floats) -> tuple[Floats, list[str]]:
     return cubics - low, [f"what is drawn lies {x:.6g}, {y:.6g} m from the origin, and is moved there"]
 
 
-def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> fill.Geometries:
+def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> fill.Polygons:
     """The pieces whose union is the area of lines with round ends and corners. width: mm."""
     pen = Pen(width, "round", "round", 4.0, tolerance)
     drawn = polylines([Chain(one, tolerance / 2, pen.turn) for one in cubics])

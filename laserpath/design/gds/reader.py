@@ -171,7 +171,7 @@ def _matches(layer: Ints, text: str, known: Ints, cell: str) -> Bools:
     return on(layer)
 
 
-def _pieces(rings: Rings, cell: str) -> fill.Geometries:
+def _pieces(rings: Rings, cell: str) -> fill.Polygons:
     """The rings as valid polygons."""
     xy, ends = rings
     if not (np.isfinite(xy).all() and np.abs(xy).max(initial=0) <= LARGEST):

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.entry_points import STROKES_MAX
 from laserpath.base.errors import figure, one_line
@@ -24,13 +23,13 @@ from laserpath.machine.attenuation import LEVELS, check_exposes
 from laserpath.machine.program import MachineProgram
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, outcome, tell
-from laserpath.planning.output import write_files
+from laserpath.planning.output import Planned, write_files
 from laserpath.planning.relief.layout import STROKES, ReliefLayout, lay_out, strength_for
 from laserpath.planning.relief.solve import ReliefSolution, solve
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.report import PageText, Picture, ShownProgram, render_exposure
 from laserpath.report.canvas import CIVIDIS, DIVERGING, WIDTH, Axes, ColourKey, Paper, add_key, coloured
-from laserpath.types import Design, Grid, Process, Relief, Settings, Toolpath
+from laserpath.types import Design, Grid, Process, Relief, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,13 @@ class ReliefFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReliefResult:
-    """A planned relief. dose: as executed, (rows, columns) mJ/mm² on `grid`.
+class ReliefPlan(Planned):
+    """The result of `plan_relief`, and the files made from it. Doses are (rows, columns) mJ/mm² on `grid`.
 
     design: the rectangle of the picture.  target: on `grid`.  shipped: the program, read back and executed.
-    loss: one value for each iteration.  notes: a sentence for each choice made for the user.
+    dose: as the controller executes the program.  executed: its error against the target.  commanded: the
+    error of the path that was written.  loss: one value for each iteration.
+    notes: a sentence for each choice made for the user.
     """
 
     relief: Relief
@@ -85,22 +86,24 @@ class ReliefResult:
     __repr__ = one_line
 
     @property
-    def toolpath(self) -> Toolpath:
-        """The toolpath as written, parsed back from the G-code."""
-        return self.shipped.path
+    def project(self) -> str:
+        """Text of a project file that repeats this plan."""
+        return project_file.text(self.design, self.process, self.settings)
 
-    @property
-    def run(self) -> gcode.motion.Executed:
-        """The program as the controller executes it."""
-        return self.shipped.run
+    def write(
+        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
+    ) -> tuple[Path, ...]:
+        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
 
-    @property
-    def program(self) -> str:
-        """The G-code."""
-        return self.shipped.text
+        frame: also write NAME.frame.gcode, a low-power pass around the picture.  project: also write
+        laserpath.toml.
+        """
+        head = header(self.design, self.process, self.settings, self.warnings)
+        report = page(self, head, self.project)
+        return write_files(self, self.relief.name, report, folder, frame=frame, project=project)
 
 
-def in_words(result: ReliefResult) -> str:
+def in_words(result: ReliefPlan) -> str:
     """The errors as commanded and as executed, in percent of black, in one sentence."""
     what = "height" if result.relief.height is not None else "dose"
     executed, commanded = result.executed, result.commanded
@@ -114,7 +117,7 @@ def in_words(result: ReliefResult) -> str:
 _TITLES = ("target", "as executed", "error")
 
 
-def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
+def page(result: ReliefPlan, header: Sequence[str], project: str) -> str:
     """The report as the text of one HTML file. header: of the program.  project: text of a laserpath.toml."""
     process = result.process
     scene = Scene(result.design, result.grid, process.spot, process.resin)
@@ -138,14 +141,14 @@ def page(result: ReliefResult, header: Sequence[str], project: str) -> str:
     return render_exposure(exposed, text)
 
 
-def unit(result: ReliefResult) -> str:
+def unit(result: ReliefPlan) -> str:
     """The quantity and the unit of the maps, in one sentence."""
     if result.relief.height is not None:
         return "Height in µm, by the resin's working curve."
     return "Surface dose in mJ/cm²."
 
 
-def maps(result: ReliefResult) -> str:
+def maps(result: ReliefPlan) -> str:
     """The target, the result and the error side by side, as one SVG."""
     target, executed, error = _values(result)
     top, most = float(target.max()), float(np.percentile(np.abs(error), 99.5)) or 1.0
@@ -169,7 +172,7 @@ def _fitted(place: tuple[float, float, float, float], ratio: float) -> tuple[flo
     return left + (width - wide) / 2, bottom + (height - high) / 2, wide, high
 
 
-def _values(result: ReliefResult) -> tuple[Floats, Floats, Floats]:
+def _values(result: ReliefPlan) -> tuple[Floats, Floats, Floats]:
     """(target, executed, error), (rows, columns) each: µm of height, or mJ/cm²."""
     target, dose = result.target, result.dose
     if target.height is None:
@@ -187,34 +190,6 @@ _DOSE_MARGIN = 1e-9
 
 _MISSING = 0.1
 """Share of the wanted dose that strokes may leave out without a warning."""
-
-
-class ReliefPlan(ReliefResult):
-    """The result of `plan_relief`, and the files made from it. Doses are on `grid`, mJ/mm².
-
-    shipped: the program, read back and executed.  target: on `grid`.  dose: as the controller executes the
-    program.  executed: its error against the target.  commanded: the error of the path that was written.
-    notes: a sentence for each choice made for the user.
-    """
-
-    __slots__ = ()
-
-    @property
-    def project(self) -> str:
-        """Text of a project file that repeats this plan."""
-        return project_file.text(self.design, self.process, self.settings)
-
-    def write(
-        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
-    ) -> tuple[Path, ...]:
-        """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
-
-        frame: also write NAME.frame.gcode, a low-power pass around the picture.  project: also write
-        laserpath.toml.
-        """
-        head = header(self.design, self.process, self.settings, self.warnings)
-        report = page(self, head, self.project)
-        return write_files(self, self.relief.name, report, folder, frame=frame, project=project)
 
 
 def plan_relief(
