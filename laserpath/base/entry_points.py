@@ -1,4 +1,4 @@
-"""Plugins: objects that installed packages add to laserpath by entry points.
+"""Plugins: objects that installed packages add to laserpath by entry points; and names of choices.
 
 | group | name | object |
 | --- | --- | --- |
@@ -12,7 +12,7 @@
 `gcode.dialects` is the fourth group; `gcode` looks there itself. A plugin with the name of
 a built-in object is an error as soon as that name is used. An error in a plugin names its package.
 
-Names of choices, for the checks in `types` and for the help, which must not import the numerics.
+The names of choices are here for the checks in `types` and for the help, which must not import the numerics.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ No filesystem renames several files at once. If the process is killed (SIGKILL) 
 burst, each file is whole, but some are old and some are new. What such an end leaves under temporary names
 is removed by the next call that writes to the folder, once it is `_OLD`.
 
-Signals that wait while files change, so that no handler raises between two steps that belong together.
-
-Python runs the handlers of its signals in the main thread between any two instructions. An exception from
-there could come between making a file and noting that it must be removed.
+Signals wait while files change (`Held`), so no handler raises between two steps that belong together: Python
+runs the handlers of its signals in the main thread between any two instructions. An exception from there
+could come between making a file and noting that it must be removed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Such a library is C or C++: a few changed bytes of a file crash it, or make it a
 The script gets the limits of memory, in bytes, and of the processor, in seconds, as its last arguments, and
 sets them after its imports (`bounds.keep_within`).
 
-The pixels of an image file, decoded in a process of its own: `decode`, a script.
+`decode` is such a script: it reads the pixels of an image file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cubic Bézier curves → polylines within a stated distance.
+"""Cubic Bézier curves → polylines within a stated distance, and the areas of stroked ones.
 
 Every curve is a chain of cubics B(t) = Σ bᵢ(t) Pᵢ: lines and quadratics exactly, elliptic
 arcs in pieces of at most 22.5°, whose largest radial error is 7e-8 of the radius. Cubics are
@@ -10,13 +10,12 @@ than the tolerance is halved (de Casteljau).
 
 cubics: (n, 4, 2), piece k from [k, 0] to [k, 3], which is [k+1, 0].
 
-The area of a stroked polyline, exactly as SVG defines it, as pieces whose union it is.
-
-Each segment is a rectangle of the stroke's width; each join adds the wedge between two of them
-(mitre, round or bevel), each end its cap. GEOS's own buffer cannot be used: it moves the edge by
-up to 1 % of the width and cuts a mitre over its limit where SVG bevels it. At smooth vertices
-neighbours are merged: both edges are moved to the intersection of the offset lines, and a whole
-run is one polygon. Between the pieces of one curve the join is round (it shows at cusps only).
+**Strokes.** The area of a stroked polyline, exactly as SVG defines it, comes as pieces whose union it is.
+Each segment is a rectangle of the stroke's width; each join adds the wedge between two of them (mitre, round
+or bevel), each end its cap. GEOS's own buffer cannot be used: it moves the edge by up to 1 % of the width and
+cuts a mitre over its limit where SVG bevels it. At smooth vertices neighbours are merged: both edges are
+moved to the intersection of the offset lines, and a whole run is one polygon. Between the pieces of one curve
+the join is round (it shows at cusps only).
 
 With u the direction of a segment, n = h·(−u_y, u_x) the offset to its left, θ the turn at a
 vertex: tip of the mitre (n₀ + n₁)/(1 + cos θ), at h/cos(θ/2); reach along the edge h·tan(θ/2).

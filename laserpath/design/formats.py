@@ -12,14 +12,12 @@ The content decides; the suffix counts only where the content shows nothing. Ger
 | PNG, TIFF | their magic bytes |
 | GeoJSON, WKT | an object with one of GeoJSON's types; a geometry's name and a bracket |
 
-Unpacking a file, decoding its beginning, and finding the root element of its XML.
+To look at the content, a file is unpacked, its beginning is decoded, and the root element of its XML is
+found. Programs put a byte order mark, blank lines or comments before a format's first word, write UTF-16, and
+pack files with gzip. None of this changes the format.
 
-Programs put a byte order mark, blank lines or comments before a format's first word, write UTF-16, and pack
-files with gzip. None of this changes the format.
-
-Files of unsupported formats: their names, and the format to save them in instead.
-
-They are recognised by their first bytes; where those are not conclusive, by their suffix.
+Files of unsupported formats are refused with their name, and the format to save them in instead. They are
+recognised by their first bytes; where those are not conclusive, by their suffix.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ which is exact for a straight edge; interpolating between two pixels is off by u
 functions of the volume-of-fluid method: Cummins, Francois, Kothe, Comput. Struct. 83, 425, 2005). Corners
 are rounded within a pixel. The page is the image, with (0, 0) its lower left corner.
 
-PNG and TIFF files → how much ink is in each pixel, and how wide a pixel is.
+How much ink is in a pixel:
 
     ink = α (1 − min(R, G, B))      0 paper … 1 black;  α opacity, paper is white
 
@@ -19,13 +19,12 @@ Ink is linear in the numbers of the file, so that a pixel half covered by a blac
 taken from the smallest channel, not from the brightness: a saturated colour is as solid as black, as in SVG,
 and half a pixel of pure yellow or red is half ink too. Floating-point greys go from 0 black to 1 white.
 
-A map of square pixels → polygons along the pixels' edges, steps and all.
-
-Runs of edges from corner to corner are directed such that the solid is on their left. Rings follow them, and
-turn left where four runs meet, so that squares that touch in a corner alone are separate polygons, as a valid
-area has them. A ring that passes a corner twice turns right there, which cuts it in two: such passes cannot
-interleave in the plane, so that all are cut at once. Then each part of the map has one ring around it, and
-one around each of its holes. All of it is done for all runs together.
+A map of square pixels becomes polygons along the pixels' edges. Runs of edges from corner to corner are
+directed such that the solid is on their left. Rings follow them, and turn left where four runs meet, so that
+squares that touch in a corner alone are separate polygons, as a valid area has them. A ring that passes a
+corner twice turns right there, which cuts it in two: such passes cannot interleave in the plane, so that all
+are cut at once. Then each part of the map has one ring around it, and one around each of its holes. All of it
+is done for all runs together.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How a design file is read: which part of it, and how exactly. Which fields apply depends on the format.
 
-The error for a layer or cell that a file does not have.
+`unknown` is the error for a layer or cell that a file does not have.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A scene: a design on its grid, with the spot and the resin that it is to be printed with.
+"""A scene: a design on its grid, with its contour, spot and resin; and values between the pixels of a grid.
 
-Reading a grid function at points between its pixels, with its slope there, and the adjoint.
-
-A smooth f is read by the Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980):
+A smooth grid function f is read at points between its pixels, with its slope there, and the adjoint, by the
+Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980):
 
     f(t) = Σ_k f_k w(t − k) / Σ_k w(t − k),    w(x) = sinc(x) I₀(β √(1 − (x/6)²)) / I₀(β),
 
@@ -10,8 +9,6 @@ exactly where it is constant (I₀(β) cancels). Its slope is that of the formul
 exact where f is linear, which is 1 to 2e-3. A wave of up to 0.25 periods a pixel is read to 1.2e-4 of its
 amplitude; one of 0.34, the fastest that a spot passes at 3 pixels a FWHM, to 3 %. A spot passes so little of
 these that the edges of a dose on such a grid are read to 3e-5 FWHM (r.m.s.).
-
-Points along the design's contour.
 """
 
 from __future__ import annotations

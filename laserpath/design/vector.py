@@ -10,11 +10,7 @@ opened.
 WKT is parsed by GEOS in this process. Its parser is a small recursive one, whose depth is limited before, and
 it asks for no memory that the text does not fill: 144 000 damaged texts made no crash.
 
-Polygons, lines and points of a file, collected to become one area.
-
-Lines and points have an area only if they have a width; their ends and joins are round.
-
-GeoJSON (RFC 7946, and the specification of 2008) → polygons, lines and points.
+GeoJSON is that of RFC 7946, and of the specification of 2008.
 """
 
 from __future__ import annotations

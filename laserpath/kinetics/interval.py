@@ -6,7 +6,7 @@
 
 A state is (3·rows, columns): radicals R, oxygen O, monomer m, one below the other.
 
-Oxygen between two reactions: it diffuses in the plane and comes through the surface.
+**Oxygen** between two reactions diffuses in the plane and comes through the surface:
 
     ∂O/∂t = D ∇²O + s (1 − O), with no flow through the edges of the grid.
 
@@ -14,10 +14,9 @@ Of the differences from 1 the discrete equation is linear, and its eigenvectors 
 by exp(−(D λ + s) t), with λ = (4/p²)(sin²(π m/2M) + sin²(π n/2N)) of mode (m, n) on (M, N) cells of pitch p.
 That is exact, so any time is stable.
 
-The far tail of a spot, which no table of the kinetic model reaches: a smooth background of light.
-
-A table ends at R, 4 FWHM, and 4.8 % of the energy of an Airy spot is beyond it, spread over the plane. The
-mean over its rings is h̄(r) = c/r³ (`optics.tail`), so the background is the convolution of the light with
+**The far tail** of a spot, which no table of the kinetic model reaches, is a smooth background of light. A
+table ends at R, 4 FWHM, and 4.8 % of the energy of an Airy spot is beyond it, spread over the plane. The mean
+over its rings is h̄(r) = c/r³ (`optics.tail`), so the background is the convolution of the light with
 
     b(r) = h̄(r) (1 − w(r)) (1 + β (R/r)²),   β such that ∫ b dA = 1 − ∫ h w dA,
 
@@ -26,7 +25,8 @@ b is smooth over a FWHM, so nodes that far apart hold it (`dose.smooth`). What i
 beside a line, a wave of a fifth of the background near R, and less further away; and light that is more than
 some 500 FWHM outside the grid.
 
-Tiles of the grid that have something to compute, and the points of light that reach each of them.
+Only tiles of the grid that have something to compute are gone through, with the points of light that reach
+them.
 """
 
 from __future__ import annotations

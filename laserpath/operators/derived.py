@@ -1,4 +1,4 @@
-"""Adjoints that Taichi derives from a kernel, where they are right.
+"""Adjoints that Taichi derives from a kernel, where they are right; and the check of any adjoint.
 
 Taichi 1.7 derives an adjoint for kernels on ndarrays, and is silently wrong if a local variable is carried
 over an inner loop at run time, or an element is read and then overwritten. So a derived adjoint is compared
@@ -8,10 +8,8 @@ What is to be known of `kernel.grad`, and is kept from the caller here: it takes
 arrays' own `grad`, it adds to those of the inputs, and it sets those of the outputs to zero; it may read the
 outputs, so these are computed again first.
 
-An operator's adjoint against central differences, on an example.
-
-With random g = ∂L/∂y, element by element: ∂L/∂x_e ≈ Σ g · [f(x + h e) − f(x − h e)] / 2h. Truncation grows
-as h², rounding as ε/h, so h = ε^⅓ · max(1, |x_e|).
+**Check**, against central differences on an example. With random g = ∂L/∂y, element by element: ∂L/∂x_e ≈ Σ g
+· [f(x + h e) − f(x − h e)] / 2h. Truncation grows as h², rounding as ε/h, so h = ε^⅓ · max(1, |x_e|).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ All arrays are contiguous, and those of real numbers have one precision, f64 if 
 Constants of whole numbers keep their type. Floats in a kernel's code, such as `0.1` or `s = 0.0`, are of that
 precision too; `ti.f32(…)` says otherwise.
 
-An operator applied many times, as an operator: few states are kept for its gradient.
+An operator applied many times is an operator, too (`repeated`); few states are kept for its gradient:
 
     s_0 = the first inputs,   s_(k+1) = f(s_k, p),   y = s_n
 

@@ -10,10 +10,9 @@ a single line for w → 0, a dot for l → 0. Strokes may share their ends, so t
 while it is fitted. The gradient is in closed form. The spot is Gaussian here, whatever its profile: what is
 fitted is a start.
 
-Strokes for a picture of greys, one after the other where most of the dose is still missing.
-
-The place of the largest missing dose, blurred by the spot, is the middle of the next stroke. It goes as far
-to both sides as at least half of that dose is missing, in the direction of the largest sum, and is as wide as
+For a picture of greys, strokes are laid one after the other where most of the dose is still missing. The
+place of the largest missing dose, blurred by the spot, is the middle of the next stroke. It goes as far to
+both sides as at least half of that dose is missing, in the direction of the largest sum, and is as wide as
 that holds across. Its dose is the mean of what is missing there. The fewer strokes there are for the area of
 the picture, the longer and wider they may be, so that they cover all of it.
 """

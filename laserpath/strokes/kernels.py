@@ -13,7 +13,7 @@ by row. Tile k has the strokes listed[first[k]] … listed[first[k + 1] − 1], 
 - Taichi gives at least CHUNK iterations of an outer loop to one thread, so every CHUNK-th one is a slab: each
   `slabs`-th tile.
 
-Coverage of a pixel by a stroke, and its derivatives: Taichi functions of scalars, in float64.
+Coverage of a pixel by a stroke, and its derivatives, are Taichi functions of scalars, in float64:
 
     coverage = clamp(r, 0, 1),   r = ½ + width/2 − |p − q|,   q = Σ_i w_i(t) P_i the stroke's point nearest p
 

@@ -20,9 +20,7 @@ a coverage of ½ on its axis, since the coverage is a ramp over one pixel.
 
 **Tiles.** Each tile of 16 × 16 pixels has the list of the strokes that reach it, in painter's order.
 
-Strokes, the canvas that they are painted on, and their derivatives.
-
-The painter as an operator, for PyTorch and JAX. It works in the host's memory, on lists of tiles.
+The painter is also an operator, for PyTorch and JAX. It works in the host's memory, on lists of tiles.
 """
 
 from __future__ import annotations

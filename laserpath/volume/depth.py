@@ -1,4 +1,4 @@
-"""Light in depth: the dose at the depth z below the resin's surface, and how deep it cures.
+"""Light in depth: the dose at the depth z below the resin's surface, how deep it cures, and its picture.
 
     D(x, y, z) = D_z(x, y) e^(−z/D_p),    cured where D ≥ E_c            (Beer–Lambert; Jacobs, see `resin`)
 
@@ -8,11 +8,10 @@ that of the spot plus z/n. A negative defocus puts the focus into the resin. Whe
 changes by less than 1 % down to the deepest place, D_z is the dose at the surface, and the cured depth has
 the closed form z_c = D_p ln(D/E_c).
 
-A cured part as a picture: turned over, so that its lower side is up, and seen from the side.
-
-The part is a volume of `marcher`: its density falls from full to nothing within one voxel around the surface
-where D = E_c, and its colour is that of a surface lit from above. Depths are mostly small beside the width,
-so they are stretched.
+**The picture** shows the cured part turned over, so that its lower side is up, and seen from the side. It is
+a volume of `marcher`: its density falls from full to nothing within one voxel around the surface where D =
+E_c, and its colour is that of a surface lit from above. Depths are mostly small beside the width, so they are
+stretched.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ the first. Each is marched as if it were alone, with the same jitter.
 
 N. Max, Optical models for direct volume rendering, IEEE TVCG 1(2), 1995.
 
-Pinhole cameras, their rays, and the adjoint of the rays.
+**Cameras** are pinholes, and the adjoint goes through their rays, too:
 
     ray of the pixel (i, j) = (row, column):   o + t d,   o = position,   d = e/|e|
     e = a R[0] + b R[1] + R[2],   a = (j − c_x)/f_x,   b = (i − c_y)/f_y
@@ -44,7 +44,7 @@ Pinhole cameras, their rays, and the adjoint of the rays.
 The rows of the rotation R are the directions, in the world, of the camera's axes: to the right, downwards in
 the picture, forwards. Pixel (i, j) has its centre at the column j and the row i.
 
-The ray marcher as an operator, for PyTorch and JAX. It works in the host's memory, with a rim of zeros.
+The marcher is also an operator, for PyTorch and JAX. It works in the host's memory, with a rim of zeros.
 """
 
 from __future__ import annotations

@@ -4,15 +4,13 @@ A block is drawn once for each power of 2 that it is scaled by, since the tolera
 depends on the scale, and is then placed by each INSERT, whole arrays at once.  places: (K, 2, 3), x' = A x +
 t. Entities on layer 0 of a block take the layer of its INSERT.
 
-Entities that DXF fills: HATCH, SOLID, TRACE, and polylines with a width → rings of cubics.
+DXF fills HATCH, SOLID, TRACE, and polylines with a width; they become rings of cubics. The style of a hatch
+decides which of its boundaries count: all, alternating (nested), the outer one without those flagged
+'outermost', or the external one alone. Flags say which boundary is which.
 
-The style of a hatch decides which of its boundaries count: all, alternating (nested), the outer one without
-those flagged 'outermost', or the external one alone. Flags say which boundary is which.
-
-How many curves a drawing has with all copies of its blocks, counted before any of them is drawn.
-
-A block that places ten others, which place ten others, …, takes a few lines a level, but ten times the curves
-of the level below. Counted is what is certain to be drawn: entities that may draw nothing count 0.
+The curves of a drawing with all copies of its blocks are counted before any of them is drawn. A block that
+places ten others, which place ten others, …, takes a few lines a level, but ten times the curves of the level
+below. Counted is what is certain to be drawn: entities that may draw nothing count 0.
 """
 
 from __future__ import annotations

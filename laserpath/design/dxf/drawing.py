@@ -2,10 +2,9 @@
 
 Nothing outside the file is opened: ezdxf loads neither external references nor images.
 
-Damaged DXF files: repaired by ezdxf, or, if it gives up, read without the entities that it cannot read.
-
-ezdxf checks little of its input, and one entity that it cannot interpret makes the whole file unreadable. If
-its own recovery fails too, the file is read once more, entity by entity:
+Damaged files are repaired by ezdxf, or, if it gives up, read without the entities that it cannot read. ezdxf
+checks little of its input, and one entity that it cannot interpret makes the whole file unreadable. If its
+own recovery fails too, the file is read once more, entity by entity:
 
 - subclass markers (group 100) that lack the first, AcDbEntity, as in old exports of Inkscape, get it;
 - entities without any marker, as KLayout writes LWPOLYLINE and HATCH into R12 files, get both;

@@ -3,9 +3,8 @@
 Parents come first: T(child) = T(parent) · reference · array, for all places of a cell at once. The number of
 polygons is checked before any is made.  places: (K, 2, 3), x' = A x + t, mm.
 
-Running `extract` in a subprocess, in which gdstk reads a file into a table of its cells.
-
-The file's bytes are written to a temporary folder, which is removed; no name in them is followed.
+The cells come from `extract`, which runs in a subprocess: there gdstk reads the file into a table. The file's
+bytes are written to a temporary folder, which is removed; no name in them is followed.
 """
 
 from __future__ import annotations

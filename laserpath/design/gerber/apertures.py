@@ -6,9 +6,8 @@
 A hole is transparent, not clear: objects below it stay. Lines are drawn with circles; older files draw
 straight lines with other convex apertures, whose track is the hull of both ends.
 
-The shapes of apertures. Curves become polygons within a tolerance, with their vertices on the curve.
-
-Aperture macros: shapes made of primitives, whose parameters may be expressions.
+Curves become polygons within a tolerance, with their vertices on the curve. Aperture macros are shapes made
+of primitives, whose parameters may be expressions:
 
     %AMNAME*                 primitives and assignments, each ended by *
     $4=$1x0.75*              + - x / and brackets; $1, $2 … are given where the macro is used, else 0

@@ -4,10 +4,9 @@ Inside a layer the order does not matter, so that 10⁶ flashes of an aperture a
 block (step and repeat, block apertures) are one layer too, if the block has one polarity or the copies do not
 overlap.
 
-Flashes on a regular lattice that overlap their neighbours: blocks of 8 × 8 places are united once each.
-
-Uniting 50 000 overlapping discs one by one takes seconds. In an array nearly all blocks look the same, so
-each different block is united once, and its area is then placed wherever the block occurs.
+Flashes on a regular lattice that overlap their neighbours are united in blocks of 8 × 8 places. Uniting 50
+000 overlapping discs one by one takes seconds. In an array nearly all blocks look the same, so each different
+block is united once, and its area is then placed wherever the block occurs.
 """
 
 from __future__ import annotations

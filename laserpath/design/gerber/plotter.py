@@ -1,24 +1,20 @@
-"""Gerber's modal state, and the effect of each command on it.
+"""The text of a Gerber file → its commands, and the effect of each on the modal state.
 
 A stroke continues until a change of aperture or polarity or a move without light ends it, so that its joins
 are drawn as joins. Blocks (step and repeat, block apertures) are paintings of their own until they are
 closed.
 
-The text of a Gerber file → its commands, each with its position.
+Commands are
 
 word commands       X100Y200D01*        letters and numbers, ended by *
 extended commands   %ADD10C,0.5*%       between two %, several * inside
 
-Numbers of a Gerber file.
-
 Coordinates are whole numbers of 10⁻ᵈ units; FS gives d, the number of digits before the point, whether
 leading or trailing zeros are omitted, and whether coordinates are incremental (as does G91).
 
-Arcs: their centre, their sweep, and vertices along them.
-
-The centre is at (I, J) from the start. In G75 these are signed, and an arc that ends where it starts is a
-full circle. In G74 they are unsigned: of the four possible centres, the right one makes an arc of at most 90°
-in the right direction, with the most equal radii.
+The centre of an arc is at (I, J) from the start. In G75 these are signed, and an arc that ends where it
+starts is a full circle. In G74 they are unsigned: of the four possible centres, the right one makes an arc of
+at most 90° in the right direction, with the most equal radii.
 """
 
 from __future__ import annotations

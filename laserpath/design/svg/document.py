@@ -3,8 +3,6 @@
 Files that are not SVG are refused, and so are entities that are not plain text. Equal warnings are
 collected, so that a thousand images make one sentence.
 
-The XML of an SVG file → its elements, read safely.
-
 A document type may define entities. Illustrator uses them for its namespaces: `<!ENTITY ns_svg "http://…">`,
 then `xmlns="&ns_svg;"`. An entity of plain text is harmless as long as all its uses together stay short.
 Entities outside the file, entities made of others or of markup, and parameter entities, which change the

@@ -1,10 +1,8 @@
-"""Paint order: dark ink adds to the design, light ink erases the paint below it.
+"""Which paints add to the design, which erase, and in which order: light ink erases the paint below it.
 
 A layer is a sequence of shapes in the same ink. It changes the area A below it to (A − W) ∪ B.
 Two such steps are one of the same form, W = W₁ ∪ W₂, B = (B₁ − W₂) ∪ B₂, so layers are joined in
 pairs, then pairs of pairs, …: n alternating layers cost n log n, not n².
-
-Which paints add to the design, and which erase.
 
 Paper is white, and the design is the dark area on it. Ink is light if its darkest channel is
 above 0.6: white, pale greys and pastels erase what lies below them; black, dark greys and

@@ -1,9 +1,7 @@
 """Basic shapes and paths → subpaths of cubics, in the shape's own coordinates (px, y down).
 
-Path data (`d`) → subpaths of cubics.
-
-The parser is fast (10⁵ commands in a fraction of a second). It stops at the first mistake and keeps
-everything before it, as SVG requires. Lines and quadratics become cubics exactly.
+Path data (`d`) are parsed here, too. The parser is fast (10⁵ commands in a fraction of a second). It stops at
+the first mistake and keeps everything before it, as SVG requires. Lines and quadratics become cubics exactly.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 `Styles.own(element)` has the properties set for an element itself; `inherit` adds those of its parent.
 Values remain text, and are parsed where they are used.
 
-Whether a value is valid for its property. Invalid declarations are ignored, as CSS requires.
-
-A declaration of lower precedence then applies: `fill="black" style="fill: light-dark(...)"` is black in a
-reader that does not know `light-dark`. Only properties that affect the area are checked.
+Declarations whose value is invalid for its property are ignored, as CSS requires. A declaration of lower
+precedence then applies: `fill="black" style="fill: light-dark(...)"` is black in a reader that does not know
+`light-dark`. Only properties that affect the area are checked.
 """
 
 from __future__ import annotations

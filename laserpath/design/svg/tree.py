@@ -2,17 +2,14 @@
 
 Visible elements that are not understood give a warning that names them. Text is left out.
 
-clip-path and mask: the area outside which an element does not show, mm.
+clip-path and mask give the area, mm, outside which an element does not show. A clip is the union of its
+children's interiors (by clip-rule), each cut by its own clip. A mask is where its content is light (or,
+mask-type alpha, where it is painted at all); its shades of grey count as on or off.
 
-A clip is the union of its children's interiors (by clip-rule), each cut by its own clip. A mask
-is where its content is light (or, mask-type alpha, where it is painted at all); its shades of
-grey count as on or off.
-
-Which layers of a drawing count: Inkscape's by their labels, and any group by its id.
-
-A chosen layer is drawn in its place, with the transforms, styles and clips of the groups around it, and with
-the elements that it refers to elsewhere in the file. The layer and the groups around it count as visible,
-even if they are switched off. Elements that are hidden inside it stay hidden.
+Inkscape's layers are chosen by their labels, and any group by its id. A chosen layer is drawn in its place,
+with the transforms, styles and clips of the groups around it, and with the elements that it refers to
+elsewhere in the file. The layer and the groups around it count as visible, even if they are switched off.
+Elements that are hidden inside it stay hidden.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Numbers, lengths and transforms as SVG and CSS write them.
+"""Numbers, lengths, transforms and viewports as SVG and CSS write them.
 
 Lengths come out in px, 96 to the inch. Matrices are (3, 3), applied to column vectors (x, y, 1).
-
-viewBox, preserveAspectRatio and the size of the page.
 
 A viewBox (x, y, w, h) is mapped onto a viewport (X, Y, W, H) in px. Default xMidYMid meet:
 one scale min(W/w, H/h), centred.
