@@ -29,8 +29,8 @@ from PIL import Image
 from scipy.special import airy
 
 from laserpath.base.arrays import Floats
-from laserpath.compute.runtime import ti
-from laserpath.dose import DoseModel, accurate_model
+from laserpath.base.compute.runtime import ti
+from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective, OverDose
 from laserpath.planning.smooth import to_levels

@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from laserpath.strokes import Canvas, FitSettings, FittedStrokes, StrokePainter, Strokes, fit_strokes
+from laserpath.operators.strokes import (
+    Canvas,
+    FitSettings,
+    FittedStrokes,
+    StrokePainter,
+    Strokes,
+    fit_strokes,
+)
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from laserpath.dose.torch import DoseLayer
+from laserpath.operators.dose.torch import DoseLayer
 from laserpath.types import Grid, Spot
 
 Floats = NDArray[np.float64]

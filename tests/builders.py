@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from shapely import affinity
 from shapes import NODING
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Sampler, Scene
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
+from laserpath.physics import optics
 from laserpath.types import Design, Grid, Process, Resin, Spot, Target, Toolpath
 
 FWHM = 0.1

@@ -6,7 +6,7 @@ y_i = a x_i²,   z_j = Σ_{i: to_i = j} sin x_i
 
 import numpy as np
 
-from laserpath.compute.runtime import ti
+from laserpath.base.compute.runtime import ti
 from laserpath.operators import Operator
 
 A = ti.types.ndarray()

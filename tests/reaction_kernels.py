@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from laserpath.compute.runtime import POSITIONS, REALS, Kernel, ti
-from laserpath.kinetics.reaction import Cell, Rates, adjoint, after
+from laserpath.base.compute.runtime import POSITIONS, REALS, Kernel, ti
+from laserpath.physics.kinetics.reaction import Cell, Rates, adjoint, after
 
 
 @cache

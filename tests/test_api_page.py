@@ -20,13 +20,13 @@ DOORS = (
     "laserpath.operators",
     "laserpath.planning",
     "laserpath.planning.relief",
-    "laserpath.strokes",
-    "laserpath.volume",
+    "laserpath.operators.strokes",
+    "laserpath.operators.volume",
     "gcode",
     "gcode.motion",
 )
 
-EXTRAS = {"laserpath.dose.torch": "torch", "laserpath.dose.jax": "jax"}
+EXTRAS = {"laserpath.operators.dose.torch": "torch", "laserpath.operators.dose.jax": "jax"}
 """Modules that need another package."""
 
 

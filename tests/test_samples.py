@@ -15,7 +15,7 @@ from shapes import differing_area
 
 from laserpath.design import load, svg
 from laserpath.design.reading import Reading
-from laserpath.strokes import Strokes
+from laserpath.operators.strokes import Strokes
 from laserpath.types import Design
 
 FOLDER = Path(__file__).parent.parent / "samples"

@@ -1,4 +1,4 @@
-"""How long a segment n Gauss–Legendre points can stand for: the table in `laserpath.dose.segments`.
+"""How long a segment n Gauss–Legendre points can stand for: the table in `laserpath.physics.dose.segments`.
 
     python docs/figures/quadrature.py
 
@@ -8,7 +8,7 @@ the smaller of an Airy and a Gaussian spot's, found by bisection against 80 poin
 
 import numpy as np
 
-from laserpath import optics
+from laserpath.physics import optics
 from laserpath.types import Spot
 
 ERRORS = (5e-4, 5e-5, 5e-6, 5e-7)

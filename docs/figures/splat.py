@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from laserpath import optics
-from laserpath.dose import DoseModel, engine, fft
-from laserpath.dose.segments import to_points
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel, engine, fft
+from laserpath.physics.dose.segments import to_points
 from laserpath.types import Grid, Spot
 
 PAGE = Path(__file__).parents[1] / "dose.md"

@@ -11,9 +11,9 @@ import numpy as np
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
 
-from laserpath import optics
-from laserpath.optics.airy import Airy
-from laserpath.optics.gaussian import Gaussian
+from laserpath.physics import optics
+from laserpath.physics.optics.airy import Airy
+from laserpath.physics.optics.gaussian import Gaussian
 from laserpath.types import Spot
 
 DOCS = Path(__file__).parents[1]

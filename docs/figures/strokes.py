@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from laserpath.strokes import Canvas, FitSettings, StrokePainter
+from laserpath.operators.strokes import Canvas, FitSettings, StrokePainter
 
 ROOT = Path(__file__).parents[2]
 SIZE, SHOWN, GAP = 256, 170, 6

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from laserpath.volume import Cameras, March, RayMarcher
+from laserpath.operators.volume import Cameras, March, RayMarcher
 
 OUT = Path(__file__).parents[1] / "img" / "volume.png"
 N, SIZE, STEPS, EARLY = 32, 56, 150, 6

@@ -27,13 +27,13 @@ import svgwrite
 from svgwrite.container import Group
 
 import gcode
-from laserpath import optics
 from laserpath.base import files
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.layout import ChartBuilder, Dimensions, Stroke, matrix, threshold_energy, write
 from laserpath.calibration.measurements import Item, Levels, write_sheet
 from laserpath.calibration.model import Physics, SizeModel
 from laserpath.machine import convert
+from laserpath.physics import optics
 from laserpath.types import Process
 
 

@@ -37,7 +37,7 @@ from scipy.stats import t as student
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.model import DEPTH, GROUPS, LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
-from laserpath.resin import critical_dose, dose_unit
+from laserpath.physics.resin import critical_dose, dose_unit
 from laserpath.types import Machine, Resin, Spot
 
 CONFIDENCE = 0.95

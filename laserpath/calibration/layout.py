@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.measurements import Item, doubled, level_for
@@ -27,7 +26,8 @@ from laserpath.calibration.model import line_profile, stroke_profile
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY, early
-from laserpath.resin import line_energy, power_for
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy, power_for
 from laserpath.types import Machine, Process, Spot
 
 RUN_SHARE = 0.1

@@ -37,10 +37,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.interpolate import RectBivariateSpline, make_interp_spline
 
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.calibration.measurements import Item, Levels, Measured, Measurements
-from laserpath.resin import line_energy
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy
 from laserpath.types import Spot
 
 TRUSTED = 20.0

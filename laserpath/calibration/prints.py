@@ -49,7 +49,7 @@ from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError
 from laserpath.calibration.estimates import Estimate
 from laserpath.calibration.heights import transfer
-from laserpath.resin import gamma_of
+from laserpath.physics.resin import gamma_of
 
 ANGLES = 360
 RADII = 180

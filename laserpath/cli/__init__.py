@@ -34,9 +34,15 @@ COMMANDS = {
     "fit": ("laserpath.cli.calibrate:fit", "Fit spot and resin profiles to measurements"),
     "profiles": ("laserpath.cli.profiles:profiles", "List, show, create, check machines, resins, spots"),
     "slicer": ("laserpath.cli.slicer:slicer", "Replan a slicer's G-code for the laser, layer by layer"),
-    "plugins": ("laserpath.cli.plugins:plugins", "List installed plug-ins; install the Inkscape extension"),
+    "plugins": (
+        "laserpath.cli.plugins.command:plugins",
+        "List installed plug-ins; install the Inkscape extension",
+    ),
     "doctor": ("laserpath.cli.doctor:doctor", "Test whether laserpath works on this computer"),
-    "completion": ("laserpath.cli.plugins:completion", "Print a completion script for bash, zsh or fish"),
+    "completion": (
+        "laserpath.cli.plugins.command:completion",
+        "Print a completion script for bash, zsh or fish",
+    ),
 }
 """Name → (`module:object`, line of the help), in the order in which a user needs the commands."""
 

@@ -21,14 +21,15 @@ import numpy as np
 from scipy.optimize import brentq
 
 import gcode
-from laserpath import __version__, optics
+from laserpath import __version__
 from laserpath.base.arrays import Floats
+from laserpath.base.compute import cache
+from laserpath.base.compute.runtime import cpu_count, device, ti
 from laserpath.base.errors import InputError
-from laserpath.compute import cache
-from laserpath.compute.runtime import cpu_count, device, ti
 from laserpath.config import profiles
-from laserpath.dose import DoseModel
 from laserpath.machine import convert
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Machine, Spot, Toolpath
 
 PACKAGES = ("taichi", "numpy", "scipy", "numba", "shapely", "matplotlib")

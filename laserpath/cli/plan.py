@@ -133,8 +133,8 @@ def plan_colours(job: Job, meter: Meter) -> Made:
 
 def _load_colours(job: Job, meter: Meter) -> tuple[Design, ...]:
     """The colours of the job's file, each with a line that says what it is."""
-    from laserpath import optics
     from laserpath.design import FLATTEN_FWHM, load_colours
+    from laserpath.physics import optics
 
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
     meter.name = f"reading {Path(job.file).name}"
@@ -365,7 +365,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     what will cure. Options that are not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:
-        from laserpath import optics
+        from laserpath.physics import optics
 
         folder = Path(given["output"])
         check_folder(folder)
@@ -412,8 +412,8 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     """Plan a drawing and write its files."""
     frame, save_project = job.given["frame"], job.given["save_project"]
     import laserpath
-    from laserpath import optics
     from laserpath.design import FLATTEN_FWHM
+    from laserpath.physics import optics
 
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
     meter.name = f"reading {Path(job.file).name}"

@@ -116,7 +116,7 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
     from laserpath.report.wording import rounded
 
@@ -178,7 +178,7 @@ def what_cures(plan: Plan) -> str:
 
 def at_best(plan: Plan, limit: Limit) -> str:
     """`Limit of this spot: 4.1 µm (0.041) on average, 20 of 1816 edges missing; plan: 1.3 ×`."""
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report.figure_table import cell
     from laserpath.report.wording import number, times_the_limit
 
@@ -213,7 +213,7 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
 def tolerance_missed(plan: Plan) -> str:
     """A sentence with the edge error and the tolerance that it exceeds."""
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report import figure_table
 
     limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
@@ -227,7 +227,7 @@ def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str
 
 def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dict[str, Any]:
     """What the JSON of a plan holds."""
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report import advice
 
     process, report = plan.process, plan.report

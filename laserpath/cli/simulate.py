@@ -97,7 +97,7 @@ class Inputs:
 
 def inputs_of(given: Mapping[str, Any]) -> Inputs:
     """The inputs that options give; the project file gives those that are missing."""
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.simulation import Choices
 
     if given["design"] is None:
@@ -205,7 +205,7 @@ def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
 
 def tolerance_missed(simulation: Simulation) -> str:
     """A sentence with the edge error and the tolerance that it exceeds."""
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report import figure_table
 
     fwhm = optics.fwhm(simulation.process.spot)
@@ -278,7 +278,7 @@ def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None
     from rich.console import Console
     from rich.table import Table
 
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
     from laserpath.simulation.page import another_power, what_it_is
 
@@ -369,7 +369,7 @@ def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None
     from rich.console import Console
     from rich.table import Table
 
-    from laserpath import optics
+    from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS
     from laserpath.simulation.comparison.page import explained, headline
 

@@ -22,8 +22,8 @@ from laserpath.config.options import setting
 
 if TYPE_CHECKING:
     from laserpath import Progress
+    from laserpath.cli.plugins.slicer import Relaid, Stack
     from laserpath.cli.progress import Meter
-    from laserpath.plugins.slicer import Relaid, Stack
     from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
@@ -84,7 +84,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     The outer walls of each layer are its design. Identical layers are planned once.
     """
     from laserpath.base.files import check_places, write_all
-    from laserpath.plugins.slicer import stack_of
+    from laserpath.cli.plugins.slicer import stack_of
 
     # A part of a stack is of no use, so one Ctrl-C stops at once.
     with Interrupts() as interrupts:
@@ -112,7 +112,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
 
 def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:
     """Process and settings of the options; the project file gives those that are missing."""
-    from laserpath import optics
+    from laserpath.physics import optics
 
     chosen = {name: value for name, value in given.items() if value is not None}
     values = request.over(project.load(given["project"]).values, chosen) if given["project"] else chosen
@@ -126,7 +126,7 @@ def _replanned(
     stack: Stack, settle: float, talk: show.Talk, meter: Meter, check: Callable[[], None]
 ) -> Relaid:
     """Print the forecast of the layers, and plan them. check: raises if the user has interrupted."""
-    from laserpath.plugins.slicer import forecast_stack, plan_stack, together
+    from laserpath.cli.plugins.slicer import forecast_stack, plan_stack, together
 
     each = forecast_stack(stack)
     alike = "" if len(each) == len(stack.layers) else f", of which {len(each)} differ"

@@ -77,8 +77,9 @@ laserpath.help_group = "Output"  # type: ignore[attr-defined]  # under which vpy
 
 
 def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
-    from laserpath import optics, plan
+    from laserpath import plan
     from laserpath.base.files import check_folder, check_places
+    from laserpath.physics import optics
     from laserpath.planning import paths_of
 
     folder = Path(given["output"])
@@ -110,8 +111,8 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
 
 def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Design:
     """The line work of the document as a design."""
+    from laserpath.cli.plugins.linework import PX, PenLayer, design
     from laserpath.design import FLATTEN_FWHM
-    from laserpath.plugins.linework import PX, PenLayer, design
 
     layers = []
     for number in vpype_cli.multiple_to_layer_ids(given["layer"], document):

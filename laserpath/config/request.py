@@ -97,7 +97,7 @@ def _spot(given: Values) -> Spot:
         raise InputError(f"{one} needs {missing} with it")
     if given.get("spot_fwhm") is None and given.get("na") is None:
         return profiles.spot(_profile(given, "spot"))
-    from laserpath.optics import airy_fwhm
+    from laserpath.physics.optics import airy_fwhm
     from laserpath.types import Spot
 
     return Spot(given.get("spot_fwhm") or airy_fwhm(given["na"], given["wavelength"]))

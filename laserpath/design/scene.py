@@ -24,10 +24,10 @@ from scipy import ndimage
 from scipy.special import i0, i1
 
 from gcode.compiled import cached
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import one_line
 from laserpath.design.target import grid_for, rasterise
+from laserpath.physics import optics
 from laserpath.types import Design, Grid, Resin, Spot, Target
 
 _TAPS = 12

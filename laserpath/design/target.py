@@ -15,9 +15,9 @@ import numpy as np
 import shapely
 from scipy.fft import next_fast_len
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
+from laserpath.physics import optics
 from laserpath.types import Design, Grid, Spot, Target
 
 MARGIN_FWHM = 4.0

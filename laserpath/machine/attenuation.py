@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
-from laserpath import optics
 from laserpath.base.errors import InputError, figure
 from laserpath.machine import convert
-from laserpath.resin import line_energy, path_energy, power_for
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy, path_energy, power_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 LEVELS = 30

@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 import gcode
-from laserpath import optics
 from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY
-from laserpath.resin import line_energy
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy
 from laserpath.types import Design, Machine, Process, Spot, Toolpath
 
 LAPS = 4

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import figure
 from laserpath.machine.convert import PHASE_FWHM
+from laserpath.physics import optics
 from laserpath.types import Process
 
 _SHARE = 0.1

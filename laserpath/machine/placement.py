@@ -8,10 +8,10 @@ from pathlib import PurePath
 import shapely
 from shapely import affinity
 
-from laserpath import optics
 from laserpath.base import quantities
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus, valid
+from laserpath.physics import optics
 from laserpath.types import Design, Machine, Point, Resin, Spot
 
 _FRAME_FWHM = 3.0

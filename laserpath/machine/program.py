@@ -19,12 +19,12 @@ import numpy as np
 
 import gcode
 from gcode.motion import peak_rate
-from laserpath import optics
 from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.rest import RESTS, rested
+from laserpath.physics import optics
 from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.results import MotionFigures
 

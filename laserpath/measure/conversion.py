@@ -25,14 +25,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
-from laserpath.dose.model import ToolpathGradient
-from laserpath.kinetics import Conversion, KineticModel, LightGradient
-from laserpath.kinetics.light import Flashes, light_of
+from laserpath.machine.light import light_of
 from laserpath.machine.program import MachineProgram
+from laserpath.physics import optics
+from laserpath.physics.dose.model import ToolpathGradient
+from laserpath.physics.kinetics import Conversion, KineticModel, LightGradient
+from laserpath.physics.kinetics.light import Flashes
 from laserpath.types import Grid, Kinetics, Resin, Toolpath
 
 _LEAST = 1e-3

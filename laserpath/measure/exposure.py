@@ -9,16 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from gcode.motion import peak_rate
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.quantities import place
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
+from laserpath.physics import optics
+from laserpath.physics.dose import accurate_model
 from laserpath.types import Design, Grid, Machine, Process, Settings, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
 

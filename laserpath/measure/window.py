@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
 from laserpath.measure import DEFOCUS, edges_at
+from laserpath.physics import optics
+from laserpath.physics.dose import accurate_model
 from laserpath.types import Toolpath
 from laserpath.types.results import ProcessWindow
 

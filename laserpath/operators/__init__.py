@@ -19,8 +19,8 @@ def torch_function(operator: Operator) -> Callable[..., Any]:
     without a break, as one node of the graph. Keep the function as long as a compiled one uses it.
 
     Contiguous f32 and f64 tensors on the CPU are read and written where they are; so are those on a GPU if
-    Taichi runs there (`laserpath.compute.runtime.start("cuda")`) and the operator is not `on_host`. Else they
-    are copied: strided ones, those of another dtype, those on another device.
+    Taichi runs there (`laserpath.base.compute.runtime.start("cuda")`) and the operator is not `on_host`. Else
+    they are copied: strided ones, those of another dtype, those on another device.
     """
     from laserpath.operators.torch import function
 

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
+from laserpath.base.compute.runtime import REAL, Kernel, own_copy, ti
 from laserpath.base.errors import InputError
-from laserpath.compute.runtime import REAL, Kernel, own_copy, ti
 from laserpath.operators.record import Operator, Shape, returned
 
 TOLERANCE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}

@@ -34,9 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import check_real, whole_between
+from laserpath.base.compute.checkpointing import MOST_STEPS, checked_memory, checkpointed
+from laserpath.base.compute.runtime import Kernel, own_copy
 from laserpath.base.errors import InputError
-from laserpath.compute.checkpointing import MOST_STEPS, checked_memory, checkpointed
-from laserpath.compute.runtime import Kernel, own_copy
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -216,9 +216,9 @@ def repeated(
 
     The result is an operator on the host, for NumPy, PyTorch and JAX, with the same inputs and outputs. Its
     gradient runs the steps once more, keeps `memory` states (by default about √(2n)), and computes the others
-    again: see `laserpath.compute.checkpointing`.  each: inputs of which step k takes the part [k].  name: by
-    default the operator's with `_repeated`. Raises InputError for an operator whose outputs cannot be its
-    next inputs.
+    again: see `laserpath.base.compute.checkpointing`.  each: inputs of which step k takes the part [k].
+    name: by default the operator's with `_repeated`. Raises InputError for an operator whose outputs cannot
+    be its next inputs.
     """
     m = len(operator.outputs)
     _check_repeatable(operator, each)

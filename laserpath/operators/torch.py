@@ -17,9 +17,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from laserpath.base.compute.runtime import device as device_of_taichi
+from laserpath.base.compute.runtime import ti
 from laserpath.base.errors import InputError
-from laserpath.compute.runtime import device as device_of_taichi
-from laserpath.compute.runtime import ti
 from laserpath.operators.record import returned, single
 
 if __name__ == "torch":  # a script's own folder comes first in Python's search path

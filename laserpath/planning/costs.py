@@ -23,8 +23,8 @@ import shapely
 
 import gcode
 from gcode.compiled import is_kept
+from laserpath.base.compute.runtime import cpu_count
 from laserpath.base.plan_steps import PlanPart
-from laserpath.compute.runtime import cpu_count
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.machine import convert
+from laserpath.physics import optics
 from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.task import Task

@@ -26,15 +26,15 @@ import gcode
 from laserpath.base.errors import figure
 from laserpath.base.plan_steps import SOLVING, PlanPart
 from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
-from laserpath.kinetics.light import fewest_flashes
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
+from laserpath.physics.kinetics.light import fewest_flashes
+from laserpath.physics.resin import speed_for
 from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, steps_of
 from laserpath.planning.task import Task
 from laserpath.report.wording import number
-from laserpath.resin import speed_for
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 _OUTLINE_SHARE = 0.28

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import gcode
-from laserpath import optics
 from laserpath.base.quantities import decimals
 from laserpath.config import project
 from laserpath.machine.program import EYE_SAFETY
+from laserpath.physics import optics
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 

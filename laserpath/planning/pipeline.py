@@ -15,15 +15,14 @@ from pathlib import Path
 import shapely
 
 from laserpath import report
+from laserpath.base.compute.beside import Beside
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
-from laserpath.compute.beside import Beside
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
-from laserpath.dose import usual_model
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
 from laserpath.machine.phase import phase_warnings
@@ -32,6 +31,8 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
+from laserpath.operators.volume import cured_depth
+from laserpath.physics.dose import usual_model
 from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
@@ -48,7 +49,6 @@ from laserpath.report.wording import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
 from laserpath.types.results import Measurement, Report, Solution
 from laserpath.types.sensitivity import Sensitivity
-from laserpath.volume import cured_depth
 
 _SAME_FWHM = 5e-4
 """Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions

@@ -15,14 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.machine import convert
 from laserpath.machine.program import from_zero
+from laserpath.physics import optics
+from laserpath.physics.resin import path_energy, power_for
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import share_of_peak
 from laserpath.planning.smooth import importance, merged, to_levels
-from laserpath.resin import path_energy, power_for
 from laserpath.types import Machine, Spot, Toolpath
 
 _BLURRED_FWHM = 1.2

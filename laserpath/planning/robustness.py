@@ -22,11 +22,11 @@ import gcode
 from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
 from laserpath.measure.disturbance import disturbances, disturbed, key_figures
+from laserpath.physics.resin import path_energy, speed_for
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan
 from laserpath.planning.stages import relearned
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy, speed_for
 from laserpath.types import Machine, Spot, Toolpath
 from laserpath.types.results import Solution
 from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation

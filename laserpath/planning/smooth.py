@@ -17,12 +17,12 @@ import math
 import numpy as np
 
 from gcode.compiled import njit
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.machine.attenuation import Strength
+from laserpath.physics import optics
+from laserpath.physics.resin import path_energy, power_for, speed_for
 from laserpath.planning.optimise.variables import runs
-from laserpath.resin import path_energy, power_for, speed_for
 from laserpath.types import Machine, Spot, Toolpath
 
 _EDGE_PER_ENERGY = 0.4

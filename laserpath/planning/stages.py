@@ -18,13 +18,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
-from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine.program import MachineProgram
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel, accurate_model, usual_model
+from laserpath.physics.resin import same_energy
 from laserpath.planning import compensation
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import (
@@ -42,7 +43,6 @@ from laserpath.planning.optimise.write_time import WriteTimeTerm, weight_for
 from laserpath.planning.rate import decimate, executable
 from laserpath.planning.smooth import simplify, to_levels
 from laserpath.planning.task import Task
-from laserpath.resin import same_energy
 from laserpath.types import Settings, Toolpath
 from laserpath.types.results import Solution
 

@@ -20,13 +20,14 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
-from laserpath.dose import usual_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, exported
+from laserpath.physics import optics
+from laserpath.physics.dose import usual_model
+from laserpath.physics.resin import path_energy
 from laserpath.planning.curve import (
     CURVES,
     drawn,
@@ -51,7 +52,6 @@ from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, unhindered, weight_for
 from laserpath.planning.rate import executable
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy
 from laserpath.types import Design, Process, Target, Toolpath
 
 _SAME = 1e-6

@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 import shapely
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model, engine
-from laserpath.dose.lattice import LatticeDose
 from laserpath.measure.edges import edge_errors
 from laserpath.measure.figures import DEFOCUS, cure_figures
 from laserpath.measure.places import THRESHOLD_FWHM, unprintable
+from laserpath.physics import optics
+from laserpath.physics.dose import accurate_model, engine
+from laserpath.physics.dose.lattice import LatticeDose
 from laserpath.planning.optimise.descent import downhill
 from laserpath.types import Design, Resin, Spot, Target
 from laserpath.types.results import Limit

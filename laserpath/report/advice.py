@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.entry_points import QUALITIES
 from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.measure.exposure import SLOWER, calm_speed, speed_key
+from laserpath.physics import optics
 from laserpath.report import wording
 from laserpath.report.data import PageData
 from laserpath.report.wording import duration, number

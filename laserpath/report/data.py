@@ -38,7 +38,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import clipped, crossings
 from laserpath.design.scene import Scene
@@ -46,6 +45,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import lagged
 from laserpath.measure import inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
+from laserpath.physics import optics
 from laserpath.report.wording import kind_of, number
 from laserpath.types import Design, Grid, Machine, Point, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Report

@@ -7,11 +7,11 @@ import io
 import numpy as np
 from PIL import Image
 
+from laserpath.operators.volume import CuredDepth, turned
 from laserpath.report.canvas import CIVIDIS, WIDTH, Axes, ColourKey, Line, Paper, add_key, coloured
 from laserpath.report.data import Picture
 from laserpath.report.pictures import add_contour
 from laserpath.report.wording import number
-from laserpath.volume import CuredDepth, turned
 
 _LEVELS = 160
 """Depths in the picture of a section."""

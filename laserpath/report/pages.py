@@ -29,12 +29,12 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from scipy.ndimage import map_coordinates
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import figure
 from laserpath.base.quantities import decimals
 from laserpath.design.scene import Scene
 from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
+from laserpath.physics import optics
 from laserpath.report import advice, pictures, wording
 from laserpath.report.canvas import Box, Line, Mark, grown, map_sheet
 from laserpath.report.data import Column, PageData, PageText, Picture, Place, ShownProgram, marked

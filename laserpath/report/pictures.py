@@ -17,8 +17,8 @@ import shapely
 from contourpy import contour_generator
 from scipy.spatial import cKDTree
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
+from laserpath.physics import optics
 from laserpath.report.canvas import (
     CIVIDIS,
     DASHED,

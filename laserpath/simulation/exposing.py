@@ -25,16 +25,16 @@ from scipy import ndimage
 from scipy.signal import fftconvolve
 from shapely import affinity
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import valid
 from laserpath.design.scene import Scene
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
-from laserpath.dose import accurate_model
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import best_exposure, cured_fraction, edge_errors, edges_at
 from laserpath.measure.exposure import Exposure
+from laserpath.physics import optics
+from laserpath.physics.dose import accurate_model
 from laserpath.report.canvas import Box, grown
 from laserpath.simulation.result import BestExposure, PathExposure, dose_figures
 from laserpath.types import Design, Grid, Point, Resin, Settings, Spot, Target, Toolpath

@@ -13,8 +13,9 @@ import shapely
 import svgwrite
 
 import gcode
-from laserpath import optics, report
+from laserpath import report
 from laserpath.machine import convert
+from laserpath.physics import optics
 from laserpath.report import PageText, Picture, ShownProgram
 from laserpath.report.canvas import Box
 from laserpath.report.toolpath_svg import printable

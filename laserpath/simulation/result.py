@@ -18,17 +18,17 @@ from contourpy import FillType, contour_generator
 from scipy import ndimage
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import one_line
 from laserpath.design.scene import Scene
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import cured_fraction
+from laserpath.operators.volume import CuredDepth
+from laserpath.physics import optics
 from laserpath.report import advice
 from laserpath.types import Design, Grid, Point, Process, Resin, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
 from laserpath.types.sensitivity import Sensitivity
-from laserpath.volume import CuredDepth
 
 
 @dataclass(frozen=True, slots=True, eq=False)

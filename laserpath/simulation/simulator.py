@@ -10,7 +10,6 @@ import numpy as np
 
 import gcode
 from gcode.move import Kind
-from laserpath import optics
 from laserpath.base import files
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
@@ -23,6 +22,9 @@ from laserpath.machine.program import MachineProgram, Transmitted, execute
 from laserpath.measure import rounded_off
 from laserpath.measure.disturbance import Disturbance, disturbed
 from laserpath.measure.exposure import missing
+from laserpath.operators.volume import CuredDepth, cured_depth
+from laserpath.operators.volume.depth import check_working_curve
+from laserpath.physics import optics
 from laserpath.report.canvas import Box
 from laserpath.report.wording import area, number
 from laserpath.simulation import source
@@ -32,8 +34,6 @@ from laserpath.simulation.result import PathExposure, SimulationResult
 from laserpath.simulation.source import Height, Program, ProgramLayer, Source, darkened, flat, layer
 from laserpath.types import Design, Machine, Point, Process, Settings
 from laserpath.types.sensitivity import KeyFigures, Sensitivity
-from laserpath.volume import CuredDepth, cured_depth
-from laserpath.volume.depth import check_working_curve
 
 _OVER = 1.05
 """Ratio of the largest dose to the resin's limit above which a warning is given. A larger one warns less."""

@@ -1,7 +1,7 @@
 """The focused beam: a spot, and what may be asked of its light.
 
-A spot's light is a profile with a name, or measured. `laserpath.optics` has the shapes of both, and nothing
-else asks which one it is. Another spot is a `Shape`, and
+A spot's light is a profile with a name, or measured. `laserpath.physics.optics` has the shapes of both, and
+nothing else asks which one it is. Another spot is a `Shape`, and
 
 - a line in `SPOT_PROFILES`, if it is to have a name, or
 - a `MeasuredBeam` that makes it, for `Spot(fwhm, "measured", measured=…)`.

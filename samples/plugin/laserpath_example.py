@@ -8,9 +8,10 @@ import shapely
 from shapely import affinity
 
 import gcode
-from laserpath import Design, Spot, optics
+from laserpath import Design, Spot
 from laserpath.base.errors import InputError
-from laserpath.optics import BeamTable
+from laserpath.physics import optics
+from laserpath.physics.optics import BeamTable
 
 
 def read_hpgl(data, name, reading):

@@ -14,7 +14,7 @@ import operator_kernels as kernels
 import pytest
 from pages import table
 
-from laserpath.compute.runtime import Kernel
+from laserpath.base.compute.runtime import Kernel
 from laserpath.operators import Operator, derived, jax_function, torch_function
 
 SIZES = {"20 × 30": (20, 30), "2048 × 2048": (2048, 2048)}

@@ -24,9 +24,9 @@ from dataclasses import replace
 import numpy as np
 
 from laserpath import Grid, Machine, Process, Resin, Spot, Toolpath
-from laserpath.compute.checkpointing import checkpointed
-from laserpath.dose import DoseModel
-from laserpath.volume import cured_depth
+from laserpath.base.compute.checkpointing import checkpointed
+from laserpath.operators.volume import cured_depth
+from laserpath.physics.dose import DoseModel
 
 PIXELS, STEPS = 512, 400
 SPOT = Spot(0.006, "gaussian", wavelength=405e-6)

@@ -30,7 +30,7 @@ import numpy as np
 from memory import status
 
 from laserpath import Grid, Spot
-from laserpath.kinetics import KineticModel, Kinetics, Light
+from laserpath.physics.kinetics import KineticModel, Kinetics, Light
 
 PITCH, FWHM, STEP = 0.01, 0.08, 2e-3
 EACH = 10

@@ -84,7 +84,7 @@ def exact(task: Problem) -> tuple[Array, Result]:
 
 
 def _by_engine(task: Problem, xy: Array, energy: Array, target: Array) -> tuple[Array, Result]:
-    from laserpath.dose import engine
+    from laserpath.physics.dose import engine
 
     one = engine(task.grid(), task.spot, precision="f64", tolerance=1e-6)
     dose = one.spread(xy, energy)

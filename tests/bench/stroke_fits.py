@@ -19,7 +19,14 @@ import time
 
 import numpy as np
 
-from laserpath.strokes import Canvas, FitSettings, StrokePainter, fit_additive, fit_strokes, lay_strokes
+from laserpath.operators.strokes import (
+    Canvas,
+    FitSettings,
+    StrokePainter,
+    fit_additive,
+    fit_strokes,
+    lay_strokes,
+)
 from laserpath.types import Grid
 
 PIXELS, COUNT = 256, 32

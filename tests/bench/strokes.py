@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from laserpath.strokes import Canvas, StrokePainter, Strokes
+from laserpath.operators.strokes import Canvas, StrokePainter, Strokes
 
 COUNT, PIXELS = 48, 512
 FIELDS = ("points", "width", "colour", "alpha")

@@ -20,7 +20,7 @@ import time
 
 import numpy as np
 
-from laserpath.volume import Cameras, March, RayMarcher
+from laserpath.operators.volume import Cameras, March, RayMarcher
 
 _PAUSE = 0.5
 """Seconds between the calls, in which the last one's threads go to sleep."""

@@ -8,9 +8,9 @@ from builders import read
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.calibration import Chart, Item, Measured
-from laserpath.dose import DoseModel
 from laserpath.machine import convert
-from laserpath.resin import cure_depth
+from laserpath.physics.dose import DoseModel
+from laserpath.physics.resin import cure_depth
 from laserpath.types import Grid, Machine, Process, Toolpath
 
 STEPS = 1600

@@ -18,8 +18,8 @@ from laserpath.calibration import Chart, Item
 from laserpath.calibration.layout import LETTERS, strokes
 from laserpath.config import profiles
 from laserpath.machine import convert
-from laserpath.optics import BeamTable
-from laserpath.resin import line_energy
+from laserpath.physics.optics import BeamTable
+from laserpath.physics.resin import line_energy
 
 MACHINES = profiles.names("machine")
 

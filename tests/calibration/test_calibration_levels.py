@@ -17,7 +17,7 @@ from laserpath.calibration import Chart, Fit, Item, Measurements, Options
 from laserpath.calibration.measurements import Levels, level_for
 from laserpath.calibration.model import Physics, SizeModel
 from laserpath.config import profiles
-from laserpath.resin import line_energy
+from laserpath.physics.resin import line_energy
 
 QUICK = Options(compare=False)
 ROW = "H"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from builders import read
 
-from laserpath import resin
 from laserpath.base.arrays import Floats
 from laserpath.calibration import Item
 from laserpath.calibration.model import Physics, SizeModel, line_profile
-from laserpath.dose import DoseModel
+from laserpath.physics import resin
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
 F = 0.1

@@ -12,7 +12,7 @@ from sets import examples
 
 from laserpath.base.errors import InputError
 from laserpath.calibration.prints import FWHM, Pose, PrintFit, fit_print, phase_correlation, pose_of
-from laserpath.resin import development
+from laserpath.physics.resin import development
 from laserpath.types import Resin
 
 PIXEL = 1e-4

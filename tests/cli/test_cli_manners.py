@@ -12,7 +12,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from laserpath.cli import COMMANDS, cli, main
-from laserpath.cli.plugins import SHELLS
+from laserpath.cli.plugins.command import SHELLS
 
 EVERY = cli.commands_by_name()
 

@@ -8,7 +8,7 @@ import pytest
 
 import laserpath
 from laserpath.cli import main
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 
 CHECKS = {"dose", "gradient", "cured width", "G-code"}
 

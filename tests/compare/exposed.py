@@ -10,12 +10,13 @@ import baselines
 import numpy as np
 
 import gcode
-from laserpath import Measurement, Plan, Process, Settings, measure, optics, plan
+from laserpath import Measurement, Plan, Process, Settings, measure, plan
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
+from laserpath.physics import optics
 from laserpath.planning.stages import final_loss
 from laserpath.planning.unconstrained import unconstrained_optimum
 from laserpath.types import Design, Target

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from PIL import Image
 from scipy import ndimage
 
-from laserpath import optics
+from laserpath.physics import optics
 
 matplotlib.use("agg")
 from matplotlib import pyplot as plt

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from laserpath import optics
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
-from laserpath.resin import line_energy
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy
 from laserpath.types import Machine, Resin, Spot
 
 LOADERS = {"machine": profiles.machine, "resin": profiles.resin, "spot": profiles.spot}

@@ -11,12 +11,12 @@ from builders import design
 from PIL import Image
 from shapely import box
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.config import profiles
-from laserpath.optics import BeamImage, BeamTable
+from laserpath.physics import optics
+from laserpath.physics.optics import BeamImage, BeamTable
 from laserpath.planning import header
 from laserpath.types import Process, Resin, Settings, Spot
 

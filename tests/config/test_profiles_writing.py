@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.config.profiles import writing
-from laserpath.optics import BeamTable
+from laserpath.physics.optics import BeamTable
 from laserpath.types import Machine, Resin, Spot
 
 LENGTHS = st.floats(1e-4, 10)

@@ -19,7 +19,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.cli import main
 from laserpath.config import profiles, project, request
-from laserpath.optics import BeamTable
+from laserpath.physics.optics import BeamTable
 from laserpath.planning import header
 from laserpath.types import Design, Machine, Resin, Spot
 

@@ -18,17 +18,18 @@ import fuzz_examples as examples
 import numpy as np
 
 import gcode
-from laserpath import calibration, optics
+from laserpath import calibration
 from laserpath.base.errors import InputError
+from laserpath.cli.plugins import linework
+from laserpath.cli.plugins import slicer as sliced
+from laserpath.cli.plugins.inkscape import laserpath_inkscape as inkscape
 from laserpath.config import profiles, request
 from laserpath.config import project as projects
 from laserpath.config.profiles import beams
 from laserpath.design import Arrangement, Reading, image, load
 from laserpath.design.reading import Black
 from laserpath.machine import convert
-from laserpath.plugins import linework
-from laserpath.plugins import slicer as sliced
-from laserpath.plugins.inkscape import laserpath_inkscape as inkscape
+from laserpath.physics import optics
 from laserpath.simulation import source
 from laserpath.types import Design, Process, Settings
 

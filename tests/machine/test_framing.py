@@ -10,8 +10,8 @@ import shapely
 from scipy.integrate import quad
 
 import gcode
-from laserpath import optics
 from laserpath.machine.framing import LAPS, frame, frame_dose
+from laserpath.physics import optics
 from laserpath.types import Design, Machine, Process, Spot
 
 DESIGN = Design(

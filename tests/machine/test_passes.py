@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laserpath.dose import DoseModel
 from laserpath.machine.program import MachineProgram
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Machine, Process, Resin, Spot, Toolpath
 
 GRID = Grid((0.0, 0.0), 0.02, (31, 151))

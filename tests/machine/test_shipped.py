@@ -17,10 +17,10 @@ from laserpath.base.errors import InputError
 from laserpath.design import scene
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
-from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
+from laserpath.physics.dose import accurate_model
 from laserpath.planning import tolerance
 from laserpath.report import PageData
 from laserpath.simulation import simulate

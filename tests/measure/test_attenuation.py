@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import laserpath
-from laserpath import optics
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.attenuation import LEVELS, check_exposes, check_process, strength, too_strong
 from laserpath.machine.convert import dialect_of
 from laserpath.measure.exposure import lost_in_motion
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy
 from laserpath.planning import forecast
-from laserpath.resin import line_energy
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 STAGE = profiles.machine("linuxcnc-stage-405")

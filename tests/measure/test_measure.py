@@ -8,9 +8,9 @@ import shapely
 from builders import SPOT, coordinates, design, expose, path
 
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
-from laserpath.dose.segments import to_points
 from laserpath.machine.program import MachineProgram, Transmitted
-from laserpath.optics import energy_outside, profile
+from laserpath.physics.dose.segments import to_points
+from laserpath.physics.optics import energy_outside, profile
 from laserpath.types import Machine, Process, Toolpath
 
 BAR = design(shapely.box(1, 1, 2, 1.2))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from laserpath.base.errors import InputError
-from laserpath.kinetics import KineticModel, Kinetics
 from laserpath.measure.conversion import PathConversion
+from laserpath.physics.kinetics import KineticModel, Kinetics
 from laserpath.types import Grid, Spot, Toolpath
 
 GRID, SPOT = Grid((0.0, 0.0), 0.02, (20, 30)), Spot(fwhm=0.08, profile="gaussian")

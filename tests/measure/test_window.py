@@ -10,9 +10,9 @@ from builders import SPOT, design, expose, path
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import accurate_model
 from laserpath.measure import DEFOCUS, EPE_CAP_FWHM, best_exposure
 from laserpath.measure.window import DOSES, WIDTHS, process_window
+from laserpath.physics.dose import accurate_model
 from laserpath.types import Process, Resin, Toolpath
 
 BAR = design(shapely.box(1, 1, 2, 1.2))

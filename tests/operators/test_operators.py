@@ -9,7 +9,7 @@ import operator_kernels as kernels
 import pytest
 
 from laserpath import InputError
-from laserpath.compute.runtime import Kernel
+from laserpath.base.compute.runtime import Kernel
 from laserpath.operators import Operator, check, derived
 
 ONE_TO_ONE = {"inputs": ("x",), "outputs": {"y": lambda x: x}}

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
 GRID = Grid(origin=(-0.51, -0.4), pitch=0.1 / 6, shape=(50, 60))

@@ -25,8 +25,8 @@ from scipy.fft import next_fast_len
 from scipy.integrate import quad
 
 from laserpath.base.arrays import Floats, Indices
-from laserpath.dose.fft import FftEngine
-from laserpath.dose.segments import longest
+from laserpath.physics.dose.fft import FftEngine
+from laserpath.physics.dose.segments import longest
 from laserpath.types import Grid, Spot
 
 _HALF_MAXIMUM = 1.6163399483107026

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from laserpath.dose.direct import RadialTable
+from laserpath.physics.dose.direct import RadialTable
 from laserpath.types import Grid, Kinetics
 
 

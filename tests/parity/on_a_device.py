@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import operator_kernels as kernels
 
-from laserpath.compute import runtime
+from laserpath.base.compute import runtime
 from laserpath.operators import Operator, derived, torch_function
 
 

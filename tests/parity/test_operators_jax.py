@@ -12,9 +12,9 @@ import pytest
 from jax.test_util import check_grads
 
 from laserpath import InputError
-from laserpath.dose import DoseModel
-from laserpath.dose.jax import dose_function
 from laserpath.operators import derived, jax_function, repeated
+from laserpath.operators.dose.jax import dose_function
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
 pytestmark = pytest.mark.parity

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from laserpath import InputError
-from laserpath.compute.runtime import Kernel
+from laserpath.base.compute.runtime import Kernel
 from laserpath.operators import Operator, derived, repeated, torch_function
 
 pytestmark = pytest.mark.parity

@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sets import examples, one_fast
 
-from laserpath import optics
-from laserpath.dose import DoseModel
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
 HALF = 0.5

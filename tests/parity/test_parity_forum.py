@@ -18,7 +18,7 @@ import pytest
 from cases import NAMES, in_four
 from discretisation import relative
 
-from laserpath.dose import Engine, engine
+from laserpath.physics.dose import Engine, engine
 from laserpath.types import Grid, Spot
 
 pytestmark = pytest.mark.parity

@@ -9,8 +9,9 @@ import torch
 from jax.test_util import check_grads
 
 from laserpath import InputError
-from laserpath.kinetics import KineticModel, Kinetics, kinetics_operator
 from laserpath.operators import jax_function, torch_function
+from laserpath.operators.kinetics import kinetics_operator
+from laserpath.physics.kinetics import KineticModel, Kinetics
 from laserpath.types import Grid, Spot
 
 pytestmark = pytest.mark.parity

@@ -10,8 +10,8 @@ import pytest
 import torch
 from reaction_kernels import CASES, adjoint_all, after_all, case
 
-from laserpath.dose.direct import radial_table
-from laserpath.kinetics import KineticModel, Kinetics, Light
+from laserpath.physics.dose.direct import radial_table
+from laserpath.physics.kinetics import KineticModel, Kinetics, Light
 from laserpath.types import Grid, Spot
 
 pytestmark = pytest.mark.parity

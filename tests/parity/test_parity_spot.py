@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import D_DOSE, GRID, random_curve, toolpath
 
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Spot
 
 SPOTS = {

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from laserpath.operators import jax_function, torch_function
-from laserpath.strokes import Canvas, StrokePainter, Strokes, strokes_operator
+from laserpath.operators.strokes import Canvas, StrokePainter, Strokes, strokes_operator
 
 pytestmark = pytest.mark.parity
 

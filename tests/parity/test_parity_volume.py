@@ -13,7 +13,7 @@ from jax.test_util import check_grads
 
 from laserpath import InputError
 from laserpath.operators import jax_function, torch_function
-from laserpath.volume import Cameras, March, RayMarcher, marcher_operator
+from laserpath.operators.volume import Cameras, March, RayMarcher, marcher_operator
 
 pytestmark = pytest.mark.parity
 

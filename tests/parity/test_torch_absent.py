@@ -1,4 +1,4 @@
-"""PyTorch is optional: nothing but `laserpath.dose.torch` needs it, and that says how to get it."""
+"""PyTorch is optional: nothing but `laserpath.operators.dose.torch` needs it, and that says how to get it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import laserpath.dose
+import laserpath.physics.dose
 
 WITHOUT = "import sys; sys.modules['torch'] = None; "
 
@@ -23,20 +23,22 @@ def python(program: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 @pytest.mark.parity
 def test_the_dose_does_not_import_torch():
     """Where torch is, or this would say nothing."""
-    run = python("import sys, laserpath, laserpath.dose; print('torch' in sys.modules, 'jax' in sys.modules)")
+    run = python(
+        "import sys, laserpath, laserpath.physics.dose; print('torch' in sys.modules, 'jax' in sys.modules)"
+    )
     assert (run.stdout.split(), run.stderr) == (["False", "False"], "")
 
 
 @pytest.mark.slow
 def test_the_dose_works_without_torch():
-    run = python(WITHOUT + "import laserpath.dose; print(laserpath.dose.DoseModel.__name__)")
+    run = python(WITHOUT + "import laserpath.physics.dose; print(laserpath.physics.dose.DoseModel.__name__)")
     assert (run.stdout.strip(), run.returncode) == ("DoseModel", 0)
 
 
 def test_without_torch_one_sentence_says_what_to_install():
-    run = python(WITHOUT + "import laserpath.dose.torch")
+    run = python(WITHOUT + "import laserpath.operators.dose.torch")
     assert run.stderr.strip().splitlines()[-1] == (
-        "ModuleNotFoundError: laserpath.dose.torch needs PyTorch, which is not installed: "
+        "ModuleNotFoundError: laserpath.operators.dose.torch needs PyTorch, which is not installed: "
         "pip install laserpath[torch]"
     )
 
@@ -44,7 +46,7 @@ def test_without_torch_one_sentence_says_what_to_install():
 @pytest.mark.slow
 def test_in_its_own_folder_it_does_not_pass_for_pytorch():
     """There `import torch` finds our file, because the current folder comes first."""
-    run = python("import torch", cwd=Path(laserpath.dose.__file__).parent)
+    run = python("import torch", cwd=Path(laserpath.physics.dose.__file__).parent)
     assert run.stderr.strip().splitlines()[-1] == (
-        "ImportError: this is laserpath/dose/torch.py, not PyTorch: start Python in another folder"
+        "ImportError: this is laserpath/operators/dose/torch.py, not PyTorch: start Python in another folder"
     )

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from laserpath.base.errors import InputError
-from laserpath.dose import DoseModel
-from laserpath.dose.torch import DoseLayer
+from laserpath.operators.dose.torch import DoseLayer
+from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Spot, Toolpath
 
 pytestmark = pytest.mark.parity
@@ -234,7 +234,7 @@ def test_off_the_main_thread_the_same_comes_out():
 
 FIRST_IN_A_THREAD = """
 import threading, torch
-from laserpath.dose.torch import DoseLayer
+from laserpath.operators.dose.torch import DoseLayer
 from laserpath.types import Grid, Spot
 xy = torch.tensor([[0.0, 0.0], [0.1, 0.05]], requires_grad=True)
 dose = DoseLayer(Grid((-0.2, -0.2), 0.02, (21, 21)), Spot())(xy, torch.ones(1), torch.ones(1))

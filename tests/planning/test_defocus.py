@@ -13,8 +13,9 @@ import laserpath
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import DoseModel
 from laserpath.measure.window import process_window
+from laserpath.physics.dose import DoseModel
+from laserpath.physics.resin import path_energy
 from laserpath.planning import stages
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
@@ -22,7 +23,6 @@ from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import solve
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy
 from laserpath.types import Machine, Process, Resin, Settings, Spot
 
 WIDTH, CONTRAST = 1.15, 12.0

@@ -11,8 +11,8 @@ from builders import design
 from sets import one_fast
 
 import laserpath
-from laserpath import optics
 from laserpath.machine.program import MachineProgram
+from laserpath.physics import optics
 from laserpath.planning.dots import DOT_FWHM, drawn_out, run_out, stroke_of_dot
 from laserpath.planning.optimise.variables import runs
 from laserpath.planning.task import Task

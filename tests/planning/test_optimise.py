@@ -10,7 +10,7 @@ from builders import SPOT, design
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise, vertex_bounds
 from laserpath.planning.optimise.loss import Loss

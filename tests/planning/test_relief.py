@@ -14,15 +14,16 @@ import pytest
 from PIL import Image
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.cli import main
 from laserpath.config import project, request
 from laserpath.design.reading import Black, Reading
-from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.resin import cure_depth
 from laserpath.planning.forecasts import Forecast
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief import (
@@ -35,7 +36,6 @@ from laserpath.planning.relief import (
 )
 from laserpath.planning.relief.layout import PITCH_FWHM, raster, with_runs
 from laserpath.planning.relief.target import GreyTarget
-from laserpath.resin import cure_depth
 from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
 

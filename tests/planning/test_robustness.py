@@ -13,9 +13,9 @@ from builders import SPOT, design
 import laserpath
 from laserpath import Plan, Process, Progress, Settings
 from laserpath.measure.disturbance import disturbances
+from laserpath.physics.resin import path_energy
 from laserpath.planning.robustness import FILTERS, _boards, better_machines, within_power
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy
 from laserpath.types import Machine
 from laserpath.types.sensitivity import WORTH, KeyFigures, Sensitivity, Variation
 

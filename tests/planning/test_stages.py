@@ -11,7 +11,7 @@ from sets import one_fast
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Progress, dose_to_size
 from laserpath.planning.optimise.objective import Objective

@@ -9,7 +9,7 @@ from builders import FWHM, SPOT, design
 
 from laserpath import plan
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.planning import start
 from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.loop import dose_to_size

@@ -8,8 +8,8 @@ from builders import SPOT, design, expose
 
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import DoseModel
 from laserpath.machine.program import MachineProgram
+from laserpath.physics.dose import DoseModel
 from laserpath.planning import tolerance
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import dose_to_size

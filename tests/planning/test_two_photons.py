@@ -13,15 +13,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gcode
-from laserpath import optics, plan
+from laserpath import plan
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import DoseModel
 from laserpath.machine import convert
 from laserpath.machine.attenuation import too_strong
 from laserpath.machine.framing import LAPS, frame_dose, frame_path
 from laserpath.measure.exposure import lost_in_motion
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel
+from laserpath.physics.resin import line_energy, path_energy
 from laserpath.planning.curve import initial_curve, join
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
 from laserpath.planning.optimise.loss import Loss
@@ -30,7 +32,6 @@ from laserpath.planning.optimise.variables import runs
 from laserpath.planning.smooth import simplify, to_levels
 from laserpath.planning.stages import SolverStage, _EdgeCheck, _run, trim
 from laserpath.planning.task import Task
-from laserpath.resin import line_energy, path_energy
 from laserpath.types import Grid, Machine, Process, Resin, Settings, Spot
 
 SPOT = Spot(FWHM, photons=2)

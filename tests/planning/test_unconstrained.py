@@ -12,7 +12,7 @@ from laserpath import measure
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.planning import limit, unconstrained
 from laserpath.planning.optimise.objective import Objective
 from laserpath.types import Design, Resin, Spot

@@ -52,11 +52,11 @@ def weak(power: float) -> Process:
 
 
 def micrometres(plan: Plan) -> float:
-    return plan.report.executed.figures.epe_mean * laserpath.optics.fwhm(plan.process.spot)
+    return plan.report.executed.figures.epe_mean * laserpath.physics.optics.fwhm(plan.process.spot)
 
 
 def worst(plan: Plan) -> float:
-    return plan.report.executed.figures.epe_max * laserpath.optics.fwhm(plan.process.spot)
+    return plan.report.executed.figures.epe_max * laserpath.physics.optics.fwhm(plan.process.spot)
 
 
 def uncured(plan: Plan) -> float:

@@ -23,10 +23,10 @@ import laserpath
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design import scene
-from laserpath.dose import accurate_model
-from laserpath.dose.segments import to_points
 from laserpath.machine import convert
-from laserpath.optics import profile
+from laserpath.physics.dose import accurate_model
+from laserpath.physics.dose.segments import to_points
+from laserpath.physics.optics import profile
 from laserpath.simulation import Choices, Simulation, exposing, simulate, source
 from laserpath.simulation.page import another_power
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath

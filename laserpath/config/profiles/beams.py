@@ -32,7 +32,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.base.isolated import picture
 from laserpath.base.quantities import LENGTH, convert
-from laserpath.optics import BeamImage, BeamTable, profile
+from laserpath.physics.optics import BeamImage, BeamTable, profile
 from laserpath.types import MeasuredBeam, Spot
 
 _SMOOTH_FWHM = 1 / 3

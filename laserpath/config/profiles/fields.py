@@ -31,8 +31,8 @@ from laserpath.base.quantities import (
     convert,
 )
 from laserpath.config.profiles import beams
-from laserpath.optics import airy_fwhm, gaussian_fwhm
-from laserpath.resin import contrast_of, critical_dose
+from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
+from laserpath.physics.resin import contrast_of, critical_dose
 from laserpath.types import SPOT_PROFILES, Kinetics, Machine, NamedProfile, Resin, Spot
 
 Noun = TypeVar("Noun")

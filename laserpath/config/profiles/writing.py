@@ -10,7 +10,7 @@ from typing import Any
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.config.profiles import fields
-from laserpath.resin import cure_depth
+from laserpath.physics.resin import cure_depth
 from laserpath.types import Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",

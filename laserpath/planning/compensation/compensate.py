@@ -19,10 +19,11 @@ import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
-from laserpath.dose import DoseModel, accurate_model, usual_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure import edge_errors
+from laserpath.physics.dose import DoseModel, accurate_model, usual_model
+from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
@@ -49,7 +50,6 @@ from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.rate import fed
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy
 from laserpath.types import Machine, Toolpath
 
 Listener = Callable[[Progress], None]

@@ -17,20 +17,20 @@ from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
-from laserpath.dose.segments import PathGradient
-from laserpath.kinetics import Conversion, KineticModel, Light
-from laserpath.kinetics.light import Flashes
-from laserpath.kinetics.model import usual_interval
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, early, with_energies
 from laserpath.measure.conversion import PieceGradient, by_conversion, kinetics_of, relative
 from laserpath.measure.exposure import Exposure
+from laserpath.physics.dose.segments import PathGradient
+from laserpath.physics.kinetics import Conversion, KineticModel, Light
+from laserpath.physics.kinetics.light import Flashes
+from laserpath.physics.kinetics.model import usual_interval
+from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, bounds_of, optimise
 from laserpath.planning.optimise.loss import LightTerm, Loss, over_dose
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy
 from laserpath.types import Toolpath
 from laserpath.types.results import PrintFigures
 

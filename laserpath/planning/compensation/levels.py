@@ -31,17 +31,17 @@ from scipy import ndimage
 import gcode
 from gcode.compiled import cached
 from gcode.motion.response import PowerRules, centred, light, neighbour
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.arrays import Indices as Ints
-from laserpath.compute.beside import in_parts
+from laserpath.base.compute.beside import in_parts
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
+from laserpath.physics import optics
+from laserpath.physics.dose import accurate_model
+from laserpath.physics.resin import line_energy
 from laserpath.planning.task import Task
-from laserpath.resin import line_energy
 from laserpath.types import Process, Spot
 
 Array = NDArray[Any]

@@ -31,7 +31,7 @@ import gcode
 from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.arrays import Indices as Ints
-from laserpath.compute.beside import in_parts
+from laserpath.base.compute.beside import in_parts
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram

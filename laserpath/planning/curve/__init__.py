@@ -15,10 +15,10 @@ import numpy as np
 import shapely
 from shapely.geometry import MultiPolygon
 
-from laserpath import optics
 from laserpath.base import entry_points
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.physics import optics
 from laserpath.planning.curve.centreline import centreline
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.hatch import hatch

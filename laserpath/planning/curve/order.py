@@ -25,11 +25,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
+from laserpath.physics import optics
+from laserpath.physics.resin import power_for
 from laserpath.planning.dots import shortest_stroke, stroke_of_dot
-from laserpath.resin import power_for
 from laserpath.types import Machine, Point, Process, Settings, Spot, Toolpath
 
 _PASSES = 2

@@ -21,18 +21,18 @@ import shapely
 from scipy.ndimage import gaussian_filter1d
 from shapely.geometry import MultiPolygon
 
-from laserpath import optics
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, areas, within
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
+from laserpath.operators.strokes import AdditiveStrokes, fit_additive
+from laserpath.physics import optics
+from laserpath.physics.resin import power_for
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.skeleton import skeleton
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.objective import Objective
-from laserpath.resin import power_for
-from laserpath.strokes import AdditiveStrokes, fit_additive
 from laserpath.types import Design, Process, Settings, Toolpath
 
 STROKES = 1000

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from laserpath.base.arrays import Floats
-from laserpath.compute.minimise import minimised
+from laserpath.base.compute.minimise import minimised
 
 _BETA1, _BETA2 = 0.9, 0.99
 _MEMORY = 20

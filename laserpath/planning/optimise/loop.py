@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.dose import DoseModel
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel
+from laserpath.physics.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
 from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import Variables
 from laserpath.planning.task import Task
-from laserpath.resin import dose_unit, line_energy, path_energy, power_for, speed_for
 from laserpath.types import Grid, Machine, Process, Spot, Toolpath
 from laserpath.types.results import Solution
 

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
-from laserpath.dose import PathGradient, usual_model
+from laserpath.physics import optics
+from laserpath.physics.dose import PathGradient, usual_model
 from laserpath.planning.optimise.objective import Objective, OverDose
 from laserpath.types import Grid, Spot
 

@@ -32,8 +32,8 @@ import numpy as np
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Floats
+from laserpath.base.compute.beside import pool
 from laserpath.base.errors import InputError
-from laserpath.compute.beside import pool
 from laserpath.design.scene import Sampler, Scene
 from laserpath.types import Resin, Target
 

@@ -14,8 +14,8 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Bools, Floats
-from laserpath.dose import PathGradient
 from laserpath.machine import convert
+from laserpath.physics.dose import PathGradient
 from laserpath.types import Design, Machine, Settings, Toolpath
 
 TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}

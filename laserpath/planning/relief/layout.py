@@ -29,7 +29,6 @@ import shapely
 from scipy import ndimage
 
 import gcode
-from laserpath import optics
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.overlay import clipped
@@ -38,6 +37,9 @@ from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.placement import placed
+from laserpath.operators.strokes import fit_additive, lay_strokes
+from laserpath.physics import optics
+from laserpath.physics.resin import line_energy, power_for, speed_for
 from laserpath.planning.costs import PlanStep, pace
 from laserpath.planning.curve import order, quicker
 from laserpath.planning.curve.order import subdivide
@@ -46,8 +48,6 @@ from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, 
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.planning.smooth import to_levels
-from laserpath.resin import line_energy, power_for, speed_for
-from laserpath.strokes import fit_additive, lay_strokes
 from laserpath.types import Design, Grid, Machine, Process, Relief, Resin, Settings, Toolpath
 
 PITCH_FWHM = 0.9

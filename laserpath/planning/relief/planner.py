@@ -18,9 +18,9 @@ from laserpath.base.errors import figure, one_line
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project as project_file
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
 from laserpath.machine.attenuation import LEVELS, check_exposes
 from laserpath.machine.program import MachineProgram
+from laserpath.physics.dose import accurate_model
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, outcome, tell
 from laserpath.planning.output import Planned, write_files

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from laserpath.base.arrays import Floats
-from laserpath.compute.minimise import minimised
-from laserpath.dose import DoseModel
+from laserpath.base.compute.minimise import minimised
+from laserpath.physics.dose import DoseModel
 from laserpath.planning.relief.layout import ReliefLayout
 
 _GAIN = 1e-7

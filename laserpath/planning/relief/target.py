@@ -21,7 +21,7 @@ from laserpath.base.quantities import quoted_path
 from laserpath.design import check_heeded, content, is_image, opened
 from laserpath.design.image import decode
 from laserpath.design.reading import Black, Reading
-from laserpath.resin import dose_for_depth
+from laserpath.physics.resin import dose_for_depth
 from laserpath.types import Grid, Relief, Resin
 
 _WRONG_UNIT = "black is a dose in mJ/cm2, but {name!r} absorbs {order} photons at once: it has another unit"

@@ -14,9 +14,9 @@ import numpy as np
 from jinja2 import Template
 from scipy.ndimage import map_coordinates
 
-from laserpath import optics
 from laserpath.base.arrays import Floats
 from laserpath.measure import cured_fraction
+from laserpath.physics import optics
 from laserpath.report import Picture, pages, pictures
 from laserpath.report.canvas import (
     FAINT,

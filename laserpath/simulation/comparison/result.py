@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from laserpath import optics
 from laserpath.base.errors import one_line
+from laserpath.physics import optics
 from laserpath.report.figure_table import ROWS, Shown, keys_of
 from laserpath.simulation.result import SimulationResult
 from laserpath.types import Design, Process

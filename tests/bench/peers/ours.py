@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from problem import CONTRAST, CRITICAL_DOSE, Array, Problem, Result
 
-from laserpath.compute.runtime import cpu_count
-from laserpath.dose import engine
+from laserpath.base.compute.runtime import cpu_count
+from laserpath.physics.dose import engine
 from laserpath.types import Grid
 
 _STRIP = 1 << 16

@@ -7,7 +7,7 @@ from functools import cache
 import shapely
 from builders import SPOT, design
 
-from laserpath.dose import DoseModel
+from laserpath.physics.dose import DoseModel
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
 from laserpath.planning.optimise.loss import Loss

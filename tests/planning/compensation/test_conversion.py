@@ -12,11 +12,11 @@ import pytest
 import laserpath
 from laserpath.config import profiles
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
-from laserpath.kinetics import KineticModel
-from laserpath.kinetics.light import light_of
+from laserpath.machine.light import light_of
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
+from laserpath.physics.dose import accurate_model
+from laserpath.physics.kinetics import KineticModel
 from laserpath.planning.compensation.conversion import KineticLines, _is_better
 from laserpath.planning.optimise.loss import over_dose
 from laserpath.planning.optimise.objective import Objective

@@ -13,11 +13,11 @@ from builders import read
 from scipy import ndimage
 
 from laserpath.design.scene import Scene
-from laserpath.dose import accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, execute, prepared, with_energies
 from laserpath.machine.rest import RESTS, rested
 from laserpath.measure.exposure import Exposure
+from laserpath.physics.dose import accurate_model
 from laserpath.planning.compensation import levels, on_steps
 from laserpath.planning.compensation.levels import best_levels, sent
 from laserpath.planning.task import Task

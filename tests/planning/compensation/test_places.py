@@ -10,7 +10,7 @@ import pytest
 import small
 from test_levels import fitted, measured
 
-from laserpath.compute import beside
+from laserpath.base.compute import beside
 from laserpath.planning.compensation import levels, places
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import small
 
-from laserpath.dose import DoseModel, accurate_model
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, prepared, with_energies
+from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation import on_steps
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.task import Task
-from laserpath.resin import path_energy
 from laserpath.types import Toolpath
 
 _TWO_STEPS = 2 / 250 * 2**0.5

@@ -14,10 +14,10 @@ import laserpath
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.measure import rounded_off
+from laserpath.operators.strokes import AdditiveStrokes
 from laserpath.planning import start
 from laserpath.planning.curve.skeleton import skeleton
 from laserpath.planning.curve.strokes import first_strokes, fitted_lines, side_by_side, strokes, trails
-from laserpath.strokes import AdditiveStrokes
 from laserpath.types import Process, Settings
 
 DRAWINGS = Path(__file__).parents[2] / "data" / "line_drawings"

@@ -1,0 +1,264 @@
+"""Taichi, started once and quietly, and kernels that any thread may call.
+
+Limits of Taichi 1.7, each worked around or refused:
+
+- A process has one device: the first that is requested. Another one is refused.
+- A kernel is compiled only on the thread that started Taichi, so that is a thread of our own; once
+  compiled it may be called from every thread, one at a time.
+- A forked child has Taichi's locks but not its threads, and would wait for ever. It is refused.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from laserpath.base.arrays import Floats
+from laserpath.base.compute import cache
+from laserpath.base.compute.library import check_library, quick_frames
+from laserpath.base.errors import InputError
+
+# Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
+os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
+os.environ.setdefault("TI_LOG_LEVEL", "critical")  # its errors are exceptions besides
+
+if sys.platform == "linux":
+    check_library()
+
+with quick_frames():
+    import taichi as ti
+    from taichi.lang import impl
+    from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
+
+__all__ = [
+    "CHUNK",
+    "DEVICES",
+    "POSITIONS",
+    "REAL",
+    "REALS",
+    "ROWS",
+    "Kernel",
+    "cpu_count",
+    "device",
+    "own_copy",
+    "start",
+    "strips_of",
+    "ti",
+]
+
+
+def _remembered(position: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
+    """The place of a node of a kernel's source in words, which is written once for each place.
+
+    Taichi has these words ready for an error at every node that it visits, and visits a node anew in each
+    turn of an unrolled loop and each call of a function: they took a third of the time of loading a kernel
+    from its cache, 0.4 s of every plan.
+    """
+    known: dict[tuple[object, ...], str] = {}
+
+    @wraps(position)
+    def remembered(context: Any, node: Any) -> str:
+        body = getattr(node, "body", None)
+        key = (
+            context.file, context.func.func.__name__, context.lineno_offset, context.indent, type(node),
+            node.lineno, node.col_offset, node.end_lineno, node.end_col_offset,
+            body[0].lineno if isinstance(body, list) and body else None,
+            # A notebook may define another function under the same name, at the same place.
+            *context.src[node.lineno - 1 : node.end_lineno],
+        )  # fmt: skip
+        if key not in known:
+            known[key] = position(context, node)
+        return known[key]
+
+    return remembered
+
+
+ASTTransformerContext.get_pos_info = _remembered(ASTTransformerContext.get_pos_info)
+
+DEVICES = ("cpu", "cuda", "vulkan", "metal")
+"""'vulkan' has run on a software renderer only; 'cuda' and 'metal' have never been run."""
+
+CHUNK = 512
+"""Iterations of an outer loop that Taichi gives to one thread; a strip has as many, so that one thread owns
+it."""
+
+REAL = {"f32": ti.f32, "f64": ti.f64}
+"""Taichi's type of each precision."""
+
+REALS, POSITIONS = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
+ROWS = ti.types.ndarray(ti.i32, 1)
+"""Annotations of kernel arguments: (M,) values, (M, 2) points, (T + 1,) first rows of strips."""
+
+_PATIENCE = 10.0
+"""s that the end of Python waits for a kernel in another thread; after that nothing is cached."""
+
+_state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False)
+
+
+def cpu_count() -> int:
+    """Processors that this process may use, not all that the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        return os.cpu_count() or 1
+
+
+def start(device: str = "auto") -> str:
+    """Start Taichi if needed; return the device. 'auto': the one that runs already, or else the CPU."""
+    if device not in ("auto", *DEVICES):
+        raise InputError(f"device {device!r} is unknown; known: auto, {', '.join(DEVICES)}")
+    with _state.lock:
+        if _state.forked:
+            raise InputError(
+                "Taichi was started before this process was forked and cannot run in the child; "
+                "start workers with multiprocessing's 'spawn' method"
+            )
+        if _state.device is None:
+            _state.device = _adopt() or _init("cpu" if device == "auto" else device)
+        if device not in ("auto", _state.device):
+            raise InputError(
+                f"device {device!r} is not the {_state.device!r} on which Taichi runs already: "
+                "one device a process"
+            )
+        return str(_state.device)
+
+
+def device() -> str:
+    """The device that Taichi runs on; starts it on the CPU if need be."""
+    return start()
+
+
+def _adopt() -> str | None:
+    """The device of a Taichi that the host program started itself; its `ti.init` stands."""
+    if impl.get_runtime().prog is None:
+        return None
+    arch = ti.cfg.arch
+    return "cpu" if arch in (ti.x64, ti.arm64) else str(arch).rpartition(".")[2]
+
+
+def _init(device: str) -> str:
+    compiler = ThreadPoolExecutor(1, thread_name_prefix="taichi")
+    options = {"enable_fallback": False, **cache.options(impl.default_cfg())}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            compiler.submit(
+                ti.init, arch=getattr(ti, device), cpu_max_num_threads=cpu_count(), **options
+            ).result()
+    except RuntimeError as error:
+        if "emory" in str(error):  # it reserves 1 GiB at once
+            raise MemoryError from error
+        raise InputError(f"device {device!r} cannot be used on this machine") from error
+    _state.compiler = compiler
+    atexit.register(_keep)
+    return device
+
+
+def _keep() -> None:
+    """Let Taichi write what it has compiled into its cache; no kernel runs afterwards.
+
+    It does that itself only when its program object is freed, which at the end of Python may never happen:
+    what pytest keeps, or a frozen garbage collector, is not.
+    """
+    if not _state.forked and _state.lock.acquire(timeout=_PATIENCE) and impl.get_runtime().prog is not None:
+        impl.get_runtime().prog.finalize()
+
+
+def _in_child() -> None:
+    _state.lock = threading.RLock()  # the parent may have held it
+    _state.forked = _state.device is not None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+class Kernel:
+    """A Taichi kernel that any thread may call: compiled on Taichi's thread, run on the caller's.
+
+    A function that calls kernels will do as well. By default floats that the code spells out, such as `0.1`,
+    are f32 (Taichi's `default_fp`). literals_as_arrays: they are f64 where an array is, f32 where none is.
+    """
+
+    def __init__(self, kernel: Callable[..., Any], *, literals_as_arrays: bool = False) -> None:
+        self._kernel = _in_precision_of_arrays(kernel) if literals_as_arrays else kernel
+        self._compiled: set[tuple[object, ...]] = set()
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run it, and wait for it."""
+        with _state.lock:
+            start()
+            kinds = (*map(_kind, arguments),)
+            if kinds in self._compiled or _state.compiler is None:
+                self._kernel(*arguments)
+            else:
+                _state.compiler.submit(self._kernel, *arguments).result()
+                self._compiled.add(kinds)
+
+
+def own_copy(kernel: Any) -> Any:
+    """A kernel of the same code, which shares nothing compiled with `kernel`; the same one each time.
+
+    What is compiled depends on `default_fp`, of which Taichi does not keep count.
+    """
+    if kernel not in _copies:
+        _copies[kernel] = ti.kernel(kernel.__wrapped__)
+    return _copies[kernel]
+
+
+_copies: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _in_precision_of_arrays(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, during which Taichi's default precision is that of the arrays: it may compile."""
+
+    def call(*arguments: Any) -> None:
+        double = any(str(getattr(one, "dtype", "")).endswith(("float64", "f64")) for one in arguments)
+        runtime = impl.get_runtime()
+        configuration, before = runtime.prog.config(), runtime.default_fp
+        try:
+            # The first is for Python's floats, the second for quotients of whole numbers.
+            runtime.default_fp = configuration.default_fp = ti.f64 if double else ti.f32
+            kernel(*arguments)
+        finally:
+            runtime.default_fp = configuration.default_fp = before
+
+    return call
+
+
+def _kind(argument: Any) -> tuple[object, ...]:
+    """What Taichi compiles a kernel anew for, if the kernel's annotations leave it open."""
+    needs_gradient = argument.grad is not None if isinstance(argument, ti.Ndarray) else None
+    shape = getattr(argument, "shape", ())
+    return (
+        type(argument),
+        getattr(argument, "dtype", None),
+        len(shape),
+        0 in shape,
+        getattr(argument, "requires_grad", needs_gradient),
+    )
+
+
+def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np.int32]:
+    """First rows of strips with about equally many points, one strip a processor, and the end: (T + 1,).
+
+    y: (M,) of the points, mm.  origin, pitch: of the rows, mm.  height: rows.
+    """
+    count = cpu_count()
+    if count == 1:
+        return np.array([0, height], np.int32)
+    some = (y[:: max(1, len(y) // 4096)] - origin) / pitch
+    inner = np.quantile(some, np.arange(1, count) / count) if len(some) else np.zeros(0)
+    return np.concatenate([[0], inner, [height]]).astype(np.int32)

@@ -1,0 +1,162 @@
+"""Dose D(x) = Σ_k q_k ∫ h(x − γ_k(s)) ds of a toolpath on a grid, and its adjoint.
+
+Power and speed become line energies q (`resin`): power/speed in mJ/mm, or E_N P^N/v where N photons are
+absorbed at once. Segments become points (`segments`), points become dose (`engine`).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from laserpath.base.arrays import Floats, not_complex
+from laserpath.base.compute.runtime import start
+from laserpath.base.errors import InputError
+from laserpath.physics import optics
+from laserpath.physics.dose.direct import direct_engine
+from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
+from laserpath.physics.dose.fft import FftEngine
+from laserpath.physics.dose.segments import PathGradient, Points, from_points, to_points
+from laserpath.physics.resin import line_energy_slopes, path_energy
+from laserpath.types import Grid, Spot, Toolpath
+
+METHODS = ("auto", "fft", "direct", "autodiff")
+
+
+def engine(
+    grid: Grid,
+    spot: Spot,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    precision: str = "f32",
+    tolerance: float = TOLERANCE,
+) -> Engine:
+    """The engine for a grid and a spot.
+
+    method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one.
+    device: 'cpu', 'vulkan' (run on a software renderer only), 'cuda', 'metal' (never run), or 'auto': the
+    device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
+    largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
+    """
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is unknown; known: {', '.join(METHODS)}")
+    runs_on = start(device)
+    if precision == "f64" and runs_on not in ("cpu", "cuda"):
+        raise InputError(f"precision 'f64' is not available on {runs_on}; use 'f32'")
+    if method == "fft" and runs_on != "cpu":
+        raise InputError(f"method 'fft' is not available on {runs_on}; use 'direct'")
+    if method == "auto":
+        method = "fft" if runs_on == "cpu" else "direct"
+    if method == "fft":
+        return FftEngine(grid, spot, precision, tolerance)
+    if method == "direct":
+        return direct_engine(grid, spot, precision, tolerance)
+    check(grid, spot, precision, tolerance)
+    check_memory(grid.shape, precision)
+    from laserpath.physics.dose.autodiff import AutodiffEngine  # a reference for tests
+
+    return AutodiffEngine(grid, spot, precision)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolpathGradient:
+    """Derivatives of a scalar. xy: (N+1, 2) per mm.  power: (N,) per mW.  speed: (N,) per mm/s."""
+
+    xy: Floats
+    power: Floats
+    speed: Floats
+
+
+class DoseModel:
+    """Dose of polylines on one grid, within `tolerance` of its peak; the options are those of `engine`."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        spot: Spot,
+        *,
+        method: str = "auto",
+        device: str = "auto",
+        precision: str = "f32",
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        self.grid, self.spot, self.tolerance = grid, spot, tolerance
+        self.engine = engine(
+            grid, spot, method=method, device=device, precision=precision, tolerance=tolerance
+        )
+        self._width = optics.finest_width(spot, tolerance)
+
+    def dose(self, toolpath: Toolpath) -> Floats:
+        """Dose (rows, columns), mJ/mm², of all exposing moves."""
+        return self.line_dose(toolpath.xy, path_energy(toolpath, self.spot))
+
+    def gradient(self, toolpath: Toolpath, d_dose: Floats) -> ToolpathGradient:
+        """∂L/∂(xy, power, speed) from ∂L/∂D. Dark moves have no derivative, and so stay dark."""
+        path = self.line_gradient(toolpath.xy, path_energy(toolpath, self.spot), d_dose)
+        per_power, per_speed = line_energy_slopes(toolpath.power, toolpath.speed, self.spot)
+        return ToolpathGradient(path.xy, path.line_energy * per_power, path.line_energy * per_speed)
+
+    def spot_gradient(self, toolpath: Toolpath, d_dose: Floats) -> SpotGradient:
+        """∂L/∂(FWHM, defocus) from ∂L/∂D, at the same line energies.
+
+        With N > 1 photons the line energies at a given power depend on the spot too: q = E_N P^N/v.
+        """
+        points = self.points(toolpath.xy, path_energy(toolpath, self.spot))
+        return self.engine.spot_gradient(points.xy, points.energy, d_dose)
+
+    def line_dose(self, xy: Floats, line_energy: Floats) -> Floats:
+        """Dose of the polyline xy: (N+1, 2) mm with line energies (N,) mJ/mm."""
+        return self.spread(self.points(xy, line_energy))
+
+    def line_gradient(self, xy: Floats, line_energy: Floats, d_dose: Floats) -> PathGradient:
+        """∂L/∂(xy, line energy) from ∂L/∂D (rows, columns). Dark segments have no derivative."""
+        return self.pull(self.points(xy, line_energy), d_dose, xy, line_energy)
+
+    def points(self, xy: Floats, line_energy: Floats) -> Points:
+        """The quadrature points of a polyline, for `spread` and `pull`."""
+        xy = np.asarray(not_complex(xy, "path"), dtype=np.float64)
+        line_energy = np.asarray(not_complex(line_energy, "line energy"), dtype=np.float64)
+        if xy.ndim != 2 or xy.shape[1] != 2 or line_energy.shape != (max(len(xy) - 1, 0),):
+            raise InputError(
+                f"path has vertices of shape {xy.shape} and line energies of shape {line_energy.shape}, "
+                "but must have (N + 1, 2) and (N,)"
+            )
+        if bad := int((~np.isfinite(xy)).sum()):
+            raise InputError(f"path is not finite in {bad} of {xy.size} coordinates")
+        lit = line_energy != 0
+        check_inside(xy[:-1][lit], self.grid)
+        check_inside(xy[1:][lit], self.grid)
+        return to_points(xy, line_energy, self._width, self.tolerance)
+
+    def near(self, points: Points) -> DoseModel:
+        """The model for paths near the one with these points: what hardly changes with them is held."""
+        if not isinstance(self.engine, FftEngine):
+            return self
+        model = copy.copy(self)
+        model.engine = self.engine.holding(points.xy, points.energy)
+        return model
+
+    def spread(self, points: Points) -> Floats:
+        """Dose (rows, columns), mJ/mm², of the points."""
+        return self.engine.spread(points.xy, points.energy)
+
+    def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
+        """`line_gradient` of a polyline whose points are given."""
+        xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
+        return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
+
+
+@lru_cache(maxsize=8)
+def usual_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model of a grid and a spot with the default options, built once: the stages of a plan share it."""
+    return DoseModel(grid, spot)
+
+
+@lru_cache(maxsize=4)
+def accurate_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model behind reported figures: double precision, within 1e-4 of the peak."""
+    return DoseModel(grid, spot, precision="f64", tolerance=1e-4)
