@@ -379,6 +379,14 @@ def test_uneven_layers_are_warned_of() -> None:
     assert any(w.startswith("the layers are 0.2 to 0.3 mm thick") for w in done.warnings)
 
 
+@pytest.mark.parametrize(("width", "notes"), [(0.2, 0), (0.4, 0), (0.45, 1)])
+def test_walls_wider_than_the_spot_are_warned_of(width: float, notes: int) -> None:
+    """With the default nozzle a slicer leaves out details that the spot of 0.4 mm would draw."""
+    found = stack_of(sliced(square(2, 50, 40, width)), WIDE, QUICK).notes
+    assert len(found) == notes
+    assert all(note.startswith(f"the slicer's walls are {width} mm wide and the spot 0.4 mm") for note in found)
+
+
 def test_a_layer_that_cannot_be_planned_is_named() -> None:
     with pytest.raises(InputError, match=r"^layer at z 0\.2 mm: .*outside the machine's"):
         relaid(sliced(square(2, -50, 40)), WIDE, replace(QUICK, origin="page"))

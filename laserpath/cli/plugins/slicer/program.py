@@ -23,7 +23,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import union
 from laserpath.base.plan_steps import PlanPart
 from laserpath.cli.plugins.slicer.areas import SlicedLayer, corner, layers, same
-from laserpath.cli.plugins.slicer.walls import read
+from laserpath.cli.plugins.slicer.walls import Wall, read
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.placement import placed
@@ -37,6 +37,8 @@ Z_SPEED = 5.0
 
 _SAME_FWHM = 1 / 100
 """Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
+_WIDER = 0.05
+"""Relative excess of walls over the spot from which a warning says that they are too wide."""
 _LISTED = 5
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
@@ -53,7 +55,7 @@ class Stack:
 
     whole: the union of all layers, as a design.  plan_of: for each layer its index in `each`.
     each: the distinct layers, as sliced, with the settings that place them.
-    notes: why the work zero differs from the slicer's.
+    notes: why the work zero differs from the slicer's; what walls wider than the spot leave out.
     """
 
     layers: tuple[SlicedLayer, ...]
@@ -98,9 +100,11 @@ def relaid(
 def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sliced") -> Stack:
     """The placed layers of a sliced file, equal ones grouped."""
     with limits.work(len(text)):
-        sliced = layers(read(text))
+        walls = read(text)
+        sliced = layers(walls)
     whole = Design(_polygons(union([layer.area for layer in sliced])), name=name)
     settings, notes = _settled(whole, process, settings)
+    notes = (*notes, *_coarse(walls, optics.fwhm(process.spot)))
     tolerance, zero = _SAME_FWHM * optics.fwhm(process.spot), corner(whole.area, settings.origin)
     first: list[SlicedLayer] = []
     plan_of: list[int] = []
@@ -115,6 +119,20 @@ def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sl
             each.append((Design(layer.area, name=name), replace(settings, offset=(float(x), float(y)))))
         plan_of.append(number)
     return Stack(tuple(sliced), whole, process, settings, tuple(plan_of), tuple(each), notes)
+
+
+def _coarse(walls: Sequence[Wall], fwhm: float) -> tuple[str, ...]:
+    """A sentence if most of the walls' length is wider than the spot: finer features are lost in the slicer."""
+    width = np.concatenate([wall.width for wall in walls])
+    length = np.concatenate([np.hypot(*np.diff(wall.xy, axis=0).T) for wall in walls])
+    wide = width > fwhm * (1 + _WIDER)
+    if length[wide].sum() <= length.sum() / 2:
+        return ()
+    widest = float(np.average(width[wide], weights=length[wide]))
+    return (
+        f"the slicer's walls are {widest:.3g} mm wide and the spot {fwhm:.3g} mm: what is narrower than two "
+        "walls is left out or blurred; set nozzle diameter and line widths to the spot's width",
+    )
 
 
 def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
