@@ -122,7 +122,7 @@ def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sl
 
 
 def _coarse(walls: Sequence[Wall], fwhm: float) -> tuple[str, ...]:
-    """A sentence if most of the walls' length is wider than the spot: finer features are lost in the slicer."""
+    """A sentence if most of the walls are wider than the spot: the slicer loses finer features."""
     width = np.concatenate([wall.width for wall in walls])
     length = np.concatenate([np.hypot(*np.diff(wall.xy, axis=0).T) for wall in walls])
     wide = width > fwhm * (1 + _WIDER)
