@@ -30,11 +30,11 @@ from scipy.special import airy
 
 from laserpath.base.arrays import Floats
 from laserpath.base.compute.runtime import ti
+from laserpath.machine.powers import to_levels
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.optimise.objective import OVER_DOSE_SHARE, OVER_DOSE_WEIGHT, Objective, OverDose
-from laserpath.planning.smooth import to_levels
-from laserpath.types import Grid, Machine, Resin, Spot, Target, Toolpath
+from laserpath.types import EnergyPath, Grid, Machine, Resin, Spot, Target, Toolpath
 
 SIZE, POINTS, STENCIL = 512, 5000, 15
 PITCH, FWHM, EDGE = 0.05, 0.35, 0.5
@@ -258,7 +258,7 @@ def draw(seed: int, profile: str = "airy", find: int = 70, finish: int = 200) ->
         dose, true = (m.line_dose(xy, energy) / RESIN.critical_dose for m in (model, real))
         stages.append((width * FWHM, loss, dose, iou(true, design)))
     # At the machine's full speed, slower where its laser is too weak for that; powers on its levels, or off.
-    path = to_levels(Toolpath(xy, energy, np.ones(POINTS - 1)), MACHINE, real.spot)
+    path = to_levels(EnergyPath(xy, energy, np.full(POINTS - 1, min(MACHINE.speed_max))), MACHINE, real.spot)
     dose = real.dose(path) / RESIN.critical_dose
     return Drawing(walk, start, stages, path, dose, iou(dose, design))
 

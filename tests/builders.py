@@ -10,10 +10,11 @@ from shapes import NODING
 
 from laserpath.base.arrays import Floats
 from laserpath.design.scene import Sampler, Scene
+from laserpath.machine.powers import energies
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
 from laserpath.physics import optics
-from laserpath.types import Design, Grid, Process, Resin, Spot, Target, Toolpath
+from laserpath.types import Design, EnergyPath, Grid, Process, Resin, Spot, Target, Toolpath
 
 FWHM = 0.1
 SPOT = Spot(fwhm=FWHM)
@@ -60,6 +61,11 @@ def path(xy: Floats, power: float | Floats = 1.0, speed: float | Floats = SPEED)
     """A toolpath through the vertices; one power or speed stands for all moves."""
     n = len(xy) - 1
     return Toolpath(xy, np.broadcast_to(power, n), np.broadcast_to(speed, n))
+
+
+def energy_path(xy: Floats, power: float | Floats = 1.0, speed: float | Floats = SPEED) -> EnergyPath:
+    """The same for one photon, with the line energies that those powers give."""
+    return energies(path(xy, power, speed), SPOT)
 
 
 def random_path(rng: np.random.Generator, moves: int = 12, half: float = 0.3) -> Toolpath:

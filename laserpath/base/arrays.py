@@ -1,4 +1,4 @@
-"""Array types, and read-only copies."""
+"""Array types, read-only copies, and runs of what is true."""
 
 from __future__ import annotations
 
@@ -40,3 +40,9 @@ def not_complex(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.dtype.kind == "c":
         raise InputError(f"{name} is complex, but must have real values")
     return array
+
+
+def runs(on: Bools) -> list[tuple[int, int]]:
+    """(first, last + 1) of each run of true values (N,), such as the exposing moves of a stroke."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]

@@ -30,8 +30,6 @@ The dose of N = 2 is a square of intensity times time, not an energy; all formul
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
@@ -142,13 +140,6 @@ def speed_for(line_energy: ArrayLike, power: ArrayLike, spot: Spot) -> Floats:
 def path_energy(path: Toolpath, spot: Spot) -> Floats:
     """(N,) line energies of the moves of a toolpath."""
     return line_energy(path.power, path.speed, spot)
-
-
-def same_energy(path: Toolpath, old: Spot, new: Spot) -> Toolpath:
-    """The path that writes with a new spot the line energies that it wrote with the old one."""
-    if optics.power_integral(old) == optics.power_integral(new):
-        return path  # one photon at once: only the power counts, not its distribution
-    return replace(path, power=power_for(path_energy(path, old), path.speed, new))
 
 
 # Units

@@ -1,7 +1,7 @@
 """From a design to the program that exposes it. `pipeline` has all the steps in order.
 
 `start` chooses the starting curve (`curve/`), `stages` optimises it from coarse to fine (`optimise/`), and
-`tolerance` finds the fastest plan within a tolerance. `smooth` and `rate` fit the path to the machine.
+`tolerance` finds the fastest plan within a tolerance. `smooth` drops the vertices that shape nothing.
 `forecasts` estimates the time and memory of a plan, by the `costs` of its steps, `unconstrained` computes the
 best possible dose, `robustness` what the plan relies on and what would help the machine, and `relief/` plans
 greyscale.

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 import gcode
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, runs
 from laserpath.machine import convert
+from laserpath.machine.powers import within_power
 from laserpath.physics import optics
 from laserpath.planning.optimise.loop import bounds_of
-from laserpath.planning.optimise.variables import runs
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Process, Spot, Toolpath
+from laserpath.types import EnergyPath, Process, Spot, StraightMoves, Toolpath
 
 DOT_FWHM = 0.2
 """Least extent of a stroke, which exposes a dot: a longer one makes dots oval, and in a shorter one GRBL's M4
@@ -42,7 +42,7 @@ def is_short(stroke: Floats, least: float) -> bool:
     return bool(np.hypot(*np.ptp(stroke, axis=0)) < (1 - _ROUNDING) * least)
 
 
-def dots_of(path: Toolpath, least: float) -> list[tuple[int, int]]:
+def dots_of(path: StraightMoves, least: float) -> list[tuple[int, int]]:
     """First move and end of each stroke that is shorter than `least`, mm."""
     return [(first, last) for first, last in runs(path.on) if is_short(path.xy[first : last + 1], least)]
 
@@ -57,36 +57,21 @@ def stroke_of_dot(stroke: Floats, least: float) -> Floats:
     return np.stack([middle - half, middle + half])
 
 
-def drawn_out(path: Toolpath, process: Process) -> Toolpath:
+def drawn_out(path: EnergyPath, process: Process) -> EnergyPath:
     """The path with strokes that are shorter than a dot may be drawn out to lines, at their energies."""
-    order, least, machine = process.resin.order, shortest_stroke(process.spot), process.machine
-    xy, power, speed = path.xy.copy(), path.power.copy(), path.speed.copy()
-    energy, kept = energies(path, order), np.ones(len(xy), np.bool_)
+    least, machine = shortest_stroke(process.spot), process.machine
+    xy, energy, speed = path.xy.copy(), path.energy.copy(), path.speed.copy()
+    deposited, kept = path.energy * path.length, np.ones(len(xy), np.bool_)
     for first, last in runs(path.on):
-        stroke, total = path.xy[first : last + 1], energy[first:last].sum()
+        stroke, total = path.xy[first : last + 1], deposited[first:last].sum()
         line = stroke_of_dot(stroke, least)
         if line is not stroke and total > 0:
             xy[first], xy[last] = line
             kept[first + 1 : last] = False
-            fastest = min(machine.speed_max)
-            power[last - 1], speed[last - 1] = power_and_speed(total, least, fastest, machine, order)
+            energy[last - 1], speed[last - 1] = total / least, min(machine.speed_max)
     if (xy == path.xy).all():
         return path
-    return Toolpath(xy[kept], power[kept[1:]], speed[kept[1:]])
-
-
-def energies(path: Toolpath, order: int) -> Floats:
-    """(N,) ∫ P^order dt of each move, mW^order s."""
-    return np.asarray(path.power**order * path.length / path.speed)
-
-
-def power_and_speed(
-    energy: Floats | float, length: Floats | float, speed: Floats | float, machine: Machine, order: int
-) -> tuple[Floats, Floats]:
-    """The power, mW, for ∫ P^order dt at a speed, and the speed, lower if full power is too little."""
-    power = np.asarray(energy * speed / length) ** (1 / order)
-    slower = np.minimum(machine.power_max / np.maximum(power, 1e-300), 1.0) ** order
-    return np.minimum(power, machine.power_max), speed * slower
+    return within_power(EnergyPath(xy[kept], energy[kept[1:]], speed[kept[1:]]), machine, process.spot)
 
 
 def run_out(path: Toolpath, task: Task) -> Toolpath:

@@ -29,8 +29,8 @@ from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
+from laserpath.machine.powers import speed_at_full_power
 from laserpath.physics.kinetics.light import fewest_flashes
-from laserpath.physics.resin import speed_for
 from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, steps_of
 from laserpath.planning.task import Task
@@ -194,7 +194,7 @@ def _writing(task: Task) -> tuple[float, tuple[str, ...]]:
     machine, fwhm = task.machine, task.scene.fwhm
     energy = task.scene.critical_dose * task.settings.pitch_fwhm * fwhm
     fastest = min(machine.speed_max)
-    allowed = float(speed_for(energy, machine.power_max, task.scene.spot))
+    allowed = float(speed_at_full_power(energy, machine, task.scene.spot))
     speed = min(fastest, allowed)
     rings = _rings(task.design, _SIMPLE_FWHM * fwhm)
     along = sum(ring.length for ring in rings)

@@ -27,6 +27,7 @@ from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
+from laserpath.machine.powers import energies, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
@@ -38,7 +39,6 @@ from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.output import Planned, files_of
-from laserpath.planning.smooth import to_levels
 from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
 from laserpath.planning.task import Task
@@ -173,12 +173,11 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     spot, machine = scene.spot, task.machine
     model, objective = usual_model(scene.grid, spot), Objective.of(scene)
     curve = start_curve(task, progress)
-    start = to_levels(dose_to_size(curve.toolpath, model, objective, machine), machine, spot)
+    start = to_levels(dose_to_size(curve.path, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)
     chosen = replace(task, settings=replace(settings, initial=curve.initial))
-    solution = solve_within(
-        start if curve.tried is None else curve.tried, chosen, progress, stopped=curve.stopped, ship=ship
-    )
+    begun = energies(start, spot) if curve.tried is None else curve.tried
+    solution = solve_within(begun, chosen, progress, stopped=curve.stopped, ship=ship)
     tell(progress, PlanPart.MEASURE)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot))

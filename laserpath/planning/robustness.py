@@ -16,18 +16,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 import gcode
 from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
+from laserpath.machine.powers import energies, exposing
 from laserpath.measure.disturbance import disturbances, disturbed, key_figures
-from laserpath.physics.resin import path_energy, speed_for
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan
 from laserpath.planning.stages import relearned
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Spot, Toolpath
+from laserpath.types import Machine, Toolpath
 from laserpath.types.results import Solution
 from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
 
@@ -105,20 +103,8 @@ class _Count:
 
 def _learned_for(better: BetterMachine, solution: Solution, task: Task, progress: Listener) -> KeyFigures:
     task = replace(task, process=replace(task.process, machine=better.machine))
-    path = within_power(solution.toolpath, better.machine, task.scene.spot)
+    path = exposing(energies(solution.toolpath, task.scene.spot), better.machine, task.scene.spot)
     return key_figures(relearned(replace(solution, toolpath=path), task, progress), task.scene)
-
-
-def within_power(path: Toolpath, machine: Machine, spot: Spot) -> Toolpath:
-    """The path at the same energies, slower where it needs more power than the machine has."""
-    full = machine.power_max
-    strong = path.power > full
-    if not strong.any():
-        return path
-    power = np.minimum(path.power, full)
-    speed = path.speed.copy()
-    speed[strong] = speed_for(path_energy(path, spot)[strong], power[strong], spot)
-    return replace(path, power=power, speed=speed)
 
 
 def better_machines(written: Toolpath, task: Task) -> tuple[BetterMachine, ...]:

@@ -1,13 +1,11 @@
-"""The optimiser's path in fewer moves, with powers on the machine's levels.
+"""The optimiser's path in fewer moves: those that shape the print, and that the link can feed.
 
 **Simplification** (Ramer 1972, Douglas and Peucker 1973) of each stroke in three dimensions: x, y and the
 energy deposited so far, E(s) = ∫ q ds, scaled so that a change of q by 1 % over one FWHM counts like an edge
 shift of 0.4 % FWHM. Merged moves keep their total energy.
 
-**Powers** are the light P_n of the levels n of the controller's PWM (`gcode.levels`). The line energy
-q = E_N P^N/v (`resin`) is kept exactly: n is rounded down and the speed is reduced to match, to no less than
-(P_n/P_{n+1})^N of full speed. Only a move that needs less than the smallest usable power at full speed gets
-more energy; one that needs less than half of that power becomes a travel.
+**Thinning.** `decimate` drops the least important vertices where moves come too fast for the link
+(`machine.powers`), before *refine*, and `fed` those that learning has moved too close to each other.
 """
 
 from __future__ import annotations
@@ -17,38 +15,60 @@ import math
 import numpy as np
 
 from gcode.compiled import njit
-from laserpath.base.arrays import Bools, Floats
-from laserpath.base.errors import InputError, figure
-from laserpath.machine.attenuation import Strength
+from laserpath.base.arrays import Bools, Floats, runs
+from laserpath.machine.powers import crowding, share_of_speed, within_speed
 from laserpath.physics import optics
-from laserpath.physics.resin import path_energy, power_for, speed_for
-from laserpath.planning.optimise.variables import runs
-from laserpath.types import Machine, Spot, Toolpath
+from laserpath.types import EnergyPath, Machine, Spot
 
 _EDGE_PER_ENERGY = 0.4
 """Edge shift, in FWHM, per excess energy of one FWHM of path: a larger value keeps more vertices where the
 power changes."""
 
+_BLURRED_FWHM = 1.2
+"""Length of a move up to which the spot blurs the corners at its ends: a larger value lets longer moves
+deviate by the full tolerance."""
 
-def simplify(path: Toolpath, spot: Spot, tolerance_fwhm: float) -> Toolpath:
-    """The path with vertices dropped while position and deposited energy stay within the tolerance."""
+_ROUNDS = 9
+"""Steps of tolerance in `decimate`: more meet the link's rate more closely."""
+
+_SHORT_FWHM = 5.0
+"""Length up to which a stroke keeps all vertices, as it is slow anyway: a larger value decimates less."""
+
+_DROPS, _DROPPED_FWHM = 100, 0.005
+"""Most vertices dropped from a stretch whose link cannot keep up after learning, and the tolerance for each:
+larger values slow the head down less, and move the edge further."""
+
+FULL = 1.01
+"""Share of the link's rate up to which a learned path stays as it is: a larger one moves fewer vertices."""
+
+_ROOM = 0.9
+"""Share of the link's rate that `decimate` aims at: a smaller one drops more vertices and leaves more margin
+for *refine*, which may raise the rate again."""
+
+
+def simplify(path: EnergyPath, fwhm: float, tolerance_fwhm: float) -> EnergyPath:
+    """The path with vertices dropped while position and deposited energy stay within the tolerance.
+
+    fwhm: of the spot, mm.
+    """
     if not (path.on & (path.length > 0)).any():
         return path
-    return merged(path, importance(path, spot) > tolerance_fwhm, spot)
+    return merged(path, importance(path, fwhm) > tolerance_fwhm)
 
 
 def importance(
-    path: Toolpath, spot: Spot, room: Floats | float = 1.0, blurred_fwhm: float = np.inf
+    path: EnergyPath, fwhm: float, room: Floats | float = 1.0, blurred_fwhm: float = np.inf
 ) -> Floats:
     """(N+1,) FWHM: the tolerance at which each vertex may be dropped; infinite at the ends of strokes.
 
-    room: tolerance factor, (N+1,) per vertex or one for all: at factor 5 a fifth of the tolerance is enough.
+    fwhm: of the spot, mm.  room: tolerance factor, (N+1,) per vertex or one for all: at factor 5 a fifth of
+    the tolerance is enough.
     blurred_fwhm: longest move with the full tolerance; a move twice as long has half the tolerance.
     """
-    per_length, lit = path_energy(path, spot), path.on & (path.length > 0)
-    typical = float(np.average(per_length[lit], weights=path.length[lit])) if lit.any() else 1.0
-    lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path, per_length) / typical])
-    lifted /= optics.fwhm(spot)
+    lit = path.on & (path.length > 0)
+    typical = float(np.average(path.energy[lit], weights=path.length[lit])) if lit.any() else 1.0
+    lifted = np.column_stack([path.xy, _EDGE_PER_ENERGY * _energy_so_far(path) / typical])
+    lifted /= fwhm
     wide = np.full(len(path.xy), room, dtype=np.float64)
     tolerances = np.full(len(path.xy), np.inf)
     for first, last in runs(path.on):
@@ -57,20 +77,72 @@ def importance(
     return tolerances
 
 
-def merged(path: Toolpath, keep: Bools, spot: Spot) -> Toolpath:
+def merged(path: EnergyPath, keep: Bools) -> EnergyPath:
     """The path with only the vertices to keep, (N+1,); merged moves keep their total energy."""
     kept = np.flatnonzero(keep)
     xy = path.xy[kept]
     length = np.hypot(*np.diff(xy, axis=0).T)
-    total = np.diff(_energy_so_far(path, path_energy(path, spot))[kept])
-    speed = path.speed[kept[:-1]]
+    total = np.diff(_energy_so_far(path)[kept])
     energy = np.where(total > 0, total / np.maximum(length, 1e-12), 0)
-    return Toolpath(xy, power_for(energy, speed, spot), speed)
+    return EnergyPath(xy, energy, path.speed[kept[:-1]])
 
 
-def _energy_so_far(path: Toolpath, per_length: Floats) -> Floats:
+def _energy_so_far(path: EnergyPath) -> Floats:
     """(N+1,) mJ, energy deposited up to each vertex."""
-    return np.concatenate([[0.0], np.cumsum(per_length * path.length * path.on)])
+    return np.concatenate([[0.0], np.cumsum(path.energy * path.length)])
+
+
+def decimate(
+    path: EnergyPath, fwhm: float, machine: Machine, tolerance_fwhm: float, room: Floats | float = 1.0
+) -> EnergyPath:
+    """The path with fewer vertices where the link is too slow, within about the tolerance.
+
+    fwhm: of the spot, mm.  room: tolerance factor, (N+1,) per vertex or one for all.
+    """
+    required = importance(path, fwhm, room, _BLURRED_FWHM)
+    keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
+    for first, last in runs(path.on):
+        long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * fwhm
+    rate = crowding(path, machine)
+    for tolerance in tolerance_fwhm * np.geomspace(1 / 16, 1, _ROUNDS):
+        crowded = path.on & (rate > _ROOM)[np.cumsum(keep)[:-1] - 1]
+        if not crowded.any():
+            break
+        crowded &= long
+        inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
+        dropped = keep & inner & (required <= tolerance)
+        keep &= ~dropped
+        if dropped.any() or thinned is path:
+            thinned = merged(path, keep)
+            rate = crowding(thinned, machine)
+    return thinned
+
+
+def fed(path: EnergyPath, spot: Spot, machine: Machine) -> EnergyPath:
+    """The path without what its link cannot feed in time: fewer vertices there, and slower moves after that.
+
+    Learning moves vertices, so that a run within the link's rate may no longer be. In each crowded stretch
+    the least important vertex goes, then the next, up to `_DROPPED_FWHM`. The others and all energies stay.
+    """
+    fwhm, rate = optics.fwhm(spot), crowding(path, machine)
+    for _ in range(_DROPS):
+        crowded = path.on & (rate > FULL)
+        inner = np.concatenate([[False], crowded[1:] & crowded[:-1], [False]])
+        if not inner.any():
+            break
+        required = np.where(inner, importance(path, fwhm, blurred_fwhm=_BLURRED_FWHM), np.inf)
+        stretches = np.split(np.arange(len(inner)), np.flatnonzero(np.diff(inner)) + 1)
+        least = np.array([stretch[np.argmin(required[stretch])] for stretch in stretches])
+        keep = np.ones(len(inner), dtype=bool)
+        keep[least[required[least] <= _DROPPED_FWHM]] = False
+        if keep.all():
+            break
+        path = merged(path, keep)
+        rate = crowding(path, machine)
+    if rate[path.on].max(initial=0.0) <= FULL:
+        return path
+    limit = np.where(path.on, share_of_speed(path, machine) * min(machine.speed_max), np.inf)
+    return within_speed(path, limit, machine, spot)
 
 
 @njit
@@ -106,42 +178,3 @@ def _distance(point: Floats, start: Floats, end: Floats) -> float:
     for d in range(3):
         total += (point[d] - start[d] - t * (end[d] - start[d])) ** 2
     return math.sqrt(total)
-
-
-def to_levels(path: Toolpath, machine: Machine, spot: Spot, share: Floats | float = 1.0) -> Toolpath:
-    """The same line energies with powers on the machine's levels; raises if all moves are too weak.
-
-    share: speed limit relative to full speed, (N,) or one for all. A move that would need less than the
-    smallest power at its limit runs at the speed that belongs to the smallest power.
-    """
-    full = min(machine.speed_max)
-    energy = path_energy(path, spot)
-    exact = power_for(energy, full, spot)
-    slower = power_for(energy, full * np.broadcast_to(share, len(path)), spot)
-    possible = slower >= machine.power_min
-    limit = full * np.where(possible, share, 1.0)
-    exact = np.where(possible, slower, np.minimum(exact, machine.power_min))
-    level = np.clip(np.floor(machine.level_for(exact) + 1e-9), machine.level_min, machine.power_levels)
-    dark = ~path.on | (exact < machine.power_min / 2)
-    if path.on.any() and dark.all():
-        needed = float(exact.max())
-        raise InputError(
-            f"the smallest usable power {figure(machine.power_min)} mW at {full:g} mm/s is more than twice "
-            f"the {figure(needed)} mW that the path needs, so the program would expose nothing; "
-            f"{Strength(machine, needed, full).filter}"
-        )
-    power = np.where(dark, 0.0, machine.power_of(level))
-    speed = np.minimum(speed_for(energy, power, spot), limit)
-    return drop_dark(Toolpath(path.xy, power, np.where(dark, min(machine.rapid_speed), speed)))
-
-
-def drop_dark(path: Toolpath) -> Toolpath:
-    """The path with adjacent travels merged, and without travels at the end and moves of no length."""
-    on = path.on & (path.length > 0)
-    keep = np.concatenate([[True], on | np.concatenate([on[1:], [False]])])
-    # Vertices between two travels and after the last exposing move are dropped.
-    kept = np.flatnonzero(keep)
-    moves = kept[1:] - 1
-    merged = Toolpath(path.xy[kept], np.where(on[moves], path.power[moves], 0.0), path.speed[moves])
-    real = merged.length > 0
-    return Toolpath(merged.xy[np.append(True, real)], merged.power[real], merged.speed[real])

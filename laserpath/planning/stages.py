@@ -6,7 +6,7 @@
    of the loss, here and in *refine*.
 2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
 3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
-4. *Trim*: all powers are multiplied by one common factor. This is the path to expose.
+4. *Trim*: all line energies are multiplied by one common factor. This is the path to expose.
 5. *Execute*: the moves to command for it are learned from the model of the controller (`compensation`).
 """
 
@@ -22,13 +22,14 @@ from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
+from laserpath.machine.powers import energies, executable, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
-from laserpath.physics.resin import same_energy
 from laserpath.planning import compensation
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.loop import (
+    Optimised,
     Progress,
     Schedule,
     bounds_of,
@@ -39,11 +40,10 @@ from laserpath.planning.optimise.loop import (
 )
 from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm, weight_for
-from laserpath.planning.rate import decimate, executable
-from laserpath.planning.smooth import simplify, to_levels
+from laserpath.planning.optimise.write_time import WriteTimeTerm, share_of_peak, weight_for
+from laserpath.planning.smooth import decimate, simplify
 from laserpath.planning.task import Task
-from laserpath.types import Settings, Toolpath
+from laserpath.types import EnergyPath, Settings, Toolpath
 from laserpath.types.results import Solution
 
 Listener = Callable[[Progress], None]
@@ -105,7 +105,7 @@ class SolverStage:
 
 
 def solve(
-    start: Toolpath,
+    start: EnergyPath,
     task: Task,
     progress: Listener | None = None,
     time_weight: float | None = None,
@@ -125,28 +125,28 @@ def solve(
                 stopped, path = True, lean(path, edges)
                 break
             path = _decimated(path, edges)
-        solution = _run(stage, path, task, weight, progress)
-        path = drawn_out(solution.toolpath, task.process) if _exposes(solution.toolpath) else path
-        losses.append(solution.loss)
-        if solution.stopped:
+        found = _run(stage, path, task, weight, progress)
+        path = drawn_out(found.path, task.process) if _exposes(found.path) else path
+        losses.append(found.loss)
+        if found.stopped:
             path = _cut_short(path, stage, edges)
             break
-    path = executable(trim(path, edges), task.scene.spot, task.machine, weight)
+    exposed = executable(trim(path, edges), task.scene.spot, task.machine, share_of_peak(weight))
     history = np.concatenate(losses)
-    refined, shipped = _learned(path, task, weight, progress, stopped=stopped or solution.stopped)
+    refined, shipped = _learned(exposed, task, weight, progress, stopped=stopped or found.stopped)
     done = len(history) + len(refined.loss)
     return Solution(
-        toolpath=path,
+        toolpath=exposed,
         loss=history,
-        result=outcome(done, task.settings.iterations, shipped.stopped, solution.converged),
+        result=outcome(done, task.settings.iterations, shipped.stopped, found.converged),
         stopped=shipped.stopped,
-        converged=solution.converged,
+        converged=found.converged,
         written=shipped.program.path,
         time_weight=weight,
     )
 
 
-def _cut_short(path: Toolpath, stage: SolverStage, edges: _EdgeCheck) -> Toolpath:
+def _cut_short(path: EnergyPath, stage: SolverStage, edges: _EdgeCheck) -> EnergyPath:
     """The path of a stage that the user has stopped, simplified, and at its size if its spot was wider."""
     if stage.width > 1:
         path = dose_to_size(path, edges.model, Objective.of(edges.task.scene), edges.task.machine)
@@ -187,17 +187,17 @@ def final_loss(scene: Scene) -> Objective:
     return Objective.of(scene, EDGE_WEIGHT).at_contrast(SHARP * scene.resin.contrast)
 
 
-def _decimated(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
-    """The path that *refine* starts from, with fewer vertices and with powers on levels."""
+def _decimated(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
+    """The path that *refine* starts from, with fewer vertices, and at the speeds of powers on levels."""
     spot, machine = edges.task.scene.spot, edges.task.machine
     path = lean(path, edges)
     strokes = edges.task.settings.initial == "strokes"
     tolerance = _THINNING_FWHM * (_THINNING_OF_STROKES if strokes else 1.0)
-    path = decimate(path, spot, machine, tolerance, _room(path, edges.task.scene))
-    return to_levels(path, machine, spot)
+    path = decimate(path, edges.task.scene.fwhm, machine, tolerance, _room(path, edges.task.scene))
+    return energies(to_levels(path, machine, spot), spot)
 
 
-def _room(path: Toolpath, scene: Scene) -> Floats:
+def _room(path: EnergyPath, scene: Scene) -> Floats:
     """(N+1,) tolerance factor per vertex: 1 at the outline, `_INSIDE_ROOM` inside."""
     boundary = scene.design.area.boundary
     shapely.prepare(boundary)
@@ -205,7 +205,7 @@ def _room(path: Toolpath, scene: Scene) -> Floats:
     return np.interp(distance, _INSIDE_FWHM, (1.0, _INSIDE_ROOM))
 
 
-def _exposes(path: Toolpath) -> bool:
+def _exposes(path: EnergyPath) -> bool:
     """If nothing can be cured, the write time alone shrinks the path to no length: the start is better."""
     return bool((path.on & (path.length > 0)).any())
 
@@ -246,7 +246,7 @@ def stages_of(task: Task) -> list[SolverStage]:
 
 @dataclass(frozen=True, slots=True)
 class _EdgeCheck:
-    """Measures the mean edge error, in FWHM, of toolpaths of one task, on its fine grid."""
+    """Measures the mean edge error, in FWHM, of paths of one task, on its fine grid."""
 
     task: Task
     model: DoseModel
@@ -256,23 +256,24 @@ class _EdgeCheck:
     def of(cls, task: Task) -> _EdgeCheck:
         return cls(task, accurate_model(task.scene.grid, task.scene.spot), EdgeTerm.of(task.scene))
 
-    def errors(self, path: Toolpath, factors: Floats) -> Floats:
+    def errors(self, path: EnergyPath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""
-        return self.edge.at_factors(self.model.dose(path) / self.task.scene.critical_dose, factors)
+        dose = self.model.line_dose(path.xy, path.energy)
+        return self.edge.at_factors(dose / self.task.scene.critical_dose, factors)
 
 
-def lean(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
+def lean(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
     """The simplified path; its mean edge error rises by no more than the settings' tolerance."""
     as_is, tolerance = np.ones(1), edges.task.settings.simplify_fwhm
     allowed = edges.errors(path, as_is)[0] + tolerance
     for k in range(_TRIES):
-        simpler = simplify(path, edges.task.scene.spot, tolerance / 2**k)
+        simpler = simplify(path, edges.task.scene.fwhm, tolerance / 2**k)
         if edges.errors(simpler, as_is)[0] <= allowed:
             return simpler
     return path
 
 
-def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
+def trim(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
     """The path at the lowest dose whose mean edge error is within `_TRIM_FWHM` of the least.
 
     Of two equally accurate exposures the weaker one is better: an undercured print can be exposed again.
@@ -280,12 +281,12 @@ def trim(path: Toolpath, edges: _EdgeCheck) -> Toolpath:
     factors = np.linspace(0.95, 1.05, 51)
     errors = edges.errors(path, factors)
     factor = factors[np.flatnonzero(errors <= errors.min() + _TRIM_FWHM)[0]]
-    return replace(path, power=path.power * factor ** (1 / edges.task.scene.resin.order))
+    return replace(path, energy=factor * path.energy)
 
 
 def _run(
-    stage: SolverStage, start: Toolpath, task: Task, time_weight: float, progress: Listener | None
-) -> Solution:
+    stage: SolverStage, start: EnergyPath, task: Task, time_weight: float, progress: Listener | None
+) -> Optimised:
     """Run one stage on its own grid, of at least 3 pixels per FWHM, and with its own spot width."""
     settings, spot = task.settings, optics.widened(task.scene.spot, stage.width)
     process = replace(task.process, spot=spot)
@@ -300,6 +301,4 @@ def _run(
         time = WriteTimeTerm.of(start, task.design, task.machine, time_weight)
         loss = Loss.of(objective, model, time=time, blurred=blurred)
     # A coarse grid's margin may be a little wider than the fine one's, where all paths are measured.
-    bounds = bounds_of(task)
-    solution = optimise(start, loss, process, stage.schedule, progress, bounds)
-    return replace(solution, toolpath=same_energy(solution.toolpath, spot, task.scene.spot))
+    return optimise(start, loss, process, stage.schedule, progress, bounds_of(task))

@@ -24,10 +24,10 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
+from laserpath.machine.powers import executable, exposing, within_power
 from laserpath.machine.program import MachineProgram, exported
 from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
-from laserpath.physics.resin import path_energy
 from laserpath.planning.curve import (
     CURVES,
     drawn,
@@ -42,17 +42,15 @@ from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
     dose_to_size,
-    exposing,
     optimise,
     share_of,
     vertex_bounds,
 )
 from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm, unhindered, weight_for
-from laserpath.planning.rate import executable
+from laserpath.planning.optimise.write_time import WriteTimeTerm, share_of_peak, unhindered, weight_for
 from laserpath.planning.task import Task
-from laserpath.types import Design, Process, Target, Toolpath
+from laserpath.types import Design, EnergyPath, Process, Target
 
 _SAME = 1e-6
 """mm, distance of places that differ by rounding only."""
@@ -91,24 +89,24 @@ lines need several beside each other; a smaller length tries them for dots."""
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """toolpath: the starting curve, the best so far if the user has stopped the trials.
+    """path: the starting curve, the best so far if the user has stopped the trials.
 
     initial: its name, 'auto' if regions have different ones.  tried: the curve as its trials left it, which
     the optimiser continues; None: nothing was tried.
     """
 
-    toolpath: Toolpath
+    path: EnergyPath
     initial: str
     stopped: bool = False
-    tried: Toolpath | None = None
+    tried: EnergyPath | None = None
 
 
 class _TrialStopped(Exception):
-    """The user stopped a trial. toolpath: its best so far."""
+    """The user stopped a trial. path: its best so far."""
 
-    def __init__(self, toolpath: Toolpath) -> None:
+    def __init__(self, path: EnergyPath) -> None:
         super().__init__()
-        self.toolpath = toolpath
+        self.path = path
 
 
 def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) -> Start:
@@ -132,13 +130,13 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
         fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
-        return Start(drawn_out(done.toolpath if done else stop.toolpath, process), "auto", stopped=True)
+        return Start(drawn_out(done.path if done else stop.path, process), "auto", stopped=True)
     if not tried:
         return Start(initial_curve(design, process, replace(settings, initial="contour")), "contour")
     scores = np.array([trial.score for trial in tried])
     if fitted is not None and fitted.score.sum() < scores.min(axis=0).sum():
         listen = share_of(progress, ITERATIONS_EACH, ITERATIONS_EACH + SETTLING)
-        return _settled(fitted.toolpath, task, listen)
+        return _settled(fitted.path, task, listen)
     best = np.argmin(scores, axis=0)
     strokes = [stroke for k, trial in enumerate(tried) for stroke in trial.strokes_of(best == k)]
     tour = quicker(order(strokes), process.machine)
@@ -146,13 +144,12 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     return Start(path, "auto", tried=_as_tried(path, tried, best, task))
 
 
-def _as_tried(path: Toolpath, trials: Sequence[_Trial], best: Indices, task: Task) -> Toolpath:
+def _as_tried(path: EnergyPath, trials: Sequence[_Trial], best: Indices, task: Task) -> EnergyPath:
     """The path with each vertex and energy as the trial of its stroke left them. best: (regions,) of trials.
 
     The vertices are those of the trials, though strokes may be reversed and rings begun elsewhere. A stroke
     that reaches into a region where another trial was better stays there as it is drawn.
     """
-    spot, machine = task.process.spot, task.machine
     parts = [trial.moved(best == k) for k, trial in enumerate(trials)]
     places, shifts, middles, energies = (np.concatenate(part) for part in zip(*parts, strict=True))
     if not len(middles):
@@ -160,8 +157,9 @@ def _as_tried(path: Toolpath, trials: Sequence[_Trial], best: Indices, task: Tas
     away, nearest = cKDTree(places).query(path.xy)
     xy = path.xy + np.where(away[:, None] < _SAME, shifts[nearest], 0.0)
     away, nearest = cKDTree(middles).query((path.xy[1:] + path.xy[:-1]) / 2)
-    energy = np.where(away < _SAME, energies[nearest], path_energy(path, spot))
-    return exposing(xy, np.where(path.on, energy, 0.0), path.speed, machine, spot)
+    energy = np.where(away < _SAME, energies[nearest], path.energy)
+    tried = EnergyPath(xy, np.where(path.on, energy, 0.0), path.speed)
+    return within_power(tried, task.machine, task.process.spot)
 
 
 def is_line_drawing(design: Design, fwhm: float) -> bool:
@@ -190,20 +188,20 @@ def _fitted_trial(task: Task, progress: Callable[[Progress], None] | None) -> _T
     return _Trial.of(scored, [], path, share_of(progress, 0, ITERATIONS_EACH + SETTLING))
 
 
-def _settled(path: Toolpath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
+def _settled(path: EnergyPath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
     """Fitted strokes after `SETTLING` iterations."""
     settings = replace(task.settings, initial="strokes", pixels_per_fwhm=PIXELS_PER_FWHM)
     coarse = Task.of(task.design, task.process, settings)
     try:
         path, _ = _tried(path, coarse, min(SETTLING, settings.iterations), progress)
     except _TrialStopped as stop:
-        return Start(drawn_out(stop.toolpath, task.process), "strokes", stopped=True)
+        return Start(drawn_out(stop.path, task.process), "strokes", stopped=True)
     return Start(drawn_out(path, task.process), "strokes")
 
 
 def _tried(
-    path: Toolpath, task: Task, iterations: int, progress: Callable[[Progress], None] | None
-) -> tuple[Toolpath, WriteTimeTerm]:
+    path: EnergyPath, task: Task, iterations: int, progress: Callable[[Progress], None] | None
+) -> tuple[EnergyPath, WriteTimeTerm]:
     """The path at its best dose after some iterations, and the term of its write time."""
     scene, process, settings = task.scene, task.process, task.settings
     objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
@@ -213,8 +211,8 @@ def _tried(
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
     best = optimise(start, Loss.of(objective, model, time=time), process, schedule, progress, bounds)
     if best.stopped:
-        raise _TrialStopped(best.toolpath)
-    return best.toolpath, time
+        raise _TrialStopped(best.path)
+    return best.path, time
 
 
 def candidates(task: Task) -> list[Task]:
@@ -241,13 +239,13 @@ def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A candidate after its trial. drawn: the path along its strokes, before.  toolpath: after.
+    """A candidate after its trial. drawn: the path along its strokes, before.  path: after.
 
     region: (strokes,) index of the region that each stroke is in.  score: (regions,), lower is better.
     """
 
-    drawn: Toolpath
-    toolpath: Toolpath
+    drawn: EnergyPath
+    path: EnergyPath
     task: Task
     strokes: list[Floats]
     region: Indices
@@ -258,7 +256,7 @@ class _Trial:
         cls,
         task: Task,
         strokes: list[Floats],
-        path: Toolpath,
+        path: EnergyPath,
         progress: Callable[[Progress], None] | None = None,
     ) -> _Trial:
         """Optimise one candidate, the path along its strokes, briefly and score it."""
@@ -266,7 +264,7 @@ class _Trial:
         regions, objective = _Regions.of(scene.target), Objective.of(scene)
         model = usual_model(scene.grid, process.spot)
         best, time = _tried(path, task, ITERATIONS_EACH, progress)
-        sent = executable(best, process.spot, process.machine, time.weight)
+        sent = executable(best, process.spot, process.machine, share_of_peak(time.weight))
         executed = MachineProgram.of(exported(sent, process), process).executed
         loss = objective.per_pixel(model.dose(executed))
         times = time.weight / time.unit * regions.times(best, process)
@@ -282,9 +280,9 @@ class _Trial:
         """
         regions, before, on = _Regions.of(self.task.scene.target), self.drawn.xy, self.drawn.on
         lit = np.append(on, False) | np.append(False, on)
-        middle, energy = (before[1:] + before[:-1]) / 2, path_energy(self.toolpath, self.task.process.spot)
+        middle = (before[1:] + before[:-1]) / 2
         vertices, moves = lit & chosen[regions.at(before)], on & chosen[regions.at(middle)]
-        return before[vertices], (self.toolpath.xy - before)[vertices], middle[moves], energy[moves]
+        return before[vertices], (self.path.xy - before)[vertices], middle[moves], self.path.energy[moves]
 
     def strokes_of(self, chosen: Bools) -> list[Floats]:
         """The strokes in the chosen regions. chosen: (regions,)."""
@@ -314,9 +312,9 @@ class _Regions:
         regions: Indices = self.nearest[rows, columns]
         return regions
 
-    def times(self, path: Toolpath, process: Process) -> Floats:
+    def times(self, path: EnergyPath, process: Process) -> Floats:
         """(regions,) s, write time of each region's strokes and the travels to them, without a link limit."""
-        moves = convert.to_moves(path, process.machine)
+        moves = convert.to_moves(exposing(path, process.machine, process.spot), process.machine)
         duration = gcode.motion.profile(moves, unhindered(process.machine)).duration
         middle = (path.xy[1:] + path.xy[:-1]) / 2
         # A travel belongs to the exposing move after it.

@@ -15,7 +15,7 @@ from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.write_time import weight_for
 from laserpath.planning.stages import solve
 from laserpath.planning.task import Task
-from laserpath.types import Toolpath
+from laserpath.types import EnergyPath
 from laserpath.types.results import Solution
 
 _FACTOR = 4.0
@@ -35,7 +35,7 @@ class _WeightTrial:
 
 
 def solve_within(
-    start: Toolpath,
+    start: EnergyPath,
     task: Task,
     progress: Callable[[Progress], None] | None = None,
     *,

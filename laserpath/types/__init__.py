@@ -10,12 +10,13 @@ full width at half maximum.
 from laserpath.types.beam import FITTED_PROFILES, SPOT_PROFILES, MeasuredBeam, NamedProfile, Shape, Spot
 from laserpath.types.drawing import Design, Grid, Part, Point, Relief, Target
 from laserpath.types.kinetics import Kinetics
-from laserpath.types.path import Toolpath
+from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
 from laserpath.types.process import Machine, Process, Resin
 from laserpath.types.settings import Settings
 
 __all__ = [
     "Design",
+    "EnergyPath",
     "FITTED_PROFILES",
     "Grid",
     "Kinetics",
@@ -31,6 +32,7 @@ __all__ = [
     "Settings",
     "Shape",
     "Spot",
+    "StraightMoves",
     "Target",
     "Toolpath",
 ]

@@ -23,9 +23,9 @@ import gcode
 import laserpath
 from laserpath import Machine, Settings
 from laserpath.config import profiles
+from laserpath.machine.powers import energies, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.planning import header
-from laserpath.planning.smooth import to_levels
 
 READERS = [*SUMMED, "klipper"]
 HERE = [(reader, name) for reader in READERS for name in here()[reader]]
@@ -73,7 +73,7 @@ def programs(sample: Path) -> dict[str, str]:
         machine = PROFILES.get(name, Machine(dialect=name))
         process = replace(plan.process, machine=machine)
         comments = header(plan.design, process, plan.settings, plan.report.warnings)
-        path = to_levels(plan.solution.toolpath, machine, process.spot)
+        path = to_levels(energies(plan.solution.toolpath, process.spot), machine, process.spot)
         found[name] = MachineProgram.written(path, process, header=comments).text
     return found
 

@@ -186,15 +186,6 @@ def test_the_dose_model_takes_the_same_line_energy(order):
     )
 
 
-def test_a_wider_spot_needs_more_power_for_the_same_dose_of_two_photons():
-    """E_2 falls with the square of the width; one photon does not care."""
-    line, wide = random_path(np.random.default_rng(1)), replace(spot(2), fwhm=2 * FWHM)
-    moved = resin.same_energy(line, spot(2), wide)
-    np.testing.assert_allclose(moved.power, 2 * line.power)
-    np.testing.assert_allclose(resin.path_energy(moved, wide), resin.path_energy(line, spot(2)))
-    assert resin.same_energy(line, spot(1), replace(spot(1), fwhm=2 * FWHM)) is line
-
-
 # Words
 
 

@@ -13,9 +13,9 @@ import laserpath
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
+from laserpath.machine.powers import exposing
 from laserpath.measure.window import process_window
 from laserpath.physics.dose import DoseModel
-from laserpath.physics.resin import path_energy
 from laserpath.planning import stages
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
@@ -60,9 +60,10 @@ def exact(process, weight=0.3):
 @pytest.mark.parametrize("process", one_fast([ONE, TWO], TWO), ids=["one photon", "two photons"])
 def test_it_is_the_loss_of_the_same_path_through_a_wider_spot(process):
     path = started(process)
-    dose = exact(process).model.dose(path)  # at the same power
+    toolpath = exposing(path, process.machine, process.spot)
+    dose = exact(process).model.dose(toolpath)  # at the same power
     expected = 0.3 * objective(process).at_contrast(CONTRAST)(dose)[0]
-    energy = path_energy(path, process.spot)
+    energy = path.energy
     assert exact(process)(path.xy, energy)[0] == pytest.approx(expected, rel=1e-9)
     term = out_of_focus(WIDTH, objective(process), process.spot, 0.3)
     single = term.at_contrast(CONTRAST)(path.xy, energy)[0]
@@ -73,7 +74,7 @@ def test_it_is_the_loss_of_the_same_path_through_a_wider_spot(process):
 def test_its_slopes_are_the_central_differences(process):
     rng = np.random.default_rng(1)
     path, blur = started(process), exact(process)
-    energy = path_energy(path, process.spot)
+    energy = path.energy
     d_xy, d_energy = rng.normal(size=path.xy.shape), rng.normal(size=len(energy)) * energy
     _, slopes = blur(path.xy, energy)
     h = 1e-5
@@ -86,10 +87,10 @@ def test_its_slopes_are_the_central_differences(process):
 
 
 def test_a_spot_no_wider_costs_what_it_costs_in_focus_without_the_edges():
-    path, energy = started(ONE), path_energy(started(ONE), SPOT)
+    path, energy = started(ONE), started(ONE).energy
     blur = out_of_focus(1.0, objective(ONE, edge_weight=0.05), SPOT, 1.0).at_contrast(CONTRAST)
     model, area = DoseModel(TARGET.grid, SPOT), objective(ONE).at_contrast(CONTRAST)
-    loss, slope = area(model.dose(path))
+    loss, slope = area(model.line_dose(path.xy, energy))
     assert blur(path.xy, energy)[0] == pytest.approx(loss, rel=1e-12)
     expected = model.line_gradient(path.xy, energy, slope)
     np.testing.assert_array_equal(blur(path.xy, energy)[1].xy, expected.xy)
@@ -103,15 +104,15 @@ def optimised(blur):
 def test_the_optimiser_adds_it_to_its_loss():
     blur = out_of_focus(WIDTH, objective(ONE), SPOT)
     alone, both = optimised(None), optimised(blur)
-    first = blur.at_contrast(CONTRAST)(started(ONE).xy, path_energy(started(ONE), SPOT))[0]
+    first = blur.at_contrast(CONTRAST)(started(ONE).xy, started(ONE).energy)[0]
     assert both.loss[0] == pytest.approx(alone.loss[0] + first, rel=1e-6)
 
 
 def test_without_weight_it_changes_no_bit():
     alone, both = optimised(None), optimised(out_of_focus(WIDTH, objective(ONE), SPOT, weight=0.0))
     np.testing.assert_array_equal(alone.loss, both.loss)
-    np.testing.assert_array_equal(alone.toolpath.xy, both.toolpath.xy)
-    np.testing.assert_array_equal(alone.toolpath.power, both.toolpath.power)
+    np.testing.assert_array_equal(alone.path.xy, both.path.xy)
+    np.testing.assert_array_equal(alone.path.energy, both.path.energy)
 
 
 def test_in_focus_only_nothing_of_it_is_made(monkeypatch):

@@ -11,12 +11,13 @@ from builders import design
 from sets import one_fast
 
 import laserpath
+from laserpath.base.arrays import runs
+from laserpath.machine.powers import energies
 from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
 from laserpath.planning.dots import DOT_FWHM, drawn_out, run_out, stroke_of_dot
-from laserpath.planning.optimise.variables import runs
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Process, Resin, Settings, Spot, Toolpath
+from laserpath.types import Machine, Process, Resin, Settings, Spot, StraightMoves, Toolpath
 
 MACHINES = {
     "grbl": Machine(),
@@ -31,7 +32,7 @@ def dots(diameter: float) -> laserpath.Design:
     return design(*(shapely.Point(at).buffer(diameter / 2) for at in GRID), name="dots")
 
 
-def extents(path: Toolpath) -> list[float]:
+def extents(path: StraightMoves) -> list[float]:
     """mm, of each stroke."""
     return [float(np.hypot(*np.ptp(path.xy[a : b + 1], axis=0))) for a, b in runs(path.on)]
 
@@ -47,15 +48,16 @@ def test_a_short_stroke_becomes_a_line_where_it_was() -> None:
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_drawn_out_strokes_keep_their_energy_and_others_are_left_alone(order: int) -> None:
-    process = Process(SPOT_100, Resin(order=order), Machine())
+    process = Process(replace(SPOT_100, photons=order), Resin(order=order), Machine())
     xy = [[1, 1], [1.001, 1.002], [1.002, 1], [2, 2], [2.5, 2], [2.5, 2.5]]
-    path = Toolpath(xy, [3.0, 4.0, 0.0, 5.0, 6.0], [10.0, 20.0, 100.0, 30.0, 30.0])
+    written = Toolpath(xy, [3.0, 4.0, 0.0, 5.0, 6.0], [10.0, 20.0, 100.0, 30.0, 30.0])
+    path = energies(written, process.spot)
     drawn = drawn_out(path, process)
     np.testing.assert_array_equal(drawn.on, [True, False, True, True])
     assert min(extents(drawn)) == pytest.approx(DOT_FWHM * optics.fwhm(process.spot))
-    before, after = (one.power**order * one.length / one.speed for one in (path, drawn))
+    before, after = (one.energy * one.length for one in (path, drawn))
     assert after[0] == pytest.approx(before[:2].sum())
-    np.testing.assert_array_equal(drawn.power[-2:], path.power[-2:])
+    np.testing.assert_array_equal(drawn.energy[-2:], path.energy[-2:])
     assert drawn_out(drawn, process) is drawn
 
 

@@ -12,9 +12,10 @@ from builders import SPOT, design
 
 import laserpath
 from laserpath import Plan, Process, Progress, Settings
+from laserpath.machine.powers import energies, exposing
 from laserpath.measure.disturbance import disturbances
 from laserpath.physics.resin import path_energy
-from laserpath.planning.robustness import FILTERS, _boards, better_machines, within_power
+from laserpath.planning.robustness import FILTERS, _boards, better_machines
 from laserpath.planning.task import Task
 from laserpath.types import Machine
 from laserpath.types.sensitivity import WORTH, KeyFigures, Sensitivity, Variation
@@ -83,7 +84,7 @@ def test_filters_are_chosen_by_the_powers_that_are_used() -> None:
 def test_behind_a_dark_filter_strong_lines_are_slower_at_the_same_energy() -> None:
     path = planned().solution.toolpath
     weak = replace(Machine(), power_max=0.5 * float(path.power.max()))
-    made = within_power(path, weak, SPOT)
+    made = exposing(energies(path, SPOT), weak, SPOT)
     assert made.power.max() <= weak.power_max
     np.testing.assert_allclose(path_energy(made, SPOT), path_energy(path, SPOT))
     assert (made.speed <= path.speed).all()

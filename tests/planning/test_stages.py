@@ -11,13 +11,14 @@ from sets import one_fast
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
+from laserpath.machine.powers import energies, exposing
 from laserpath.physics.dose import DoseModel
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Progress, dose_to_size
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.stages import _EdgeCheck, solve, trim
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Process, Resin, Settings, Toolpath
+from laserpath.types import EnergyPath, Machine, Process, Resin, Settings, Toolpath
 from laserpath.types.results import Solution
 
 SETTINGS = Settings(initial="contour", iterations=100)
@@ -25,7 +26,7 @@ TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="t
 TARGET = rasterise(TEE, grid_for(TEE, SPOT, SETTINGS.pixels_per_fwhm))
 
 
-def started(process: Process) -> Toolpath:
+def started(process: Process) -> EnergyPath:
     objective = Objective.of(Scene.of(TEE, TARGET, SPOT, process.resin))
     curve = initial_curve(TEE, process, SETTINGS)
     return dose_to_size(curve, DoseModel(TARGET.grid, SPOT), objective, process.machine)
@@ -33,6 +34,10 @@ def started(process: Process) -> Toolpath:
 
 def solved(process: Process, progress=None) -> Solution:
     return solve(started(process), Task.of(TEE, process, SETTINGS), progress)
+
+
+def written(path: EnergyPath) -> Toolpath:
+    return exposing(path, Machine(), SPOT)
 
 
 def figures(toolpath: Toolpath, process: Process):
@@ -51,7 +56,7 @@ def solution(told: list[Progress]) -> Solution:
 
 
 def test_the_edges_are_at_least_twice_as_true_as_the_tuned_start_s(solution):
-    start, end = figures(started(Process()), Process()), figures(solution.toolpath, Process())
+    start, end = figures(written(started(Process())), Process()), figures(solution.toolpath, Process())
     assert end.epe_mean < 0.5 * start.epe_mean
     assert end.epe_mean < 0.05
     assert end.missing_edges == 0
@@ -97,7 +102,7 @@ def test_stopped_in_any_stage_the_path_can_still_be_written(after):
 
 def test_without_iterations_the_start_is_written():
     path = solve(started(Process()), Task.of(TEE, Process(), replace(SETTINGS, iterations=0))).toolpath
-    start, end = figures(started(Process()), Process()), figures(path, Process())
+    start, end = figures(written(started(Process())), Process()), figures(path, Process())
     assert end.epe_mean == pytest.approx(start.epe_mean, abs=0.05)
 
 
@@ -123,7 +128,7 @@ def test_a_laser_far_too_strong_is_refused_in_a_sentence():
 
 def test_trimming_changes_all_powers_by_one_factor_and_does_no_harm(solution):
     path = replace(solution.toolpath, power=solution.toolpath.power * 1.04)
-    trimmed = trim(path, _EdgeCheck.of(Task.of(TEE, Process(), SETTINGS)))
+    trimmed = written(trim(energies(path, SPOT), _EdgeCheck.of(Task.of(TEE, Process(), SETTINGS))))
     factor = trimmed.power[path.on] / path.power[path.on]
     np.testing.assert_allclose(factor, factor[0])
     assert 0.95 <= factor[0] < 1

@@ -8,13 +8,13 @@ import shapely
 from builders import FWHM, SPOT, design
 
 from laserpath import plan
+from laserpath.base.arrays import runs
 from laserpath.design.target import grid_for, rasterise
 from laserpath.physics.dose import DoseModel
 from laserpath.planning import start
 from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.loop import dose_to_size
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, weight_for
 from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, start_curve
 from laserpath.planning.task import Task
@@ -38,12 +38,12 @@ def trial_of(candidate):
 def test_a_named_curve_is_not_tried():
     named = replace(AUTO, initial="contour")
     np.testing.assert_array_equal(
-        start_curve(Task.of(TWO, PROCESS, named)).toolpath.xy, initial_curve(TWO, PROCESS, named).xy
+        start_curve(Task.of(TWO, PROCESS, named)).path.xy, initial_curve(TWO, PROCESS, named).xy
     )
 
 
 def test_every_region_has_strokes():
-    path = start_curve(TASK).toolpath
+    path = start_curve(TASK).path
     lines = [shapely.LineString(path.xy[a : b + 1]) for a, b in runs(path.on)]
     for part in TWO.area.geoms:
         assert any(part.intersects(line) for line in lines)
@@ -54,7 +54,7 @@ def test_it_is_no_worse_than_any_candidate_region_by_region():
     tried = [trial_of(candidate) for candidate in candidates(TASK)]
     assert {trial.score.shape for trial in tried} == {(2,)}
     best = np.argmin([trial.score for trial in tried], axis=0)
-    path = start_curve(TASK).toolpath
+    path = start_curve(TASK).path
     lines = shapely.MultiLineString([path.xy[a : b + 1] for a, b in runs(path.on)])
     for region, part in enumerate(sorted(TWO.area.geoms, key=lambda g: g.bounds)):
         for stroke in tried[best[region]].strokes_of(np.arange(2) == region):
@@ -75,8 +75,8 @@ def test_a_candidate_is_scored_by_what_is_executed(monkeypatch):
     unlit = trial_of(task)
     nothing = Objective.of(task.scene).per_pixel(np.zeros(task.scene.grid.shape)).sum()
     regions, weight = _Regions.of(task.scene.target), TIME_WEIGHTS[task.settings.quality]
-    time = WriteTimeTerm.of(unlit.toolpath, task.design, task.machine, weight)
-    times = time.weight / time.unit * regions.times(unlit.toolpath, PROCESS).sum()
+    time = WriteTimeTerm.of(unlit.path, task.design, task.machine, weight)
+    times = time.weight / time.unit * regions.times(unlit.path, PROCESS).sum()
     assert unlit.score.sum() == pytest.approx(nothing + times, rel=1e-3)
     assert lit.score.sum() < 0.5 * unlit.score.sum()
 
@@ -92,9 +92,9 @@ def test_regions_share_out_the_whole_grid_by_nearness():
 
 @pytest.mark.slow
 def test_the_same_every_time():
-    first, second = (start_curve(TASK).toolpath for _ in range(2))
+    first, second = (start_curve(TASK).path for _ in range(2))
     np.testing.assert_array_equal(first.xy, second.xy)
-    assert first.power.tolist() == pytest.approx(second.power.tolist(), abs=0)
+    assert first.energy.tolist() == pytest.approx(second.energy.tolist(), abs=0)
 
 
 def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
@@ -126,7 +126,7 @@ def test_stopped_early_in_a_later_trial_the_best_finished_one_is_taken():
 
     first, early = stopping(ITERATIONS_EACH), stopping(ITERATIONS_EACH + 1)
     assert early.stopped
-    np.testing.assert_array_equal(early.toolpath.xy, first.toolpath.xy)
+    np.testing.assert_array_equal(early.path.xy, first.path.xy)
 
 
 def test_fitting_strokes_is_reported_and_stopped_there_its_best_is_the_start():
@@ -144,7 +144,7 @@ def test_fitting_strokes_is_reported_and_stopped_there_its_best_is_the_start():
     start = start_curve(Task.of(TWO, PROCESS, strokes), lambda news: progress(news, "fit"))
     assert stages == ["fit"] * 3
     assert start.stopped
-    assert start.toolpath.on.any()
+    assert start.path.on.any()
 
 
 def test_a_curve_that_is_the_same_as_another_is_tried_once():
@@ -160,7 +160,7 @@ def test_a_curve_that_is_the_same_as_another_is_tried_once():
 
 def test_a_sliver_that_no_pixel_holds_is_one_region():
     sliver = design(shapely.box(1, 1, 2, 1 + 1e-8))
-    assert start_curve(Task.of(sliver, PROCESS, AUTO)).toolpath.on.any()
+    assert start_curve(Task.of(sliver, PROCESS, AUTO)).path.on.any()
 
 
 BEND = design(shapely.LineString([(1, 1), (2, 1), (2, 1.8)]).buffer(FWHM / 2))
@@ -203,7 +203,7 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
     monkeypatch.setattr(start._Trial, "of", classmethod(scored))
     found = start_curve(Task.of(BEND, PROCESS, replace(AUTO, iterations=1)))
     assert found.initial == ("strokes" if better else "auto")
-    assert found.toolpath.on.any()
+    assert found.path.on.any()
     # All are compared by one weight of the time, and what is taken is then optimised by its own.
     own = [weight_for(replace(AUTO, initial="strokes"))] if better else []
     assert weights == [weight_for(AUTO)] * (len(weights) - len(own)) + own
@@ -212,18 +212,18 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
 def test_the_optimiser_continues_where_the_trials_ended():
     """The curve as tried has its vertices and energies from the trial of its region, and prints better."""
     begun = start_curve(TASK)
-    assert begun.tried is not None and len(begun.tried) == len(begun.toolpath)
-    np.testing.assert_array_equal(begun.tried.on, begun.toolpath.on)
-    moved = np.hypot(*(begun.tried.xy - begun.toolpath.xy).T)
+    assert begun.tried is not None and len(begun.tried) == len(begun.path)
+    np.testing.assert_array_equal(begun.tried.on, begun.path.on)
+    moved = np.hypot(*(begun.tried.xy - begun.path.xy).T)
     assert 0 < moved.max() < FWHM
     # A ring stays closed, wherever it begins.
-    for first, last in runs(begun.toolpath.on):
-        closed = (begun.toolpath.xy[first] == begun.toolpath.xy[last]).all()
+    for first, last in runs(begun.path.on):
+        closed = (begun.path.xy[first] == begun.path.xy[last]).all()
         assert not closed or (begun.tried.xy[first] == begun.tried.xy[last]).all()
     model, objective = DoseModel(TASK.scene.grid, SPOT), Objective.of(TASK.scene)
     before, after = (
-        objective(model.dose(dose_to_size(path, model, objective, TASK.machine)))[0]
-        for path in (begun.toolpath, begun.tried)
+        objective(model.line_dose(path.xy, dose_to_size(path, model, objective, TASK.machine).energy))[0]
+        for path in (begun.path, begun.tried)
     )
     assert after < 0.7 * before
 
@@ -235,4 +235,4 @@ def test_what_no_trial_has_drawn_stays_as_it_is():
     other = replace(other, xy=other.xy + 1e-4)
     left = start._as_tried(other, [trial], np.zeros(2, dtype=np.int64), TASK)
     np.testing.assert_array_equal(left.xy, other.xy)
-    np.testing.assert_allclose(left.line_energy, other.line_energy)
+    np.testing.assert_array_equal(left.energy, other.energy)

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 import gcode
 from laserpath import plan
+from laserpath.base.arrays import runs
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import too_strong
 from laserpath.machine.framing import LAPS, frame_dose, frame_path
+from laserpath.machine.powers import energies, exposing, to_levels
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel
@@ -28,8 +30,7 @@ from laserpath.planning.curve import initial_curve, join
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
 from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.variables import runs
-from laserpath.planning.smooth import simplify, to_levels
+from laserpath.planning.smooth import simplify
 from laserpath.planning.stages import SolverStage, _EdgeCheck, _run, trim
 from laserpath.planning.task import Task
 from laserpath.types import Grid, Machine, Process, Resin, Settings, Spot
@@ -55,8 +56,8 @@ OBJECTIVE = Objective.of(Scene(TEE, GRID, SPOT, PROCESS.resin))
 seeds = st.integers(0, 2**32 - 1)
 
 
-def loss_of(toolpath):
-    return OBJECTIVE(MODEL.dose(toolpath))[0]
+def loss_of(path):
+    return OBJECTIVE(MODEL.line_dose(path.xy, path.energy))[0]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_levels_keep_the_line_energy(seed):
     power = rng.uniform(1.1 * machine.power_min, 1.5 * machine.power_max, 30)
     start = path(rng.uniform(0, 1, (31, 2)), power, full)
     assume(start.length.min() > 0)
-    levelled = to_levels(start, machine, SPOT)
+    levelled = to_levels(energies(start, SPOT), machine, SPOT)
     np.testing.assert_allclose(path_energy(levelled, SPOT), path_energy(start, SPOT), rtol=1e-8)
     n = machine.level_for(levelled.power)
     np.testing.assert_allclose(n, np.rint(n), atol=1e-9)
@@ -92,35 +93,36 @@ def test_what_is_merged_keeps_its_energy(seed, tolerance):
     x = np.linspace(0, 1, 61)
     power = 2 + rng.uniform(0, 0.5) * np.sin(7 * x[:-1])
     start = path(np.stack([x, 0.05 * np.sin(9 * x)], axis=1), power, rng.uniform(20, 50, 60))
-    merged = simplify(start, SPOT, tolerance)
+    before = energies(start, SPOT)
+    merged = simplify(before, FWHM, tolerance)
     assert len(merged) < len(start)
-    energies = [(path_energy(p, SPOT) * p.length).sum() for p in (start, merged)]
-    assert energies[1] == pytest.approx(energies[0], rel=1e-9)
+    deposited = [(p.energy * p.length).sum() for p in (before, merged)]
+    assert deposited[1] == pytest.approx(deposited[0], rel=1e-9)
 
 
 def test_two_moves_of_different_power_merge_at_their_root_mean_square():
     start = path(np.array([[0.0, 0], [0.05, 0], [0.1, 0]]), np.array([2.0, 2.02]))
-    (power,) = simplify(start, SPOT, 0.2).power
+    (power,) = exposing(simplify(energies(start, SPOT), FWHM, 0.2), Machine(), SPOT).power
     assert power == pytest.approx(np.sqrt((2.0**2 + 2.02**2) / 2))
 
 
 def test_a_started_curve_has_the_line_energy_of_the_settings():
     curve = initial_curve(TEE, PROCESS, SETTINGS)
     expected = 4 / 3 * PROCESS.resin.critical_dose * SETTINGS.pitch_fwhm * optics.fwhm(SPOT)
-    np.testing.assert_allclose(path_energy(curve, SPOT)[curve.on], expected)
+    np.testing.assert_allclose(curve.energy[curve.on], expected)
 
 
 def test_joined_strokes_write_what_they_were_given():
-    energies = [np.array([10.0, 20.0]), np.array([5.0])]
+    given = [np.array([10.0, 20.0]), np.array([5.0])]
     strokes = [np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([[3.0, 0], [4, 0]])]
-    joined = join(strokes, energies, SLOW, SPOT)
-    np.testing.assert_allclose(path_energy(joined, SPOT)[joined.on], np.concatenate(energies))
+    joined = exposing(join(strokes, given, SLOW), SLOW, SPOT)
+    np.testing.assert_allclose(path_energy(joined, SPOT)[joined.on], np.concatenate(given))
     assert [(b - a) for a, b in runs(joined.on)] == [2, 1]
 
 
 def test_tuning_finds_the_best_single_power():
     tuned = started()
-    losses = [loss_of(replace(tuned, power=tuned.power * k)) for k in (0.95, 1, 1.05)]
+    losses = [loss_of(replace(tuned, energy=tuned.energy * k**2)) for k in (0.95, 1, 1.05)]
     assert losses[1] <= min(losses[0], losses[2])
 
 
@@ -132,10 +134,11 @@ def test_a_dose_that_single_precision_cannot_hold_is_refused_in_a_sentence():
 
 def test_a_laser_of_half_the_power_writes_the_same_at_a_quarter_of_the_speed():
     strong = started()
-    weak = Machine(speed_max=SLOW.speed_max, power_max=strong.power.max() / 2)
+    power = exposing(strong, SLOW, SPOT).power
+    weak = Machine(speed_max=SLOW.speed_max, power_max=power.max() / 2)
     slow = dose_to_size(strong, MODEL, OBJECTIVE, weak)
-    np.testing.assert_allclose(path_energy(slow, SPOT), path_energy(strong, SPOT), rtol=1e-6)
-    hardest = np.argmax(strong.power)
+    np.testing.assert_allclose(slow.energy, strong.energy, rtol=1e-6)
+    hardest = np.argmax(power)
     assert slow.speed[hardest] == pytest.approx(strong.speed[hardest] / 4)
 
 
@@ -143,12 +146,13 @@ def test_the_optimiser_goes_downhill_and_its_path_has_the_loss_that_it_reports()
     solution = optimise(started(), Loss.of(OBJECTIVE, MODEL), PROCESS, Schedule(40, contrast=(10.0, 10.0)))
     assert solution.loss[0] == pytest.approx(loss_of(started()), rel=1e-4)
     assert solution.loss[-1] < 0.5 * solution.loss[0]
-    assert loss_of(solution.toolpath) == pytest.approx(solution.loss.min(), rel=1e-4)
+    assert loss_of(solution.path) == pytest.approx(solution.loss.min(), rel=1e-4)
 
 
 def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
     edges, right = _EdgeCheck.of(Task.of(TEE, PROCESS, SETTINGS)), planned.solution.toolpath
-    trimmed = trim(replace(right, power=right.power * np.sqrt(1.03)), edges)
+    hot = replace(right, power=right.power * np.sqrt(1.03))
+    trimmed = exposing(trim(energies(hot, SPOT), edges), SLOW, SPOT)
     # Up to the steps of the factors that are tried, 0.2 % of the dose apart, and what counts as equally good.
     np.testing.assert_allclose(path_energy(trimmed, SPOT), path_energy(right, SPOT), rtol=0.008)
 
@@ -156,8 +160,8 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
     find = SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
-    widened = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).toolpath
-    assert path_energy(widened, SPOT).sum() == pytest.approx(path_energy(started(), SPOT).sum(), rel=0.5)
+    widened = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).path
+    assert widened.energy.sum() == pytest.approx(started().energy.sum(), rel=0.5)
 
 
 def test_a_laser_too_strong_is_to_be_attenuated_by_the_root():

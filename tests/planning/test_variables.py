@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from builders import path
+from builders import energy_path as path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.planning.optimise.variables import Variables, runs
-from laserpath.types import Toolpath
+from laserpath.base.arrays import runs
+from laserpath.planning.optimise.variables import Variables
+from laserpath.types import EnergyPath
 
 SIGMA_SHIFT, SIGMA_ENERGY = 0.05, 0.03
 seeds = st.integers(0, 2**32 - 1)
@@ -31,8 +32,8 @@ def mixed(rng):
     return path(np.vstack(parts), power, rng.uniform(20, 50, len(power)))
 
 
-def of(toolpath):
-    return Variables.of(toolpath, toolpath.line_energy, SIGMA_SHIFT, SIGMA_ENERGY)
+def of(lines):
+    return Variables.of(lines, SIGMA_SHIFT, SIGMA_ENERGY)
 
 
 def test_no_displacement_gives_the_path_back():
@@ -40,7 +41,7 @@ def test_no_displacement_gives_the_path_back():
     k, m = of(start).sizes
     xy, energy = of(start).path(np.zeros((k, 2)), np.zeros(m))
     np.testing.assert_array_equal(xy, start.xy)
-    np.testing.assert_array_equal(energy, start.line_energy)
+    np.testing.assert_array_equal(energy, start.energy)
 
 
 def test_an_impulse_becomes_a_gaussian_bump():
@@ -60,7 +61,7 @@ def test_an_impulse_in_energy_is_a_narrower_bump_of_its_logarithm():
     u = np.zeros(100)
     u[50] = 1
     _, energy = of(start).path(np.zeros((101, 2)), u)
-    bump = np.log(energy / start.line_energy)
+    bump = np.log(energy / start.energy)
     s = 0.01 * (np.arange(100) - 50)
     assert bump.sum() == pytest.approx(1, rel=1e-3)
     assert np.sqrt((bump * s**2).sum() / bump.sum()) == pytest.approx(SIGMA_ENERGY, rel=0.02)
@@ -74,7 +75,7 @@ def test_one_displacement_for_all_shifts_the_strokes_and_not_the_rest(seed):
     k, m = variables.sizes
     xy, energy = variables.path(np.tile([0.1, -0.2], (k, 1)), np.full(m, 0.3))
     np.testing.assert_allclose(xy, start.xy + (0.1, -0.2), atol=1e-12)
-    np.testing.assert_allclose(energy, start.line_energy * np.exp(0.3), rtol=1e-12)
+    np.testing.assert_allclose(energy, start.energy * np.exp(0.3), rtol=1e-12)
 
 
 @given(seed=seeds)
@@ -85,7 +86,7 @@ def test_a_ring_stays_closed_to_the_last_bit(seed):
     k, m = variables.sizes
     xy, energy = variables.path(rng.normal(size=(k, 2)), np.zeros(m))
     assert (xy[0] == xy[-1]).all()
-    assert of(Toolpath(xy, energy, np.ones(m))).sizes == (k, m)
+    assert of(EnergyPath(xy, energy, np.ones(m))).sizes == (k, m)
 
 
 def test_a_ring_has_no_seam():
@@ -156,8 +157,8 @@ def test_runs_are_the_lit_moves_in_order(on):
 
 def test_a_stroke_of_no_length_moves_as_a_whole() -> None:
     """In a design far below the spot strokes shrink to a point; nothing may become no number."""
-    path = Toolpath(np.full((4, 2), 0.3), np.ones(3), np.full(3, 10.0))
-    variables = Variables.of(path, np.full(3, 0.1), 0.05, 0.05)
+    dot = EnergyPath(np.full((4, 2), 0.3), np.full(3, 0.1), np.full(3, 10.0))
+    variables = Variables.of(dot, 0.05, 0.05)
     shifts, energies = variables.sizes
     xy, energy = variables.path(np.full((shifts, 2), 0.01), np.zeros(energies))
     assert xy == pytest.approx(np.full((4, 2), 0.31))

@@ -16,26 +16,18 @@ from functools import partial
 import numpy as np
 
 import gcode
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, runs
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
+from laserpath.machine.powers import energies, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure import edge_errors
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
-from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
-from laserpath.planning.dots import (
-    dots_of,
-    drawn_out,
-    energies,
-    is_short,
-    power_and_speed,
-    run_out,
-    shortest_stroke,
-)
+from laserpath.planning.dots import dots_of, drawn_out, is_short, run_out, shortest_stroke
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
@@ -46,11 +38,10 @@ from laserpath.planning.optimise.loop import (
 )
 from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.variables import runs
 from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.planning.rate import fed
+from laserpath.planning.smooth import fed
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Toolpath
+from laserpath.types import EnergyPath, Machine, Spot, Toolpath
 
 Listener = Callable[[Progress], None]
 
@@ -78,7 +69,7 @@ class Learned:
     loss: (iterations,) history, of the executed dose.  stopped: by the user.
     """
 
-    path: Toolpath
+    path: EnergyPath
     loss: Floats
     stopped: bool = False
 
@@ -103,47 +94,52 @@ def refined(
 
     time_weight: of the write time.  iterations: in all.
     """
-    model, bounds, process = usual_model(task.scene.grid, task.scene.spot), bounds_of(task), task.process
-    path, stopped = run_out(prepared(drawn_out(path, process), process), task), False
-    losses: list[Floats] = []
-    blur, spot = task.settings.blur, task.scene.spot
-    first = _feasible(path, task)
+    process, spot, blur = task.process, task.scene.spot, task.settings.blur
+    model, bounds, losses = usual_model(task.scene.grid, spot), bounds_of(task), list[Floats]()
+    best, stopped = _split(path, task), False
+    first = _feasible(best, task)
     blurred = out_of_focus(blur, objective, spot) if blur > 1 else None
     for still, shares in ((False, _MOVING), (True, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
-            path = _feasible(path, task) if losses else first
+            best = _feasible(best, task) if losses else first
         for share in shares:
             if stopped or round(share * iterations) == 0:
                 break
-            time = None if still else WriteTimeTerm.of(path, task.design, task.machine, time_weight)
-            shape = ExecutedShape.of(path, process, moving=not still)
+            time = None if still else WriteTimeTerm.of(best, task.design, task.machine, time_weight)
+            shape = ExecutedShape.of(exposing(best, task.machine, spot), process, moving=not still)
             loss = Loss.of(objective, model, time=time, blurred=blurred, shape=shape)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage=PlanPart.EXECUTE, still=still
             )
             listen = share_of(progress, sum(map(len, losses)), iterations)
-            done = optimise(path, loss, process, schedule, listen, bounds)
-            path, stopped = done.toolpath, done.stopped
+            done = optimise(best, loss, process, schedule, listen, bounds)
+            best, stopped = done.path, done.stopped
             losses.append(done.loss)
     if not losses:
         return Learned(first, np.zeros(0))
-    best = min((path, first), key=lambda one: _executed_loss(one, model, objective, task))
+    best = min((best, first), key=lambda one: _executed_loss(one, model, objective, task))
     return Learned(best, np.concatenate(losses), stopped)
 
 
-def _feasible(path: Toolpath, task: Task) -> Toolpath:
+def _split(path: Toolpath, task: Task) -> EnergyPath:
+    """The path with its moves split where the head speeds up or brakes; no dot is too short to shine."""
+    process, machine, spot = task.process, task.machine, task.scene.spot
+    drawn = exposing(drawn_out(energies(path, spot), process), machine, spot)
+    return energies(run_out(prepared(drawn, process), task), spot)
+
+
+def _feasible(path: EnergyPath, task: Task) -> EnergyPath:
     """The path as the controller would round it, without dots too short to shine, within the link's rate."""
-    order, spot, machine = task.process.resin.order, task.scene.spot, task.machine
-    drawn = drawn_out(path, task.process)
-    return fed(on_steps(drawn, machine, order, shortest_stroke(spot)), spot, machine)
+    spot, machine = task.scene.spot, task.machine
+    return fed(on_steps(drawn_out(path, task.process), machine, spot), spot, machine)
 
 
-def _executed_loss(path: Toolpath, model: DoseModel, objective: Objective, task: Task) -> float:
+def _executed_loss(path: EnergyPath, model: DoseModel, objective: Objective, task: Task) -> float:
     """The loss of a path's dose as executed."""
-    shape = ExecutedShape.of(path, task.process)
-    return float(objective(model.line_dose(*shape(path.xy, path_energy(path, model.spot))))[0])
+    shape = ExecutedShape.of(exposing(path, task.machine, model.spot), task.process)
+    return float(objective(model.line_dose(*shape(path.xy, path.energy)))[0])
 
 
 def learned(
@@ -161,7 +157,8 @@ def learned(
     """
     machine, process = task.machine, task.process
     # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
-    moves = convert.to_moves(refined.path, machine, task.settings.passes, process.resin.order)
+    path = exposing(refined.path, machine, process.spot)
+    moves = convert.to_moves(path, machine, task.settings.passes, process.resin.order)
     program = MachineProgram.of_moves(early(with_energies(moves, process), process), process)
     if convert.lag(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
@@ -282,29 +279,29 @@ class _Print:
         return self.missing <= old.missing or self.brightest <= most < old.brightest
 
 
-def on_steps(path: Toolpath, machine: Machine, order: int = 1, least: float = 0.0) -> Toolpath:
-    """The path with its vertices on the nearest motor steps, with its energies. order: of the absorption.
+def on_steps(path: EnergyPath, machine: Machine, spot: Spot) -> EnergyPath:
+    """The path with its vertices on the nearest motor steps, with the energy of each move.
 
-    Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot. A stroke whose
-    extent is then below `least`, mm, or below one step becomes a line of as many steps, so that a dot is not
-    lost. Where full power is too little for the energy, the move is slower.
+    Klipper rounds the motion, not the vertices, and LinuxCNC's steps are far below the spot. A stroke that is
+    then too short for a dot, or below one step, becomes a line of as many steps, so that a dot is not lost.
+    Where full power is too little for the energy, the move is slower.
     """
     rounds = gcode.dialect(machine.dialect).firmware.rounds_vertices
     if machine.steps is None or not rounds or not path.on.any():
         return path
-    steps, energy = np.asarray(machine.steps), energies(path, order)
+    least, steps, deposited = shortest_stroke(spot), np.asarray(machine.steps), path.energy * path.length
     at: Floats = np.rint(path.xy * steps)
     for first, last in runs(path.on):
         stroke = at[first : last + 1]
         if (stroke == stroke[0]).all() or is_short(stroke / steps, least):
             start, end = path.xy[first] * steps, path.xy[last] * steps
             at[first:last], at[last] = _line_of_steps(start, end, least * steps)
-            energy[last - 1] = energy[first:last].sum()
+            deposited[last - 1] = deposited[first:last].sum()
     length = np.hypot(*np.diff(at / steps, axis=0).T)
     kept = np.append(True, length > 0)
     moves = kept[1:]
-    power, speed = power_and_speed(energy[moves], length[moves], path.speed[moves], machine, order)
-    return Toolpath((at / steps)[kept], power, speed)
+    rounded = EnergyPath((at / steps)[kept], deposited[moves] / length[moves], path.speed[moves])
+    return within_power(rounded, machine, spot)
 
 
 def _line_of_steps(start: Floats, end: Floats, least: Floats) -> tuple[Floats, Floats]:

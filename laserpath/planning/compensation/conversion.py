@@ -18,6 +18,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
+from laserpath.machine.powers import energy_at_full_power, exposing
 from laserpath.machine.program import MachineProgram, early, with_energies
 from laserpath.measure.conversion import PieceGradient, by_conversion, kinetics_of, relative
 from laserpath.measure.exposure import Exposure
@@ -25,17 +26,16 @@ from laserpath.physics.dose.segments import PathGradient
 from laserpath.physics.kinetics import Conversion, KineticModel, Light
 from laserpath.physics.kinetics.light import Flashes
 from laserpath.physics.kinetics.model import usual_interval
-from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.optimise.loop import Progress, Schedule, bounds_of, optimise
 from laserpath.planning.optimise.loss import LightTerm, Loss, over_dose
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task
-from laserpath.types import Toolpath
+from laserpath.types import EnergyPath
 from laserpath.types.results import PrintFigures
 
 Listener = Callable[[Progress], None]
-Feasible = Callable[[Toolpath], Toolpath]
+Feasible = Callable[[EnergyPath], EnergyPath]
 
 _PIXELS_PER_FWHM = 4.0
 """Of the grid on which conversions are computed while learning: a finer one costs its square."""
@@ -145,27 +145,28 @@ class _Lesson:
         model = KineticModel(scene.grid, spot, kinetics_of(task.scene.resin))
         return cls(task, scene, model, loss_of(scene), over_dose(replace(task.scene, grid=scene.grid)))
 
-    def lines(self, path: Toolpath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
+    def lines(self, path: EnergyPath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
         """The execution of a path, and what its lines convert."""
-        shape = ExecutedShape.of(path, self.task.process, moving=moving)
+        process = self.task.process
+        shape = ExecutedShape.of(exposing(path, process.machine, process.spot), process, moving=moving)
         return shape, KineticLines(self.model, shape, self.scene.fwhm)
 
-    def to_size(self, path: Toolpath) -> Toolpath:
-        """The path with all powers times the factor whose conversion has the lowest loss."""
+    def to_size(self, path: EnergyPath) -> EnergyPath:
+        """The path with all energies times the factor whose conversion has the lowest loss, at its speeds."""
         shape, lines = self.lines(path, moving=False)
-        energy = path_energy(path, self.scene.spot)
-        most = self.task.machine.power_max / float(path.power.max(initial=1e-300))
+        full = energy_at_full_power(path.speed, self.task.machine, self.scene.spot)
+        most = 1 / float((path.energy / full).max(initial=1e-300))
 
         def loss(factor: float) -> float:
-            pieces = shape(path.xy, factor * energy)
+            pieces = shape(path.xy, factor * path.energy)
             return float(self.loss(lines.spread(lines.points(*pieces)))[0]) + self.over_dose(*pieces)[0]
 
         coarse = min(np.minimum(_FACTORS, most), key=loss)
-        return replace(path, power=path.power * min(np.minimum(coarse * _FINER, most), key=loss))
+        return replace(path, energy=path.energy * min(np.minimum(coarse * _FINER, most), key=loss))
 
 
 def converted(
-    path: Toolpath,
+    path: EnergyPath,
     learned: MachineProgram,
     task: Task,
     loss_of: Callable[[Scene], Objective],
@@ -187,7 +188,7 @@ def converted(
         schedule = Schedule(count, contrast=contrast, finish=1.0, stage=PlanPart.CONVERT, still=still)
         loss = Loss.of(lesson.loss, lines, too_bright=lesson.over_dose, shape=shape)
         done = optimise(path, loss, task.process, schedule, progress, bounds_of(task))
-        path, stopped = done.toolpath, done.stopped
+        path, stopped = done.path, done.stopped
         program = _program(feasible(path), task)
         figures = _figures(program, task)
         if _is_better(figures, known, task):
@@ -234,7 +235,8 @@ def _is_better(new: PrintFigures, old: PrintFigures, task: Task) -> bool:
     return new.epe_mean < old.epe_mean and new.dose_max <= most
 
 
-def _program(path: Toolpath, task: Task) -> MachineProgram:
+def _program(path: EnergyPath, task: Task) -> MachineProgram:
     """The program that exposes a path."""
-    moves = convert.to_moves(path, task.machine, task.settings.passes, task.process.resin.order)
+    exposed = exposing(path, task.machine, task.process.spot)
+    moves = convert.to_moves(exposed, task.machine, task.settings.passes, task.process.resin.order)
     return MachineProgram.of_moves(early(with_energies(moves, task.process), task.process), task.process)

@@ -36,11 +36,11 @@ from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
+from laserpath.machine.powers import energy_at_full_power
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
-from laserpath.physics.resin import line_energy
 from laserpath.planning.task import Task
 from laserpath.types import Process, Spot
 
@@ -608,6 +608,6 @@ def _table(spot: Spot, process: Process, within: float) -> SpotTable:
     reach, pitch = within * fwhm, _TABLE_FWHM * fwhm
     at = np.arange(-reach, reach + 1.5 * pitch, pitch)
     x, y = np.meshgrid(at, at)
-    full = float(line_energy(process.machine.power_max, 1.0, spot))
+    full = float(energy_at_full_power(1.0, process.machine, spot))
     density = np.where(np.hypot(x, y) <= reach, optics.profile(spot, x, y), 0.0)
     return SpotTable(full / process.resin.critical_dose * density, pitch, reach)

@@ -34,6 +34,7 @@ from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
+from laserpath.machine.powers import crowding
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
 from laserpath.planning.compensation.levels import (
@@ -51,7 +52,7 @@ from laserpath.planning.compensation.levels import (
 from laserpath.planning.compensation.shape import parts_behind
 from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.planning.rate import FULL, crowding
+from laserpath.planning.smooth import FULL
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Toolpath
 

@@ -1,4 +1,4 @@
-"""Initial curves: Design → Toolpath of constant line energy, each kind in a file of its own.
+"""Initial curves: Design → path of constant line energy, each kind in a file of its own.
 
 `initial_curve` finds the curve by name, also among those of installed packages (`entry_points`), orders its
 strokes and joins them by travels. A curve takes (design, process, settings), not a `planning.task.Task`,
@@ -28,7 +28,7 @@ from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes
 from laserpath.planning.optimise.loop import Progress
-from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types import Design, EnergyPath, Process, Settings
 from laserpath.types.settings import SEGMENTS_FWHM
 
 __all__ = [
@@ -126,7 +126,7 @@ def _strokes(plugin: entry_points.Plugin, made: Any) -> list[Floats]:
 
 def fitted_curve(
     design: Design, process: Process, settings: Settings, progress: Callable[[Progress], None] | None = None
-) -> tuple[Toolpath, bool]:
+) -> tuple[EnergyPath, bool]:
     """(the path along fitted strokes, with their energies; whether the user stopped the fit).
 
     progress: called in each iteration of the fit, which a KeyboardInterrupt from it ends.
@@ -136,10 +136,10 @@ def fitted_curve(
         raise _nothing_fits("strokes", design, process)
     shorter = replace(settings, segment_fwhm=max(_SHARE_OF_SEGMENT * settings.segment_fwhm, SEGMENTS_FWHM[0]))
     path = drawn(quicker(order(fitted.strokes), process.machine), process, shorter)
-    return fitted.dosed(path, process), fitted.stopped
+    return fitted.dosed(path), fitted.stopped
 
 
-def initial_curve(design: Design, process: Process, settings: Settings) -> Toolpath:
+def initial_curve(design: Design, process: Process, settings: Settings) -> EnergyPath:
     """The curve that the settings name, with one line energy for all exposing moves, but for strokes.
 
     'auto' means 'contour' here; `start` tries several curves.

@@ -1,4 +1,4 @@
-"""The order of the strokes, and the toolpath through them.
+"""The order of the strokes, and the path through them.
 
 First always the nearest one next, entered at its nearest point. Closed rings may be entered at any vertex,
 open strokes at either end. A greedy tour is about a quarter longer than the shortest (Johnson and McGeoch
@@ -28,9 +28,8 @@ import gcode
 from laserpath.base.arrays import Floats, Indices
 from laserpath.machine import convert
 from laserpath.physics import optics
-from laserpath.physics.resin import power_for
 from laserpath.planning.dots import shortest_stroke, stroke_of_dot
-from laserpath.types import Machine, Point, Process, Settings, Spot, Toolpath
+from laserpath.types import EnergyPath, Machine, Point, Process, Settings
 
 _PASSES = 2
 _SEAMS = 8
@@ -241,8 +240,8 @@ def _planned(xy: Floats, kind: Indices, limits: gcode.Limits) -> gcode.motion.Mo
     )
 
 
-def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolpath:
-    """The toolpath of strokes (K, 2) mm in the given order, cut into moves of at most `segment_fwhm`.
+def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> EnergyPath:
+    """The path of strokes (K, 2) mm in the given order, cut into moves of at most `segment_fwhm`.
 
     A stroke that is nearly a point, such as a ring that just fits into a dot, becomes a line.
     """
@@ -250,7 +249,7 @@ def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Toolp
     pieces = [subdivide(stroke_of_dot(stroke, least), settings.segment_fwhm * fwhm) for stroke in tour]
     # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
-    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine, process.spot)
+    return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine)
 
 
 def subdivide(stroke: Floats, longest: float) -> Floats:
@@ -262,20 +261,20 @@ def subdivide(stroke: Floats, longest: float) -> Floats:
     return np.vstack([stroke[segment] + (k / count[segment])[:, None] * step[segment], stroke[-1:]])
 
 
-def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine, spot: Spot) -> Toolpath:
+def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine) -> EnergyPath:
     """Strokes (K, 2) with line energies (K−1,), joined by travels, at the machine's full speed."""
     speed, rapid = min(machine.speed_max), min(machine.rapid_speed)
     xy: list[Floats] = [strokes[0][:1]]
-    power: list[Floats] = []
+    energies: list[Floats] = []
     speeds: list[Floats] = []
     position = strokes[0][0]
     for stroke, energy in zip(strokes, line_energy, strict=True):
         if (stroke[0] != position).any():
             xy.append(stroke[:1])
-            power.append(np.zeros(1))
+            energies.append(np.zeros(1))
             speeds.append(np.full(1, rapid))
         xy.append(stroke[1:])
-        power.append(power_for(energy, speed, spot))
+        energies.append(energy)
         speeds.append(np.full(len(energy), speed))
         position = stroke[-1]
-    return Toolpath(np.vstack(xy), np.concatenate(power), np.concatenate(speeds))
+    return EnergyPath(np.vstack(xy), np.concatenate(energies), np.concatenate(speeds))

@@ -28,12 +28,11 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.operators.strokes import AdditiveStrokes, fit_additive
 from laserpath.physics import optics
-from laserpath.physics.resin import power_for
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.skeleton import skeleton
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.objective import Objective
-from laserpath.types import Design, Process, Settings, Toolpath
+from laserpath.types import Design, EnergyPath, Process, Settings
 
 STROKES = 1000
 """Strokes that are used unless the user says how many: more follow finer curves and take longer to fit."""
@@ -81,11 +80,11 @@ class FittedLines:
     energy: Floats
     stopped: bool = False
 
-    def dosed(self, path: Toolpath, process: Process) -> Toolpath:
-        """A path along these lines, each exposing move with the power for the energy of its segment."""
-        middle, power = (path.xy[1:] + path.xy[:-1])[path.on] / 2, path.power.copy()
-        power[path.on] = power_for(self.energies(middle), path.speed[path.on], process.spot)
-        return Toolpath(path.xy, power, path.speed)
+    def dosed(self, path: EnergyPath) -> EnergyPath:
+        """A path along these lines, each exposing move with the energy of its segment."""
+        middle, energy = (path.xy[1:] + path.xy[:-1])[path.on] / 2, path.energy.copy()
+        energy[path.on] = self.energies(middle)
+        return replace(path, energy=energy)
 
     def energies(self, middle: Floats) -> Floats:
         """(K,) mJ/mm, those of the segments nearest to some points (K, 2) mm."""

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.machine.powers import energy_at_full_power, within_power
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel
-from laserpath.physics.resin import dose_unit, line_energy, path_energy, power_for, speed_for
+from laserpath.physics.resin import dose_unit
 from laserpath.planning.optimise.descent import Adam, Slopes, lbfgs
 from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.variables import Variables
 from laserpath.planning.task import Task
-from laserpath.types import Grid, Machine, Process, Spot, Toolpath
-from laserpath.types.results import Solution
+from laserpath.types import EnergyPath, Grid, Machine, Process, Spot
 
 _SHIFT_SIGMA_FWHM, _ENERGY_SIGMA_FWHM = 0.35, 0.3
 _UNIT_FWHM = 0.8
@@ -109,15 +109,15 @@ class Schedule:
         return step, self.contrast[0] * (self.contrast[1] / self.contrast[0]) ** sharpening
 
 
-def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machine: Machine) -> Toolpath:
-    """The toolpath with all line energies times the factor of lowest loss, slowed where power is short."""
+def dose_to_size(start: EnergyPath, model: DoseModel, objective: Objective, machine: Machine) -> EnergyPath:
+    """The path with all line energies times the factor of lowest loss, slowed where power is short."""
     low, high = _DOSES
     if not low <= objective.resin.critical_dose <= high:
         raise InputError(
             f"critical dose {objective.resin.critical_dose:g} {dose_unit(objective.resin.order)} "
             f"is not between {low:g} and {high:g}, so single precision cannot hold it"
         )
-    dose = model.dose(start)
+    dose = model.line_dose(start.xy, start.energy)
     inside = float(np.average(dose, weights=objective.target.coverage))
     middle = objective.resin.critical_dose / max(inside, 1e-12)
 
@@ -128,18 +128,31 @@ def dose_to_size(start: Toolpath, model: DoseModel, objective: Objective, machin
     coarse = best(middle * np.geomspace(0.4, 6, 15))
     nearer = best(coarse * np.geomspace(0.82, 1.22, 7))
     factor = best(nearer * np.geomspace(0.93, 1.07, 9))
-    energy = factor * path_energy(start, model.spot)
-    return exposing(start.xy, energy, start.speed, machine, model.spot)
+    return within_power(replace(start, energy=factor * start.energy), machine, model.spot)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimised:
+    """The best path found. loss: (iterations,) history.  result: how it ended, in one sentence.
+
+    stopped: by the user.  converged: it ended because the loss no longer fell.
+    """
+
+    path: EnergyPath
+    loss: Floats
+    result: str
+    stopped: bool
+    converged: bool
 
 
 def optimise(
-    start: Toolpath,
+    start: EnergyPath,
     loss: Loss,
     process: Process,
     schedule: Schedule,
     progress: Callable[[Progress], None] | None = None,
     bounds: tuple[Floats, Floats] | None = None,
-) -> Solution:
+) -> Optimised:
     """Optimise the vertices and line energies of all exposing moves for the least loss.
 
     bounds: lower-left and upper-right corner (2,) mm of the range of the vertices; None: `vertex_bounds`.
@@ -160,9 +173,9 @@ def optimise(
         converged = search.arrive(schedule)
     except KeyboardInterrupt:
         stopped = True
-    path = exposing(search.xy, search.energy, start.speed, process.machine, process.spot)
+    path = within_power(replace(start, xy=search.xy, energy=search.energy), process.machine, process.spot)
     result = outcome(len(search.history), schedule.iterations, stopped, converged)
-    return Solution(path, np.array(search.history), result, stopped, converged)
+    return Optimised(path, np.array(search.history), result, stopped, converged)
 
 
 def outcome(done: int, planned: int, stopped: bool, converged: bool = False) -> str:
@@ -179,7 +192,7 @@ class _Search:
 
     def __init__(
         self,
-        start: Toolpath,
+        start: EnergyPath,
         loss: Loss,
         process: Process,
         bounds: tuple[Floats, Floats],
@@ -187,7 +200,7 @@ class _Search:
         self._start, self._bounds = start, bounds
         self._loss = self._near = loss
         self._fwhm = optics.fwhm(process.spot)
-        self.xy, self.energy = start.xy, path_energy(start, process.spot)
+        self.xy, self.energy = start.xy, start.energy
         self._highest = _highest_energy(self.energy, process.machine, process.spot)
         self._best = (np.inf, 0.0)
         self.history: list[float] = []
@@ -227,10 +240,8 @@ class _Search:
 
     def _variables(self) -> Variables:
         """The variables of the best path so far."""
-        path = Toolpath(self.xy, self._start.power, self._start.speed)
-        return Variables.of(
-            path, self.energy, _SHIFT_SIGMA_FWHM * self._fwhm, _ENERGY_SIGMA_FWHM * self._fwhm
-        )
+        path = replace(self._start, xy=self.xy, energy=self.energy)
+        return Variables.of(path, _SHIFT_SIGMA_FWHM * self._fwhm, _ENERGY_SIGMA_FWHM * self._fwhm)
 
     def _evaluate(self, variables: Variables, contrast: float, z: Floats, u: Floats) -> tuple[float, Slopes]:
         """(loss, slopes) at displacements z and log energies u; the loss is recorded and reported."""
@@ -269,11 +280,5 @@ def bounds_of(task: Task) -> tuple[Floats, Floats]:
 
 def _highest_energy(started: Floats, machine: Machine, spot: Spot) -> float:
     """mJ/mm: full power at full speed, or `_ENERGY_ROOM` times the start's largest if that is more."""
-    full = float(line_energy(machine.power_max, min(machine.speed_max), spot))
+    full = float(energy_at_full_power(min(machine.speed_max), machine, spot))
     return max(full, _ENERGY_ROOM * float(started.max()))
-
-
-def exposing(xy: Floats, energy: Floats, speed: Floats, machine: Machine, spot: Spot) -> Toolpath:
-    """The path with line energies (N,) at `speed`, or slower where full power is not enough."""
-    speed = np.minimum(speed, speed_for(energy, machine.power_max, spot))
-    return Toolpath(xy, np.minimum(power_for(energy, speed, spot), machine.power_max), speed)

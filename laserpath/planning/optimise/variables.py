@@ -1,4 +1,4 @@
-"""The optimiser's variables: smooth displacements and line energies of a toolpath.
+"""The optimiser's variables: smooth displacements and line energies of a path.
 
 The vertices of one stroke (a run of exposing moves) are displaced by K z, where z is free and K is a Gaussian
 with a σ of a third of the FWHM along the stroke, each row summing to one. The path can therefore not become
@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from gcode.compiled import njit
-from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.types import Toolpath
+from laserpath.base.arrays import Floats, Indices, runs
+from laserpath.types import EnergyPath
 
 _REACH = 3.0
 """Gaussians are cut off at this many σ."""
@@ -28,7 +28,7 @@ _LOG_MAX = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """A linear map from free variables to a toolpath's vertices and line energies.
+    """A linear map from free variables to a path's vertices and line energies.
 
     vertices: (n,) indices of the vertices that move.  lit: (m,) indices of exposing moves.
     shift: (n, k) matrix; the last vertex of a closed ring has the same row as the first one.
@@ -43,8 +43,8 @@ class Variables:
     log_energy: sparse.csr_matrix
 
     @classmethod
-    def of(cls, path: Toolpath, line_energy: Floats, shift_sigma: float, energy_sigma: float) -> Variables:
-        """Variables of all exposing moves of `path`, whose line energies (N,) are given; σ in mm."""
+    def of(cls, path: EnergyPath, shift_sigma: float, energy_sigma: float) -> Variables:
+        """Variables of all exposing moves of a path; σ in mm."""
         vertices, knots, middles = [], _Lengthwise(), _Lengthwise()
         for first, last in runs(path.on):
             length = path.length[first:last]
@@ -61,7 +61,7 @@ class Variables:
             middles.add(middle, middle, length, period)
         return cls(
             xy=path.xy,
-            line_energy=line_energy,
+            line_energy=path.energy,
             vertices=np.concatenate(vertices),
             lit=np.flatnonzero(path.on),
             shift=knots.gaussian(shift_sigma),
@@ -94,12 +94,6 @@ class Variables:
     def pull(self, d_xy: Floats, d_energy: Floats, energy: Floats) -> tuple[Floats, Floats]:
         """Derivatives by vertex and line energy → derivatives by z (k, 2) and u (m,)."""
         return self.shift.T @ d_xy[self.vertices], self.log_energy.T @ (d_energy * energy)[self.lit]
-
-
-def runs(on: Bools) -> list[tuple[int, int]]:
-    """(first, last + 1) of each run of exposing moves."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _inverse_lengths(matrix: sparse.csr_matrix) -> Floats:

@@ -16,7 +16,7 @@ import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.machine import convert
 from laserpath.physics.dose import PathGradient
-from laserpath.types import Design, Machine, Settings, Toolpath
+from laserpath.types import Design, Machine, Settings, StraightMoves
 
 TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
@@ -30,7 +30,7 @@ SHARES_OF_PEAK = {"draft": 1.0, "standard": 0.9, "fine": 0.9}
 constant, and so the dose more accurate and the write time longer."""
 
 _NO_LINK = 1e9
-"""Moves/s. Where the link limits the speed, the positions of vertices do not change the time. `rate` drops
+"""Moves/s. Where the link limits the speed, the positions of vertices do not change the time. `smooth` drops
 vertices there, and more of them on a straighter path."""
 
 
@@ -48,7 +48,7 @@ class WriteTimeTerm:
     weight: float
 
     @classmethod
-    def of(cls, path: Toolpath, design: Design, machine: Machine, weight: float) -> WriteTimeTerm:
+    def of(cls, path: StraightMoves, design: Design, machine: Machine, weight: float) -> WriteTimeTerm:
         """The term for the vertices of `path`; `weight` in units of the loss."""
         unit = design.area.length / min(machine.speed_max)
         return cls(path.on, path.speed, unhindered(machine), unit, weight)

@@ -37,9 +37,10 @@ from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.placement import placed
+from laserpath.machine.powers import energy_at_full_power, speed_at_full_power, to_levels
 from laserpath.operators.strokes import fit_additive, lay_strokes
 from laserpath.physics import optics
-from laserpath.physics.resin import line_energy, power_for, speed_for
+from laserpath.physics.resin import power_for
 from laserpath.planning.costs import PlanStep, pace
 from laserpath.planning.curve import order, quicker
 from laserpath.planning.curve.order import subdivide
@@ -47,8 +48,7 @@ from laserpath.planning.curve.strokes import side_by_side
 from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.relief.target import GreyTarget
-from laserpath.planning.smooth import to_levels
-from laserpath.types import Design, Grid, Machine, Process, Relief, Resin, Settings, Toolpath
+from laserpath.types import Design, EnergyPath, Grid, Machine, Process, Relief, Resin, Settings, Toolpath
 
 PITCH_FWHM = 0.9
 PIECE_FWHM = 0.5
@@ -272,7 +272,7 @@ class ReliefLayout:
     @property
     def energy_max(self) -> float:
         """The largest line energy at this speed, mJ/mm."""
-        return float(line_energy(self.process.machine.power_max, self.speed, self.process.spot))
+        return float(energy_at_full_power(self.speed, self.process.machine, self.process.spot))
 
     @property
     def ramp(self) -> float:
@@ -286,9 +286,9 @@ class ReliefLayout:
         less than half of the laser's lowest level, so that all stay dark.
         """
         machine, spot = self.process.machine, self.process.spot
-        power = np.minimum(power_for(energy, self.speed, spot), machine.power_max)
-        path = Toolpath(self.xy, power, np.where(power > 0, self.speed, min(machine.rapid_speed)))
-        path = to_levels(path, machine, spot, self.speed / min(machine.speed_max))
+        energy = np.minimum(energy, self.energy_max)
+        lines = EnergyPath(self.xy, energy, np.where(energy > 0, self.speed, min(machine.rapid_speed)))
+        path = to_levels(lines, machine, spot, self.speed / min(machine.speed_max))
         if self.settings.initial == "strokes":
             return path, True
         width = machine.size[0]
@@ -317,7 +317,7 @@ def lay_out(
     grid = grid_for(design, spot, fine)
     target = _target(relief, grid, process.resin)
     black = _HEADROOM * float(target.dose.max()) * PITCH_FWHM * fwhm
-    allowed = float(speed_for(black, machine.power_max, spot))
+    allowed = float(speed_at_full_power(black, machine, spot))
     speed = min(*machine.speed_max, PIECE_FWHM * fwhm * machine.segment_rate, allowed)
     if settings.initial == "strokes":
         coarse = grid_for(design, spot, min(fine, COARSEST))

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import small
+from builders import energy_path
 
 from laserpath.machine import convert
+from laserpath.machine.powers import energies, energy_at_full_power
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.planning.compensation import Learned, compensate, learned, on_steps, refined
@@ -51,34 +53,32 @@ def test_vertices_are_on_motor_steps(dialect: str) -> None:
 
 def test_on_steps_keeps_energies() -> None:
     machine = replace(small.MACHINES["grbl"], steps=(50.0, 50.0))
-    path = Toolpath([[1, 1], [1.111, 1], [1.113, 1.001], [1.5, 1.333]], [2.0, 5.0, 3.0], [20.0, 30.0, 40.0])
-    rounded = on_steps(path, machine)
+    xy = [[1, 1], [1.111, 1], [1.113, 1.001], [1.5, 1.333]]
+    path = energy_path(xy, [2.0, 5.0, 3.0], [20.0, 30.0, 40.0])
+    rounded = on_steps(path, machine, small.SPOT)
     assert len(rounded) == 2, "a move below a step is gone"
     np.testing.assert_allclose(rounded.xy * 50, np.rint(rounded.xy * 50), atol=1e-9)
-    energy = path.power / path.speed * path.length
-    np.testing.assert_allclose(rounded.power / rounded.speed * rounded.length, energy[[0, 2]])
+    np.testing.assert_allclose(rounded.energy * rounded.length, (path.energy * path.length)[[0, 2]])
     for other in (replace(machine, steps=None), replace(machine, dialect="klipper")):
-        assert on_steps(path, other) is path
+        assert on_steps(path, other, small.SPOT) is path
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_stroke_below_a_step_becomes_one_step_at_its_energy(order: int) -> None:
     """Or else its dot is lost; where full power is too little, it is slower."""
-    machine = replace(small.MACHINES["grbl"], steps=(50.0, 50.0))
-    path = Toolpath(
-        [[1, 1], [1.5, 1.2], [1.499, 1.201], [1.497, 1.201], [2, 2]], [0.0, 5.0, 8.0, 0.0], [90.0, 9, 9, 90]
-    )
-    rounded = on_steps(path, machine, order)
+    machine, spot = replace(small.MACHINES["grbl"], steps=(50.0, 50.0)), replace(small.SPOT, photons=order)
+    xy = [[1, 1], [1.5, 1.2], [1.499, 1.201], [1.497, 1.201], [2, 2]]
+    path = energies(Toolpath(xy, [0.0, 5.0, 8.0, 0.0], [90.0, 9, 9, 90]), spot)
+    rounded = on_steps(path, machine, spot)
     np.testing.assert_allclose(rounded.xy, [[1, 1], [1.5, 1.2], [1.48, 1.2], [2, 2]])
     np.testing.assert_array_equal(rounded.on, [False, True, False])
-    assert rounded.power.max() <= machine.power_max
-    was, now = ((one.power**order * one.length / one.speed).sum() for one in (path, rounded))
+    was, now = ((one.energy * one.length).sum() for one in (path, rounded))
     assert now == pytest.approx(was)
-    dot = replace(path, speed=np.array([90.0, 1, 1, 90]))
-    slow = on_steps(dot, machine, order)
-    assert (slow.power**order * slow.length / slow.speed).sum() == pytest.approx(
-        (dot.power**order * dot.length / dot.speed).sum()
-    )
+    dot = energies(Toolpath(xy, [0.0, 5.0, 8.0, 0.0], [90.0, 1, 1, 90]), spot)
+    slow = on_steps(dot, machine, spot)
+    assert (slow.energy * slow.length).sum() == pytest.approx((dot.energy * dot.length).sum())
+    for one in (rounded, slow):
+        assert (one.energy <= energy_at_full_power(one.speed, machine, spot) * (1 + 1e-12)).all()
 
 
 @DIALECTS
@@ -102,7 +102,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_after_a_stop_the_powers_are_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made, task = counted(monkeypatch), small.task("grbl")
-    done = Learned(on_steps(small.path("grbl"), task.machine), np.zeros(0), stopped=True)
+    done = Learned(on_steps(small.lines("grbl"), task.machine, small.SPOT), np.zeros(0), stopped=True)
     assert learned(done, task, final_loss(task.scene), 0.0015).stopped
     assert made == ["levels"]
 
@@ -114,7 +114,7 @@ def test_a_stop_between_the_rounds_ends_them(monkeypatch: pytest.MonkeyPatch) ->
         if now.iteration == 1:
             raise KeyboardInterrupt
 
-    done = Learned(on_steps(small.path("grbl"), task.machine), np.zeros(0))
+    done = Learned(on_steps(small.lines("grbl"), task.machine, small.SPOT), np.zeros(0))
     assert learned(done, task, final_loss(task.scene), 0.0015, stop).stopped
     assert made == ["levels", "places", "levels"]
 
@@ -122,6 +122,6 @@ def test_a_stop_between_the_rounds_ends_them(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_machine_with_a_lag_has_no_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     made, task = counted(monkeypatch), small.task("grbl")
     lagging = replace(task, process=replace(task.process, machine=replace(task.machine, lag=0.001)))
-    done = Learned(on_steps(small.path("grbl"), task.machine), np.zeros(0))
+    done = Learned(on_steps(small.lines("grbl"), task.machine, small.SPOT), np.zeros(0))
     assert not learned(done, lagging, final_loss(task.scene), 0.0015).stopped
     assert made == []

@@ -14,6 +14,7 @@ from scipy import ndimage
 
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
+from laserpath.machine.powers import energies, exposing
 from laserpath.machine.program import MachineProgram, execute, prepared, with_energies
 from laserpath.machine.rest import RESTS, rested
 from laserpath.measure.exposure import Exposure
@@ -28,7 +29,8 @@ DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
 
 def fitted(task: Task, dialect: str, factor: float = 1.0) -> MachineProgram:
     """With the level nearest to each energy. factor: on all powers."""
-    path = on_steps(prepared(small.path(dialect), task.process), task.machine)
+    lines = energies(prepared(small.path(dialect), task.process), small.SPOT)
+    path = exposing(on_steps(lines, task.machine, small.SPOT), task.machine, small.SPOT)
     path = replace(path, power=np.minimum(factor * path.power, task.machine.power_max))
     return MachineProgram.of_moves(
         with_energies(convert.to_moves(path, task.machine), task.process), task.process

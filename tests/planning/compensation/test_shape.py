@@ -9,6 +9,7 @@ import pytest
 import small
 
 from laserpath.machine import convert
+from laserpath.machine.powers import energies, exposing
 from laserpath.machine.program import MachineProgram, prepared, with_energies
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.resin import path_energy
@@ -26,7 +27,8 @@ DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
 def split(dialect: str) -> Toolpath:
     """A path as `refined` executes it."""
     process = small.task(dialect).process
-    return on_steps(prepared(small.path(dialect), process), process.machine)
+    lines = energies(prepared(small.path(dialect), process), process.spot)
+    return exposing(on_steps(lines, process.machine, process.spot), process.machine, process.spot)
 
 
 @DIALECTS

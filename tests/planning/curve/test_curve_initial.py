@@ -1,15 +1,15 @@
-"""Choosing, subdividing and joining: Design → a toolpath of one line energy."""
+"""Choosing, subdividing and joining: Design → a path of one line energy."""
 
 import numpy as np
 import pytest
 import shapely
-from builders import FWHM, SPOT, design
+from builders import FWHM, design
 from hypothesis import given
 from hypothesis import strategies as st
 
+from laserpath.base.arrays import runs
 from laserpath.base.errors import InputError
 from laserpath.planning.curve import CURVES, initial_curve, join, subdivide
-from laserpath.planning.optimise.variables import runs
 from laserpath.types import Machine, Process, Settings
 
 DESIGN = design(shapely.box(1, 1, 2, 1.6), shapely.box(3, 1, 3.03, 2))
@@ -20,7 +20,7 @@ PROCESS = Process()
 def test_every_curve_is_a_toolpath_of_one_line_energy(initial):
     settings = Settings(initial=initial)
     toolpath = initial_curve(DESIGN, PROCESS, settings)
-    lit = toolpath.line_energy[toolpath.on]
+    lit = toolpath.energy[toolpath.on]
     np.testing.assert_allclose(lit, lit[0])
     assert toolpath.length[toolpath.on].max() <= settings.segment_fwhm * FWHM * (1 + 1e-9)
     assert toolpath.length.min() > 0
@@ -34,7 +34,7 @@ def test_the_mean_dose_inside_is_a_third_above_critical():
     """q/pitch = 4/3 D_c."""
     toolpath = initial_curve(DESIGN, PROCESS, Settings())
     expected = 4 / 3 * PROCESS.resin.critical_dose * 1.2 * FWHM
-    assert toolpath.line_energy[toolpath.on][0] == pytest.approx(expected)
+    assert toolpath.energy[toolpath.on][0] == pytest.approx(expected)
 
 
 def test_the_seed_decides_the_random_curve_only():
@@ -95,10 +95,10 @@ def test_a_subdivided_ring_is_still_closed():
 def test_joining_adds_a_travel_only_where_there_is_a_gap():
     a, b, c = np.array([[0.0, 0], [1, 0]]), np.array([[1.0, 0], [1, 1]]), np.array([[5.0, 5], [6, 5]])
     machine = Machine()
-    joined = join([a, b, c], [np.array([0.01]), np.array([0.02]), np.array([0.03])], machine, SPOT)
+    joined = join([a, b, c], [np.array([0.01]), np.array([0.02]), np.array([0.03])], machine)
     np.testing.assert_array_equal(joined.xy, [[0, 0], [1, 0], [1, 1], [5, 5], [6, 5]])
     np.testing.assert_array_equal(joined.on, [True, True, False, True])
-    np.testing.assert_allclose(joined.line_energy, [0.01, 0.02, 0, 0.03])
+    np.testing.assert_allclose(joined.energy, [0.01, 0.02, 0, 0.03])
     assert runs(joined.on) == [(0, 2), (3, 4)]
 
 

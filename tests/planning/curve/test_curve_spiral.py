@@ -10,11 +10,11 @@ from shapes import NODING
 
 import gcode
 from laserpath.machine import convert
+from laserpath.machine.powers import exposing
 from laserpath.planning.curve import drawn, is_closed, order, quicker
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.spiral import spiral
-from laserpath.planning.rate import decimate
-from laserpath.planning.smooth import simplify
+from laserpath.planning.smooth import decimate, simplify
 from laserpath.types import Process, Settings
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
@@ -40,8 +40,8 @@ def write_time(strokes):
     """s, of the strokes as the first moves that go to the machine: thinned to what the link delivers."""
     process = Process()
     path = drawn(quicker(order(strokes), process.machine), process, Settings())
-    path = decimate(simplify(path, process.spot, 0.01), process.spot, process.machine, 0.05)
-    moves = convert.to_moves(path, process.machine)
+    path = decimate(simplify(path, FWHM, 0.01), FWHM, process.machine, 0.05)
+    moves = convert.to_moves(exposing(path, process.machine, process.spot), process.machine)
     return gcode.motion.profile(moves, convert.limits(process.machine)).write_time
 
 

@@ -56,7 +56,7 @@ def test_the_fit_lowers_the_loss_and_its_strokes_are_dosed_by_the_width_of_their
     two = design(two.area, lines([(1, 2), (3, 2)], width=WIDE).area)
     path = laserpath.planning.curve.initial_curve(two, PROCESS, SETTINGS)
     middle = (path.xy[1:] + path.xy[:-1]) / 2
-    fine, thick = (np.median(path.line_energy[path.on & (abs(middle[:, 1] - y) < 0.2)]) for y in (1, 2))
+    fine, thick = (np.median(path.energy[path.on & (abs(middle[:, 1] - y) < 0.2)]) for y in (1, 2))
     # A line of the peak 2^(w/F)² cures a width w.
     assert thick / fine == pytest.approx(2 ** (1.2**2 - 1), rel=0.1)
 
