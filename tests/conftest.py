@@ -11,28 +11,15 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import signal
-import sys
-from collections.abc import Callable, Iterator
-from importlib import metadata
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
 import sets
 import tools
 from hypothesis import settings
 from shapely.geometry.base import BaseGeometry
-
-from laserpath.base import decode, isolated
-from laserpath.design.scene import Scene
-from laserpath.planning import Progress, pipeline
-from laserpath.planning.unconstrained import Effort
-from laserpath.report import pictures
-from laserpath.types.results import Limit
-
-ROUGH = 6
-"""Evaluations of the unconstrained optimum of a plan in the fast set."""
 
 pytest.register_assert_rewrite("readers.compared")
 
@@ -84,77 +71,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def limits_once(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Each worker computes the unconstrained optimum of a scene once: it depends on nothing else, and takes
-    up to half of a small plan's time. In the fast set it is a rough one.
-
-    tests/planning/test_unconstrained.py and tests/report/test_report_limit.py compute them themselves.
-    """
-    known: dict[bytes, Limit | None] = {}
-    real = pipeline.affordable_limit
-    optimum = pipeline.unconstrained_optimum
-    effort = Effort() if _is_thorough(request.config) else Effort(evaluations=ROUGH)
-
-    def remembered(scene: Scene, progress: Callable[[Progress], None] | None = None) -> Limit | None:
-        key = pickle.dumps((scene.design.area.wkb, scene.grid, scene.spot, scene.resin))
-        if key not in known:
-            known[key] = real(scene, progress)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "affordable_limit", remembered)
-        patch.setattr(
-            pipeline,
-            "unconstrained_optimum",
-            lambda scene, loss, **given: optimum(scene, loss, effort, **given),
-        )
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def packages_once() -> Iterator[None]:
-    """The entry points of each search path are looked up once: every file that is read, and every spot that
-    is named, asks for them, and Python would go through all installed packages each time.
-    """
-    known: dict[tuple[object, ...], metadata.EntryPoints] = {}
-    real = metadata.entry_points
-
-    def remembered(**chosen: Any) -> metadata.EntryPoints:
-        key = (*sys.path, None, *sorted(chosen.items()))
-        if key not in known:
-            known[key] = real(**chosen)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata, "entry_points", remembered)
-        yield
-
-
 @pytest.fixture(scope="session")
 def need() -> Callable[[str], str]:
     """The path of a program beside Python; who asks for this is run by `make test-tools` alone."""
     return tools.path_of
-
-
-@pytest.fixture
-def unillustrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports without their pictures, which take most of the time of a small plan: for tests of all else.
-
-    The pictures are drawn in tests/report, and under `slow` for every command of the docs.
-    """
-    for name in ("maps", "enlarged", "errors", "distributions", "courses", "unprintable"):
-        monkeypatch.setattr(pictures, name, lambda *_: ())
-
-
-@pytest.fixture
-def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small images, decoded in this process; test_limits and `slow` use the real subprocess."""
-
-    def run(arguments: list[str]) -> None:
-        try:
-            decode.write(*arguments[:3], int(arguments[3]))
-        except MemoryError:
-            raise isolated.no_memory(0) from None
-
-    monkeypatch.setattr(isolated, "_run", run)

@@ -17,8 +17,11 @@ The names of choices are here for the checks in `types` and for the help, which 
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
@@ -81,16 +84,39 @@ class Plugin:
 
 def found(group: str) -> dict[str, tuple[Plugin, ...]]:
     """All plugins of a group by name, with more than one where several packages offer the name."""
-    from importlib import metadata
-
     plugins: dict[str, tuple[Plugin, ...]] = {}
-    for point in metadata.entry_points(group=group):
+    for point in offered(group):
         # A folder that is on the path twice shows a distribution twice.
         one = Plugin(group, point)
         others = plugins.get(point.name, ())
         if all((other.package, other.point) != (one.package, point) for other in others):
             plugins[point.name] = (*others, one)
     return dict(sorted(plugins.items()))
+
+
+def offered(group: str) -> tuple[EntryPoint, ...]:
+    """The entry points of a group, of all packages on Python's path.
+
+    Looked for anew once that path or one of its folders has changed, as by an installation: going through
+    all packages takes about 10 ms, and every file that is read asks.
+    """
+    return _offered(group, tuple((folder, _changed(folder)) for folder in sys.path))
+
+
+def _changed(folder: str) -> int | None:
+    """When something was added to a folder, or taken from it, ns; None: there is no such folder."""
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=len(KINDS))
+def _offered(group: str, path: tuple[tuple[str, int | None], ...]) -> tuple[EntryPoint, ...]:
+    """The same. path: what the answer depends on."""
+    from importlib import metadata
+
+    return tuple(metadata.entry_points(group=group))
 
 
 def find(group: str, name: str, ours: Collection[str]) -> Plugin | None:
@@ -131,6 +157,9 @@ FORMER_CURVES = {"rim": "outline", "tracks": "centreline"}
 
 QUALITIES = ("draft", "standard", "fine")
 """From the shortest write time to the most accurate edges."""
+
+REPORTS = ("full", "brief")
+"""What a report holds: 'brief' has no pictures, and its plan is not compared with the best of all paths."""
 
 
 def is_initial_curve(name: str) -> bool:

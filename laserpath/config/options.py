@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from laserpath.base.entry_points import INITIAL_CURVES, MOST_COLOURS, QUALITIES, STROKES_MAX
+from laserpath.base.entry_points import INITIAL_CURVES, MOST_COLOURS, QUALITIES, REPORTS, STROKES_MAX
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
 from laserpath.config.option import Option
@@ -324,6 +324,14 @@ _PLAN = (
         "1.15 costs a little accuracy in focus; 1 is in focus only",
         default="1",
         drawings_only=True,
+    ),
+    Option(
+        name="report",
+        sets="Settings.report",
+        parse=OneOf(REPORTS),
+        help="brief: a report without pictures, nor what the best of all paths could do; planning takes "
+        "about a quarter less time, for the same program",
+        default="full",
     ),
     Option(
         name="inset_fwhm",

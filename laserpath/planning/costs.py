@@ -148,7 +148,7 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     yield from _solving(task, line, edge)
     pieces = settings.passes * line * pieces_per_fwhm(task)
     yield StepWork(PlanPart.MEASURE, 1, pixels, pieces, edge)
-    if is_affordable(scene):
+    if is_affordable(scene) and settings.report == "full":
         yield StepWork(PlanPart.LIMIT, EVALUATIONS, pixels)
     yield StepWork(PlanPart.REPORT, 1, pixels, pieces, edge)
 

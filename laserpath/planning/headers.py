@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import gcode
 from laserpath.base.quantities import decimals
@@ -18,6 +19,7 @@ def header(
     """The header: version, machine, spot, resin, settings, warnings and project file; one sentence a line."""
     from laserpath import __version__
 
+    settings = replace(settings, report="full")  # nothing of the program depends on it
     spot, resin, machine = process.spot, process.resin, process.machine
     x0, y0, x1, y1 = (f"{value:.{decimals(optics.fwhm(spot))}f}" for value in design.bounds)
     zero = {
@@ -90,4 +92,4 @@ def _pair(values: tuple[float, float]) -> str:
 
 
 def _settings(settings: Settings) -> list[tuple[str, object]]:
-    return [(name, getattr(settings, name)) for name in settings.__slots__]
+    return [(name, getattr(settings, name)) for name in settings.__slots__ if name != "report"]

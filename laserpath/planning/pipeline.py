@@ -21,7 +21,6 @@ from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
-from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
@@ -113,7 +112,7 @@ class Plan(Planned):
         pictures, answers = self._in_depth()
         text = PageText(
             self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity,
-            pictures=pictures, answers=answers,
+            pictures=pictures, answers=answers, illustrated=self.settings.report == "full",
         )  # fmt: skip
         page = report.render(self.page_data, text, self.run)
         return files_of(self, self.design.name, page, folder, frame=frame, project=project)
@@ -129,7 +128,8 @@ class Plan(Planned):
             cured = cured_depth(self.shipped.executed, executed.grid, executed.light, self.process)
         except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
             return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
-        return depth.pictures(cured, done), (depth.said(cured, done),)
+        shown = depth.pictures(cured, done) if self.settings.report == "full" else ()
+        return shown, (depth.said(cured, done),)
 
     @cached_property
     def page_data(self) -> PageData:
@@ -163,7 +163,7 @@ def plan(
     task = Task.of(design, process, settings)
     scene = task.scene
     _ = scene.target, scene.sampler  # once, before two threads ask for them
-    with Beside(partial(affordable_limit, scene)) as limit:
+    with Beside(partial(affordable_limit, task)) as limit:
         return replace(_planned(task, limit, progress), notes=placement.notes)
 
 
@@ -283,9 +283,13 @@ def _reported(
     )
 
 
-def affordable_limit(scene: Scene, progress: Listener | None = None) -> Limit | None:
-    """The unconstrained optimum, which estimates the best of all paths; None for a large design."""
-    if not is_affordable(scene):
+def affordable_limit(task: Task, progress: Listener | None = None) -> Limit | None:
+    """The unconstrained optimum, which estimates the best of all paths.
+
+    None for a large design, or a brief report.
+    """
+    scene = task.scene
+    if not is_affordable(scene) or task.settings.report == "brief":
         return None
 
     def told(evaluations: int) -> None:

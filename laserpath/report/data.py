@@ -362,7 +362,7 @@ class PageText:
     laserpath.toml that plans the program again.  headline: the verdict's first line, where no design is
     compared.  answers: (question, answer), after those of the verdict.  columns: further columns of the table
     of figures.  pictures: further pictures, before those of every page.
-    sensitivity: to the machine, if it was computed.
+    sensitivity: to the machine, if it was computed.  illustrated: with its pictures; the viewer needs none.
     """
 
     name: str
@@ -375,6 +375,7 @@ class PageText:
     columns: Sequence[Column] = ()
     pictures: Sequence[Picture] = ()
     sensitivity: Sensitivity | None = None
+    illustrated: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,6 +399,11 @@ class ShownProgram:
     def design(self) -> Design | None:
         """The design to compare the program with."""
         return self.scene.design if self.scene else None
+
+    @property
+    def done(self) -> str:
+        """The effect of the light on the resin: 'cure' or 'clear'."""
+        return "cure" if self.process.resin.tone == "negative" else "clear"
 
     @cached_property
     def light(self) -> Toolpath:

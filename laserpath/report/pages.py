@@ -154,23 +154,17 @@ def _template() -> Template:
 def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: PageText) -> str:
     """The whole page as HTML; data: None where there is no design to compare with."""
     places: Sequence[Place] = marked(data.places, data.inspection, data.fwhm) if data else ()
-    done = "cure" if exposed.process.resin.tone == "negative" else "clear"
+    done = exposed.done
     numbers = payload(exposed, places)
     report = data.report if data else None
-    charts = [
-        *text.pictures,
-        *pictures.enlarged(exposed, places, done),
-        *(pictures.errors(data) if data else ()),
-        *pictures.distributions(exposed),
-        *pictures.courses(exposed, data),
-    ]
     return str(_template().render(
         name=printable(text.name), subtitle=printable(text.subtitle),
         warnings=[printable(w) for w in text.warnings], verdict=_with(verdict, _answers(text, exposed)),
-        maps=list(pictures.maps(exposed, places, done)), charts=charts,
+        maps=list(pictures.maps(exposed, places, done)) if text.illustrated else (),
+        charts=list(_charts(exposed, data, places, text)),
         places=places, compared=data is not None, planned=data is not None and data.planned, done=done,
-        limit=_limit(data, report.limit) if data and report and report.limit else None,
-        not_computed=wording.NOT_COMPUTED,
+        limit=_limit(data, report.limit, text) if data and report and report.limit else None,
+        not_computed=wording.not_computed(data.settings if data else None),
         columns=text.columns, groups=_groups(text.columns, data), glossary=GLOSSARY,
         records=records(exposed.process, data.settings if data else None, exposed.design),
         versions=versions(), header="\n".join(printable(line) for line in text.header),
@@ -187,6 +181,20 @@ def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: P
         styles=installed_text("page.css") + installed_text("viewer.css"),
         script="\n".join(installed_text(f"viewer/{name}.js") for name in SCRIPTS),
     ))  # fmt: skip
+
+
+def _charts(
+    exposed: ShownProgram, data: PageData | None, places: Sequence[Place], text: PageText
+) -> Iterator[Picture]:
+    """The pictures below the maps."""
+    if not text.illustrated:
+        return
+    yield from text.pictures
+    yield from pictures.enlarged(exposed, places, exposed.done)
+    if data:
+        yield from pictures.errors(data)
+    yield from pictures.distributions(exposed)
+    yield from pictures.courses(exposed, data)
 
 
 def planned_page(exposed: ShownProgram, data: PageData, text: PageText) -> str:
@@ -255,13 +263,13 @@ def _texts(row: Row, columns: Sequence[Mapping[str, float]], fwhm: float) -> lis
     return [(row.text(f), row.micrometres(f, fwhm)) for f in columns]
 
 
-def _limit(data: PageData, limit: Limit) -> dict[str, Any]:
+def _limit(data: PageData, limit: Limit, text: PageText) -> dict[str, Any]:
     """The section on unprintable places: sentences, figures, and a picture if there is such a place."""
     columns = [limit.figures.as_dict(), data.report.executed.as_dict()]
     return {
         "sentences": wording.unprintable_in_words(limit),
         "rows": [(ROWS[key], _texts(ROWS[key], columns, data.fwhm)) for key in wording.ROWS_OF_LIMIT],
-        "picture": pictures.unprintable(data, limit),
+        "picture": pictures.unprintable(data, limit) if text.illustrated else None,
     }
 
 

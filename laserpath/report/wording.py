@@ -22,6 +22,7 @@ from laserpath.base.quantities import place
 from laserpath.design.scene import CORNER_FWHM
 from laserpath.measure import summary
 from laserpath.measure.places import THRESHOLD_FWHM
+from laserpath.types import Settings
 from laserpath.types.results import EPE_CAP_FWHM, Fault, Inspection, Limit, ProcessWindow, Report
 
 _TINY = 1e-4
@@ -224,7 +225,13 @@ def listed(inspection: Inspection, fwhm: float) -> tuple[tuple[tuple[str, str, s
 ROWS_OF_LIMIT = ("epe_mean", "epe_p95", "missing_edges", "iou")
 """The figures by which plan and limit are compared; keys of `figure_table.ROWS`."""
 
-NOT_COMPUTED = "Not computed: for so large a design it would take long to find what no path could print."
+
+def not_computed(settings: Settings | None) -> str:
+    """Why the best that any path could do is not known."""
+    if settings and settings.report == "brief":
+        return "Not computed: a brief report was asked for, and no path depends on it."
+    return "Not computed: for so large a design it would take long to find what no path could print."
+
 
 _NEARER = 0.95
 """Mean edge error ÷ the limit's, below which the plan counts as truer than the limit."""

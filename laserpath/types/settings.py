@@ -10,6 +10,7 @@ from laserpath.base.checks import between, positive, whole
 from laserpath.base.entry_points import (
     FORMER_CURVES,
     QUALITIES,
+    REPORTS,
     STROKES_MAX,
     initial_curves,
     is_initial_curve,
@@ -39,6 +40,7 @@ class Settings:
     origin: the point at the work zero: the lower left corner of the 'page' or of the 'design', or the
     design's 'centre'. 'auto': the page's corner if the design then fits on the machine, else the design's.
     offset: mm, position of that corner or centre relative to the work zero.
+    report: 'full', or 'brief': without pictures, nor the best that any path could do. The path is the same.
     """
 
     quality: str = "standard"
@@ -57,6 +59,7 @@ class Settings:
     origin: str = "auto"
     offset: Point = (0.0, 0.0)
     seed: int = 0
+    report: str = "full"
 
     def __post_init__(self) -> None:
         whole(self, "iterations", "passes", "seed")
@@ -80,6 +83,8 @@ class Settings:
                 )
         if self.origin not in ("auto", "page", "design", "centre"):
             raise InputError(f"origin {self.origin!r} is unknown; known: auto, page, design, centre")
+        if self.report not in REPORTS:
+            raise InputError(f"report {self.report!r} is unknown; known: {', '.join(REPORTS)}")
         if not np.isfinite(self.offset).all():
             raise InputError(f"offset is {self.offset} mm, but must be finite")
         if self.max_epe_fwhm is not None:

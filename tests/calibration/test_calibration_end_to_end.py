@@ -82,7 +82,9 @@ def test_the_fit_finds_the_process_that_exposed_the_chart_and_plan_takes_its_pro
     assert resin.critical_dose == pytest.approx(found.resin().critical_dose, rel=1e-3)
     assert resin.penetration_depth == pytest.approx(found["penetration_depth"].value, rel=1e-3)
     (tmp_path / "square.svg").write_text(SQUARE)
-    plan = laserpath.plan(tmp_path / "square.svg", Process(spot, resin, machine), Settings(iterations=10))
+    plan = laserpath.plan(
+        tmp_path / "square.svg", Process(spot, resin, machine), Settings(iterations=10, report="brief")
+    )
     assert plan.process.spot == spot
 
 

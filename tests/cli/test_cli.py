@@ -32,9 +32,6 @@ from laserpath.cli.ending import Interrupts, Stopped
 from laserpath.cli.progress import Meter
 from laserpath.config import profiles
 
-pytestmark = pytest.mark.usefixtures("unillustrated")
-"""What the pictures show is no matter here."""
-
 SQUARE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="3mm" height="3mm" viewBox="0 0 3 3">'
     '<rect x="1" y="1" width="1" height="1"/></svg>'
@@ -354,6 +351,7 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
         ("--passes 2", "settings", "passes", 2),
         ("--initial strokes --strokes 9", "settings", "strokes", 9),
         ("--origin centre", "settings", "origin", "centre"),
+        ("--report brief", "settings", "report", "brief"),
     ],
 )
 def test_options_reach_the_library(

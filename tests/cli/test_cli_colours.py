@@ -11,14 +11,12 @@ import laserpath.report
 from laserpath.cli import main
 from laserpath.config import profiles
 
-pytestmark = pytest.mark.usefixtures("unillustrated")
-
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">'
     '<rect x="0.5" y="0.5" width="1" height="1" fill="red"/>'
     '<rect x="2.2" y="1.7" width="0.8" height="0.8" fill="blue"/></svg>'
 )
-QUICK = ("--iterations", "2", "--initial", "contour")
+QUICK = ("--iterations", "2", "--initial", "contour", "--report", "brief")
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ DESIGN = design(shapely.box(1, 1, 2, 2), name="square")
 @pytest.fixture(scope="module")
 def planned() -> str:
     """The G-code of a short plan of the square."""
-    settings = Settings(iterations=20, quality="draft", initial="contour", origin="page")
+    settings = Settings(iterations=20, quality="draft", initial="contour", origin="page", report="brief")
     return laserpath.plan(DESIGN, settings=settings).program
 
 

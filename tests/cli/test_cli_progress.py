@@ -27,7 +27,7 @@ from laserpath.cli.show import rough
 from laserpath.planning import Forecast, PlanStep
 
 BAR = "POLYGON((0 0,2 0,2 1,0 1,0 0))"
-PLAN = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour"]
+PLAN = ["plan", "bar.wkt", "--iterations", "30", "--initial", "contour", "--report", "brief"]
 STEPS = (
     PlanStep("start", 5.0), PlanStep("try", 20.0, 20), PlanStep("shape", 20.0, 20), PlanStep("simplify", 3.0),
     PlanStep("refine", 40.0, 40), PlanStep("execute", 10.0, 20), PlanStep("levels", 5.0),
@@ -247,7 +247,6 @@ def test_a_long_reading_is_reported(
         assert ("reading board.gbr" in capsys.readouterr().err) is not hidden
 
 
-@pytest.mark.usefixtures("unillustrated")
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_run_that_is_captured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], quiet: bool

@@ -20,8 +20,6 @@ from laserpath.physics.optics import BeamImage, BeamTable
 from laserpath.planning import header
 from laserpath.types import Process, Resin, Settings, Spot
 
-pytestmark = pytest.mark.usefixtures("decoding")
-
 SAMPLE = Path(__file__).parents[2] / "samples" / "holes.svg"
 
 

@@ -23,15 +23,12 @@ from laserpath.physics.optics import BeamTable
 from laserpath.planning import header
 from laserpath.types import Design, Machine, Resin, Spot
 
-pytestmark = pytest.mark.usefixtures("unillustrated")
-"""What the pictures show is no matter here."""
-
 SQUARE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="3mm" height="3mm" viewBox="0 0 3 3">'
     '<rect x="1" y="1" width="1" height="1.5"/></svg>'
 )
 
-CONTOUR = ("--initial", "contour")
+QUICK = ("--initial", "contour", "--report", "brief")
 """Without a choice to be made among the starting curves a plan is short."""
 
 
@@ -85,7 +82,7 @@ def test_a_written_project_plans_the_same(folder: Path, process: Process, settin
 def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Byte for byte, but for the words about where it came from."""
     options = "--iterations 6 --spot-fwhm 90um --critical-dose 30 --rotate 90 --size x2mm --offset 1,2mm"
-    assert run("plan", "square.svg", *CONTOUR, *options.split(), "--save-project", "-o", "first", "-q") == 0
+    assert run("plan", "square.svg", *QUICK, *options.split(), "--save-project", "-o", "first", "-q") == 0
     again = folder / "again"
     again.mkdir()
     (again / "square.svg").write_text(SQUARE)
@@ -98,7 +95,7 @@ def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_the_head_of_the_program_is_the_project(folder: Path) -> None:
-    assert run("plan", "square.svg", *CONTOUR, "--iterations", "5", "--mirror", "x", "-q") == 0
+    assert run("plan", "square.svg", *QUICK, "--iterations", "5", "--mirror", "x", "-q") == 0
     head = [line.lstrip("; ") for line in Path("square.gcode").read_text().splitlines() if line[:1] == ";"]
     begin = next(k for k, line in enumerate(head) if line.startswith(f"{project.NAME}, to plan this again"))
     Path("again.toml").write_text("\n".join(head[begin + 1 :]))
@@ -154,7 +151,7 @@ def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_project_holds_for_every_design_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / project.NAME).write_text("iterations = 3\n")
-    assert run("plan", "square.svg", *CONTOUR, "--json") == 0
+    assert run("plan", "square.svg", *QUICK, "--json") == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["result"]
     assert project.NAME in printed.err
@@ -218,7 +215,7 @@ def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> 
         run(
             "plan",
             "square.svg",
-            *CONTOUR,
+            *QUICK,
             "--spot",
             "beam/mine.toml",
             "--iterations",
@@ -246,13 +243,11 @@ def test_what_a_table_names_lies_beside_the_project(folder: Path, measured: Path
 def test_a_project_is_saved_for_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it is written, the design's place is another; and none is lost for it."""
     assert (
-        run("plan", "square.svg", *CONTOUR, "--iterations", "2", "--save-project", "-o", "out/deep", "-q")
-        == 0
+        run("plan", "square.svg", *QUICK, "--iterations", "2", "--save-project", "-o", "out/deep", "-q") == 0
     )
     assert project.load("out/deep/laserpath.toml").design == Path("out/deep/../../square.svg")
     assert (
-        run("plan", "square.svg", *CONTOUR, "--iterations", "2", "--save-project", "-o", "out/deep", "-q")
-        == 2
+        run("plan", "square.svg", *QUICK, "--iterations", "2", "--save-project", "-o", "out/deep", "-q") == 2
     )
     assert "is there already" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""gdstk in a subprocess that starts fast."""
+"""Files of GDSII, and images, without the 0.1 s that a new Python takes for each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from laserpath.base import decode, isolated
 from laserpath.base.errors import InputError
 from laserpath.base.limits import ReadingLimits
 from laserpath.design.gds import extract, hierarchy
@@ -37,3 +38,16 @@ def forking(monkeypatch: pytest.MonkeyPatch) -> None:
     """For many small GDSII files; test_gds_bad, test_gds_quirks and `slow` use the real subprocess."""
     if hasattr(os, "fork"):
         monkeypatch.setattr(hierarchy, "_run", forked)
+
+
+@pytest.fixture
+def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small images, decoded in this process; test_limits and `slow` use the real subprocess."""
+
+    def run(arguments: list[str]) -> None:
+        try:
+            decode.write(*arguments[:3], int(arguments[3]))
+        except MemoryError:
+            raise isolated.no_memory(0) from None
+
+    monkeypatch.setattr(isolated, "_run", run)

@@ -130,7 +130,7 @@ def test_a_foundry_s_cell_is_planned_with_no_option(tmp_path: Path):
     made.new_cell(CONTEXT).add(gdstk.Reference(top))
     made.write_gds(tmp_path / "inv_1.gds")
     design = load(tmp_path / "inv_1.gds", tolerance=0.002)
-    plan = laserpath.plan(design, Process(), Settings(iterations=1, initial="contour"))
+    plan = laserpath.plan(design, Process(), Settings(iterations=1, initial="contour", report="brief"))
     assert plan.design.bounds == pytest.approx((0, 0, 1.8, 1.2))
     assert any("--layer" in warning for warning in plan.report.warnings)
     assert any("'gone'" in warning for warning in plan.report.warnings)

@@ -61,7 +61,7 @@ def test_golden_files(name: str, reader: str) -> None:
 
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.svg"))
-DRAFT = Settings(iterations=1, initial="contour", quality="draft")
+DRAFT = Settings(iterations=1, initial="contour", quality="draft", report="brief")
 PROFILES = {profiles.machine(name).dialect: profiles.machine(name) for name in profiles.names("machine")}
 
 

@@ -98,7 +98,7 @@ def test_a_name_stands_for_one_controller() -> None:
 
 def test_a_plan_for_it_is_executed_by_it(machine: Machine) -> None:
     tab = Design(shapely.box(1, 1, 2, 1.6), "tab")
-    settings = Settings(iterations=20, quality="draft", initial="contour")
+    settings = Settings(iterations=20, quality="draft", initial="contour", report="brief")
     plan = laserpath.plan(tab, Process(machine=machine), settings)
     assert plan.report.executed.figures.iou > 0.93
     program = gcode.read(plan.program, convert.dialect_of(machine), rapid_speed=1000.0)

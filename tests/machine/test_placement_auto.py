@@ -21,9 +21,6 @@ from laserpath.cli import main
 from laserpath.machine.placement import place, placed
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
-pytestmark = pytest.mark.usefixtures("unillustrated")
-"""Pictures are irrelevant here."""
-
 MACHINE = Machine(size=(30.0, 20.0))
 BOX = shapely.box(2, 3, 4, 4)
 PAGE = (1.0, 1.0, 11.0, 6.0)
@@ -131,26 +128,29 @@ def run(arguments: list[str]) -> None:
     assert not stopped.value.code
 
 
-QUICK = Settings(iterations=1, initial="contour", quality="draft")
+BRIEF = Settings(iterations=1, initial="contour", quality="draft", report="brief")
 
 
 @pytest.mark.slow
 def test_a_plan_holds_the_origin_in_effect(tmp_path: Path):
-    plan = laserpath.plan(chip(tmp_path), Process(), QUICK)
+    plan = laserpath.plan(chip(tmp_path), Process(), BRIEF)
     assert plan.settings.origin == "design"
     assert plan.notes[0].startswith("chip.gds names no page")
     assert "Work zero: the design's lower-left corner" in plan.program
     assert 'origin = "design"' in plan.project
 
 
+QUICK = ["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "--report", "brief"]
+
+
 def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
-    run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "out"])
+    run([*QUICK, "-o", "out"])
     messages = capsys.readouterr().err
     assert messages.count("board.gbr names no page") == 1
     assert "--offset puts it elsewhere" in messages
-    run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-o", "p", "--save-project", "-q"])
+    run([*QUICK, "-o", "p", "--save-project", "-q"])
     assert "names no page" not in capsys.readouterr().err
     Path("p/board.gbr").write_text(BOARD)
     run(["plan", "--project", "p/laserpath.toml", "-o", "again", "--json"])
@@ -163,7 +163,7 @@ def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_pat
 def test_a_program_is_simulated_where_its_plan_has_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
-    run(["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "-q"])
+    run([*QUICK, "-q"])
     run(["simulate", "board.gcode", "--design", "board.gbr", "--json"])
     read = capsys.readouterr()
     assert read.err.count("board.gbr names no page") == 1

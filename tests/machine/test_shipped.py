@@ -27,7 +27,7 @@ from laserpath.simulation import simulate
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 BAR = Design(shapely.box(0.5, 0.5, 2.5, 1.2), "bar")
-QUICK = Settings(initial="contour", iterations=6, origin="page")
+QUICK = Settings(initial="contour", iterations=6, origin="page", report="brief")
 PATH = Toolpath(np.array([[0.6, 0.6], [2.4, 0.6], [2.4, 1.1]]), np.array([1.0, 0.5]), np.array([20.0, 10.0]))
 
 
@@ -233,7 +233,7 @@ def test_a_plan_samples_its_outline_once(
     monkeypatch.setattr(scene, "contour_samples", note)
     process = Process()
     bar = Design(shapely.box(0.5, 0.5, 2.5, top), "bar")
-    laserpath.plan(bar, process, replace(QUICK, initial=initial)).write(tmp_path)
+    laserpath.plan(bar, process, replace(QUICK, initial=initial, report="full")).write(tmp_path)
     assert widths == [process.spot.fwhm]
 
 

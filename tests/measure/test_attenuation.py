@@ -28,7 +28,7 @@ STAGE = profiles.machine("linuxcnc-stage-405")
 CELL = Design(shapely.box(0, 0, 0.0255, 0.0025), "cell")
 FINE = Process(Spot(0.001), Resin(), STAGE)
 STRONG = replace(FINE, machine=replace(STAGE, power_max=10.0))
-QUICK = Settings(initial="contour", iterations=4)
+QUICK = Settings(initial="contour", iterations=4, report="brief")
 
 
 @given(

@@ -26,7 +26,7 @@ from laserpath.planning.task import Task
 from laserpath.types import Machine, Process, Resin, Settings, Spot
 
 WIDTH, CONTRAST = 1.15, 12.0
-SETTINGS = Settings(initial="contour", iterations=120)
+SETTINGS = Settings(initial="contour", iterations=120, report="brief")
 FORK = design(
     shapely.box(1, 1, 1.6, 1.3), *(shapely.box(x, 1, x + 0.12, 1.9) for x in (1, 1.24, 1.48)), name="fork"
 )

@@ -17,6 +17,7 @@ from shapes import plus
 
 import laserpath
 from laserpath.base.errors import InputError
+from laserpath.base.plan_steps import PlanPart
 from laserpath.planning import forecasts
 from laserpath.planning.forecasts import forecast
 from laserpath.types import Design, Kinetics, Machine, Process, Resin, Settings, Spot
@@ -64,6 +65,12 @@ def test_where_the_dose_sets_the_speed_twice_the_dose_takes_twice_the_time() -> 
     weaker, harder = (forecast(TEE, process, QUICK) for process in (weak, hard))
     assert harder.write_seconds == pytest.approx(2 * weaker.write_seconds, rel=0.05)
     assert any("full power, 0.001 mW, writes this resin at" in note for note in weaker.notes)
+
+
+def test_a_brief_report_leaves_out_the_best_of_all_paths() -> None:
+    full, brief = (forecast(TEE, PROCESS, replace(QUICK, report=report)) for report in ("full", "brief"))
+    (extra,) = {step.name for step in full.steps} - {step.name for step in brief.steps}
+    assert extra == PlanPart.LIMIT
 
 
 def test_correcting_by_conversion_takes_its_time() -> None:

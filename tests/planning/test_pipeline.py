@@ -19,7 +19,7 @@ from laserpath.planning import pipeline
 from laserpath.types import Machine, Process, Settings
 from laserpath.types.results import Measurement, Solution
 
-QUICK = Settings(initial="contour", iterations=30, quality="draft", origin="page")
+QUICK = Settings(initial="contour", iterations=30, quality="draft", origin="page", report="brief")
 CONTACTS = design(
     *(shapely.box(x, y, x + 0.12, y + 0.12) for x in (0.5, 0.8, 1.3) for y in (0.5, 0.75)), name="contacts"
 )
@@ -79,7 +79,11 @@ def test_contacts_do_not_print_worse_than_the_start(process: Process) -> None:
 def test_designs_do_not_print_worse_than_the_start(dialect: str, name: str) -> None:
     steps = (250.0, 250.0) if dialect == "grbl" else (80.0, 80.0)
     process = Process(machine=Machine(dialect=dialect, baud=None, steps=steps))
-    assert no_worse(laserpath.plan(Path(__file__).parents[1] / f"data/designs/{name}.svg", process))
+    assert no_worse(
+        laserpath.plan(
+            Path(__file__).parents[1] / f"data/designs/{name}.svg", process, Settings(report="brief")
+        )
+    )
 
 
 def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,12 @@ from laserpath.machine import convert
 from laserpath.machine.program import Transmitted
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
-QUICK = laserpath.Settings(initial="contour", iterations=120)
+QUICK = laserpath.Settings(initial="contour", iterations=120, report="brief")
 
 
 @pytest.fixture(scope="module")
 def bracket() -> laserpath.Plan:
-    return laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK)
+    return laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=replace(QUICK, report="full"))
 
 
 def test_a_plan_and_its_parts_are_shown_in_a_line(bracket: laserpath.Plan) -> None:
@@ -106,9 +106,10 @@ def test_program_keeps_the_machine_limits(bracket):
     assert rows[:, :4].min() >= 0
 
 
-def test_same_seed_same_program(bracket):
+def test_same_seed_same_program_whatever_the_report(bracket):
     again = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK)
     assert again.program == bracket.program
+    assert again.report.limit is None and bracket.report.limit is not None
 
 
 def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
@@ -163,7 +164,7 @@ def test_write_gives_three_files_that_agree(bracket, tmp_path):
 
 @pytest.mark.slow
 def test_hatch_finds_the_design_too():
-    settings = laserpath.Settings(initial="hatch", iterations=300)
+    settings = laserpath.Settings(initial="hatch", iterations=300, report="brief")
     assert (
         laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=settings).report.executed.figures.iou
         > 0.95

@@ -14,15 +14,13 @@ from laserpath.base.errors import InputError
 from laserpath.config import project
 from laserpath.design import load_colours
 
-pytestmark = pytest.mark.usefixtures("unillustrated")
-
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">'
     '<rect x="0.5" y="0.5" width="1" height="1" fill="red"/>'
     '<rect x="2.2" y="1.7" width="0.8" height="0.8" fill="blue"/></svg>'
 )
 RED, BLUE = shapely.box(0.5, 1.5, 1.5, 2.5), shapely.box(2.2, 0.5, 3.0, 1.3)
-SETTINGS = Settings(iterations=4, initial="contour", origin="design", offset=(10.0, 5.0))
+SETTINGS = Settings(iterations=4, initial="contour", origin="design", offset=(10.0, 5.0), report="brief")
 NAMES = [
     *(
         f"two-{part}.{end}"

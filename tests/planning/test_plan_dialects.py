@@ -20,7 +20,7 @@ from laserpath.machine.convert import envelope
 from laserpath.types import Design, Machine, Process, Settings
 
 BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid_size=NODING), "bracket")
-QUICK = Settings(iterations=60, quality="draft", initial="contour")
+QUICK = Settings(iterations=60, quality="draft", initial="contour", report="brief")
 
 # The generic machine, with what each controller needs.
 SPOKEN = {

@@ -37,7 +37,9 @@ REACHED = {
 
 @pytest.mark.parametrize("name", REACHED)
 def test_a_plan_prints_as_well_as_it_has(name: str) -> None:
-    executed = laserpath.plan(DESIGNS / f"{name}.svg").report.executed
+    executed = laserpath.plan(
+        DESIGNS / f"{name}.svg", settings=laserpath.Settings(report="brief")
+    ).report.executed
     reached = REACHED[name]
     assert executed.figures.epe_mean <= ROOM * reached.epe_mean
     assert executed.figures.dose_max <= ROOM * reached.dose_max

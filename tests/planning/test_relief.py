@@ -39,8 +39,6 @@ from laserpath.planning.relief.target import GreyTarget
 from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
 
-pytestmark = pytest.mark.usefixtures("decoding")
-
 CURVE = Resin(critical_dose=0.134, e_c=0.085, penetration_depth=0.11)
 FINE = Machine(steps=None, power_max=1.0)
 PIXEL = 0.02

@@ -60,7 +60,7 @@ def planned(request: pytest.FixtureRequest) -> Planned:
     laser = profiles.machine(name)
     if name == "linuxcnc-stage-405":
         laser = replace(laser, power_max=10.0)  # its own is for spots of micrometres
-    process, settings = laserpath.Process(machine=laser), laserpath.Settings(iterations=10)
+    process, settings = laserpath.Process(machine=laser), laserpath.Settings(iterations=10, report="brief")
     design = laserpath.load(file, tolerance=0.001)
     expected = forecast(design, process, settings)
     begun = time.process_time()

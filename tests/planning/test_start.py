@@ -105,8 +105,8 @@ def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
         if len(stages) == IN_SECOND:
             raise KeyboardInterrupt
 
-    planned = plan(TWO, PROCESS, AUTO, progress)
-    assert stages[:IN_SECOND] == ["try"] * IN_SECOND and set(stages[IN_SECOND:]) <= {"measure", "limit"}
+    planned = plan(TWO, PROCESS, replace(AUTO, report="brief"), progress)
+    assert stages[:IN_SECOND] == ["try"] * IN_SECOND and set(stages[IN_SECOND:]) == {"measure"}
     assert planned.solution.stopped
     assert planned.solution.result == "stopped by the user while curves were tried"
     assert planned.report.executed.figures.iou > 0.8

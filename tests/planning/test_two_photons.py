@@ -47,6 +47,7 @@ SETTINGS = Settings(
     inset_fwhm=0.4 * NARROWER,
     segment_fwhm=NARROWER,
     pixels_per_fwhm=6 / NARROWER,
+    report="brief",
     origin="page",  # the tests compare with the design as it was drawn
 )
 TEE = design(shapely.box(1, 1.7, 2, 2), shapely.box(1.35, 1, 1.65, 1.8), name="tee")
@@ -203,7 +204,7 @@ def test_where_the_head_is_slow_two_photons_see_it_even_in_dynamic_mode(dynamic,
     np.testing.assert_allclose(one, (run.speed[slow] / 50) ** (exponent - 1 if dynamic else -1), rtol=0.01)
 
 
-HASTE = Settings(iterations=0)
+HASTE = Settings(iterations=0, report="brief")
 
 
 def lost(report):

@@ -615,7 +615,6 @@ def test_ten_times_the_rate_is_ten_times_as_fast(seen: Seen) -> None:
     assert 4 < passed[1] / passed[0] < 16
 
 
-@pytest.mark.usefixtures("unillustrated")
 @pytest.mark.parametrize("seconds", [0.3, 2.0, 45.0, 1800.0, 80_000.0])
 def test_every_program_plays_in_a_sensible_time(browser: Any, job: Job, folder: Path, seconds: float) -> None:
     """Its laser is as slow or fast as that takes; the rate that it plays at is shown."""
@@ -780,7 +779,6 @@ def test_who_wants_less_motion_is_there_at_once(browser: Any, address: str) -> N
 # Other pages
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
     name = "</script><script>window.laserpath = {hacked: true}; alert(1)</script>"
     html = render(job, name, (name,), name)
@@ -791,7 +789,6 @@ def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
     seen.context.close()
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder: Path) -> None:
     made = job.report.executed
     shown = ShownProgram(job.toolpath, job.run, made.grid, made.dose, job.process)
@@ -809,7 +806,6 @@ def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder:
     seen.context.close()
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path) -> None:
     """With too little dose it says how much more would be right."""
     made = job.report.executed
@@ -832,7 +828,6 @@ def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path)
     seen.context.close()
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_a_positive_resist_is_cleared(browser: Any, folder: Path) -> None:
     design = Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "window")
     job = make_job(design, Process(resin=Resin(tone="positive")))

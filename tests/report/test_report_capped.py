@@ -68,7 +68,6 @@ def test_a_mean_above_the_95_percent_is_explained(whole: Job) -> None:
     assert means_explained(columns) == [("As commanded", mean_explained(few.as_dict()))]
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_the_page_explains_it(whole: Job) -> None:
     executed = whole.report.executed
     figures = replace(executed.figures, missing_edges=20, samples=1000, epe_mean=0.06, epe_p95=0.05)
@@ -78,4 +77,4 @@ def test_the_page_explains_it(whole: Job) -> None:
 
 
 def page(job: Job) -> str:
-    return render(job.page_data, PageText("squares"), job.run)
+    return render(job.page_data, PageText("squares", illustrated=False), job.run)

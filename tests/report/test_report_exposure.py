@@ -29,12 +29,11 @@ def shown(made: Measurement, design: Design | None = DISC) -> ShownProgram:
     return ShownProgram(path, run, made.grid, made.dose, PROCESS, scene, made.edges if design else None)
 
 
-@pytest.mark.usefixtures("unillustrated")
 @pytest.mark.parametrize("level", [1.3, 2.0, 3.4])
 def test_it_says_what_power_would_print_the_edges_where_they_are(level: float) -> None:
     """A blurred edge is right at twice the critical dose inside."""
     made = exposure(DISC, PROCESS, level)
-    html = render_exposure(shown(made), PageText("disc.gcode"), made)
+    html = render_exposure(shown(made), PageText("disc.gcode", illustrated=False), made)
     advice = re.findall(r"truest with ([\d.]+)\W× the power at the same speed, or with ([\d.]+)\W× the", html)
     if level == 2.0:
         assert advice == []
@@ -73,7 +72,6 @@ def test_a_dark_program_has_a_page_too() -> None:
     assert "Cures 0 mm²" in render_exposure(dark, PageText("dark.gcode")).replace("\u00a0", " ")
 
 
-@pytest.mark.usefixtures("unillustrated")
 @pytest.mark.parametrize("design", [DISC, None], ids=["judged", "alone"])
 def test_a_page_follows_the_spot_once(monkeypatch: pytest.MonkeyPatch, design: Design | None) -> None:
     followed: list[object] = []

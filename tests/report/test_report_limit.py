@@ -32,8 +32,9 @@ def with_limit(design: Design, process: Process | None = None) -> Job:
     return replace(job, report=replace(job.report, limit=blurred_limit(design, process)))
 
 
-def html_of(job: Job) -> str:
-    return render(job.page_data, PageText("bars"), job.run).replace("\u00a0", " ")
+def html_of(job: Job, illustrated: bool = True) -> str:
+    text = PageText("bars", illustrated=illustrated)
+    return render(job.page_data, text, job.run).replace("\u00a0", " ")
 
 
 def section(html: str) -> str:
@@ -146,7 +147,6 @@ def test_times_the_limit(close: Job, plan: float, best: float, times: float) -> 
     assert wording.times_the_limit(report) == times
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> None:
     fair: PrintFigures = exposure(bars(3 * FWHM), Process()).figures
     fair = replace(fair, epe_mean=0.1, epe_p95=0.2, missing_edges=0)
@@ -155,7 +155,7 @@ def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> 
         job = with_limit(bars(3 * FWHM))
         report, _ = changed(job.report, {"epe_mean": 0.1}, {"epe_mean": best})
         job = replace(job, report=replace(report, executed=replace(report.executed, figures=fair)))
-        return "--quality fine" in html_of(replace(job, settings=Settings()))
+        return "--quality fine" in html_of(replace(job, settings=Settings()), illustrated=False)
 
     assert advised(0.05)
     assert not advised(0.099)
@@ -170,10 +170,15 @@ def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     assert "<img" not in html
 
 
-@pytest.mark.usefixtures("unillustrated")
-def test_without_a_limit_the_page_says_only_that_it_was_not_computed(close: Job) -> None:
-    html = html_of(replace(close, report=replace(close.report, limit=None)))
-    assert section(html).strip() == f"<p>{wording.NOT_COMPUTED}</p>"
+@pytest.mark.parametrize(
+    ("report", "why"), [("full", "for so large a design it would take long"), ("brief", "a brief report was")]
+)
+def test_without_a_limit_the_page_says_only_that_it_was_not_computed(
+    close: Job, report: str, why: str
+) -> None:
+    job = replace(close, report=replace(close.report, limit=None), settings=Settings(report=report))
+    html = html_of(job, illustrated=False)
+    assert re.fullmatch(rf"<p>Not computed: {why}[^<]*</p>", section(html).strip())
     assert "What could be done at best" not in html
     assert PICTURE not in html
 

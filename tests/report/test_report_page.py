@@ -65,6 +65,12 @@ def html_of(job: Job, name: str = "", header: tuple[str, ...] = HEADER) -> str:
     return render(job.page_data, PageText(name or job.design.name, header=header), job.run)
 
 
+def brief(job: Job, name: str = "") -> str:
+    """The page without pictures."""
+    text = PageText(name or job.design.name, header=(name,), illustrated=False)
+    return render(job.page_data, text, job.run)
+
+
 def read(html: str) -> Reader:
     reader = Reader()
     reader.feed(html)
@@ -141,13 +147,12 @@ def test_every_row_is_explained(page: Reader) -> None:
     assert all(row.meaning in page.text for row in SHOWN)
 
 
-@pytest.mark.usefixtures("unillustrated")
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a & b", "\x07\udcff"]
 )
 def test_hostile_names_are_only_text(job: Job, name: str) -> None:
     warned = replace(job, report=replace(job.report, warnings=(f"element {name} was not understood",)))
-    html = html_of(warned, name, (name,))
+    html = brief(warned, name)
     html.encode("utf-8")
     page = read(html)
     assert scripts(page) == SCRIPTS
@@ -192,17 +197,15 @@ def test_settings_to_plan_again_are_all_there(job: Job, page: Reader) -> None:
     assert "laserpath 1.2.3" in page.text
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_a_missed_tolerance_is_reported(job: Job) -> None:
-    text = read(html_of(replace(job, settings=Settings(max_epe_fwhm=0.01)))).text
+    text = read(brief(replace(job, settings=Settings(max_epe_fwhm=0.01)))).text
     assert "missed" in text
-    assert "met" in read(html_of(replace(job, settings=Settings(max_epe_fwhm=3.0)))).text
+    assert "met" in read(brief(replace(job, settings=Settings(max_epe_fwhm=3.0)))).text
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_positive_resists_are_cleared_not_cured() -> None:
     design = Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "window")
-    text = read(html_of(make_job(design, Process(resin=Resin(tone="positive"))))).text
+    text = read(brief(make_job(design, Process(resin=Resin(tone="positive"))))).text
     assert "What will clear" in text
     assert "What will cure" not in text
 
@@ -233,9 +236,8 @@ def test_a_report_without_a_process_window_says_nothing_of_one(job: Job) -> None
     assert "dose and focus" not in page.text
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_the_quality_is_stated(job: Job) -> None:
-    page = read(html_of(replace(job, settings=Settings(quality="draft"))))
+    page = read(brief(replace(job, settings=Settings(quality="draft"))))
     assert "draft quality" in page.text
     assert "at draft quality" in page.text
     assert ["quality", "draft"] in page.rows["other"]
@@ -256,6 +258,14 @@ def test_the_same_bytes_again_and_from_threads(job: Job, html: str) -> None:
     for thread in threads:
         thread.join()
     assert pages == [html, html]
+
+
+def test_a_brief_page_has_all_but_the_pictures(job: Job, page: Reader) -> None:
+    short = read(brief(job))
+    assert [a for tag, a in short.tags if tag == "img"] == []
+    assert "<h2>Pictures" not in brief(job)
+    assert short.rows == page.rows
+    assert any(a.get("id") == "viewer" for _, a in short.tags)
 
 
 def test_page_is_small(html: str) -> None:
@@ -299,9 +309,8 @@ def test_durations_are_written_as_people_say_them(seconds: float, text: str) -> 
     assert duration(seconds) == text
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_the_mark_stands_beside_what_is_executed(job: Job) -> None:
-    rows = re.findall(r"<tr><th scope=.*?</tr>", html_of(job), re.S)
+    rows = re.findall(r"<tr><th scope=.*?</tr>", brief(job), re.S)
     marked = {
         column
         for row in rows
@@ -313,16 +322,14 @@ def test_the_mark_stands_beside_what_is_executed(job: Job) -> None:
     perfect = replace(job.report.commanded.figures, epe_mean=0.0)
     aimed = replace(job.report, commanded=replace(job.report.commanded, figures=perfect))
     trends = [
-        re.findall(r'class="trend (\w+)', page)
-        for page in (html_of(job), html_of(replace(job, report=aimed)))
+        re.findall(r'class="trend (\w+)', page) for page in (brief(job), brief(replace(job, report=aimed)))
     ]
     assert trends[0] == trends[1], "what is aimed at is no figure of quality"
 
 
-@pytest.mark.usefixtures("unillustrated")
 @pytest.mark.parametrize(("dialect", "checked"), [("grbl", True), ("klipper", True), ("linuxcnc", False)])
 def test_a_controller_that_was_never_recorded_is_named(job: Job, dialect: str, checked: bool) -> None:
     process = replace(job.process, machine=replace(job.process.machine, dialect=dialect))
-    text = " ".join(read(html_of(replace(job, process=process))).text.split())
+    text = " ".join(read(brief(replace(job, process=process))).text.split())
     assert ("executed by a model of the controller." in text) is checked
     assert (f"not validated against recordings of a controller that speaks {dialect}." in text) is not checked

@@ -85,16 +85,17 @@ def test_if_nothing_helps_one_sentence_says_so_and_if_nothing_was_tried_none() -
     assert help_in_words(replace(MADE, improved=()), PROCESS) == ()
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_the_page_has_the_line_and_the_table(job: Job) -> None:
-    html = render(job.page_data, PageText("plate", sensitivity=MADE), job.run).replace("\u00a0", " ")
+    html = render(job.page_data, PageText("plate", sensitivity=MADE, illustrated=False), job.run).replace(
+        "\u00a0", " "
+    )
     assert "What it is most sensitive to" in html
     assert "What would help this machine" in html
     table = html[html.index('<table id="sensitivity">') :].split("</table>")[0]
     for one in (*MADE.disturbed, *MADE.improved):
         assert one.change in table
     assert "9.3 µm" in table
-    assert 'id="sensitivity"' not in render(job.page_data, PageText("plate"), job.run)
+    assert 'id="sensitivity"' not in render(job.page_data, PageText("plate", illustrated=False), job.run)
 
 
 def test_json_has_figures_and_sentences() -> None:

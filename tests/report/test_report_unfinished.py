@@ -82,7 +82,7 @@ def test_a_good_plan_needs_no_more() -> None:
 def test_a_plan_tells_how_its_optimiser_ended() -> None:
     """Six iterations do not converge; Ctrl-C while the shape is found ends it there."""
     square = Design(shapely.MultiPolygon([shapely.box(1, 1, 1.6, 1.6)]), "square")
-    few = Settings(iterations=6, initial="contour")
+    few = Settings(iterations=6, initial="contour", report="brief")
     found = laserpath.plan(square, settings=few)
     assert (found.report.unfinished, found.report.stopped) == ("all 6 iterations done", False)
 

@@ -166,7 +166,7 @@ def test_over_dosed_is_what_gets_more_than_the_resin_s_limit() -> None:
 )
 def test_a_plan_s_program_has_the_plan_s_figures(machine: str, passes: int) -> None:
     process = replace(Process(), machine=profiles.machine(machine))
-    options = Settings(iterations=5, quality="draft", initial="hatch", passes=passes)
+    options = Settings(iterations=5, quality="draft", initial="hatch", passes=passes, report="brief")
     plan = laserpath.plan(CROSS, process, options)
     found = simulate(plan.program, process, CROSS, options)
     assert found.executed.measured is not None
@@ -177,7 +177,9 @@ def test_a_plan_s_program_has_the_plan_s_figures(machine: str, passes: int) -> N
 
 def test_the_design_is_placed_as_a_plan_places_it() -> None:
     away = replace(CROSS, page=(-3.0, -4.0, 10.0, 10.0))
-    options = Settings(iterations=0, quality="draft", initial="contour", origin="page", offset=(0.5, 0.25))
+    options = Settings(
+        iterations=0, quality="draft", initial="contour", origin="page", offset=(0.5, 0.25), report="brief"
+    )
     plan = laserpath.plan(away, settings=options)
     found = simulate(plan.program, design=away, settings=options)
     assert found.design is not None
@@ -472,7 +474,6 @@ def test_for_a_program_that_lies_elsewhere_no_power_is_called_best() -> None:
     assert found.best is None or "Is it in the right place?" in another_power(found)
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_the_executed_dose_is_judged() -> None:
     """Short lines at constant power: the head brakes all the way, so that 2.8 critical doses become 21."""
     process = Process(machine=Machine(dialect="klipper", baud=None))
@@ -493,7 +494,6 @@ def test_the_executed_dose_is_judged() -> None:
     assert float(dose) == pytest.approx(executed, rel=0.01)
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_a_simulation_samples_the_outline_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exposure, the best power, warnings and page share the samples."""
     widths: list[float] = []

@@ -136,6 +136,7 @@ def page(result: ReliefPlan, header: Sequence[str], project: str) -> str:
         ],
         header=header,
         project=project,
+        illustrated=result.settings.report == "full",
         headline=in_words(result).split(";")[0] + ".",
     )
     return render_exposure(exposed, text)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -128,6 +129,13 @@ def test_settings_know_the_curves_of_packages() -> None:
     assert initial_curves() == (*INITIAL_CURVES, "diagonals")
     with pytest.raises(InputError, match=r"'diagonal' is unknown; known: auto, contour, .*, diagonals"):
         Settings(initial="diagonal")
+
+
+def test_a_package_that_is_installed_meanwhile_is_found(site: Path) -> None:
+    assert found(CURVE_GROUP).get("diagonals") is None
+    time.sleep(0.02)  # until the clock that folders are dated by has ticked
+    install_example(site)
+    assert found(CURVE_GROUP).get("diagonals") is not None
 
 
 def test_what_a_package_offered_is_gone_with_it() -> None:

@@ -153,11 +153,11 @@ def test_bad_input_is_one_sentence(invoke: Callable[[str], Result]) -> None:
     assert not Path("out").exists()
 
 
-@pytest.mark.usefixtures("unillustrated")
 def test_the_pen_width_of_a_layer_is_the_line_s(invoke: Callable[[str], Result]) -> None:
     """Where no --stroke is given."""
     done = invoke(
-        "line 1mm 1mm 3mm 1mm pagesize 4mmx6mm penwidth 0.5mm laserpath -o . --iterations 0 --initial contour"
+        "line 1mm 1mm 3mm 1mm pagesize 4mmx6mm penwidth 0.5mm "
+        "laserpath -o . --iterations 0 --initial contour --report brief"
     )
     assert done.exit_code == 0, done.output
     assert "laserpath: vpype: 2.5 × 0.5 mm, 1 shape" in done.stderr

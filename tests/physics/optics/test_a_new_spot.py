@@ -168,7 +168,7 @@ def test_it_spreads_in_depth_as_it_was_measured() -> None:
 def test_a_plan_is_made_for_it() -> None:
     """Its edges are where they were drawn by the closed form of the dose, too."""
     design = Design(box(0, 0, 0.6, 0.4), name="plate")
-    plan = laserpath.plan(design, Process(SPOT), Settings(initial="hatch", iterations=15))
+    plan = laserpath.plan(design, Process(SPOT), Settings(initial="hatch", iterations=15, report="brief"))
     assert "measured caustic" in plan.program
     assert plan.report.executed.figures.epe_mean < 0.1
     side = np.stack([np.linspace(0.15, 0.45, 31), np.zeros(31)])  # of the lower edge, off its corners

@@ -101,7 +101,7 @@ def test_a_correction_is_taken_if_the_reported_error_falls_and_the_light_is_acce
 @pytest.mark.slow
 def test_neighbours_written_quickly_overcure_by_dose_and_not_by_kinetics() -> None:
     by_dose, by_kinetics = (profiles.resin(FOLDER / f"by-{name}.toml") for name in ("dose", "kinetics"))
-    settings = Settings(iterations=200)
+    settings = Settings(iterations=200, report="brief")
     threshold = laserpath.plan(FOLDER / "comb.svg", Process(resin=by_dose), settings)
     kinetic = laserpath.plan(FOLDER / "comb.svg", Process(resin=by_kinetics), settings)
     # The threshold plan is right by its own model.

@@ -103,7 +103,7 @@ def test_no_strokes_have_no_lines_side_by_side():
 @pytest.mark.slow
 def test_a_dot_cures_where_it_is_drawn():
     dot = design(shapely.Point(1, 1).buffer(FWHM))
-    plan = laserpath.plan(dot, settings=replace(SETTINGS, iterations=40))
+    plan = laserpath.plan(dot, settings=replace(SETTINGS, iterations=40, report="brief"))
     figures = plan.report.executed.figures
     assert figures.missing_edges == 0 and figures.epe_mean < 0.2 * FWHM
 
@@ -134,7 +134,7 @@ def test_a_line_drawing_is_written_sooner_than_from_any_curve_of_auto_and_no_les
     drawing = lines([(1, 1), (3, 1), (3, 2.6), (1, 2.6), (1, 1)], [(1, 1), (3, 2.6)], [(1, 1.8), (3, 1.8)])
     executed = {}
     for initial in ("auto", "strokes"):
-        plan = laserpath.plan(drawing, settings=Settings(initial=initial, iterations=200))
+        plan = laserpath.plan(drawing, settings=Settings(initial=initial, iterations=200, report="brief"))
         executed[initial] = plan.report.executed
     auto, ours = executed["auto"], executed["strokes"]
     assert ours.motion.write_time < 0.9 * auto.motion.write_time
@@ -151,7 +151,7 @@ def test_of_edge_error_and_write_time_one_is_better_than_with_auto_and_neither_w
     """
     error, time = {}, {}
     for initial in ("auto", "strokes"):
-        plan = laserpath.plan(DRAWINGS / "circuit.svg", settings=Settings(initial=initial))
+        plan = laserpath.plan(DRAWINGS / "circuit.svg", settings=Settings(initial=initial, report="brief"))
         executed, process = plan.report.executed, plan.process
         scene = Scene.of(plan.design, plan.target, process.spot, process.resin)
         edges = rounded_off(executed.edges, executed.dose, scene)

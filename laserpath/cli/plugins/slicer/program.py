@@ -105,6 +105,7 @@ def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sl
     whole = Design(_polygons(union([layer.area for layer in sliced])), name=name)
     settings, notes = _settled(whole, process, settings)
     notes = (*notes, *_coarse(walls, optics.fwhm(process.spot)))
+    settings = replace(settings, report="brief")  # no layer has a report
     tolerance, zero = _SAME_FWHM * optics.fwhm(process.spot), corner(whole.area, settings.origin)
     first: list[SlicedLayer] = []
     plan_of: list[int] = []
