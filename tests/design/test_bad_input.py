@@ -24,12 +24,10 @@ from typing import Any
 import gdstk
 import numpy as np
 import pytest
-from mutations import mutated
 from pace_of_machine import unit
 from PIL import Image
 from same_shape import as_geojson, as_gerber, as_png, as_svg, as_wkt
 from same_shape_cad import as_dxf, as_gds, dxf, text, written
-from sets import one_fast
 
 from laserpath.base.errors import InputError
 from laserpath.cli import main
@@ -376,19 +374,6 @@ def test_a_file_that_it_refers_to_makes_no_difference(name: str, there: bool, tm
     if design is not None:
         assert any("other.bin" in warning or "not" in warning for warning in design.warnings)
         assert design.area.area < 1
-
-
-@pytest.mark.parametrize("tries", one_fast([6, 40], 6))
-@pytest.mark.parametrize("name", FORMATS)
-def test_errors_anywhere_are_a_sentence_or_a_design(name: str, tries: int, tmp_path: Path) -> None:
-    """A few fixed ones; `make fuzz` looks for more."""
-    rng = random.Random(f"bad input {name}")
-    path = tmp_path / f"mutated{FORMATS[name].suffixes[0]}"
-    small = {"PNG": picture(np.eye(9, dtype=np.uint8) * 255, dpi=(254, 254))}.get(name, good(name))
-    for _ in range(tries):
-        path.write_bytes(mutated(rng, small))
-        design = load_or_sentence(path)
-        assert design is None or design.area.is_valid
 
 
 MILLION = """

@@ -18,7 +18,6 @@ from laserpath.base.limits import limits
 from laserpath.design import load
 from laserpath.design.dxf import read
 from laserpath.design.reading import Reading
-from laserpath.types import Design
 
 GOOD = as_dxf()
 BINARY = as_dxf(binary=True)
@@ -188,93 +187,3 @@ def test_no_file_that_a_drawing_names_is_opened(tmp_path: Path) -> None:
     assert [kind in " ".join(result["warnings"]) for kind in (str(other), "IMAGE", "PDFUNDERLAY")] == [
         True
     ] * 3
-
-
-def drawing_of_everything() -> bytes:
-    """A small file with every entity that is read; only header, tables, blocks and entities."""
-
-    def draw(drawing: Any, model: Any) -> None:
-        block = drawing.blocks.new("B", base_point=(1, 1))
-        block.add_circle((1, 1), 1)
-        block.add_lwpolyline([(0, 0), (3, 0), (3, 3)], dxfattribs={"const_width": 0.2})
-        array = {"rotation": 30, "column_count": 3, "row_count": 2, "column_spacing": 10, "row_spacing": 10}
-        model.add_blockref("B", (5, 5), array)
-        for a, b in (((0, 0), (4, 0)), ((4, 0), (4, 3)), ((4, 3), (0, 0))):
-            model.add_line(a, b)
-        model.add_arc((0, 0), 1, 0, 90)
-        model.add_ellipse((30, 30), (3, 1), 0.5)
-        model.add_lwpolyline([(40, 0, 0, 0, 1), (42, 0, 0, 0, 1)], close=True)
-        model.add_lwpolyline([(0, 40, 2, 0, 0.3), (10, 40, 0, 1, 0)])
-        model.add_polyline2d([(0, 50), (5, 50), (5, 55)], close=True)
-        model.add_rational_spline([(50, 50, 0), (52, 50, 0), (52, 52, 0), (50, 52, 0)], [1, 2, 1, 2])
-        model.add_spline([(60, 0), (65, 5), (70, 0)])
-        hatch = model.add_hatch()
-        hatch.paths.add_polyline_path([(80, 0), (90, 0), (90, 10), (80, 10)], flags=1)
-        island = hatch.paths.add_edge_path(flags=16)
-        island.add_arc((87, 7), 1, 0, 180, ccw=False)
-        island.add_line((86, 7), (88, 7))
-        hatch.paths.add_edge_path(flags=16).add_ellipse((85, 4), (1, 0), 0.5, 0, 360)
-        model.add_solid([(100, 0), (101, 0), (100, 1), (101, 1)])
-
-    whole = dxf(draw, version="R2000").decode("latin-1").replace("\r\n", "\n")
-    header = "  9\n$ACADVER\n  1\nAC1015\n  9\n$INSUNITS\n 70\n4\n"
-    sections = {part.partition("\n")[0]: part for part in whole.split("  0\nSECTION\n  2\n")[1:]}
-    kept = [f"  0\nSECTION\n  2\n{sections[name]}" for name in ("TABLES", "BLOCKS", "ENTITIES")]
-    return f"  0\nSECTION\n  2\nHEADER\n{header}  0\nENDSEC\n{''.join(kept)}  0\nEOF\n".encode("latin-1")
-
-
-STRANGE = [
-    b"nan",
-    b"inf",
-    b"1e300",
-    b"-1",
-    b"0",
-    b"",
-    b"999999999",
-    b"abc",
-    b"1e12",
-    b"  10",
-    b"LINE",
-    b"HATCH",
-]
-
-
-def mutated(lines: list[bytes], first: int, rng: random.Random) -> bytes:
-    out = list(lines)
-    for _ in range(rng.choice([1, 1, 2, 4])):
-        k, how = rng.randrange(first, len(out) - 3), rng.random()
-        if how < 0.4:
-            out[k] = rng.choice([*STRANGE, rng.choice(out)])
-        elif how < 0.7:
-            del out[k : k + rng.choice([1, 2])]
-        elif how < 0.8:
-            out.insert(k, rng.choice(out))
-        elif out[k]:
-            letters = bytearray(out[k])
-            letters[rng.randrange(len(letters))] = rng.randrange(256)
-            out[k] = bytes(letters)
-    return b"\n".join(out)
-
-
-def survives(count: int, seed: int) -> int:
-    """How many mutated files are still read; the others must be refused with a sentence."""
-    rng, whole = random.Random(seed), drawing_of_everything()
-    many_lines = 0
-    lines, first, good = whole.split(b"\n"), whole[: whole.index(b"BLOCKS")].count(b"\n"), 0
-    assert isinstance(read(whole, "whole", Reading(0.01)), Design)
-    for _ in range(count):
-        try:
-            good += isinstance(read(mutated(lines, first, rng), "mutated", Reading(0.01)), Design)
-        except InputError as error:
-            many_lines += "\n" in str(error)
-    assert many_lines == 0
-    return good
-
-
-def test_mutated_files_are_a_design_or_a_sentence() -> None:
-    assert survives(25, seed=1) > 2
-
-
-@pytest.mark.slow
-def test_many_mutated_files_are_a_design_or_a_sentence() -> None:
-    assert survives(1500, seed=2) > 100

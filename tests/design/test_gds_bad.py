@@ -18,7 +18,6 @@ from laserpath.base.errors import InputError
 from laserpath.design import load
 from laserpath.design.gds import hierarchy, read
 from laserpath.design.reading import Reading
-from laserpath.types import Design
 
 GDS, OASIS = as_gds(), as_gds(oasis=True)
 
@@ -219,51 +218,6 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     with pytest.raises(InputError):
         read(gds(place(b"GONE")), "bad", Reading(0.001))
     assert list(tmp_path.iterdir()) == []
-
-
-def everything(oasis: bool) -> bytes:
-    """Cells, arrays, a path, labels, all small."""
-
-    def draw(library: Any, top: Any) -> None:
-        cell = library.new_cell("A")
-        cell.add(gdstk.rectangle((0, 0), (1, 1), layer=1), gdstk.ellipse((3, 3), 1, tolerance=0.1, layer=1))
-        cell.add(gdstk.FlexPath([(0, 0), (5, 0), (5, 5)], 0.5, ends="round", simple_path=True, layer=1))
-        cell.add(gdstk.Label("hi", (0, 0)))
-        top.add(gdstk.Reference(cell, (10, 10), rotation=0.3, x_reflection=True))
-        top.add(gdstk.Reference(cell, (0, 0), columns=3, rows=2, spacing=(10, 10)))
-
-    return build(draw, oasis)
-
-
-def mutated(data: bytes, rng: random.Random) -> bytes:
-    out = bytearray(data)
-    for _ in range(rng.choice([1, 1, 2, 5])):
-        k, how = rng.randrange(4, len(out) - 4), rng.random()
-        if how < 0.7:
-            out[k] = rng.randrange(256)
-        elif how < 0.85:
-            del out[k : k + rng.randrange(1, 9)]
-        else:
-            out[k:k] = rng.randbytes(rng.randrange(1, 9))
-    return bytes(out)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to start many processes fast")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.usefixtures("forking")
-@pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
-def test_mutated_files_are_a_design_or_a_sentence(oasis: bool) -> None:
-    """gdstk itself crashes on 1 % of such GDSII files, and on 7 % of such OASIS files."""
-    whole, rng, good, many_lines = everything(oasis), random.Random(3), 0, 0
-    assert isinstance(read(whole, "whole", Reading(0.01)), Design)
-    for _ in range(1000):
-        try:
-            good += isinstance(read(mutated(whole, rng), "mutated", Reading(0.01)), Design)
-        except InputError as error:
-            many_lines += "\n" in str(error)
-    assert many_lines == 0
-    assert good > 80
 
 
 def test_a_full_temporary_folder_is_not_the_files_fault(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from mutations import mutated, refusal
 from pace_of_machine import within
 from PIL import Image
 from sets import one_fast
@@ -572,12 +570,3 @@ def test_forty_thousand_flashes_take_a_second() -> None:
     flashes = "".join(f"X{i * 200000}Y{j * 200000}D03*\n" for i in range(200) for j in range(200))
     design = within(35, lambda: gerber(f"%ADD10R,0.1X0.1*%\nD10*\n{flashes}"))
     assert design.area.area == pytest.approx(400)
-
-
-@pytest.mark.slow
-def test_files_with_errors_are_read_or_refused() -> None:
-    rng = random.Random(6)
-    files = [path.read_bytes() for path in sorted(FILES.glob("gerber_*"))]
-    messages = [refusal(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(2000)]
-    assert "\n" not in "".join(messages)
-    assert messages.count("") > 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
 import zlib
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,8 @@ import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations import mutated, refusal
 from pace_of_machine import within
-from PIL import Image, ImageDraw
+from PIL import Image
 from same_shape import as_png
 from shapes import NODING, differing_area
 
@@ -350,17 +348,3 @@ def test_forty_thousand_dots_take_a_second() -> None:
     picture[::2, ::2] = 0
     design = within(60, lambda: read(saved(picture), "a", READING))
     assert len(design.area.geoms) == 40_000
-
-
-@pytest.mark.slow
-def test_files_with_errors_are_read_or_refused() -> None:
-    rng = random.Random(6)
-    drawing = Image.new("L", (60, 50), 255)
-    ImageDraw.Draw(drawing).ellipse((10, 10, 40, 40), fill=0)
-    files = [saved(drawing, "PNG", mode, dpi=(254, 254)) for mode in ("1", "L", "P", "RGB", "RGBA", "LA")]
-    for compression in ("raw", "tiff_lzw", "tiff_deflate", "packbits"):
-        for mode in ("L", "RGB"):
-            files.append(saved(drawing, "TIFF", mode, dpi=(254, 254), compression=compression))
-    messages = [refusal(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(3000)]
-    assert "\n" not in "".join(messages)
-    assert messages.count("") > 100

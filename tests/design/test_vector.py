@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import shapely
 from builders import polygons
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations import mutated, refusal
 from pace_of_machine import within
 from same_shape import as_geojson, as_wkt
 from shapes import NODING, differing_area
@@ -263,14 +261,3 @@ def test_a_file_that_would_fill_the_memory_is_refused() -> None:
         pytest.raises(InputError, match="is the limit: split it, or --limit"),
     ):
         read(many(100), "a", READING)
-
-
-@pytest.mark.slow
-def test_files_with_errors_are_read_or_refused() -> None:
-    rng = random.Random(6)
-    line = feature(shapely.LineString([(0, 0), (1, 1), (5, 0)]), width=0.5, layer="a")
-    points = feature(shapely.GeometryCollection([shapely.Point(1, 2), SQUARE]), width=2)
-    files = [as_geojson(0.01), as_wkt(0.01), geojson(line, points, crs={"type": "name"})]
-    messages = [refusal(read, mutated(rng, rng.choice(files)), Reading(0.01)) for _ in range(3000)]
-    assert "\n" not in "".join(messages)
-    assert messages.count("") > 100

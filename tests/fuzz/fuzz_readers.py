@@ -84,6 +84,8 @@ def _sentences(design: Design) -> Sentences:
     box = np.array(design.area.bounds)
     if design.area.is_empty or not np.isfinite(box).all():
         raise AssertionError(f"a design of {len(design.area.geoms)} polygons within {box}")
+    if not design.area.is_valid:
+        raise AssertionError("a design whose area is not valid")
     return (*design.warnings, *design.source)
 
 

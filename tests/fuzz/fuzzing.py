@@ -35,8 +35,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -90,16 +88,14 @@ class Native:
 
 @contextlib.contextmanager
 def quickly() -> Iterator[Native]:
-    """Native readers in children of a small server, and plug-ins looked up once, while this is open."""
+    """Native readers in children of a small server, while this is open."""
     native, real = Native(), isolated.subprocess
     stand_in = {name: getattr(real, name) for name in ("DEVNULL", "TimeoutExpired")}
-    look_up = metadata.entry_points
     isolated.subprocess = SimpleNamespace(run=native.run, **stand_in)  # type: ignore[assignment]
-    metadata.entry_points = cache(look_up)
     try:
         yield native
     finally:
-        isolated.subprocess, metadata.entry_points = real, look_up
+        isolated.subprocess = real
         for server in native.servers.values():
             server.stdin.close()  # type: ignore[union-attr]
             server.wait()

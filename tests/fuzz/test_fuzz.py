@@ -16,6 +16,7 @@ import fuzzing
 import pytest
 from fuzz_mutants import Mutator
 from fuzz_readers import READERS, Reader
+from sets import one_fast
 
 from laserpath.base.errors import InputError, PlausibilityWarning
 
@@ -56,6 +57,17 @@ def test_what_failed_once_does_not_fail_again(
         answer = fuzz_asking.ask(reader, copy, variant)
         assert answer.failure == "", answer.details
         assert "".join(capfd.readouterr()) == ""
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("count", one_fast([8, 500], 8))
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_of_every_format_are_read_or_refused(name: str, count: int, tmp_path: Path) -> None:
+    """Always the same ones; `make fuzz` looks for others."""
+    fuzz = fuzzing.Fuzz(name, fuzzing.Plan(1, count, tmp_path / "kept", tmp_path))
+    tally = fuzz.run(3600)
+    assert tally.failures == {}
+    assert tally.inputs == count and (count < 100 or 0 < tally.refused < count)
 
 
 def made_to_fail(path: Path, variant: int) -> list[str]:
