@@ -20,6 +20,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+from commands import run
 
 import gcode
 import laserpath
@@ -88,13 +89,6 @@ def library(planned: Plan, monkeypatch: pytest.MonkeyPatch) -> Library:
     monkeypatch.setattr(laserpath.report, "render", lambda *_, **__: "<html></html>")
     monkeypatch.setattr(laserpath, "plan", stub)
     return stub
-
-
-def run(*arguments: str) -> int:
-    """The exit code."""
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def beside(design: Path) -> list[str]:
@@ -570,25 +564,6 @@ def test_ctrl_c_at_a_real_terminal(tmp_path: Path, presses: int, code: int) -> N
 
 
 # Help, version, profiles
-
-
-def test_help_answers_without_the_numerics() -> None:
-    heavy = "numpy", "scipy", "shapely", "taichi", "matplotlib", "gcode.move"
-    script = (
-        "import sys\nfrom laserpath.cli import main\n"
-        "try: main(['plan', '--help'])\n"
-        f"finally: print([m for m in {heavy!r} if m in sys.modules])"
-    )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize(
-    "arguments", [(), ("--help",), ("plan", "--help"), ("plan", "-h"), ("profiles", "--help")]
-)
-def test_help_exits_with_0(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments) == 0
-    assert "Usage: laserpath" in capsys.readouterr().out
 
 
 def test_the_help_of_plan_has_every_option_exit_code_and_example(capsys: pytest.CaptureFixture[str]) -> None:

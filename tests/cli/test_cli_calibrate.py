@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -11,21 +10,16 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
+from commands import run
 
 from laserpath import calibration
-from laserpath.cli import cli, main
+from laserpath.cli import cli
 from laserpath.config import profiles
 from laserpath.types import FITTED_PROFILES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "calibration"))
 from synthetic import TRUE, filled_in
 from test_calibration_sheet import fill
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 @pytest.fixture
@@ -164,19 +158,6 @@ def test_layers_need_depths(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run("fit", "a.csv", "--layer", "50") == 2
     assert "e_c was not found" in capsys.readouterr().err
     assert files(folder) == ["a.csv"]
-
-
-@pytest.mark.parametrize("command", ["calibrate", "fit"])
-def test_help_comes_without_numerics(command: str) -> None:
-    code = (
-        "import sys; from laserpath.cli import main\n"
-        f"try: main(['{command}', '--help'])\n"
-        "except SystemExit: print(sorted({'numpy', 'scipy', 'taichi', 'shapely', 'matplotlib'} & "
-        "set(sys.modules)))"
-    )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "Examples:" in printed
-    assert printed.rstrip().endswith("[]")
 
 
 def test_every_profile_that_can_be_fitted_is_a_choice() -> None:

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
-from laserpath.cli import main
 from laserpath.config import profiles
 
 SOUND = """G21 G90 G17
@@ -32,13 +32,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = Path("sound.gcode")
     path.write_text(SOUND)
     return path
-
-
-def run(*arguments: str) -> int:
-    """The exit code."""
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def test_a_sound_file_is_one_sentence_and_exit_code_0(
@@ -141,12 +134,6 @@ def test_wrong_usage_is_a_sentence_and_exit_code_2(
     printed = capsys.readouterr()
     assert words in printed.err
     assert printed.out == ""
-
-
-def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "--help") == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "0 no errors; 1 the file has errors" in printed
 
 
 def test_a_closed_stdin_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

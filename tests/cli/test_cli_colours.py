@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import run
 
 import laserpath.report
-from laserpath.cli import main
 from laserpath.config import profiles
 
 SVG = (
@@ -31,13 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ))  # fmt: skip
     monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """The exit code."""
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def test_a_program_for_each_colour_with_its_resin(capsys: pytest.CaptureFixture[str]) -> None:

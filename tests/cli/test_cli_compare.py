@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import shapely
 from builders import design
-from test_cli_simulate import SQUARE, hatch, names, run
+from commands import run
+from test_cli_simulate import SQUARE, hatch, names
 
 import laserpath
 from laserpath.base.errors import InputError
@@ -173,9 +174,3 @@ def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
 def test_one_program_alone_is_no_comparison() -> None:
     with pytest.raises(InputError, match="1 programs cannot be compared"):
         compare([hatch()])
-
-
-def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("compare", "--help") == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "laserpath compare lightburn.gc design.gcode --design design.svg" in printed

@@ -10,17 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import run
 
 from laserpath.calibration.charts import Chart
-from laserpath.cli import main
 
 FULL = Path("/dev/full")
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 @pytest.fixture

@@ -10,17 +10,12 @@ from pathlib import Path
 import click
 import pytest
 from click.shell_completion import ShellComplete
+from commands import run
 
-from laserpath.cli import COMMANDS, cli, main
+from laserpath.cli import COMMANDS, cli
 from laserpath.cli.plugins.command import SHELLS
 
 EVERY = cli.commands_by_name()
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def leaves() -> list[tuple[str, click.Command]]:
@@ -45,6 +40,37 @@ def test_every_command_helps(name: str, capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr().out
     assert f"Usage: laserpath {name}" in printed
     assert "\\b" not in printed
+
+
+@pytest.mark.parametrize("arguments", [(), ("plan", "-h")])
+def test_so_does_laserpath_alone_and_a_short_option(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 0
+    assert "Usage: laserpath" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["plan", "calibrate", "fit"])
+def test_help_comes_without_numerics(command: str) -> None:
+    heavy = {"numpy", "scipy", "shapely", "taichi", "matplotlib", "gcode.move"}
+    script = (
+        f"import sys\nfrom laserpath.cli import main\ntry: main(['{command}', '--help'])\n"
+        f"except SystemExit: print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Examples:" in done.stdout
+    assert done.stdout.rstrip().endswith("[]")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("simulate", "3 files written, but --max-epe is not met"),
+        ("check", "0 no errors; 1 the file has errors"),
+    ],
+)
+def test_exit_codes_are_in_the_help(name: str, text: str) -> None:
+    assert text in " ".join((EVERY[name].epilog or "").split())
 
 
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("doctor",)])

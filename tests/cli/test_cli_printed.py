@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 from scipy.special import expit
 
-from laserpath.cli import main
 from laserpath.config import profiles
 
 PIXEL, SIGMA, CONTRAST = 0.1, 3.0, 8.0
@@ -32,17 +32,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["fit", *arguments])
-    return int(caught.value.code or 0)
-
-
 PRINTED = ("--printed", "photo.png", "--commanded", "mask.png", "--pixel", "0.1um")
 
 
 def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*PRINTED, "--name", "mine", "--json") == 0
+    assert run("fit", *PRINTED, "--name", "mine", "--json") == 0
     content = json.loads(capsys.readouterr().out)
     estimates = {e["name"]: e for e in content["estimates"]}
     fwhm = SIGMA * PIXEL * 2 * np.sqrt(2 * np.log(2)) / 1000
@@ -57,7 +51,7 @@ def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureF
 
 
 def test_the_result_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*PRINTED) == 0
+    assert run("fit", *PRINTED) == 0
     printed = capsys.readouterr().out
     assert "spot's FWHM: 0.7" in printed
     assert "% of what the image shows is explained" in printed
@@ -79,6 +73,6 @@ def test_bad_input_is_one_sentence(
 ) -> None:
     (folder / "wrong.png").write_bytes(b"\x89PNG and no more")
     before = sorted(folder.iterdir())
-    assert run(*arguments) == 2
+    assert run("fit", *arguments) == 2
     assert words in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before

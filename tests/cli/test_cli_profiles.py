@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import run
 
-from laserpath.cli import main
 from laserpath.config import profiles
 from laserpath.types import process
 
@@ -20,22 +20,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mine"
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["profiles", *arguments])
-    return int(caught.value.code or 0)
-
-
 @pytest.mark.parametrize("arguments", [(), ("list",)])
 def test_lists_all_that_come_along(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments) == 0
+    assert run("profiles", *arguments) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for kind in profiles.FOLDERS for name in profiles.names(kind))
     assert "(yours)" not in listed
 
 
 def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("list", "--json") == 0
+    assert run("profiles", "list", "--json") == 0
     rows = json.loads(capsys.readouterr().out)
     assert {(row["kind"], row["name"]) for row in rows} == {
         (kind, name) for kind in profiles.FOLDERS for name in profiles.names(kind)
@@ -45,23 +39,23 @@ def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_shows_the_text(capsys: pytest.CaptureFixture[str]) -> None:
     for kind in profiles.FOLDERS:
         for name in profiles.names(kind):
-            assert run("show", name) == 0
+            assert run("profiles", "show", name) == 0
             assert capsys.readouterr().out == profiles.text(kind, name)
 
 
 def test_a_new_one_is_there_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("new", "machine", "shed", "--from", "klipper-diode-405") == 0
+    assert run("profiles", "new", "machine", "shed", "--from", "klipper-diode-405") == 0
     assert str(folder / "machines" / "shed.toml") in capsys.readouterr().out
     assert profiles.machine("shed") == profiles.machine("klipper-diode-405")
-    assert run("list") == 0
+    assert run("profiles", "list") == 0
     assert "shed" in (line := next(x for x in capsys.readouterr().out.splitlines() if "shed" in x))
     assert "(yours)" in line
-    assert run("new", "machine", "shed") == 2, "it would be lost"
+    assert run("profiles", "new", "machine", "shed") == 2, "it would be lost"
     assert profiles.machine("shed").dialect == "klipper"
 
 
 def test_ones_own_comes_before_one_of_the_same_name(folder: Path) -> None:
-    assert run("new", "resin", "generic-405") == 0
+    assert run("profiles", "new", "resin", "generic-405") == 0
     file = folder / "resins" / "generic-405.toml"
     file.write_text(file.read_text().replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 35"))
     assert profiles.resin("generic-405").critical_dose == 0.35
@@ -71,7 +65,7 @@ def test_ones_own_comes_before_one_of_the_same_name(folder: Path) -> None:
 def test_check_tells_the_kind(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     for name in profiles.shipped(kind):
         Path("some.toml").write_text(profiles.text(kind, name))
-        assert run("check", "some.toml") == 0
+        assert run("profiles", "check", "some.toml") == 0
         assert f"a {kind}, without errors" in capsys.readouterr().out
 
 
@@ -89,7 +83,7 @@ def test_check_tells_the_kind(kind: str, capsys: pytest.CaptureFixture[str]) -> 
 )
 def test_check_says_what_is_wrong(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("some.toml").write_text(text)
-    assert run("check", "some.toml") == 2
+    assert run("profiles", "check", "some.toml") == 2
     printed = capsys.readouterr()
     assert words in printed.err
     assert printed.out == ""
@@ -107,7 +101,7 @@ def test_check_says_what_is_wrong(text: str, words: str, capsys: pytest.CaptureF
 def test_bad_input_is_one_sentence(
     folder: Path, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(*arguments) == 2
+    assert run("profiles", *arguments) == 2
     assert words in capsys.readouterr().err
     assert not folder.exists()
 
@@ -120,7 +114,7 @@ def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: pytest.Capt
         (1e-6, "is too weak"),
     ):
         Path("some.toml").write_text(text.replace("power_max_mW = 10\n", f"power_max_mW = {power}\n"))
-        assert run("check", "some.toml") == 0
+        assert run("profiles", "check", "some.toml") == 0
         printed = capsys.readouterr()
         assert "without errors" in printed.out
         assert "warning: with 'generic 405 nm resin': " in printed.err and words in printed.err
@@ -128,7 +122,7 @@ def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: pytest.Capt
         profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 400")
     )
     Path("some.toml").write_text(text.replace("power_max_mW = 10\n", "power_max_mW = 150\n"))
-    assert run("check", "some.toml", "--resin", "slow.toml", "--json") == 0
+    assert run("profiles", "check", "some.toml", "--resin", "slow.toml", "--json") == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
@@ -136,6 +130,6 @@ def test_a_dose_in_the_wrong_unit_is_told_as_a_warning(capsys: pytest.CaptureFix
     process._doubt.cache_clear()
     text = profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 3500")
     Path("some.toml").write_text(text)
-    assert run("check", "some.toml") == 0
+    assert run("profiles", "check", "some.toml") == 0
     told = capsys.readouterr().err
     assert told.startswith("laserpath: warning: resin critical_dose is 35 mJ/mm²") and told.count("\n") == 1

@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from commands import run
 
-from laserpath.cli import main
 from laserpath.config import profiles
 from laserpath.simulation import Simulation
 
@@ -36,13 +36,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("job.nc").write_text(hatch())
     Path("square.svg").write_text(SQUARE)
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """The exit code."""
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def names(folder: Path) -> list[str]:
@@ -215,13 +208,6 @@ def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
     assert words in printed.err
     assert printed.out == ""
     assert names(folder) == before
-
-
-def test_help_has_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("simulate", "--help") == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "laserpath simulate lightburn.gc --design board.svg --align" in printed
-    assert "3 files written, but --max-epe is not met" in printed
 
 
 def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

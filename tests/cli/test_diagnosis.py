@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from commands import run
 
 import laserpath
-from laserpath.cli import main
 from laserpath.physics.dose import DoseModel
 
 CHECKS = {"dose", "gradient", "cured width", "G-code"}
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["doctor", *arguments])
-    return int(caught.value.code or 0)
-
-
 def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run() == 0
+    assert run("doctor") == 0
     printed = capsys.readouterr().out
     assert f"laserpath     {laserpath.__version__}" in printed
     assert printed.count("good ") == len(CHECKS)
@@ -28,7 +22,7 @@ def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--json") == 0
+    assert run("doctor", "--json") == 0
     content = json.loads(capsys.readouterr().out)
     assert content["good"] is True
     assert {check["name"] for check in content["checks"]} == CHECKS
@@ -40,7 +34,7 @@ def test_a_dose_that_is_off_is_found(
 ) -> None:
     true_dose = DoseModel.dose
     monkeypatch.setattr(DoseModel, "dose", lambda self, path: 1.01 * true_dose(self, path))
-    assert run() == 1
+    assert run("doctor") == 1
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("WRONG"))
     assert "dose" in line
 
@@ -50,5 +44,5 @@ def test_a_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         raise RuntimeError("no device\nat all")
 
     monkeypatch.setattr(DoseModel, "line_gradient", fail)
-    assert run() == 1
+    assert run("doctor") == 1
     assert "WRONG gradient: no device at all" in capsys.readouterr().out

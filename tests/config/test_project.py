@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run
 from shapely import box
 
 import gcode
@@ -17,7 +18,6 @@ import laserpath
 from laserpath import Plan, Process, Settings
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
-from laserpath.cli import main
 from laserpath.config import profiles, project, request
 from laserpath.physics.optics import BeamTable
 from laserpath.planning import header
@@ -37,12 +37,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "square.svg").write_text(SQUARE)
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def choices_of(path: Path) -> tuple[Process, Settings]:

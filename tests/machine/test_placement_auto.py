@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import SPOT, design
+from commands import run
 from hypothesis import given
 from hypothesis import strategies as st
 from sets import examples
@@ -17,7 +18,6 @@ from shapely import affinity
 
 import laserpath
 from laserpath.base.errors import InputError
-from laserpath.cli import main
 from laserpath.machine.placement import place, placed
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
@@ -122,12 +122,6 @@ def chip(folder: Path) -> Path:
     return folder / "chip.gds"
 
 
-def run(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert not stopped.value.code
-
-
 BRIEF = Settings(iterations=1, initial="contour", quality="draft", report="brief")
 
 
@@ -146,14 +140,14 @@ QUICK = ["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "--re
 def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
-    run([*QUICK, "-o", "out"])
+    assert run(*QUICK, "-o", "out") == 0
     messages = capsys.readouterr().err
     assert messages.count("board.gbr names no page") == 1
     assert "--offset puts it elsewhere" in messages
-    run([*QUICK, "-o", "p", "--save-project", "-q"])
+    assert run(*QUICK, "-o", "p", "--save-project", "-q") == 0
     assert "names no page" not in capsys.readouterr().err
     Path("p/board.gbr").write_text(BOARD)
-    run(["plan", "--project", "p/laserpath.toml", "-o", "again", "--json"])
+    assert run("plan", "--project", "p/laserpath.toml", "-o", "again", "--json") == 0
     read = capsys.readouterr()
     assert json.loads(read.out)["notes"] == []
     assert "names no page" not in read.err
@@ -163,8 +157,8 @@ def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_pat
 def test_a_program_is_simulated_where_its_plan_has_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
-    run([*QUICK, "-q"])
-    run(["simulate", "board.gcode", "--design", "board.gbr", "--json"])
+    assert run(*QUICK, "-q") == 0
+    assert run("simulate", "board.gcode", "--design", "board.gbr", "--json") == 0
     read = capsys.readouterr()
     assert read.err.count("board.gbr names no page") == 1
     assert "lies elsewhere" not in read.err

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 from PIL import Image
 
 import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.cli import main
 from laserpath.config import project, request
 from laserpath.design.reading import Black, Reading
 from laserpath.machine import convert
@@ -345,12 +345,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lens.png").write_bytes(png(lens(40)))
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    return int(caught.value.code or 0)
 
 
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
