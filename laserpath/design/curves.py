@@ -88,11 +88,6 @@ def arc(centre: ArrayLike, x_axis: ArrayLike, y_axis: ArrayLike, start: float, s
     return np.asarray(controls @ np.array([x_axis, y_axis], dtype=np.float64) + centre, dtype=np.float64)
 
 
-def flatten(cubics: Floats, tolerance: float) -> Floats:
-    """(m+1, 2) vertices of the polyline, first point included."""
-    return polylines([Chain(cubics, tolerance)])[0].points
-
-
 def polylines(chains: Sequence[Chain]) -> list[Polyline]:
     """Each chain flattened. Flatten many at once: a thousand take little longer than one."""
     if not chains:

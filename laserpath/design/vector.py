@@ -349,8 +349,6 @@ def from_geometry(
 
 def _text(data: bytes) -> str:
     """The file as text; raises for a binary file."""
-    if not data.strip():
-        raise InputError("the file is empty")
     if len(data) > limits.now().text_bytes:
         raise limits.exceeded(f"the file has {shown_size(len(data))}", "text_bytes", len(data), "split it")
     try:

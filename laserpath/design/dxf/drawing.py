@@ -349,10 +349,6 @@ def listed(names: Iterable[str]) -> str:
 
 def _sniff(data: bytes) -> None:
     """Refuse files of another format, files that are cut off, and files of too many entities."""
-    if not data.strip():
-        raise InputError("the file is empty")
-    if re.match(rb"AC10\d\d", data) or data.startswith(b"AC1."):
-        raise InputError("the file is DWG, which only its maker documents: save it as DXF in the CAD program")
     if data.startswith(_BINARY):
         if not data.rstrip(b"\0\r\n").endswith(b"EOF"):
             raise InputError("the DXF is cut off: it does not finish with EOF")

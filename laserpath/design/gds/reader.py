@@ -57,8 +57,6 @@ def _sniff(data: bytes) -> None:
         if len(data) < _END + len(_OASIS) or data[-_END] != 2:
             raise InputError("the OASIS file is cut off: it does not finish with an END record")
         return
-    if data.startswith(b"\x1f\x8b"):
-        raise InputError("the file is compressed (gzip); unpack it first")
     if data[:4] != b"\0\x06\0\x02":
         raise InputError("the file is neither GDSII nor OASIS: it begins with the header of neither")
     if not data.rstrip(b"\0").endswith(b"\0\x04\x04"):  # tapes were filled up with zeros

@@ -54,8 +54,6 @@ class Instruction:
 
 def text_of(data: bytes) -> str:
     """The file as text; raises for files of another format."""
-    if not data.strip():
-        raise InputError("the file is empty")
     head = data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")
     if b"\0" in data[:65536] or head.startswith(b"\x89"):
         raise InputError("the file is not text, but Gerber is")

@@ -39,13 +39,14 @@ _PREFIXES = {
 _OTHER = "urn:undeclared:"
 
 
-def parsed(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
+def parsed(data: bytes) -> tuple[Element, tuple[str, ...]]:
     """The root element, and the prefixes that the file uses without declaring them."""
     try:
         return _root(data), ()
     except ParseError as error:
-        text = _text(data) if "unbound prefix" in str(error) else None
-        mended, lacking = _declared(text) if text else ("", ())
+        if "unbound prefix" not in str(error):
+            raise
+        mended, lacking = _declared(data)
         if not lacking:
             raise
     return _root(mended), lacking
@@ -73,7 +74,7 @@ def _refuse(name: str, why: str) -> NoReturn:
 
 
 def _root(data: str | bytes) -> Element:
-    text = _letters(data)
+    text = data if isinstance(data, str) else data.replace(b"\0", b"").decode("latin-1")  # ASCII is legible
     if _DEFINITION.search(text):
         _check_total(text)
     parser = _Parser(target=TreeBuilder(), forbid_dtd=False, forbid_entities=True, forbid_external=True)
@@ -87,11 +88,6 @@ def _root(data: str | bytes) -> Element:
         ) from None
 
 
-def _letters(data: str | bytes) -> str:
-    """The file as text in which ASCII is legible, whatever its encoding."""
-    return data if isinstance(data, str) else data.replace(b"\0", b"").decode("latin-1")
-
-
 def _check_total(text: str) -> None:
     """Refuse entities whose uses would expand too far, assuming the longest definition for each."""
     longest = max(len(one) for one in _DEFINITION.findall(text))
@@ -103,18 +99,15 @@ def _check_total(text: str) -> None:
         )
 
 
-def _text(data: str | bytes) -> str | None:
-    """The file as text if it is UTF-8."""
-    if isinstance(data, str):
-        return data
+def _declared(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """The file with its undeclared prefixes declared at the root element, and these prefixes.
+
+    Only files in UTF-8 are mended.
+    """
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return None
-
-
-def _declared(text: str) -> tuple[str, tuple[str, ...]]:
-    """The file with its undeclared prefixes declared at the root element, and these prefixes."""
+        return "", ()
     known = {"xml", "xmlns", *_DECLARED.findall(text)}
     used = (prefix for pair in _PREFIX.findall(text) for prefix in pair)
     lacking = tuple(dict.fromkeys(prefix for prefix in used if prefix and prefix not in known))
@@ -146,6 +139,7 @@ class Document:
     """One SVG file: its elements, their names, and the warnings about them."""
 
     def __init__(self, data: str | bytes) -> None:
+        data = data.encode() if isinstance(data, str) else data
         self.root, undeclared = _parse(data)
         self.ids: dict[str, Element] = {}
         for element in self.root.iter():
@@ -159,7 +153,7 @@ class Document:
             self.warn(
                 None, f"the file does not say what its XML prefixes mean, and it was guessed: {prefixes}"
             )
-        if _STYLESHEET.search(data if isinstance(data, bytes) else data.encode("utf-8", "replace")):
+        if _STYLESHEET.search(data):
             self.warn(None, "an xml-stylesheet outside the file is not read")
 
     def name(self, element: Element) -> str:
@@ -200,10 +194,11 @@ def _short(name: str) -> str:
     return re.sub(r"^\{.*\}", "", name)
 
 
-def _parse(data: str | bytes) -> tuple[Element, tuple[str, ...]]:
+def _parse(data: bytes) -> tuple[Element, tuple[str, ...]]:
     """The root element of an SVG file, and its undeclared prefixes."""
-    _sniff(data)
     data = data.lstrip()
+    if b"<" not in data[:8]:  # a mark of UTF-8 or UTF-16 comes first
+        raise InputError("the file is not SVG: it does not begin with '<'")
     try:
         root, undeclared = parsed(data)
     except ParseError as error:
@@ -236,24 +231,6 @@ def _check_number(root: Element) -> None:
         raise limits.exceeded(
             f"the file has {limits.counted(shapes)} elements and subpaths", "shapes", shapes
         )
-
-
-def _sniff(data: str | bytes) -> None:
-    """Refuse files of another format."""
-    head = data[:1024]
-    if isinstance(head, str):
-        head = head.encode("utf-8", "replace")
-    if not head.strip():
-        raise InputError("the file is empty")
-    if head.startswith(b"\x1f\x8b"):
-        raise InputError("the file is compressed (SVGZ); unpack it or save it as plain SVG")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return  # UTF-16: the XML parser recognises it by its mark
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if not text.startswith(b"<"):
-        raise InputError("the file is not SVG: it does not begin with '<'")
-    if text.startswith((b"<!doctype html", b"<html")):
-        raise InputError("the file is a web page (HTML), not SVG")
 
 
 def _depths(root: Element) -> Iterator[int]:

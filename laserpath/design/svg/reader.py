@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import shapely
@@ -28,27 +29,26 @@ from laserpath.types import Design
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
 LOST = 1e-6  # share of the drawing that may lie outside the page without a warning
 NESTED = "elements, clips and `use` are nested too deep"
+Made = TypeVar("Made")
 UNSIZED = 100.0  # px that percentages refer to if the page has no size
 
 
 def read(data: str | bytes, name: str, reading: Reading) -> Design:
     """The design in an SVG. name: of the design."""
-    document = Document(data)
-    page = _page(document, reading)
-    try:
-        with np.errstate(all="ignore"):  # overflows are refused later, by name
-            return _design(document, page, name, reading)
-    except RecursionError:
-        raise InputError(NESTED) from None
+    return _read(data, reading, lambda document, page: _design(document, page, name, reading))
 
 
 def read_colours(data: str | bytes, name: str, reading: Reading) -> tuple[Design, ...]:
     """A design for each of `reading.colours` colours, the largest first. name: of the drawing."""
+    return _read(data, reading, lambda document, page: _colours(document, page, name, reading))
+
+
+def _read(data: str | bytes, reading: Reading, make: Callable[[Document, values.Page], Made]) -> Made:
     document = Document(data)
     page = _page(document, reading)
     try:
-        with np.errstate(all="ignore"):
-            return _colours(document, page, name, reading)
+        with np.errstate(all="ignore"):  # overflows are refused later, by name
+            return make(document, page)
     except RecursionError:
         raise InputError(NESTED) from None
 

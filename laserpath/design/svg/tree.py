@@ -14,7 +14,7 @@ Elements that are hidden inside it stay hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
@@ -35,7 +35,6 @@ from laserpath.design.svg.paint import opacity
 from laserpath.design.svg.style import UNSUPPORTED, Styles, Values, font_size, inherit
 from laserpath.design.svg.values import (
     IDENTITY,
-    Box,
     NotFinite,
     NotUnderstood,
     apply,
@@ -46,25 +45,11 @@ from laserpath.design.svg.values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """The elements, as far as clips need them.
-
-    leaves: an element's shapes.  bounds: their (x, y, width, height).  tolerance: of flattened curves, mm.
-    """
-
-    document: Document
-    styles: Styles
-    tolerance: float
-    leaves: Callable[[Element, State], Iterator[Leaf]]
-    bounds: Callable[[Element, State], Box | None]
-
-
 class Clips:
     """The clips and masks of one document."""
 
-    def __init__(self, elements: Elements) -> None:
-        self._elements = elements
+    def __init__(self, tree: Traversal) -> None:
+        self._tree = tree
         self._cache: dict[tuple[Element, bytes], BaseGeometry] = {}
         self._open: list[Element] = []
         self._nested = 0
@@ -84,7 +69,7 @@ class Clips:
             if target is None:
                 continue
             if target in self._open:
-                raise InputError(f"{self._elements.document.name(target)} clips itself")
+                raise InputError(f"{self._tree.document.name(target)} clips itself")
             self._nested += bool(self._open)
             if self._nested > limits.now().nested:
                 raise limits.uncounted("clips and masks are used in each other more than {} times", "nested")
@@ -95,12 +80,12 @@ class Clips:
         return out
 
     def _target(self, element: Element, text: str, name: str, kind: str) -> Element | None:
-        warn = self._elements.document.warn
+        warn = self._tree.document.warn
         if not text.startswith("url("):
             warn(element, f"{name} {text!r} is not understood, and the element is drawn without it")
             return None
         reference = text[4:].partition(")")[0].strip(" \"'")
-        target = self._elements.document.local(reference)
+        target = self._tree.document.local(reference)
         if target is None or tag(target) != kind:
             warn(
                 element, f"{name} refers to {reference!r}, which is no {kind} of this file: drawn without it"
@@ -110,14 +95,14 @@ class Clips:
 
     def _clip(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry:
         """The area of a clipPath for an element."""
-        mine = self._elements.styles.own(target)
+        mine = self._tree.styles.own(target)
         boxed = target.get("clipPathUnits") == "objectBoundingBox"
         inner = state if boxed else user
         if "transform" in mine:
             try:
                 inner = moved(inner, transform(mine["transform"]))
             except NotUnderstood:
-                self._elements.document.warn(target, f"the transform {mine['transform']!r} is not understood")
+                self._tree.document.warn(target, f"the transform {mine['transform']!r} is not understood")
         if boxed:
             box = self._box(element, state)
             if box is None:
@@ -131,32 +116,30 @@ class Clips:
         return within(area, outer)
 
     def _children(self, target: Element, state: State) -> BaseGeometry:
-        elements = self._elements
-        state = replace(state, values=elements.styles.computed(target), alpha=1.0, mode="shape", chain=())
+        tree = self._tree
+        state = replace(state, values=tree.styles.computed(target), alpha=1.0, mode="shape", chain=())
         areas = []
         for child in target:
             name = tag(child)
             if name in ("g", "svg", "switch", "a", "image"):
-                elements.document.warn(child, f"<{name}> has no effect in a clipPath")
+                tree.document.warn(child, f"<{name}> has no effect in a clipPath")
             elif name == "use" and self._used(child) not in (*shapes.TAGS, "text"):
-                elements.document.warn(
-                    child, "in a clipPath it has no effect unless it refers to a shape itself"
-                )
+                tree.document.warn(child, "in a clipPath it has no effect unless it refers to a shape itself")
             elif name in shapes.TAGS or name in ("use", "text"):
-                for leaf in elements.leaves(child, state):
+                for leaf in tree.leaves(child, state):
                     rule = EVENODD if leaf.state.values["clip-rule"] == EVENODD else NONZERO
-                    area = union(work([leaf.interior(rule, elements.tolerance)])[0])
+                    area = union(work([leaf.interior(rule, tree.tolerance)])[0])
                     areas.append(within(area, leaf.state.clip))
         return union(areas)
 
     def _used(self, use: Element) -> str:
         """The tag of the element that a `use` refers to."""
-        target = self._elements.document.local(href(use))
+        target = self._tree.document.local(href(use))
         return "" if target is None else tag(target)
 
     def _mask(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry:
         """The area in which a mask leaves an element visible."""
-        elements = self._elements
+        tree = self._tree
         region = self._region(element, target, state, user)
         if region is None:
             return EMPTY
@@ -166,17 +149,17 @@ class Clips:
             if box is None:
                 return EMPTY
             content = moved(state, box)
-        content = replace(content, values=elements.styles.computed(target), alpha=1.0, mode="paint", chain=())
-        painter = paint.Painter(elements.document, elements.styles, elements.tolerance)
-        by_alpha = elements.styles.own(target).get("mask-type") == "alpha"
-        leaves = (leaf for child in target for leaf in elements.leaves(child, content))
+        content = replace(content, values=tree.styles.computed(target), alpha=1.0, mode="paint", chain=())
+        painter = paint.Painter(tree.document, tree.styles, tree.tolerance)
+        by_alpha = tree.styles.own(target).get("mask-type") == "alpha"
+        leaves = (leaf for child in target for leaf in tree.leaves(child, content))
         layers = painter.layers(leaves, (lambda ink: True) if by_alpha else (lambda ink: not ink.dark))
-        elements.document.warn(target, "the shades of a mask count as on or off")
+        tree.document.warn(target, "the shades of a mask count as on or off")
         return within(paint.compose(layers), region)
 
     def _region(self, element: Element, target: Element, state: State, user: State) -> BaseGeometry | None:
         """The rectangle outside which a mask hides everything; None: the element has no area."""
-        elements = self._elements
+        tree = self._tree
         boxed = target.get("maskUnits") != "userSpaceOnUse"
         sides = []
         for name, default, along in (
@@ -186,7 +169,7 @@ class Clips:
             try:
                 sides.append(length(text, whole))
             except NotUnderstood:
-                elements.document.warn(target, f"{name} {text!r} is not a length, so the default is used")
+                tree.document.warn(target, f"{name} {text!r} is not a length, so the default is used")
                 sides.append(length(default, whole))
         if boxed:
             box = self._box(element, state)
@@ -197,7 +180,7 @@ class Clips:
 
     def _box(self, element: Element, state: State) -> Floats | None:
         """The matrix from the unit square to the element's bounding box; None: the box has no area."""
-        box = self._elements.bounds(element, state)
+        box = self._tree.bounds(element, state)
         if box is None or box[2] == 0 or box[3] == 0:
             return None
         return matrix(box[2], 0, 0, box[3], box[0], box[1])
@@ -279,8 +262,8 @@ class Traversal:
     def __init__(
         self, document: Document, styles: Styles, tolerance: float, chosen: Chosen = EVERYTHING
     ) -> None:
-        self.document, self.styles, self._chosen = document, styles, chosen
-        self._clips = Clips(Elements(document, styles, tolerance, self.leaves, self.bounds))
+        self.document, self.styles, self.tolerance, self._chosen = document, styles, tolerance, chosen
+        self._clips = Clips(self)
         self._repeated = 0
 
     def leaves(self, element: Element, state: State) -> Iterator[Leaf]:
