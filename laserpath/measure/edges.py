@@ -1,5 +1,8 @@
 """Where the edge of a dose is printed, at points along the design's contour.
 
+The dose is read at up to 81 places along each normal, by the cubic B-spline through all pixels (Unser,
+Aldroubi and Eden 1993), from the contour outwards until the edge is found: one near its place needs four.
+
 **Edge placement error**: at points every FWHM/4 along the contour, the signed distance along the outward
 normal to the nearest place within ±2 FWHM where the dose falls through the critical dose; ±2 FWHM, the cap,
 if there is none. Corners: points within 0.75 FWHM of a turn by more than 30°.
@@ -16,20 +19,26 @@ the walls at the corner have none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import shapely
-from scipy.ndimage import map_coordinates, spline_filter
+from scipy.ndimage import spline_filter
 from scipy.spatial import cKDTree
 
+from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.compute.beside import in_parts
 from laserpath.base.errors import InputError
 from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
 from laserpath.types import Design, Grid
 from laserpath.types.results import EPE_CAP_FWHM, Edges
 
 _PROBES = 81
+_MIDDLE = _PROBES // 2
+
+njit = cached(error_model="numpy", nogil=True)
 
 
 def edge_errors(dose: Floats, scene: Scene, level: float | None = None) -> Edges:
@@ -45,12 +54,11 @@ def edges_at(
 ) -> tuple[Edges, ...]:
     """The edge placement errors at each relative exposure; `dose` and `level` as in `edge_errors`."""
     samples, threshold = scene.samples, scene.critical_dose if level is None else level
-    across = _across(dose, scene.grid, samples, scene.fwhm)
-    edges = []
-    for factor in exposures:
-        epe, missing = _placed(factor * across - threshold, scene.fwhm)
-        edges.append(Edges(samples.xy, samples.normal, epe, missing, samples.corner))
-    return tuple(edges)
+    found = _Normals.of(dose, scene.grid, samples, scene.fwhm).edges(exposures, threshold)
+    return tuple(
+        Edges(samples.xy, samples.normal, epe, missing, samples.corner)
+        for epe, missing in zip(*found, strict=True)
+    )
 
 
 def best_exposure(dose: Floats, scene: Scene) -> float:
@@ -59,51 +67,124 @@ def best_exposure(dose: Floats, scene: Scene) -> float:
     It is the best of 26 factors that put the brighter parts of the contour at 0.3 to 6 critical doses,
     refined with 11 factors around it.
     """
-    fwhm, critical_dose = scene.fwhm, scene.critical_dose
-    across = _across(dose, scene.grid, scene.samples, fwhm)
+    critical_dose, normals = scene.critical_dose, _Normals.of(dose, scene.grid, scene.samples, scene.fwhm)
 
-    def error(factor: float) -> float:
-        return float(np.abs(_placed(factor * across - critical_dose, fwhm)[0]).mean())
+    def best(factors: Floats) -> float:
+        epe, _ = normals.edges(factors, critical_dose)
+        return float(factors[np.argmin(np.abs(epe).mean(axis=1))])
 
-    bright = float(np.percentile(across[:, _PROBES // 2], 90))
+    bright = float(np.percentile(normals.dose_at_contour(), 90))
     if bright <= 0:
         raise InputError("the dose is nowhere above 0 along the outline, so no exposure is the best")
-    coarse = min(np.geomspace(0.3, 6, 26) * critical_dose / bright, key=error)
-    return float(min(coarse * np.geomspace(0.9, 1.11, 11), key=error))
+    coarse = best(np.geomspace(0.3, 6, 26) * critical_dose / bright)
+    return best(coarse * np.geomspace(0.9, 1.11, 11))
 
 
 def placed_along(dose: Floats, scene: Scene, samples: Samples) -> tuple[Floats, Bools]:
     """(EPE (M,) mm, whether it is missing (M,)) of the samples along their normals."""
-    return _placed(_across(dose, scene.grid, samples, scene.fwhm) - scene.critical_dose, scene.fwhm)
+    epe, missing = _Normals.of(dose, scene.grid, samples, scene.fwhm).edges((1.0,), scene.critical_dose)
+    return epe[0], missing[0]
 
 
-def _probes(fwhm: float) -> Floats:
-    """(81,) positions along the outward normal, mm; the middle one is on the contour."""
-    return EPE_CAP_FWHM * fwhm * np.linspace(-1, 1, _PROBES)
+@dataclass(frozen=True, slots=True)
+class _Normals:
+    """A dose along the normals of M samples. spline: (rows, columns) its coefficients, mJ/mm².
+
+    place: (M, 2) pixels, row and column of each sample.  step: (M, 2) pixels, between two probes.
+    apart: mm, their distance.
+    """
+
+    spline: Floats
+    place: Floats
+    step: Floats
+    apart: float
+
+    @classmethod
+    def of(cls, dose: Floats, grid: Grid, samples: Samples, fwhm: float) -> Self:
+        spline = spline_filter(np.asarray(dose, dtype=np.float64), order=3, mode="grid-wrap")
+        apart = EPE_CAP_FWHM * fwhm / _MIDDLE
+        place = grid.to_pixels(samples.xy)[:, ::-1]
+        step = grid.to_pixels(samples.xy + apart * samples.normal)[:, ::-1] - place
+        return cls(spline, np.ascontiguousarray(place), step, apart)
+
+    def edges(self, exposures: Sequence[float] | Floats, threshold: float) -> tuple[Floats, Bools]:
+        """(EPE (K, M) mm, whether it is missing (K, M)) at K relative exposures."""
+        factors, count = np.asarray(exposures, dtype=np.float64), len(self.place)
+        epe, missing = np.empty((len(factors), count)), np.empty((len(factors), count), dtype=np.bool_)
+
+        def part(first: int, end: int) -> None:
+            _nearest(first, end, self.spline, self.place, self.step, factors, threshold, epe, missing)
+
+        in_parts(part, count)
+        return self.apart * epe, missing
+
+    def dose_at_contour(self) -> Floats:
+        """(M,) mJ/mm²."""
+        return _read(self.spline, self.place)
 
 
-def _across(dose: Floats, grid: Grid, samples: Samples, fwhm: float) -> Floats:
-    """(M, 81) mJ/mm², dose along the normal at each sample, by a cubic spline through all pixels."""
-    spline = spline_filter(np.asarray(dose, dtype=np.float64), order=3, mode="grid-wrap")
-    across = np.empty((len(samples.xy), _PROBES))
-    for k, distance in enumerate(_probes(fwhm)):
-        u, v = grid.to_pixels(samples.xy + distance * samples.normal).T
-        across[:, k] = map_coordinates(spline, [v, u], order=3, mode="grid-wrap", prefilter=False)
-    return across
+@njit
+def _nearest(
+    first: int, end: int, spline: Floats, place: Floats, step: Floats, factors: Floats, threshold: float,
+    epe: Floats, missing: Bools,
+) -> None:  # fmt: skip
+    """Fill `epe` (K, M), in probes, and `missing` (K, M) of the samples from `first` to before `end`."""
+    dose, known = np.empty(_PROBES), np.empty(_PROBES, np.bool_)
+    for m in range(first, end):
+        known[:] = False
+        for k in range(len(factors)):
+            nearest = np.inf
+            # The pairs of probes beside the middle, then the next ones out on both sides.
+            for away in range(_MIDDLE):
+                for i in (_MIDDLE - 1 - away, _MIDDLE + away):
+                    for at in (i, i + 1):
+                        if not known[at]:
+                            t = at - _MIDDLE
+                            dose[at] = _value(
+                                spline, place[m, 0] + t * step[m, 0], place[m, 1] + t * step[m, 1]
+                            )
+                            known[at] = True
+                    before, after = factors[k] * dose[i] - threshold, factors[k] * dose[i + 1] - threshold
+                    if before >= 0 and after < 0:
+                        found = i - _MIDDLE + before / (before - after)
+                        if abs(found) < abs(nearest):
+                            nearest = found
+                if nearest < np.inf:
+                    break
+            missing[k, m] = nearest == np.inf
+            if missing[k, m]:
+                nearest = _MIDDLE if factors[k] * dose[_MIDDLE] >= threshold else -_MIDDLE
+            epe[k, m] = nearest
 
 
-def _placed(excess: Floats, fwhm: float) -> tuple[Floats, Bools]:
-    """(EPE (M,) mm, whether it is missing (M,)). excess: (M, 81) dose minus the critical dose."""
-    t, cap = _probes(fwhm), EPE_CAP_FWHM * fwhm
-    before, after = excess[:, :-1], excess[:, 1:]
-    edge = (before >= 0) & (after < 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        place = t[:-1] + (t[1] - t[0]) * np.where(edge, before / (before - after), 0)
-    place = np.where(edge, place, np.inf)
-    epe = place[np.arange(len(excess)), np.argmin(np.abs(place), axis=1)]
-    missing = ~np.isfinite(epe)
-    epe[missing] = np.where(excess[missing, _PROBES // 2] >= 0, cap, -cap)
-    return epe, missing
+@njit
+def _read(spline: Floats, place: Floats) -> Floats:
+    """(M,) values of a spline at places (M, 2), in pixels."""
+    values = np.empty(len(place))
+    for m in range(len(place)):
+        values[m] = _value(spline, place[m, 0], place[m, 1])
+    return values
+
+
+@njit
+def _value(spline: Floats, row: float, column: float) -> float:
+    """A cubic B-spline with coefficients (rows, columns), which repeat, at a place in pixels."""
+    rows, columns = spline.shape
+    r, c = int(np.floor(row)), int(np.floor(column))
+    down, across = _weights(row - r), _weights(column - c)
+    value = 0.0
+    for i in range(4):
+        line = spline[(r - 1 + i) % rows]
+        for j in range(4):
+            value += down[i] * across[j] * line[(c - 1 + j) % columns]
+    return value
+
+
+@njit
+def _weights(f: float) -> tuple[float, float, float, float]:
+    """Of the four coefficients around a place that is the fraction f after the second."""
+    g = 1 - f
+    return g**3 / 6, (3 * f**3 - 6 * f**2 + 4) / 6, (3 * g**3 - 6 * g**2 + 4) / 6, f**3 / 6
 
 
 HAIR_FWHM = 0.02

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -49,10 +50,12 @@ class MedialAxis:
         return [shapely.get_coordinates(line) for line in lines[shapely.length(lines) >= shortest]]
 
 
+@lru_cache(2)
 def medial_axis(area: MultiPolygon, spacing: float, wide: float = _WIDE) -> MedialAxis:
     """The medial axis of `area`, whose edge is sampled every `spacing` mm (less densely if it is long).
 
     wide: least distance of a point's two nearest edge points, in radii; a smaller one keeps more branches.
+    The last two are kept: candidates for a starting curve differ in what they draw along it.
     """
     spacing = max(spacing, area.length / _POINTS_MAX)
     edge = shapely.get_coordinates(area.boundary.segmentize(spacing))
