@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,22 +25,9 @@ dialects = st.sampled_from(DIALECTS)
 each = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.name)
 
 NUMBERS = [
-    "0",
-    "1",
-    "-2.5",
-    "10",
-    "+.5",
-    "3.",
-    "0.001",
-    "120",
-    "99999999999",
-    "1e5",
-    "1" * 60,
-    "9" * 200,
-    "",
-    "²",
-    "-",
-]
+    "0", "1", "-2.5", "10", "+.5", "3.", "0.001", "120", "99999999999", "1e5", "1" * 60, "9" * 200, "",
+    "²", "-",
+]  # fmt: skip
 LETTERS = "XYZIJRFSPEQNTKLO"
 COMMANDS = [
     *(f"G{n}" for n in (0, 1, 2, 3, "01", 4, 17, 18, 20, 21, 28, 30, 53, 54, 55, 61, 64, 80, 90, 91, 92)),
@@ -54,23 +40,9 @@ COMMANDS = [
     *("M67 E0 Q0.5", "M68 E0 Q0", "M3 I S0", "M5 I", "$H", "$30=1000", "$J=X1", "$$", "o100 sub", "#1=2"),
 ]
 OTHER = [
-    "(",
-    ")",
-    "(a)",
-    ";",
-    "; G1 X9",
-    "%",
-    "/",
-    "*97",
-    "*",
-    "!",
-    "~",
-    "\x18",
-    "\x00",
-    "\ufeff",
-    "\u0661",
+    "(", ")", "(a)", ";", "; G1 X9", "%", "/", "*97", "*", "!", "~", "\x18", "\x00", "\ufeff", "\u0661",
     "é",
-]
+]  # fmt: skip
 ENDS = ["\n", "\r\n", "\r"]
 
 token = st.one_of(
@@ -177,20 +149,11 @@ WORDS = [
 PIN = ("SET_PIN PIN=laser VALUE=0.5", "SET_PIN PIN=laser VALUE=0")
 OWN = {
     "marlin": [
-        "M3 I S0",
-        "M3 I S0.5",
-        "M5 I",
-        "M106 S100",
-        "M107",
-        "M104 S0",
-        "M400",
-        "M3 S1",
-        "M5",
-        "G4 P10",
+        "M3 I S0", "M3 I S0.5", "M5 I", "M106 S100", "M107", "M104 S0", "M400", "M3 S1", "M5", "G4 P10",
     ],
     "klipper": [*PIN, "M104 S0", "M400", "G4 P10", "M5"],
     "linuxcnc": [*WORDS, "M67 E0 Q0.25", "M67 E0 Q0", "M68 E0 Q0.5", "M68 E0 Q0"],
-}
+}  # fmt: skip
 
 
 @st.composite
@@ -307,9 +270,3 @@ def test_a_line_that_is_cut_short_moves_no_further(
 def test_a_long_repetition_takes_no_long_time(piece: str, dialect: gcode.Dialect) -> None:
     check(piece * 30_000, dialect)
     check("G1 X1 F60" + piece * 30_000 + "\n", dialect)
-
-
-def test_lines_are_numbered_from_one_and_in_order() -> None:
-    numbers = gcode.read("G0 X0 Y0\n\nG1 X1 F60\nG1 X2\r\nG1 X3\rG1 X4\n", gcode.dialect("grbl")).line
-    assert numbers.tolist() == [3, 4, 5, 6]
-    assert all(a < b for a, b in pairwise(numbers.tolist()))

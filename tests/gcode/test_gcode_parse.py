@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pace_of_machine import within
 
 import gcode
 from gcode.move import Kind
@@ -559,17 +558,3 @@ def test_full_power_is_the_dialects_own() -> None:
     assert (
         gcode.parse("M3 S255\nG0 X0 Y0\nG1 X1 F60", dataclasses.replace(GRBL, power_max=255.0)).power[0] == 1
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["grbl", "klipper"])
-def test_a_million_moves_take_seconds(name: str) -> None:
-    n = 1_000_000
-    rng = np.random.default_rng(0)
-    xy = 100 + np.cumsum(rng.normal(scale=0.1, size=(n + 1, 2)), axis=0)
-    rapid = np.arange(n) % 50 == 0
-    power = np.where(rapid, 0, rng.integers(0, 256, n) / 255)
-    dialect = gcode.dialect(name)
-    text = gcode.write(gcode.Moves.straight(xy, power, np.full(n, 50.0), rapid), dialect)
-    program = within(200, lambda: gcode.read(text, dialect))
-    assert len(program.moves) > 0.99 * n

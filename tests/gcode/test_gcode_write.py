@@ -526,7 +526,7 @@ def test_chunks_make_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.name)
-def test_a_million_moves_take_seconds(dialect: gcode.Dialect, tmp_path: Path) -> None:
+def test_a_million_moves_are_written_and_read_in_seconds(dialect: gcode.Dialect, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = 1_000_000
     rapid = rng.random(rows) < 0.05
@@ -535,6 +535,8 @@ def test_a_million_moves_take_seconds(dialect: gcode.Dialect, tmp_path: Path) ->
     moves = gcode.Moves.straight(xy, power, rng.uniform(1, 100, rows), rapid)
     within(150, lambda: save(tmp_path / "a.gcode", moves, dialect))
     assert (tmp_path / "a.gcode").stat().st_size > 15e6
+    program = within(200, lambda: gcode.read((tmp_path / "a.gcode").read_text(), dialect))
+    assert len(program.moves) > 0.99 * rows
 
 
 @examples(30)
