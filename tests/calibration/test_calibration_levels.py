@@ -83,6 +83,11 @@ def exposed(profile_offset: float) -> Measurements:
     return Measurements(tuple(rows), levels=Levels.of(chart.process.machine))
 
 
+@cache
+def fitted(profile_offset: float) -> Fit:
+    return calibration.fit(exposed(profile_offset), QUICK)
+
+
 def beyond(fit: Fit) -> dict[str, float]:
     """Distance of each estimate from the truth, in halves of its 95 % interval."""
     true = {
@@ -94,7 +99,7 @@ def beyond(fit: Fit) -> dict[str, float]:
 
 @pytest.mark.parametrize("profile_offset", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_the_offset_of_the_machine_is_found_whatever_the_profile_says(profile_offset: float) -> None:
-    found = calibration.fit(exposed(profile_offset), QUICK)
+    found = fitted(profile_offset)
     assert found["level_offset"].value == pytest.approx(1, abs=0.25)
     assert found["level_offset"].low < 1 < found["level_offset"].high
     # Six estimates at once: 99 % intervals.
@@ -111,7 +116,7 @@ def test_without_the_offset_resin_and_spot_would_be_wrong() -> None:
 
 
 def test_a_wrong_profile_is_told_its_line_and_a_right_one_that_it_holds() -> None:
-    wrong, right = (calibration.fit(exposed(o), QUICK) for o in (0.0, 1.0))
+    wrong, right = fitted(0.0), fitted(1.0)
     (told,) = (w for w in wrong.warnings if "level_offset" in w)
     assert float(re.search(r"put level_offset = (\S+) there", told)[1]) == pytest.approx(1, abs=0.25)  # type: ignore[index]
     assert not [w for w in right.warnings if "level_offset" in w]

@@ -47,8 +47,6 @@ def test_it_is_the_shape_itself(format_: str) -> None:
     assert area.area == pytest.approx(AREA, rel=1e-3)
 
 
-
-
 @pytest.mark.parametrize("format_", ["svg", "png"])
 def test_the_page_comes_along(format_: str) -> None:
     assert design(format_).page == pytest.approx((0, 0, *PAGE))

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +67,13 @@ def settings(iterations: int) -> Settings:
 
 
 def relief_of(ink: Floats, grey: Black, resin: Resin = CURVE) -> Relief:
-    return from_image(png(ink), "lens", reading(grey), resin)
+    return decoded(png(ink), grey, resin)
+
+
+@cache
+def decoded(data: bytes, grey: Black, resin: Resin) -> Relief:
+    """Each image is decoded once, which takes a process of its own."""
+    return from_image(data, "lens", reading(grey), resin)
 
 
 @pytest.fixture(
