@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import signal
 import sys
 import time
@@ -40,6 +41,28 @@ def memory_allowed() -> float:
         return math.inf
     limits = resource.getrlimit(resource.RLIMIT_AS)
     return min((float(most) for most in limits if most != resource.RLIM_INFINITY), default=math.inf)
+
+
+def memory_there() -> float:
+    """Bytes of memory that this computer has; infinity if it does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # AttributeError: Windows
+        return math.inf
+
+
+def memory_held() -> int:
+    """Bytes of memory that this process holds; the most it has held on macOS; 0 on Windows."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _die_with_parent() -> None:

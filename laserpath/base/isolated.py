@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from laserpath.base import bounds, limits
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 
 _NO_MEMORY = (
@@ -41,20 +41,14 @@ _NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, 
 _LONGER = 1.0
 """Seconds that the process may take longer than its parent waits, which ends it with a better sentence."""
 
-_START = 640 << 20
-"""Bytes of memory for the libraries themselves."""
 
-
-def run(script: Path, arguments: list[str], library: str, need: int) -> None:
-    """Run the script; raises InputError, in which the library is named, unless it ends well.
-
-    need: bytes of memory that reading the file should take, without the library.
-    """
+def run(script: Path, arguments: list[str], library: str) -> None:
+    """Run the script; raises InputError, in which the library is named, unless it ends well."""
     # The same packages as in this process, wherever they are; one thread is enough.
     path = os.pathsep.join([*(p for p in sys.path if p), str(Path(__file__).parents[2])])
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     seconds = max(limits.left(), 0.0)
-    command = [sys.executable, "-P", str(script), *arguments, str(memory(need)), repr(seconds + _LONGER)]
+    command = [sys.executable, "-P", str(script), *arguments, str(limits.memory()), repr(seconds + _LONGER)]
     try:
         done = subprocess.run(
             command,
@@ -75,7 +69,7 @@ def run(script: Path, arguments: list[str], library: str, need: int) -> None:
         )
     killed = done.returncode == -getattr(signal, "SIGKILL", 9)  # by the system, when memory runs out
     if done.returncode and (killed or any(word in done.stderr for word in _NO_MEMORY)):
-        raise no_memory(need)
+        raise limits.no_memory()
     for number in _NO_DISK:
         if done.returncode and f"[Errno {number}]".encode() in done.stderr:
             raise InputError(f"no temporary folder can be used to read the file: {os.strerror(number)}")
@@ -86,34 +80,12 @@ def run(script: Path, arguments: list[str], library: str, need: int) -> None:
         raise InputError(f"the file is damaged: {library} stopped at it ({plain(last)})")
 
 
-def memory(need: int) -> int:
-    """Bytes of memory that the process may have: what it needs, or the limit if it is given."""
-    most = limits.now().memory
-    return most if most != limits.ReadingLimits().memory else min(most, _START + need)
-
-
-def no_memory(need: int, what: str = "reading the file takes") -> InputError:
-    """The refusal of a file that takes more memory. what: subject and verb."""
-    most, allowed = memory(need), bounds.memory_allowed()
-    if allowed < most:
-        return InputError(
-            f"{what} more than {int(allowed) >> 20} MiB of memory, which is what this shell allows: "
-            "`ulimit -v` shows that limit, in KiB"
-        )
-    return InputError(
-        f"{what} more than {most >> 20} MiB of memory, which is the limit: "
-        f"--limit memory={most >> 19}MiB raises it, but more may be needed"
-    )
-
-
 def plain(text: str) -> str:
     """A message in one line, without its full stop."""
     return " ".join(text.split()).rstrip(".")[:200]
 
 
 _DECODE = Path(__file__).with_name("decode.py")
-_PER_PIXEL = 24
-"""Bytes of memory for each pixel: it is copied twice, and has up to 4 bytes or 8."""
 _TYPES = {"I;16": "<u2", "I;16L": "<u2", "I;16B": ">u2", "I;16N": "=u2", "I": "=i4", "F": "=f4"}
 _CHANNELS = {"RGB": 3, "RGBA": 4}
 
@@ -152,12 +124,8 @@ def picture(data: bytes, formats: tuple[str, ...]) -> Decoded | None:
         raise InputError(f"the image is broken or cut off ({found['broken']})")
     columns, rows = found["size"]
     if "mode" not in found:
-        raise limits.exceeded(
-            f"the image has {columns} × {rows} = {limits.counted(columns * rows)} pixels",
-            "pixels",
-            columns * rows,
-            "scale it down, split it",
-        )
+        what = f"the image has {columns} × {rows} = {limits.counted(columns * rows)} pixels"
+        limits.check("pixels", columns * rows, what, "scale it down", "split it")
     mode = found["mode"]
     numbers = np.frombuffer(content, _TYPES.get(mode, "u1"), offset=end + 1)
     shape = (rows, columns, _CHANNELS[mode]) if mode in _CHANNELS else (rows, columns)
@@ -166,4 +134,4 @@ def picture(data: bytes, formats: tuple[str, ...]) -> Decoded | None:
 
 
 def _run(arguments: list[str]) -> None:
-    run(_DECODE, arguments, "Pillow", _PER_PIXEL * limits.now().pixels)
+    run(_DECODE, arguments, "Pillow")

@@ -1,24 +1,24 @@
 """The limits of what is read: the only place that states them, the same for all readers.
 
-A small file can ask for any amount of work: blocks that repeat blocks, shapes that all overlap. So each
-reader counts what there will be before it makes it, and set operations (`base.overlay`) count how often edges
-cross. A reading adds all of that up in a `Budget`, which refuses what exceeds `crossings` or `seconds`.
+A small file can ask for any amount of work: blocks that repeat blocks, shapes that all overlap. So a reading
+may take so much time and so much memory. A thread watches it from beside it:
 
-    if count > limits.now().shapes:
-        raise limits.exceeded(f"the file has {count} shapes", "shapes", count)
-    with limits.work():             # one reading
-        limits.spend(crossings)     # anywhere below: before a set operation
-        limits.spend()              # in a loop: raises when the time is up
+    with limits.work("board.svg"):       # one reading
+        limits.spend()                   # in a loop: raises when the time is up, or too much memory taken
+        limits.reserve(100 * vertices)   # before an array is made from numbers in the file
+        shapely.union_all(…)             # anywhere: raises then, too (`base.interrupts`)
 
-Whoever trusts a file raises a limit by `--limit shapes=400000`, in Python `laserpath.limits(shapes=400_000)`.
+Copies of shapes and the pixels of an image are known before they are made, so that they are refused at once:
+
+    limits.check("shapes", count, f"the file has {count} shapes")
+
+Whoever trusts a file raises a limit by `--limit shapes=4e6`, in Python `laserpath.limits(shapes=4_000_000)`.
 No file can: a project that came with a design must not raise them. Without a reading around it, `spend` does
 nothing: what laserpath computes itself needs no limit.
 
-The time is checked between the steps of a reading; the work of each step is counted before, so that it takes
-a minute or so at most. A signal does not end a call of GEOS: an alarm after 0.5 s acted after 11 s, when
-the call ended. A thread does run meanwhile, and ends the process on the command line (`watched`); a library
-must not. gdstk and Pillow, which are native and trust their input, run in a process of their own, within
-`seconds` and `memory`: `base.isolated`.
+What never looks, such as a parser of XML or a search of a tree, goes on. On the command line the thread ends
+the process a second later (`watched`); a library must not. gdstk and Pillow, which are native and trust their
+input, run in a process of their own: `base.isolated`. Why not all: `docs/decisions/reading-limits.md`.
 """
 
 from __future__ import annotations
@@ -29,27 +29,29 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from threading import Timer
+from threading import Event, Lock, Thread, get_ident
 
 from gcode.errors import GcodeError
 from gcode.files import OversizeError, limited, shown_size
 from gcode.files import plain as plain_file
-from laserpath.base.errors import InputError, did_you_mean, figure
+from laserpath.base import bounds, interrupts
+from laserpath.base.errors import InputError, did_you_mean
 
+TABLE_BYTES = 64 << 20
+"""Bytes of a table of measurements, or of the photograph of a spot. No real one has a hundredth of that."""
 _LARGEST = 1e15
 """Largest value of a limit; a C integer of 64 bits holds a thousand times as much."""
-_LARGEST_OF = {"depth": 200, "seconds": 1e6}
-"""The same for some: Python may call functions 1000 deep, and each level takes a few; timers have 32 bits."""
+_LONGEST = 1e6
+"""Largest number of seconds; timers have 32 bits."""
+_EVERY = 0.05
+"""Seconds from one look at time and memory to the next."""
 _GRACE = 1.0
-"""Seconds in which a reading whose time is up may notice it itself."""
-_CROSSINGS_SMALL = 300_000
-"""Crossings of edges that a small file may have."""
-_CROSSINGS_BYTE = 8
-"""The same for each byte of a larger one. The stroked outlines of box generators have up to seven; 520 kB of
-them with 2.6 million are read in 20 s."""
+"""Seconds in which a reading that is over its limits may notice it itself."""
+_SHARE = 0.75
+"""Part of the computer's memory that a file may take, unless `memory` is given."""
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -57,55 +59,21 @@ _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 class ReadingLimits:
     """The most that a file may have or take. A larger value reads larger files, in more time and memory."""
 
-    design_bytes: int = 512 << 20
-    """Bytes of a design file, packed or not."""
-    text_bytes: int = 300_000_000
-    """Bytes of GeoJSON or WKT; reading them takes about 30 times as much memory."""
-    program_bytes: int = 512 << 20
-    """Bytes of a program."""
-    table_bytes: int = 64 << 20
-    """Bytes of a table of measurements, or of the photograph of a spot."""
-    shapes: int = 300_000
-    """Elements and subpaths of an SVG file, each of which takes about 0.3 ms."""
-    repeated: int = 100_000
-    """Elements of an SVG file that `use` draws again."""
-    matches: int = 3_000_000
-    """Comparisons of elements with selectors of a style sheet; each takes about 1 µs."""
-    nested: int = 2_000
-    """Clips and masks in others; each is a set operation or several."""
-    entities: int = 500_000
-    """Entities of a DXF file; each takes about 0.1 ms and 4 kB."""
-    curves: int = 1_000_000
-    """Curves of a DXF file, with all copies."""
-    cubics: int = 6_000_000
-    """Pieces of curves of a DXF file, with all copies; a circle has 16."""
-    polygons: int = 3_000_000
-    """Polygons of a Gerber file, with all copies."""
-    placed: int = 2_000_000
-    """Polygons or cells of GDSII and OASIS, with all copies."""
-    vertices: int = 40_000_000
-    """Vertices of the polygons of GDSII and OASIS, with all copies; each takes about 100 bytes."""
-    pieces: int = 8_000_000
-    """Straight pieces that curves are flattened to, with those of the steps to them; each takes 300 bytes."""
+    bytes: int = 512 << 20
+    """Bytes of a file, packed or not."""
+    shapes: int = 3_000_000
+    """Shapes of a design, with all copies that blocks, cells and `use` make of them."""
     pixels: int = 1 << 26
     """Pixels of an image."""
-    pairs: int = 20_000_000
-    """Pairs of shapes whose boxes overlap, in DXF, GDSII and OASIS; a shape of 20 vertices counts twice."""
-    depth: int = 50
-    """Collections of GeoJSON or WKT in each other."""
-    crossings: int = 3_000_000
-    """Crossings of edges that set operations may meet while a file is read; each takes 20 µs or more.
-    Boards of 100 000 strokes have a million. Unless this is given, a file of less than 375 kB may have eight
-    for each byte, or 300 000."""
     seconds: float = 300.0
-    """Seconds that reading a design, or decoding an image, may take."""
+    """Seconds that reading a design may take."""
     memory: int = 8 << 30
-    """Bytes of memory of the process that gdstk or Pillow reads a file in; less for a small file, unless this
-    is given."""
+    """Bytes of memory that reading a design may take, above what laserpath has before; three quarters of the
+    computer's if that is less, unless this is given."""
 
     def __post_init__(self) -> None:
         for name in NAMES:
-            value, most = getattr(self, name), _LARGEST_OF.get(name, _LARGEST)
+            value, most = getattr(self, name), _LONGEST if name == "seconds" else _LARGEST
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
                 raise InputError(f"limit {name} is {value}, but must be a number above 0, {most:g} at most")
             if name != "seconds" and value != int(value):
@@ -123,9 +91,15 @@ def now() -> ReadingLimits:
     return _NOW.get()
 
 
+def memory() -> int:
+    """Bytes of memory that a reading may take."""
+    most = now().memory
+    return most if most != ReadingLimits().memory else int(min(most, _SHARE * bounds.memory_there()))
+
+
 @contextmanager
 def limits(**values: float) -> Iterator[ReadingLimits]:
-    """Other limits for files that you trust: `with laserpath.limits(shapes=400_000): …`.
+    """Other limits, for files that you trust or do not: `with laserpath.limits(seconds=10): …`.
 
     They hold inside the block, in the thread that runs it; those that are not named stay as they are.
     `ReadingLimits` has their names.
@@ -140,11 +114,10 @@ def limits(**values: float) -> Iterator[ReadingLimits]:
 
 
 def parsed(texts: Iterable[str]) -> dict[str, float]:
-    """ReadingLimits as users write them, for `limits`: `shapes=400000`, `memory=16GiB`, `seconds=900`."""
+    """ReadingLimits as users write them, for `limits`: `shapes=4e6`, `memory=16GiB`, `seconds=900`."""
     values = {}
     for text in texts:
         name, sign, value = (part.strip() for part in text.partition("="))
-        name = name.replace("-", "_")
         _check_name(name)
         number = _number(value)
         if not sign or number is None:
@@ -168,46 +141,47 @@ def _number(text: str) -> float | None:
         return None
 
 
-def exceeded(what: str, name: str, needed: float, instead: str = "") -> InputError:
-    """The refusal of what is above a limit, for `raise`: it says the limit, and the option that raises it.
+# Refusals
 
-    what: with the count, `the file has 400 000 shapes`.  needed: the count.
+
+def check(name: str, needed: float, what: str, *instead: str) -> None:
+    """Raise if more is needed than a limit allows. what: with the count, `the file has 400 000 shapes`.
+
     instead: what else to do, `split the design`.
     """
-    return InputError(f"{what}, but {_shown(name)} is the limit{_advice(instead, raising(name, needed))}")
+    most = _most(name)
+    if needed > most:
+        option = f"--limit {name}={_written(name, needed)} raises it" if needed <= _LARGEST else ""
+        ways = ", or ".join((*instead, option) if option else instead)
+        raise InputError(f"{what}, but {_shown(name, most)} is the limit{f': {ways}' if ways else ''}")
 
 
-def uncounted(what: str, name: str, instead: str = "") -> InputError:
-    """The same where the counting stopped at the limit.
+def exceeded(what: str, name: str, *instead: str) -> InputError:
+    """The refusal where the counting stopped at a limit, for `raise`. Twice the limit may do.
 
     what: with a gap for the limit, `the file draws more than {} polygons`.
     """
-    sentence = what.format(_shown(name))
-    return InputError(f"{sentence}, which is the limit{_advice(instead, raising(name))}")
+    most = _most(name)
+    option = f"--limit {name}={_written(name, 2 * most)} raises it, but more may be needed"
+    return InputError(
+        f"{what.format(_shown(name, most))}, which is the limit: {', or '.join((*instead, option))}"
+    )
 
 
-def _shown(name: str) -> str:
-    most = getattr(now(), name)
-    return shown_size(most) if _in_bytes(name) else counted(most)
+def late() -> InputError:
+    """The refusal of a file that takes too long."""
+    return exceeded("reading takes more than {} s", "seconds", "split the design")
 
 
-def _advice(*ways: str) -> str:
-    """`: split the design, or --limit shapes=410000 raises it`; empty without any."""
-    said = ", or ".join(filter(None, ways))
-    return f": {said}" if said else ""
-
-
-def raising(name: str, needed: float | None = None) -> str:
-    """`--limit shapes=410000 raises it`. needed: the count; None: it is unknown, so twice the limit is named.
-
-    '' if no limit can be that high.
-    """
-    most = float(getattr(now(), name))
-    enough = 2 * most if needed is None else max(needed, most)
-    if enough > _LARGEST_OF.get(name, _LARGEST):
-        return ""
-    unsure = ", but more may be needed" if needed is None else ""
-    return f"--limit {name}={_written(name, enough)} raises it{unsure}"
+def no_memory(what: str = "reading takes") -> InputError:
+    """The refusal of a file that takes too much memory. what: subject and verb."""
+    allowed = bounds.memory_allowed()
+    if allowed < memory():
+        return InputError(
+            f"{what} more than {int(allowed) >> 20} MiB of memory, which is what this shell allows: "
+            "`ulimit -v` shows that limit, in KiB"
+        )
+    return exceeded(f"{what} more than {{}} of memory", "memory", "split the design, check its unit")
 
 
 def counted(number: float) -> str:
@@ -218,79 +192,92 @@ def counted(number: float) -> str:
     return f"{int(number):,}".replace(",", " ") if digits < 20 else f"about 10^{digits:.0f}"
 
 
-def _in_bytes(name: str) -> bool:
-    return name.endswith("_bytes") or name == "memory"
+def _most(name: str) -> float:
+    return float(memory() if name == "memory" else getattr(now(), name))
+
+
+def _shown(name: str, most: float) -> str:
+    return shown_size(int(most)) if name in ("bytes", "memory") else counted(most)
 
 
 def _written(name: str, value: float) -> str:
     """A value as an option has it, rounded up to two digits: 410000, 600MiB."""
-    unit = _UNITS["MiB"] if _in_bytes(name) else 1
+    unit = _UNITS["MiB"] if name in ("bytes", "memory") else 1
     if value == getattr(now(), name) or value == getattr(ReadingLimits(), name):
         return f"{value / unit:.12g}{'MiB' * (unit > 1)}"
     step = 10 ** max(math.floor(math.log10(max(value / unit, 1))) - 1, 0)
     return f"{math.ceil(value / unit / step) * step}{'MiB' * (unit > 1)}"
 
 
-@dataclass(slots=True)
-class Budget:
-    """The work of a reading so far. size: of the file, bytes.  begun: of `time.monotonic`.
+# A reading
 
-    crossings: met by set operations.
+
+@dataclass(slots=True)
+class _Ongoing:
+    """One reading. begun: of `time.monotonic`.  held: bytes of memory of this process before.
+
+    refused: why, once it is over a limit.
     """
 
-    size: float = math.inf
+    name: str
     begun: float = field(default_factory=time.monotonic)
-    crossings: float = 0.0
-
-    def add(self, crossings: float) -> None:
-        """Count crossings before they are worked on; raises if there are too many, or if time is up."""
-        self.crossings += crossings
-        most = _crossings(self.size)
-        if self.crossings > most:
-            raise InputError(
-                f"its outlines cross or touch about {figure(self.crossings, 2)} times, but {counted(most)} "
-                "is the limit for a file of that size: split the design, draw it without so many overlaps, "
-                f"or --limit crossings={_written('crossings', self.crossings)} raises it, but more may be "
-                "needed"
-            )
-        if self.left() < 0:
-            raise late()
+    held: int = field(default_factory=bounds.memory_held)
+    refused: InputError | None = None
 
     def left(self) -> float:
         """Seconds until the time is up."""
         return self.begun + now().seconds - time.monotonic()
 
+    def refuse(self, error: InputError) -> InputError:
+        """The refusal with the name of what is read."""
+        self.refused = InputError(f"{self.name}: {error}" if self.name else str(error))
+        return self.refused
 
-def late() -> InputError:
-    """The refusal of a file that takes too long."""
-    return InputError(
-        f"reading takes more than {now().seconds:g} s, which is the limit: split the design, or "
-        f"{raising('seconds')}"
-    )
-
-
-def _crossings(size: float) -> float:
-    """The limit of crossings in a file of so many bytes: 50 kB may not take a minute to read.
-
-    A limit that is given holds for files of any size. 900 random stroked curves have 13 crossings a byte.
-    """
-    most = now().crossings
-    return (
-        most
-        if most != ReadingLimits().crossings
-        else min(most, max(_CROSSINGS_SMALL, _CROSSINGS_BYTE * size))
-    )
+    def look(self) -> InputError | None:
+        """Why it must end, if it must."""
+        if self.refused is None and self.left() < 0:
+            self.refuse(late())
+        elif self.refused is None and bounds.memory_held() - self.held > memory():
+            self.refuse(no_memory())
+        return self.refused
 
 
-_BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)
-
-
+_READING: ContextVar[_Ongoing | None] = ContextVar("reading", default=None)
 _OVERDUE: ContextVar[Callable[[InputError], None] | None] = ContextVar("overdue", default=None)
+
+
+class _Watching:
+    """A thread that looks at a reading, and has it end when it must."""
+
+    def __init__(self, reading: _Ongoing) -> None:
+        self._reading, self._reader = reading, get_ident()
+        self._ended, self._lock = Event(), Lock()
+        Thread(target=copy_context().run, args=[self._run], daemon=True).start()
+
+    def _run(self) -> None:
+        refused = None
+        while refused is None:
+            if self._ended.wait(_EVERY):
+                return
+            refused = self._reading.look()
+        with self._lock:
+            if self._ended.is_set():
+                return
+            interrupts.begin(self._reader)
+        overdue = _OVERDUE.get()
+        if overdue is not None and not self._ended.wait(_GRACE):
+            overdue(refused)
+
+    def end(self) -> None:
+        """Stop looking."""
+        with self._lock:
+            self._ended.set()
+            interrupts.end(self._reader)
 
 
 @contextmanager
 def watched(overdue: Callable[[InputError], None]) -> Iterator[None]:
-    """Inside, `overdue` is called in another thread if a reading does not notice that its time is up."""
+    """Inside, `overdue` is called in another thread if a reading does not notice that it must end."""
     token = _OVERDUE.set(overdue)
     try:
         yield
@@ -299,46 +286,45 @@ def watched(overdue: Callable[[InputError], None]) -> Iterator[None]:
 
 
 @contextmanager
-def work(size: float = math.inf) -> Iterator[Budget]:
-    """The reading of one file, whose work is counted. size: of the file, bytes."""
-    budget, overdue = Budget(size), _OVERDUE.get()
-    watch = Timer(now().seconds + _GRACE, overdue, [late()]) if overdue else None
-    token = _BUDGET.set(budget)
+def work(name: str = "") -> Iterator[None]:
+    """The reading of one file, within `seconds` and `memory`. name: of the file, for the refusal."""
+    reading = _Ongoing(name)
+    token, watch = _READING.set(reading), _Watching(reading)
     try:
-        if watch:
-            watch.daemon = True
-            watch.start()
-        yield budget
+        yield
+    except Exception:
+        if reading.refused is not None:  # whatever a reader made of a call that was ended
+            raise reading.refused from None
+        raise
     finally:
-        _BUDGET.reset(token)
-        if watch:
-            watch.cancel()
+        watch.end()
+        _READING.reset(token)
 
 
-def counting() -> bool:
-    """Whether a file is being read, so that its work counts."""
-    return _BUDGET.get() is not None
+def spend() -> None:
+    """Raise if the reading around must end."""
+    reading = _READING.get()
+    if reading is not None and (reading.refused is not None or reading.left() < 0):
+        raise reading.refused or reading.refuse(late())
 
 
-def spend(crossings: float = 0.0) -> None:
-    """Count the crossings that a set operation is about to meet; and the time."""
-    budget = _BUDGET.get()
-    if budget is not None:
-        budget.add(crossings)
-
-
-def afford(crossings: float) -> None:
-    """Raise if a set operation that is planned would meet too many crossings; they do not count yet."""
-    budget = _BUDGET.get()
-    if budget is not None:
-        budget.add(crossings)
-        budget.crossings -= crossings
+def reserve(needed: float) -> None:
+    """Raise if a reading is about to take more memory than it may. needed: bytes."""
+    if needed > (most := memory()):
+        option = f"--limit memory={_written('memory', needed)} raises it, but more may be needed"
+        raise InputError(
+            f"reading takes about {shown_size(int(needed))} of memory, but {shown_size(most)} is the limit: "
+            f"split the file, or {option}"
+        )
 
 
 def left() -> float:
     """Seconds that the reading may still take."""
-    budget = _BUDGET.get()
-    return now().seconds if budget is None else budget.left()
+    reading = _READING.get()
+    return now().seconds if reading is None else reading.left()
+
+
+# Files
 
 
 def stdin() -> bytes:
@@ -346,26 +332,29 @@ def stdin() -> bytes:
     if sys.stdin is None:  # the shell has closed it: `<&-`
         raise InputError("standard input is closed, so there is no program to read")
     try:
-        return limited(sys.stdin.buffer, now().program_bytes)
-    except GcodeError as error:
-        raise InputError(f"standard input {error}: {raising('program_bytes')}") from None
+        return limited(sys.stdin.buffer, now().bytes)
+    except GcodeError:
+        raise exceeded("standard input has more than {}", "bytes") from None
 
 
-def plain(path: str | os.PathLike[str], name: str) -> bytes:
-    """The content of a plain file. name: of its limit.
+def plain(path: str | os.PathLike[str], most: int | None = None) -> bytes:
+    """The content of a plain file. most: bytes that it may have; None: the limit.
 
     Raises OSError, or GcodeError with a reason that completes a sentence: `… is not a plain file`.
     """
     try:
-        return plain_file(path, getattr(now(), name))
+        return plain_file(path, now().bytes if most is None else most)
     except OversizeError as error:
-        raise GcodeError(f"{error}: {raising(name, error.size)}") from None
+        if most is not None:
+            raise
+        enough = _written("bytes", error.size or 2 * now().bytes)
+        raise GcodeError(f"{error}: --limit bytes={enough} raises it") from None
 
 
-def content(path: Path, name: str, noun: str) -> bytes:
-    """The content of a plain file. name: of its limit.  noun: `program`, for sentences."""
+def content(path: Path, noun: str, most: int | None = None) -> bytes:
+    """The content of a plain file. noun: `program`, for sentences.  most: as in `plain`."""
     try:
-        return plain(path, name)
+        return plain(path, most)
     except GcodeError as error:
         hint = "; write - for standard input" if str(path) == "/dev/stdin" else ""
         raise InputError(f"{noun} {str(path)!r} {error}{hint}") from None

@@ -18,7 +18,6 @@ from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
-from laserpath.base.crossings import estimate as crossings_of
 
 EMPTY = shapely.MultiPolygon()
 
@@ -29,14 +28,8 @@ NODING = 1e-10
 GRID = 1e-7
 """mm, pitch of the grid to which results are cleaned; larger closes wider slits and whiskers."""
 
-_VERTEX = 0.02
-"""Work of a vertex in a set operation, relative to that of a crossing."""
-
 _PAIRS = 2e6
 """Pairs of boxes per batch; more need more memory."""
-
-_MANY = 1e6
-"""Pairs of boxes from which on the work of uniting pieces is estimated before it is known which meet."""
 
 Geometries = NDArray[np.object_]
 
@@ -101,7 +94,6 @@ def outside(lines: Any, area: BaseGeometry) -> Any:
 
 def noded(lines: Geometries) -> Geometries:
     """The lines, snapped to GRID and cut where they meet; no piece occurs twice."""
-    _count(lines)
     pieces: Geometries = shapely.get_parts(shapely.union_all(lines, grid_size=GRID))
     return pieces
 
@@ -123,13 +115,11 @@ def groups(pieces: Geometries) -> NDArray[np.intp]:
     """(n,) the number of each piece's group; pieces that meet, directly or through others, are one group."""
     label = np.arange(len(pieces))
     tree = shapely.STRtree(pieces)
-    start, size, pairs = 0, 64, 0
+    start, size = 0, 64
     while start < len(pieces):
+        limits.spend()
         some = pieces[start : start + size]
         a, b = tree.query(some)
-        if limits.counting() and pairs <= _MANY < pairs + len(a):
-            limits.afford(crossings_of(pieces, united=True))  # finding the groups would take long, too
-        pairs += len(a)
         size = int(np.clip(_PAIRS / max(len(a) / len(some), 1), 64, 4 * size))  # the next may meet more
         a += start
         apart = (label[a] != label[b]) & ((a < b) | (b < start))  # the others are known, or come twice
@@ -154,7 +144,6 @@ def _merged(label: NDArray[np.intp], a: NDArray[np.intp], b: NDArray[np.intp]) -
 
 def _united(pieces: Geometries) -> BaseGeometry:
     """The union of pieces that meet."""
-    _count(pieces, united=True)
     try:
         return areas(shapely.union_all(pieces, grid_size=NODING))
     except shapely.GEOSException:  # rounding has made a piece invalid
@@ -163,18 +152,10 @@ def _united(pieces: Geometries) -> BaseGeometry:
 
 def _overlaid(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeometry) -> BaseGeometry:
     """The overlay of a and b, which rounding may have made invalid."""
-    _count(np.array([a, b], dtype=object))
     try:
         return overlay(a, b, grid_size=NODING)
     except shapely.GEOSException:
         return overlay(*_valid(np.array([a, b], dtype=object)), grid_size=GRID)
-
-
-def _count(pieces: Geometries, united: bool = False) -> None:
-    """Refuse work that would take too long, if a file is being read."""
-    if limits.counting():
-        vertices = int(shapely.get_num_coordinates(pieces).sum())
-        limits.spend(_VERTEX * vertices + crossings_of(pieces, united))
 
 
 def _valid(pieces: Geometries) -> Geometries:

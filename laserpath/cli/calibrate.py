@@ -388,7 +388,7 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
 
 
 def _bytes(file: Path) -> bytes:
-    return limits.content(file, "table_bytes", "measurements")
+    return limits.content(file, "measurements", limits.TABLE_BYTES)
 
 
 def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:

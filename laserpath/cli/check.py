@@ -81,7 +81,7 @@ def check(
 
 def _read(file: Path) -> bytes:
     """The content of a file, or of stdin for `-`."""
-    return limits.stdin() if str(file) == _STDIN else limits.content(file, "program_bytes", "program")
+    return limits.stdin() if str(file) == _STDIN else limits.content(file, "program")
 
 
 def _print(text: str) -> None:

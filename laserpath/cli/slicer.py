@@ -161,7 +161,7 @@ def _as_json(file: Path, done: Relaid) -> str:
 def _read(file: Path) -> str:
     from laserpath.design import refuse_drawing
 
-    data = limits.content(file, "program_bytes", "sliced file")
+    data = limits.content(file, "sliced file")
     refuse_drawing(data, str(file))
     return data.decode("utf-8", "replace")
 

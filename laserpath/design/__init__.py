@@ -123,7 +123,7 @@ def _part(design: Design) -> Part:
 
 def _loaded(path: Path, reading: Reading, arrangement: Arrangement | None) -> tuple[Design, ...]:
     raw = content(path)
-    with limits.work(len(raw)):
+    with limits.work(str(path)):
         return _designs(path, raw, reading, arrangement)
 
 
@@ -258,7 +258,7 @@ def content(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise InputError(f"{path} is a folder, but a design is a file")
-        return limits.plain(path, "design_bytes")
+        return limits.plain(path)
     except GcodeError as error:
         raise InputError(f"{path} {error}") from None
     except FileNotFoundError:

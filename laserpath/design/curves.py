@@ -101,6 +101,7 @@ def polylines(chains: Sequence[Chain]) -> list[Polyline]:
     first = np.cumsum(sizes) - sizes  # index of each chain's first cubic
     splits = np.searchsorted(key, first[1:])
     for c, k, xy in zip(chains, np.split(key, splits), np.split(end, splits), strict=True):
+        limits.spend()
         joint = np.concatenate([[True], k[1:] % 1 == 0, [True]])  # where a piece begins a cubic
         out.append(Polyline(np.concatenate([c.cubics[:1, 0], xy]), joint))
     return out
@@ -110,19 +111,13 @@ def _pieces(cubics: Floats, tolerance: Floats, turn: Floats) -> tuple[Floats, Fl
     """(m,) where each flat piece begins, counted in cubics (cubic k spans k to k+1); (m, 2) its end point."""
     key = np.arange(len(cubics), dtype=np.float64)
     width = 1.0
-    keys, ends, done = [], [], 0
+    keys, ends = [], []
     for _ in range(ROUNDS):
         flat = _is_flat(cubics, tolerance) & _is_straight(cubics, turn, tolerance)
         keys.append(key[flat])
         ends.append(cubics[flat, 3])
         bent = ~flat
-        done += len(cubics)
-        if done > limits.now().pieces:
-            raise limits.uncounted(
-                "its curves take more than {} straight pieces",
-                "pieces",
-                "split the design, check its unit, take a wider spot",
-            )
+        limits.spend()
         if not bent.any():
             break
         width /= 2

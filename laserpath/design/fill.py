@@ -19,7 +19,7 @@ counting; the others are combined in pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import shapely
@@ -35,7 +35,6 @@ from laserpath.base.overlay import EMPTY, GRID, differing, groups, mosaic, noded
 
 NONZERO, EVENODD = "nonzero", "evenodd"
 FEW = 20  # rings below which grouping is not worth its time
-_VERTEX = 0.4  # work of a vertex whose face is found, relative to that of a crossing
 RAYS = 2000  # rays cast at once; more take more memory
 
 
@@ -80,7 +79,6 @@ def _filled(rings: Sequence[Floats], rule: str) -> BaseGeometry:
 
 def _faces(rings: Sequence[Floats]) -> NDArray[np.object_]:
     """The bounded faces into which the rings cut the plane."""
-    limits.spend(_VERTEX * sum(map(len, rings)))
     closed = np.array([shapely.linestrings(np.vstack([r, r[:1]])) for r in rings], dtype=object)
     if not shapely.is_simple(shapely.multilinestrings(closed)):
         closed = noded(closed)
@@ -94,8 +92,11 @@ def _winding(rings: Sequence[Floats], points: Floats) -> NDArray[np.int64]:
     b = np.concatenate([np.roll(r, -1, axis=0) for r in rings])
     low, high = np.minimum(a, b), np.maximum(a, b)
     tree = shapely.STRtree(shapely.box(*low.T, *high.T))
-    some = np.array_split(points, len(points) // RAYS + 1)
-    return np.concatenate([_crossings(tree, a, b, p, high[:, 0].max() + 1) for p in some])
+    end, counts = high[:, 0].max() + 1, []
+    for some in np.array_split(points, len(points) // RAYS + 1):
+        limits.spend()
+        counts.append(_crossings(tree, a, b, some, end))
+    return np.concatenate(counts)
 
 
 def _crossings(tree: shapely.STRtree, a: Floats, b: Floats, points: Floats, end: float) -> NDArray[np.int64]:
@@ -179,8 +180,8 @@ def without_specks(area: BaseGeometry, smallest: float) -> BaseGeometry:
     return shapely.multipolygons(both) if len(both) else EMPTY
 
 
-VERTICES = 20  # of a shape, from which on comparing two takes twice as long as comparing two squares
-SAMPLES = (16, 1000)  # shapes from which the number of pairs is estimated: a few first, then more
+SAMPLE = 1000  # shapes from which the number of pairs is estimated
+FEWEST, PAIRS = 16, 20_000  # shapes, and pairs of shapes, after which the time is looked at
 _CROWDED = 100.0
 """Others that a shape meets on average, from which on pairs take longer than the union of all at once."""
 
@@ -229,7 +230,8 @@ def covered(pieces: Polygons) -> BaseGeometry:
     """The union of valid polygons."""
     pieces = distinct(pieces)
     tree = shapely.STRtree(pieces)
-    if _checked_pairs(tree, pieces) > _CROWDED * len(pieces):
+    sample = pieces[np.random.default_rng(0).permutation(len(pieces))[:SAMPLE]]
+    if _pairs(tree, sample, None).shape[1] > 2 * _CROWDED * len(sample):
         return shapely.normalize(valid(tidy(union(pieces))))
     first, second = _meeting(pieces)
     if len(first):
@@ -249,8 +251,8 @@ def even_odd(rings: Sequence[Floats]) -> BaseGeometry:
     """The area that an odd number of the rings encloses; the rule holds within a ring that crosses itself."""
     pieces = polygons(*flat(rings), EVENODD)
     first, second = _meeting(pieces)
-    inside = shapely.contains_properly(pieces[first], pieces[second])
-    outside = shapely.contains_properly(pieces[second], pieces[first])
+    inside = _holding(shapely.contains_properly, pieces[first], pieces[second])
+    outside = _holding(shapely.contains_properly, pieces[second], pieces[first])
     crossing = ~(inside | outside)
     tangled = np.zeros(len(pieces), dtype=bool)
     tangled[first[crossing]] = tangled[second[crossing]] = True
@@ -271,38 +273,39 @@ def _with_area(pieces: Polygons) -> Polygons:
 
 def _meeting(pieces: Polygons) -> tuple[Indices, Indices]:
     """Pairs i < j of pieces that share at least a point."""
-    tree = shapely.STRtree(pieces)
-    _checked_pairs(tree, pieces)
-    a, b = tree.query(pieces, predicate="intersects")
+    a, b = _pairs(shapely.STRtree(pieces), pieces, "intersects")
     return a[a < b], b[a < b]
 
 
-def _checked_pairs(tree: shapely.STRtree, pieces: Polygons) -> float:
-    """About how many pairs of pieces have boxes that meet, from a sample; raises if they are too many."""
-    order, pairs = np.random.default_rng(0).permutation(len(pieces)), 0.0
-    for size in SAMPLES:
-        sample = pieces[order[:size]]
-        pairs = tree.query(sample).shape[1] / max(len(sample), 1) * len(pieces) / 2
-        vertices = float(shapely.get_num_coordinates(sample).mean()) if len(sample) else 0.0
-        squares = pairs * (1 + vertices / VERTICES)
-        if squares > limits.now().pairs:
-            raise limits.exceeded(
-                f"about {figure(pairs, 1)} pairs of the {len(pieces)} shapes overlap, which take as long as "
-                f"{figure(squares, 1)} pairs of squares",
-                "pairs",
-                squares,
-            )
-    return pairs
+def _pairs(tree: shapely.STRtree, pieces: Polygons, predicate: str | None) -> Indices:
+    """(2, m) the answer of `tree.query`, a few pieces at a time: a search of a tree cannot be ended."""
+    found, start, size = [np.zeros((2, 0), dtype=np.intp)], 0, FEWEST
+    while start < len(pieces):
+        limits.spend()
+        some = tree.query(pieces[start : start + size], predicate=predicate)
+        found.append(some + [[start], [0]])
+        start += size
+        size = int(np.clip(size * PAIRS / max(some.shape[1], 1), FEWEST, 4 * size))
+    return np.concatenate(found, axis=1)
+
+
+def _holding(predicate: Callable[[Polygons, Polygons], Bools], a: Polygons, b: Polygons) -> Bools:
+    """(m,) whether a predicate of shapely holds for a[k] and b[k]; no call of it can be ended, either."""
+    held = [np.zeros(0, dtype=bool)]
+    for start in range(0, len(a), PAIRS):
+        limits.spend()
+        held.append(predicate(a[start : start + PAIRS], b[start : start + PAIRS]))
+    return np.concatenate(held)
 
 
 def _redundant(pieces: Polygons, first: Indices, second: Indices) -> Bools:
     """(n,) whether another piece covers it; of two equal pieces, the second."""
     shapely.prepare(pieces)
     drop = np.zeros(len(pieces), dtype=bool)
-    drop[second[shapely.covers(pieces[first], pieces[second])]] = True
+    drop[second[_holding(shapely.covers, pieces[first], pieces[second])]] = True
     keeps = ~drop[second]
     first, second = first[keeps], second[keeps]
-    drop[first[shapely.covers(pieces[second], pieces[first])]] = True
+    drop[first[_holding(shapely.covers, pieces[second], pieces[first])]] = True
     return drop
 
 

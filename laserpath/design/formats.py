@@ -44,7 +44,7 @@ def unpacked(data: bytes) -> bytes:
     """The content of a gzip file (.svgz, .gds.gz); any other file unchanged."""
     if not data.startswith(_GZIP):
         return data
-    most = limits.now().design_bytes
+    most = limits.now().bytes
     stream = zlib.decompressobj(wbits=31)
     try:
         out = stream.decompress(data, most)  # more is refused before it fills the memory
@@ -52,7 +52,7 @@ def unpacked(data: bytes) -> bytes:
         raise InputError("the file is compressed (gzip) and damaged; unpack it, or save it again") from None
     if not stream.eof:
         if len(out) >= most:
-            raise limits.uncounted("the file is compressed (gzip) and holds more than {}", "design_bytes")
+            raise limits.exceeded("the file is compressed (gzip) and holds more than {}", "bytes")
         raise InputError("the file is compressed (gzip) and is cut off")
     return out
 

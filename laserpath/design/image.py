@@ -307,7 +307,6 @@ GREY_SHARE = 0.05  # share of grey ink above which a warning is given
 EDGE = 0.5  # range of ink in a 3×3 neighbourhood from which an edge runs through it
 SPECK = 1e-6  # pixels²: smaller areas are rounding errors
 STEP = 0.49  # pixels: no corner of a step of one pixel is nearer to the line past it, so all are kept
-_CORNER = 0.5  # work of a corner of pixels whose steps are smoothed, relative to that of a crossing
 ROUNDING = 1e-9  # pixels
 NUDGE = 1e-3  # pixels: least distance of a vertex from the pixels' centres, so that no two vertices meet
 
@@ -342,7 +341,7 @@ def read_colours(data: bytes, name: str, reading: Reading) -> tuple[Design, ...]
     found = regions(picture.rgb, reading.colours or 1)
     patches = []
     for k, group in enumerate(found.groups):
-        limits.spend()  # looks at the clock
+        limits.spend()
         covered = found.coverage(k)
         area = outline(covered, 0.5)
         if not area.is_empty:
@@ -399,10 +398,8 @@ def _has_two_levels(ink: Floats) -> bool:
 
 def _simplified(area: BaseGeometry, ink: Floats, size: float, tolerance: float) -> BaseGeometry:
     """The outline without vertices that the tolerance allows to leave out. size: of a pixel, mm."""
-    if _has_two_levels(ink):
-        if tolerance < STEP * size:
-            return area
-        limits.spend(_CORNER * shapely.get_num_coordinates(area))  # steps become slopes, which may cross
+    if _has_two_levels(ink) and tolerance < STEP * size:
+        return area
     return valid(joined(shapely.simplify(shapely.get_parts(area), tolerance)))
 
 

@@ -26,7 +26,6 @@ import shapely
 from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
-from gcode.files import shown_size
 from laserpath.base import limits
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
@@ -221,8 +220,8 @@ def _add_geometry(geometry: Any, where: str, width: float | None, shapes: Shapes
         parts = geometry.get("geometries")
         if not isinstance(parts, list):
             raise InputError(f"{where} is a GeometryCollection whose geometries are {json_kind(parts)}")
-        if depth > limits.now().depth:
-            raise limits.uncounted(f"{where} nests collections more than {{}} deep", "depth")
+        if depth > DEEPEST:
+            raise InputError(f"{where} nests collections more than {DEEPEST} deep")
         for part in parts:
             _add_geometry(part, where, width, shapes, depth + 1)
     elif kind in ("Polygon", "MultiPolygon"):
@@ -347,10 +346,15 @@ def from_geometry(
     return Design(shapely.normalize(area), name)
 
 
+_PER_BYTE = 30
+"""Bytes of memory for each byte of a file."""
+DEEPEST = 50
+"""Collections in each other."""
+
+
 def _text(data: bytes) -> str:
     """The file as text; raises for a binary file."""
-    if len(data) > limits.now().text_bytes:
-        raise limits.exceeded(f"the file has {shown_size(len(data))}", "text_bytes", len(data), "split it")
+    limits.reserve(_PER_BYTE * len(data))
     try:
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
@@ -368,8 +372,8 @@ def _gather_wkt(text: str, shapes: Shapes) -> None:
             "the file is neither GeoJSON nor WKT: it begins with neither '{' nor a geometry's name"
         )
     depth = np.cumsum([(c == "(") - (c == ")") for c in re.sub(r"[^()]+", "", text)])
-    if depth.size and depth.max() > limits.now().depth:
-        raise limits.exceeded(f"the WKT nests geometries {depth.max()} deep", "depth", int(depth.max()))
+    if depth.size and depth.max() > DEEPEST:
+        raise InputError(f"the WKT nests geometries {depth.max()} deep, but {DEEPEST} is the most")
     _add(_wkt_geometries(text), None, shapes)
 
 
@@ -416,8 +420,8 @@ def _add(named: list[tuple[str, BaseGeometry]], width: float | None, shapes: Sha
 def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[BaseGeometry]:
     """The polygons, lines and points that a geometry consists of."""
     kind = geometry.geom_type
-    if depth > limits.now().depth:
-        raise limits.uncounted(f"{where} nests collections more than {{}} deep", "depth")
+    if depth > DEEPEST:
+        raise InputError(f"{where} nests collections more than {DEEPEST} deep")
     if kind in ("Polygon", "LineString", "LinearRing", "Point"):
         if not geometry.is_empty:
             yield geometry

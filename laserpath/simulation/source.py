@@ -130,7 +130,7 @@ def _text(program: Program) -> tuple[str, str]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return limits.content(path, "program_bytes", "program")
+        return limits.content(path, "program")
     except InputError as error:
         if path.is_fifo() or path.is_char_device():
             raise InputError(f"{error}; say - to read stdin") from None

@@ -13,14 +13,14 @@ import pytest
 
 import laserpath
 from laserpath import cli
-from laserpath.base import bounds, isolated
+from laserpath.base import bounds, isolated, limits
 from laserpath.base.errors import InputError
 
 ENDS = {
     "raise OSError(28, 'No space left on device')": "no temporary folder can be used .*: No space left",
     "raise OSError(122, 'Disk quota exceeded')": "no temporary folder can be used .*",
     "raise OSError(27, 'File too large')": "no temporary folder can be used .*: File too large",
-    "raise MemoryError": "takes more than 640 MiB of memory",
+    "raise MemoryError": "takes more than 1024 MiB of memory",
     "raise ValueError('its header')": r"the file is damaged: gdstk stopped at it \(ValueError: its header\)",
 }
 
@@ -29,8 +29,8 @@ ENDS = {
 def test_the_reason_is_named(end: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(end)
-    with pytest.raises(InputError, match=ENDS[end]):
-        isolated.run(script, [], "gdstk", 0)
+    with laserpath.limits(memory=1 << 30), pytest.raises(InputError, match=ENDS[end]):
+        isolated.run(script, [], "gdstk")
 
 
 def bounded(body: str, folder: Path) -> Path:
@@ -45,7 +45,7 @@ def bounded(body: str, folder: Path) -> Path:
 def test_a_process_has_a_limit_of_the_processors_time(tmp_path: Path) -> None:
     """One that waits and one that computes for ever."""
     with laserpath.limits(seconds=0.5), pytest.raises(InputError, match=r"reading takes more than 0\.5 s"):
-        isolated.run(bounded("import time; time.sleep(60)", tmp_path), [], "gdstk", 0)
+        isolated.run(bounded("import time; time.sleep(60)", tmp_path), [], "gdstk")
     computes = bounded("while True: pass", tmp_path)
     done = subprocess.run([sys.executable, computes, str(1 << 33), "0.1"], timeout=60, check=False)
     assert done.returncode == -signal.SIGXCPU
@@ -71,12 +71,13 @@ def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS has no limit of this kind")
 def test_the_limit_of_the_shell_is_named_where_it_is_the_lower_one() -> None:
     """`--limit memory` would not help there."""
-    starts = "from laserpath.base import isolated; raise isolated.no_memory(1 << 30)"
+    starts = "from laserpath.base import limits; raise limits.no_memory()"
     command = f"ulimit -v 600000; exec {sys.executable} -c '{starts}'"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
     assert "more than 585 MiB of memory, which is what this shell allows: `ulimit -v` shows" in done.stderr
     assert "--limit" not in done.stderr
-    assert "--limit memory=3328MiB raises it, but more may be needed" in str(isolated.no_memory(1 << 30))
+    with laserpath.limits(memory=1 << 30):
+        assert "--limit memory=2100MiB raises it, but more may be needed" in str(limits.no_memory())
 
 
 def test_advice_on_memory_is_that_of_the_command(

@@ -378,11 +378,13 @@ def test_a_file_that_it_refers_to_makes_no_difference(name: str, there: bool, tm
 
 MILLION = """
 import resource, sys, time
+import laserpath
 from laserpath.design import load
 from laserpath.base.errors import InputError
 start = time.process_time()
 try:
-    shapes = len(load(sys.argv[1], tolerance=0.002).area.geoms)
+    with laserpath.limits(memory=3 << 30):
+        shapes = len(load(sys.argv[1], tolerance=0.002).area.geoms)
     assert shapes > 900_000, shapes
 except InputError as error:
     print(error)

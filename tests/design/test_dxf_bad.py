@@ -73,7 +73,7 @@ FILES = {
     ),
     "circular blocks": (dxf(circular), "block 'a' contains itself"),
     "deep": (nested(150), "nested more than 100 deep"),
-    "many": (nested(9, 10), "there would be 1 000 000 000 curves, but 1 000 000 is the limit"),
+    "many": (nested(9, 10), "reading takes about 9155 MiB of memory, but .* is the limit: split the file"),
     "huge array": (
         dxf(
             lambda d, m: (
@@ -85,7 +85,7 @@ FILES = {
                 ),
             )
         ),
-        "900 000 000 curves, but 1 000 000 is the limit",
+        "repeats a block 900 000 000 times, but 3 000 000 is the limit",
     ),
     "NaN": (circle(r="nan"), "damaged|not finite|reaches"),
     "infinity": (circle(x="inf"), "damaged|not finite|reaches"),
@@ -126,14 +126,14 @@ def test_a_self_crossing_outline_is_filled_by_turns() -> None:
 
 def test_more_entities_than_can_be_read_are_refused_before_they_are() -> None:
     data = text("\n".join(["0\nPOINT\n8\n0"] * 500_001))
-    some = "has 500 006 entities, but 500 000 is the limit: --limit entities=510000 raises it"
-    with pytest.raises(InputError, match=some):
+    some = "reading takes about 1907 MiB of memory, but 1024 MiB is the limit: split the file, or --limit"
+    with limits(memory=1 << 30), pytest.raises(InputError, match=some):
         read(data, "many", Reading(0.01))
 
 
 def test_a_million_shapes_are_bounded() -> None:
-    some = "there would be 1000 curves, but 999 is the limit: --limit curves=1000 raises it"
-    with limits(curves=999), pytest.raises(InputError, match=some):
+    some = "there would be more than 999 curves, which is the limit: --limit shapes=2000"
+    with limits(shapes=999), pytest.raises(InputError, match=some):
         read(nested(3, 10), "many", Reading(0.01))
 
 

@@ -167,8 +167,8 @@ def test_a_packed_file_that_is_cut_off_is_refused_as_such(tmp_path: Path):
 
 
 def test_a_packed_file_that_grows_without_end_is_stopped(tmp_path: Path):
-    some = "holds more than 1 MiB, which is the limit: --limit design_bytes=2MiB raises it"
-    with limits(design_bytes=1 << 20), pytest.raises(InputError, match=some):
+    some = "holds more than 1 MiB, which is the limit: --limit bytes=2MiB raises it"
+    with limits(bytes=1 << 20), pytest.raises(InputError, match=some):
         read(tmp_path, "a.svgz", gzip.compress(bytes(1 << 22)))
 
 

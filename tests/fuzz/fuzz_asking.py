@@ -14,8 +14,11 @@ from fuzz_readers import Reader
 
 import gcode
 from laserpath.base.errors import InputError, PlausibilityWarning
+from laserpath.base.limits import limits
 
 LETTERS = 2000
+WALL, MEMORY = 6.0, 1 << 30
+"""s and bytes that a reader of designs may take. What it is doing then may end a little later."""
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning, EncodingWarning)
 """Warnings that Python does not show."""
 
@@ -42,7 +45,8 @@ def ask(reader: Reader, path: Path, variant: int) -> Answer:
             warnings.simplefilter("ignore", quiet)
         refused, failure, details, sentences = False, "", "", []
         try:
-            sentences = list(reader.read(path, variant))
+            with limits(seconds=WALL, memory=MEMORY):
+                sentences = list(reader.read(path, variant))
         except (InputError, gcode.GcodeError) as error:
             refused, sentences = True, [str(error)]
         except Exception as error:  # noqa: BLE001  any other is what is looked for

@@ -85,7 +85,7 @@ def read(path: Path, pixel: float | None = None, smooth: float | None = None) ->
 
 def _values(path: Path) -> Floats:
     """Sum of the colours, row 0 lowest; refused when overexposed. float32 holds it, whole numbers to 2²⁴."""
-    shown = picture(limits.plain(path, "table_bytes"), ("PNG",))
+    shown = picture(limits.plain(path, limits.TABLE_BYTES), ("PNG",))
     if shown is None:
         raise InputError("it is not a PNG file that can be read")
     raw = shown.numbers[..., :3] if shown.numbers.ndim == 3 else shown.numbers
@@ -221,7 +221,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
 
 def _table(path: Path) -> BeamTable:
     try:
-        text = limits.plain(path, "table_bytes").decode("utf-8-sig")
+        text = limits.plain(path, limits.TABLE_BYTES).decode("utf-8-sig")
         with io.StringIO(text, newline="") as file:
             lines = [row for row in csv.reader(file) if row and not row[0].lstrip().startswith("#")]
     except (UnicodeDecodeError, csv.Error) as error:

@@ -8,9 +8,8 @@ DXF fills HATCH, SOLID, TRACE, and polylines with a width; they become rings of 
 decides which of its boundaries count: all, alternating (nested), the outer one without those flagged
 'outermost', or the external one alone. Flags say which boundary is which.
 
-The curves of a drawing with all copies of its blocks are counted before any of them is drawn. A block that
-places ten others, which place ten others, …, takes a few lines a level, but ten times the curves of the level
-below. Counted is what is certain to be drawn: entities that may draw nothing count 0.
+The copies of a block are counted before they are made. A block that places ten others, which place ten
+others, …, takes a few lines a level, but ten times the curves of the level below.
 """
 
 from __future__ import annotations
@@ -165,26 +164,6 @@ def _tapered(line: Wide, entity: Any, tolerance: float) -> list[Rings]:
 
 DEPTH = 100  # nested blocks
 
-Count = tuple[int, int]
-"""Curves, and the cubic pieces that they have."""
-
-_CUBICS = {"LINE": 1, "CIRCLE": 16, "ARC": 1, "ELLIPSE": 1, "SOLID": 1, "TRACE": 1}
-"""The fewest pieces of the curves of an entity."""
-
-
-def check_copies(drawing: DrawingFile) -> None:
-    """Raise if there would be too many curves, or pieces of curves."""
-    check(_Counter(drawing).total(drawing.space, ()))
-
-
-def check(count: Count) -> None:
-    """Raise if a number of curves, or of their pieces, is above its limit."""
-    for number, name, what in zip(count, ("curves", "cubics"), ("curves", "pieces of curves"), strict=True):
-        if number > getattr(limits.now(), name):
-            raise limits.exceeded(
-                f"blocks are repeated too often: there would be {limits.counted(number)} {what}", name, number
-            )
-
 
 def grid(dxf: Any) -> tuple[int, int]:
     """The columns and rows in which an INSERT places its block; copies in the same place are one."""
@@ -192,50 +171,9 @@ def grid(dxf: Any) -> tuple[int, int]:
     return columns if dxf.column_spacing else 1, rows if dxf.row_spacing else 1
 
 
-class _Counter:
-    """Counts the curves of blocks, each block once."""
-
-    def __init__(self, drawing: DrawingFile) -> None:
-        self._layers, self._blocks = drawing.layers, drawing.ezdxf.blocks
-        self._known: dict[str, Count] = {}
-
-    def total(self, entities: Iterable[Any], within: tuple[str, ...]) -> Count:
-        """The curves of some entities, with all copies of the blocks that they place."""
-        curves = cubics = 0
-        for entity in entities:
-            try:
-                more = self._of(entity, within)
-            except DAMAGE:
-                continue  # it is left out when it is drawn, too
-            curves, cubics = curves + more[0], cubics + more[1]
-        return curves, cubics
-
-    def _of(self, entity: Any, within: tuple[str, ...]) -> Count:
-        kind = entity.dxftype()
-        if entity.dxf.get("invisible", 0):
-            return 0, 0
-        if kind != "INSERT":
-            pieces = max(len(entity) - 1, 0) if kind == "LWPOLYLINE" else _CUBICS.get(kind, 0)
-            return min(pieces, 1), pieces
-        if self._layers.hides(entity.dxf.get("layer", "0")):
-            return 0, 0
-        columns, rows = grid(entity.dxf)
-        curves, cubics = self._block(entity.dxf.get("name", ""), within)
-        return columns * rows * curves, columns * rows * cubics
-
-    def _block(self, name: str, within: tuple[str, ...]) -> Count:
-        """The curves of a block; none if it is missing, external, in itself or too deep: the reader warns."""
-        block, key = self._blocks.get(name), name.lower()
-        if block is None or key in within or len(within) >= DEPTH:
-            return 0, 0
-        if block.block.is_xref or block.block.is_xref_overlay:
-            return 0, 0
-        if key not in self._known:
-            self._known[key] = self.total(block, (*within, key))
-        return self._known[key]
-
-
 OPEN, CLOSED, FILLED = 0, 1, 2
+_PER_CUBIC = 600
+"""Bytes of memory for a piece of a curve, until it is flattened."""
 LARGEST = 1e5  # mm from the origin
 
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
@@ -274,18 +212,21 @@ class Curves:
 
 @dataclass(slots=True)
 class _Builder:
-    """Curves being gathered. copies: how many of them and of their cubics are from blocks."""
+    """Curves being gathered. copies: how many of them are from blocks."""
 
     cubics: list[Floats] = field(default_factory=lambda: [np.zeros((0, 4, 2))])
     columns: list[Ints] = field(default_factory=lambda: [np.zeros((4, 0), dtype=np.int64)])
     other: Counter[Other] = field(default_factory=Counter)
     groups: int = 0
-    copies: tuple[int, int] = (0, 0)
+    copies: int = 0
 
     def reserve(self, curves: int, cubics: int) -> None:
         """Count what a block will add; raises if all copies together are too many."""
-        self.copies = self.copies[0] + curves, self.copies[1] + cubics
-        check(self.copies)
+        self.copies += curves
+        if self.copies > limits.now().shapes:
+            what = "blocks are repeated too often: there would be more than {} curves"
+            raise limits.exceeded(what, "shapes")
+        limits.reserve(_PER_CUBIC * cubics)
 
     def add(self, cubics: Floats, role: int, layer: int) -> None:
         """Add one curve to the current group."""
@@ -431,12 +372,8 @@ def _places(insert: Any) -> Floats:
     m, dxf = insert.matrix44(), insert.dxf
     x, y, t = (np.array(v.xyz[:2]) for v in (*(m.transform_direction(a) for a in _AXES), m.origin))
     columns, rows = grid(dxf)
-    if columns * rows > limits.now().curves:
-        raise limits.exceeded(
-            f"{_name(insert)} repeats a block {limits.counted(columns * rows)} times",
-            "curves",
-            columns * rows,
-        )
+    what = f"{_name(insert)} repeats a block {limits.counted(columns * rows)} times"
+    limits.check("shapes", columns * rows, what)
     turn = np.radians(dxf.rotation)
     along = shapes.plane(insert).axes @ np.array(
         [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]

@@ -175,6 +175,8 @@ _UNITS = {
 """$INSUNITS → (name, size in mm)."""
 
 _BINARY = b"AutoCAD Binary DXF\r\n\x1a\x00"
+_PER_ENTITY = 4000
+"""Bytes of memory for an entity."""
 _ENTITY = re.compile(rb"^[ \t]*0[ \t]*\r?\n[ \t]*[A-Z]", re.MULTILINE)
 _END = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*EOF\s*(\Z|\n)")
 _SECTION_ENDS = re.compile(rb"\n[ \t]*0[ \t]*\r?\n[ \t]*ENDSEC\s*\Z")
@@ -358,6 +360,4 @@ def _sniff(data: bytes) -> None:
         raise InputError("the file is not DXF: it does not begin with a SECTION")
     if not _END.search(data) and not _SECTION_ENDS.search(data[-4096:]):
         raise InputError("the DXF is cut off: it does not finish with EOF")
-    entities = sum(1 for _ in _ENTITY.finditer(data))
-    if entities > limits.now().entities:
-        raise limits.exceeded(f"the DXF has {limits.counted(entities)} entities", "entities", entities)
+    limits.reserve(_PER_ENTITY * sum(1 for _ in _ENTITY.finditer(data)))

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from laserpath.base import limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.design import fill
 from laserpath.design.curves import Chain, Pen, polylines, stroke
-from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader, check_copies
+from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader
 from laserpath.design.dxf.drawing import NAMED, DrawingFile, Layers, listed
 from laserpath.design.enclosed import SAME, Gap, enclosed
 from laserpath.design.fill import EVENODD
@@ -145,7 +146,6 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 
 
 def _design(drawing: DrawingFile, name: str, reading: Reading) -> Design:
-    check_copies(drawing)
     curves = EntityReader(drawing, reading.tolerance).curves()
     drawing.layers.check()
     if drawing.unit >= METRE and (size := _size(curves) * drawing.unit) > LARGEST:
@@ -173,6 +173,7 @@ class _AreaBuilder:
         size = curves.size[keep]
         which = np.repeat(begin[keep] + size - np.cumsum(size), size) + np.arange(size.sum())
         cubics = curves.cubics[which] * unit
+        limits.spend()
         cubics, self.notes = _near(cubics)
         if not (np.isfinite(cubics).all() and np.abs(cubics).max(initial=0) <= LARGEST):
             raise InputError(
@@ -233,6 +234,7 @@ class _AreaBuilder:
         return found.area, lines, [*drawn_twice(twice + found.again), *found.notes(spot)]
 
     def _flattened(self, cubics: Sequence[Floats]) -> list[Floats]:
+        limits.spend()
         return [line.points for line in polylines([Chain(one, self._tolerance) for one in cubics])]
 
     def _once(self, pen: fill.Indices) -> tuple[fill.Indices, int]:

@@ -25,8 +25,8 @@ from laserpath.base import isolated, limits
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 
-_PER_BYTE = 300
-"""Bytes of memory for each byte of the file."""
+_PER_VERTEX = 100
+"""Bytes of memory for each vertex of a polygon in its places."""
 _EXTRACT = Path(__file__).with_name("extract.py")
 
 Table = Mapping[str, NDArray[Any]]
@@ -39,7 +39,7 @@ def table(data: bytes, tolerance: float) -> Table:
             file, out = Path(folder, "design"), Path(folder, "cells.npz")
             file.write_bytes(data)
             # Twice as many, since not all cells need be placed in the end.
-            _run([str(file), str(out), repr(tolerance), str(2 * limits.now().placed)])
+            _run([str(file), str(out), repr(tolerance), str(2 * int(limits.now().shapes))])
             with np.load(out, allow_pickle=False) as columns:
                 cells = {name: columns[name] for name in columns.files}
     except OSError as error:
@@ -48,16 +48,16 @@ def table(data: bytes, tolerance: float) -> Table:
         raise InputError("the file is damaged: gdstk cannot read it") from None
     if "count" in cells:
         count = int(cells["count"])
-        raise limits.exceeded(f"its cells hold {limits.counted(count)} polygons or more", "placed", count)
+        limits.check("shapes", count, f"its cells hold {limits.counted(count)} polygons or more")
     if "memory" in cells:
-        raise isolated.no_memory(_PER_BYTE * len(data), str(cells["memory"]))
+        raise limits.no_memory(str(cells["memory"]))
     if "error" in cells:
         raise InputError(isolated.plain(str(cells["error"])))
     return cells
 
 
 def _run(arguments: list[str]) -> None:
-    isolated.run(_EXTRACT, arguments, "gdstk", _PER_BYTE * Path(arguments[0]).stat().st_size)
+    isolated.run(_EXTRACT, arguments, "gdstk")
 
 
 DIGITS = 9  # decimals of coordinates in mm, far below any database unit
@@ -226,15 +226,8 @@ class Hierarchy:
         weights = np.diff(table["ring"])
         points = np.bincount(table["ring_cell"], weights=weights, minlength=cells).tolist()
         shapes = max(sum(times.values()) - 1, sum(n * rings[cell] for cell, n in times.items()))
-        if shapes > limits.now().placed:
-            raise limits.exceeded(
-                f"cell {self.name!r} holds {limits.counted(shapes)} shapes", "placed", shapes
-            )
-        vertices = sum(n * int(points[cell]) for cell, n in times.items())
-        if vertices > limits.now().vertices:
-            raise limits.exceeded(
-                f"cell {self.name!r} has {limits.counted(vertices)} vertices", "vertices", vertices
-            )
+        limits.check("shapes", shapes, f"cell {self.name!r} holds {limits.counted(shapes)} shapes")
+        limits.reserve(_PER_VERTEX * sum(n * int(points[cell]) for cell, n in times.items()))
 
     def polygons(self, chosen: Bools) -> Rings:
         """The chosen rings (R,) of the table in all places of their cells in the top cell."""

@@ -344,7 +344,7 @@ class Aperture:
     """area: mm, about the origin.  round: diameter of a circle, mm; None: another shape.
 
     pen: the shape that straight lines are drawn with; None: they cannot be.  holed: the area has a hole,
-    which the pen has not.  layers: of a block with both polarities.  objects: of a block, with all copies.
+    which the pen has not.  layers: of a block with both polarities.
     """
 
     area: BaseGeometry
@@ -352,7 +352,6 @@ class Aperture:
     pen: BaseGeometry | None
     holed: bool = False
     layers: tuple[PaintLayer, ...] = ()
-    objects: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +380,6 @@ class Turn:
             tuple(
                 PaintLayer(layer.solid, None, [self(p) for p in layer.pieces]) for layer in aperture.layers
             ),
-            aperture.objects,
         )
 
 

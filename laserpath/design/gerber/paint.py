@@ -84,10 +84,6 @@ def _united(area: BaseGeometry, bits: np.uint64, pitch: Floats) -> BaseGeometry:
     return union(copies)
 
 
-_COPY = 10
-"""Copies of objects in blocks of blocks that count as one polygon, since they are united level by level; and
-polygons that one of a block with holes or several parts counts as."""
-
 Path = list[Point]
 
 
@@ -106,53 +102,34 @@ class _Coat:
 class Painting:
     """The coats of an image, the lowest first. tolerance: mm.
 
-    dry: objects are counted, but leave nothing.  copies: objects, with all copies of blocks.
+    objects: how many polygons there will be, at least.
     """
 
     tolerance: float
-    dry: bool = False
     objects: int = 0
-    copies: int = 0
     coats: list[_Coat] = field(default_factory=list)
 
     def flash(self, aperture: Aperture, point: Point, solid: bool) -> None:
         """Add a flash of an aperture or of a block."""
-        self.copies += aperture.objects
-        if self.dry:
-            return
         if not aperture.layers:
             parts = int(shapely.get_num_geometries(aperture.area))
-            self._coat(solid, parts if parts < 2 else _COPY * parts).flashes[aperture].append(point)
+            self._coat(solid, parts).flashes[aperture].append(point)
             return
-        self._coat(solid, _COPY * sum(_count(layer.pieces) for layer in aperture.layers))
+        self._coat(solid, sum(_count(layer.pieces) for layer in aperture.layers))
         for layer in aperture.layers:
             self.add(layer.solid == solid, _moved(np.array(layer.pieces, dtype=object), np.array([point])))
 
     def draw(self, aperture: Aperture, path: Path, solid: bool) -> None:
         """Add a stroke through at least two points."""
-        self.copies += 1
-        if not self.dry:
-            self._coat(solid).paths[aperture].append(path)
+        self._coat(solid).paths[aperture].append(path)
 
     def fill(self, contour: Path, solid: bool) -> None:
         """Add a contour of a region."""
-        self.copies += 1
-        if not self.dry:
-            self._coat(solid).contours.append(contour)
+        self._coat(solid).contours.append(contour)
 
     def add(self, solid: bool, pieces: Polygons) -> None:
         """Add polygons of blocks, which are counted already."""
         self._coat(solid, len(pieces)).pieces.append(pieces)
-
-    def check_copies(self) -> None:
-        """Raise if there are too many objects, with all copies of blocks."""
-        if self.copies > _COPY * limits.now().polygons:
-            weight = -(-self.copies // _COPY)
-            raise limits.exceeded(
-                f"blocks are repeated too often: their copies count as {limits.counted(weight)} polygons",
-                "polygons",
-                weight,
-            )
 
     def layers(self) -> list[PaintLayer]:
         """The layers of the image, the lowest first."""
@@ -163,8 +140,8 @@ class Painting:
         """The coat that takes the next objects."""
         self.objects += objects
         limits.spend()
-        if self.objects > limits.now().polygons:
-            raise limits.uncounted("the file draws more than {} polygons", "polygons", "split it")
+        if self.objects > limits.now().shapes:
+            raise limits.exceeded("the file draws more than {} polygons", "shapes", "split it")
         if not self.coats or self.coats[-1].solid != solid:
             self.coats.append(_Coat(solid))
         return self.coats[-1]
@@ -183,10 +160,8 @@ def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None
         shifts = np.unique(shifts, axis=0)  # copies in the same place
     parts = [shapely.get_parts(np.array(layer.pieces, dtype=object)) for layer in layers]
     count = sum(map(len, parts)) * len(shifts)
-    if count > limits.now().polygons:
-        raise limits.exceeded(
-            f"step and repeat makes {limits.counted(count)} polygons", "polygons", count, "split the file"
-        )
+    what = f"step and repeat makes {limits.counted(count)} polygons"
+    limits.check("shapes", count, what, "split the file")
     if len(layers) == 1 or _apart(layers, shifts):
         for layer, pieces in zip(layers, parts, strict=True):
             into.add(layer.solid, _moved(pieces, shifts))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -245,15 +245,12 @@ class _Block:
 
 
 class Plotter:
-    """The state between commands. scale: the file's unit in mm, if it is known.  tolerance: mm.
+    """The state between commands. scale: the file's unit in mm, if it is known.  tolerance: mm."""
 
-    dry: the objects are only counted.
-    """
-
-    def __init__(self, tolerance: float, scale: float | None, dry: bool = False) -> None:
+    def __init__(self, tolerance: float, scale: float | None) -> None:
         self.tolerance = tolerance
         self._format = Format(scale)
-        self.painting = Painting(tolerance, dry)
+        self.painting = Painting(tolerance)
         self.warnings: dict[str, None] = {}
         self.ended = False
         self.bare: list[Path] = []  # lines of an aperture without width, outside of blocks
@@ -433,20 +430,19 @@ class Plotter:
         if len(self._stack) >= 20:
             raise InputError("blocks are nested more than 20 deep")
         self._stack.append(block)
-        self.painting = Painting(self.tolerance, block.painting.dry)
+        self.painting = Painting(self.tolerance)
 
     def _close(self) -> None:
         self._lift()
-        block, layers, copies = self._stack.pop(), self.painting.layers(), self.painting.copies
+        block, layers = self._stack.pop(), self.painting.layers()
         self.painting = block.painting
         if block.number is None:
-            self.painting.copies += copies * len(block.shifts)
             repeat(layers, np.array(block.shifts), self.painting)
         elif len(layers) == 1 and layers[0].solid:
-            self._set(block.number, replace(of_area(layers[0].pieces[0]), objects=copies))
+            self._set(block.number, of_area(layers[0].pieces[0]))
         else:
             nothing = of_area(EMPTY)
-            self._set(block.number, Aperture(nothing.area, None, None, layers=tuple(layers), objects=copies))
+            self._set(block.number, Aperture(nothing.area, None, None, layers=tuple(layers)))
 
     # Word commands
 

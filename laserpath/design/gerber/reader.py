@@ -29,8 +29,6 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         raise InputError(f"a Gerber file is one layer, but layer {reading.layers[0]!r} is requested")
     text = text_of(data)
     unit = float(LENGTH[reading.unit]) if reading.unit else None
-    if re.search(r"%\s*(AB|SR)", text):  # blocks of blocks are counted before they are drawn
-        _plotted(text, Plotter(reading.tolerance, unit, dry=True)).check_copies()
     plotter = Plotter(reading.tolerance, unit)
     painting = _plotted(text, plotter)
     layers = painting.layers()

@@ -19,7 +19,6 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from laserpath.base import limits
 from laserpath.base.errors import InputError
 
 MOST_TEXT = 32_000_000
@@ -214,23 +213,10 @@ def _parse(data: bytes) -> tuple[Element, tuple[str, ...]]:
     if tag(root) != "svg":
         name = f"<{_short(root.tag)}>" if _short(root.tag) != "svg" else f"{root.tag}, of another vocabulary"
         raise InputError(f"the file is not SVG: its outermost element is {name}, not <svg>")
-    _check_number(root)
     depth = max(_depths(root))
     if depth > MAX_DEPTH:
         raise InputError(f"elements are nested more than {MAX_DEPTH} deep")
     return root, undeclared
-
-
-def _check_number(root: Element) -> None:
-    """Refuse files that would take minutes and gigabytes, before anything is drawn."""
-    shapes = 0
-    for element in root.iter():
-        d = element.get("d", "") if tag(element) == "path" else ""
-        shapes += max(1, d.count("M") + d.count("m"))
-    if shapes > limits.now().shapes:
-        raise limits.exceeded(
-            f"the file has {limits.counted(shapes)} elements and subpaths", "shapes", shapes
-        )
 
 
 def _depths(root: Element) -> Iterator[int]:

@@ -15,7 +15,6 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import within
@@ -36,7 +35,6 @@ from laserpath.design.svg.values import (
 
 LARGEST = 1e5  # mm from the page's corner
 MAX_DASHES = 20_000  # dashes of one line
-_DASH = 6
 """Crossings of outlines that take as long as a dash."""
 MITRE = 1e4  # largest mitre limit; larger ones are taken as this
 
@@ -201,7 +199,6 @@ def dashed(
     if count > MAX_DASHES:
         complain(f"there would be more than {MAX_DASHES} dashes, and the line is drawn whole")
         return [(whole, closed)]
-    limits.spend(_DASH * count)
     return dashes(whole, closed, pattern.pattern, pattern.offset)
 
 

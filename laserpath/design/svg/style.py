@@ -20,7 +20,6 @@ import cssselect2
 import tinycss2
 import tinycss2.color4
 
-from laserpath.base import limits
 from laserpath.design.svg.document import Document, tag
 from laserpath.design.svg.values import NotFinite, NotUnderstood, length, lengths, number
 
@@ -129,26 +128,7 @@ class Styles:
         if self._rules:
             wrapper = cssselect2.ElementWrapper.from_xml_root(document.root)
             self._wrappers = {w.etree_element: w for w in wrapper.iter_subtree()}
-            self._check_number(len(self._wrappers))
         self._cache: dict[Element, Values] = {}
-
-    def _check_number(self, elements: int) -> None:
-        """Refuse a style sheet with too many selectors that each element is compared with.
-
-        The matcher finds selectors by an element's id, classes and tag, and tries all others.
-        """
-        by_name = (self._matcher.id_selectors, self._matcher.class_selectors,
-                   self._matcher.lower_local_name_selectors)  # fmt: skip
-        tried = len(self._matcher.other_selectors) + sum(
-            max(map(len, t.values()), default=0) for t in by_name
-        )
-        if tried * elements > limits.now().matches:
-            times = tried * elements
-            raise limits.exceeded(
-                f"elements are compared {limits.counted(times)} times with selectors of the style sheet",
-                "matches",
-                times,
-            )
 
     def own(self, element: Element) -> Values:
         """The properties that attributes, style sheets and style="..." set for the element itself."""

@@ -52,7 +52,6 @@ class Clips:
         self._tree = tree
         self._cache: dict[tuple[Element, bytes], BaseGeometry] = {}
         self._open: list[Element] = []
-        self._nested = 0
 
     def of(self, element: Element, own: Values, state: State, user: State) -> BaseGeometry | None:
         """The area in which the element is visible: its groups' clip intersected with its own.
@@ -70,9 +69,6 @@ class Clips:
                 continue
             if target in self._open:
                 raise InputError(f"{self._tree.document.name(target)} clips itself")
-            self._nested += bool(self._open)
-            if self._nested > limits.now().nested:
-                raise limits.uncounted("clips and masks are used in each other more than {} times", "nested")
             self._open.append(target)
             cut = area(element, target, replace(state, clip=None), replace(user, clip=None))
             self._open.pop()
@@ -264,7 +260,7 @@ class Traversal:
     ) -> None:
         self.document, self.styles, self.tolerance, self._chosen = document, styles, tolerance, chosen
         self._clips = Clips(self)
-        self._repeated = 0
+        self._drawn = 0
 
     def leaves(self, element: Element, state: State) -> Iterator[Leaf]:
         """The shapes of an element and of its descendants, in paint order."""
@@ -342,10 +338,12 @@ class Traversal:
 
     def _limit(self, element: Element, state: State) -> None:
         """Refuse elements that are nested or repeated without end."""
-        self._repeated += bool(state.chain)
+        self._drawn += 1
         limits.spend()
-        if self._repeated > limits.now().repeated:
-            raise limits.uncounted("`use` repeats more than {} elements", "repeated")
+        if self._drawn > limits.now().shapes:
+            raise limits.exceeded(
+                "the file draws more than {} elements, with those that `use` repeats", "shapes"
+            )
         if state.depth > MAX_DEPTH:
             raise InputError(f"{self.document.name(element)} is nested more than {MAX_DEPTH} deep")
 

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from laserpath.base import limits
 from laserpath.base.arrays import Floats
-from laserpath.base.crossings import meetings
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import areas, differing, minus, plus, union
 from laserpath.cli.plugins.slicer.walls import Wall
@@ -83,7 +81,6 @@ def _middle(wall: Wall) -> shapely.Geometry:
     # The direction of a piece of one micrometre is due to rounding, and its mitre would become a bevel.
     way = shapely.LineString(_without_seam(wall.xy))
     points = shapely.get_coordinates(shapely.remove_repeated_points(way, _SPECK))
-    limits.spend(meetings(way))
     # Without these pieces a tiny arc may have too few points for a ring.
     return areas(shapely.make_valid(shapely.Polygon(points))) if len(points) > 3 else shapely.Polygon()
 

@@ -99,7 +99,7 @@ def relaid(
 
 def stack_of(text: str, process: Process, settings: Settings, *, name: str = "sliced") -> Stack:
     """The placed layers of a sliced file, equal ones grouped."""
-    with limits.work(len(text)):
+    with limits.work(name):
         walls = read(text)
         sliced = layers(walls)
     whole = Design(_polygons(union([layer.area for layer in sliced])), name=name)

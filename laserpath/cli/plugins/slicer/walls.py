@@ -30,6 +30,8 @@ from laserpath.base.errors import InputError
 OUTER = frozenset({"external perimeter", "outer wall"})
 OVERHANG = frozenset({"overhang perimeter", "overhang wall"})
 
+_PER_CHORD = 300
+"""Bytes of memory for each chord of an arc."""
 _CHORD = 0.002
 """mm, largest distance of a chord from its arc; as fine as the finest resolution of slicers."""
 _FLAT = 1e-4
@@ -205,8 +207,7 @@ class _Nozzle:
         sweep = arcs.sweep(first, last, centre, np.array([clockwise]))
         count = int(arcs.pieces(radius, sweep, _CHORD)[0])
         self._chords += count
-        if self._chords > limits.now().pieces:
-            raise limits.uncounted("its arcs have more than {} chords", "pieces")
+        limits.reserve(_PER_CHORD * self._chords)
         part = np.arange(1, count) / count
         first, last, centre, sweep = (
             np.repeat(column, count - 1, axis=0) for column in (first, last, centre, sweep)
