@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import shapely
 from hypothesis import strategies as st
 from shapely import affinity
 from shapes import NODING
 
 from laserpath.base.arrays import Floats
+from laserpath.design import scene as design_scene
 from laserpath.design.scene import Sampler, Scene
 from laserpath.machine.powers import energies
 from laserpath.machine.program import MachineProgram, Transmitted
@@ -92,6 +94,18 @@ POCKET = shapely.Polygon(
     [[(0.1, 0.17321), (-0.15, 0.25981), (-0.4, 0), (-0.10625, -0.18403), (0.1625, -0.28146), (0.21563, 0)]],
 )
 """Beside the hole's lower right corner it is 0.17 deep, but mitred level lines end above a depth of 0.16."""
+
+
+def outlines_sampled(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The widths of the spots for which outlines are sampled from now on."""
+    widths, real = [], design_scene.contour_samples
+
+    def note(made: Design, fwhm: float) -> design_scene.Samples:
+        widths.append(fwhm)
+        return real(made, fwhm)
+
+    monkeypatch.setattr(design_scene, "contour_samples", note)
+    return widths
 
 
 @st.composite

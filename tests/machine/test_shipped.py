@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from builders import outlines_sampled
 
 import gcode
 import laserpath
 from laserpath.base.errors import InputError
-from laserpath.design import scene
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
@@ -215,26 +215,14 @@ def test_parts_begin_where_the_last_one_ends_and_in_the_dark() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("initial", "top"), [("auto", 1.3), ("random", 1.4)], ids=["auto", "random"])
+@pytest.mark.parametrize("initial", ["auto", "random"])
 def test_a_plan_samples_its_outline_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str, top: float
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, initial: str
 ) -> None:
-    """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples.
-
-    A design of its own for each: the unconstrained optimum of one that was planned before is remembered.
-    """
-    widths: list[float] = []
-    real = scene.contour_samples
-
-    def note(design: Design, fwhm: float) -> scene.Samples:
-        widths.append(fwhm)
-        return real(design, fwhm)
-
-    monkeypatch.setattr(scene, "contour_samples", note)
-    process = Process()
-    bar = Design(shapely.box(0.5, 0.5, 2.5, top), "bar")
-    laserpath.plan(bar, process, replace(QUICK, initial=initial, report="full")).write(tmp_path)
-    assert widths == [process.spot.fwhm]
+    """Starting curves, stages on their grids, window, unconstrained optimum and report share the samples."""
+    widths = outlines_sampled(monkeypatch)
+    laserpath.plan(BAR, Process(), replace(QUICK, initial=initial, report="full")).write(tmp_path)
+    assert widths == [Process().spot.fwhm]
 
 
 def test_scenes_of_one_design_and_spot_share_their_outline() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from builders import design
+from builders import design, outlines_sampled
 from hypothesis import given
 from hypothesis import strategies as st
 from sets import examples
@@ -22,7 +22,6 @@ import gcode
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
-from laserpath.design import scene
 from laserpath.machine import convert
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.dose.segments import to_points
@@ -496,14 +495,7 @@ def test_the_executed_dose_is_judged() -> None:
 
 def test_a_simulation_samples_the_outline_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exposure, the best power, warnings and page share the samples."""
-    widths: list[float] = []
-    real = scene.contour_samples
-
-    def note(design: Design, fwhm: float) -> scene.Samples:
-        widths.append(fwhm)
-        return real(design, fwhm)
-
-    monkeypatch.setattr(scene, "contour_samples", note)
+    widths = outlines_sampled(monkeypatch)
     simulation = simulate(f"{HEAD}G1 X2 S200 F600\nM5\n", GAUSS, CROSS)
     assert simulation.best is not None and simulation.page()
     assert widths == [FWHM]
