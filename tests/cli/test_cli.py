@@ -397,10 +397,8 @@ def test_examples_in_the_help_stand_line_by_line(
         ("plan", "Which design\\? None is given, and there is no laserpath.toml here"),
         ("plan nowhere.svg", "nowhere.svg does not exist"),
         ("plan square.svg --iteration 5", "No such option.*--iterations"),
-        (
-            "plan square.svg --machine grbl-diod",
-            "'grbl-diod' is unknown; known: .*did you mean grbl-diode-405",
-        ),
+        ("plan square.svg --machine grbl-diod",
+         "'grbl-diod' is unknown; known: .*did you mean grbl-diode-405"),
         ("plan square.svg --resin x.toml", "resin profile 'x.toml' is missing"),
         ("plan square.svg --spot-fwhm nan", "'--spot-fwhm': 'nan' is not a finite number"),
         ("plan square.svg --spot-fwhm=-1", "'--spot-fwhm': '-1' must be above 0"),
@@ -408,16 +406,12 @@ def test_examples_in_the_help_stand_line_by_line(
         ("plan square.svg --spot-fwhm wide", "'wide' is not a number with a unit of mm"),
         ("plan square.svg --critical-dose inf", "'--critical-dose': 'inf' is not a finite number"),
         ("plan square.svg --critical-dose 0", "'0' must be above 0"),
-        (
-            "plan square.svg --resin two-photon-resist --critical-dose 20",
-            "critical dose is in mJ/cm2, but 'two-photon resist",
-        ),
+        ("plan square.svg --resin two-photon-resist --critical-dose 20",
+         "critical dose is in mJ/cm2, but 'two-photon resist"),
         ("plan square.svg --na 1.8 --wavelength 405", "na is 1.8, but must be at most 1.7"),
         ("plan square.svg --spot square.svg", "'square.svg' is a file, but a profile file ends in .toml"),
-        (
-            "plan square.svg --resin two-photon-resist",
-            r"power 10 mW is too weak for 'two-photon resist.*' in a spot of FWHM 0\.\d+ mm",
-        ),
+        ("plan square.svg --resin two-photon-resist",
+         r"power 10 mW is too weak for 'two-photon resist.*' in a spot of FWHM 0\.\d+ mm"),
         ("plan square.svg --na 0.1", "na needs wavelength"),
         ("plan square.svg --wavelength 405", "wavelength needs na"),
         ("plan square.svg --na 0.1 --wavelength 405 --spot-fwhm 1", "spot-fwhm and na both"),
@@ -426,10 +420,8 @@ def test_examples_in_the_help_stand_line_by_line(
         ("plan square.svg --iterations -1", "'--iterations': -1 is not in the range x>=0"),
         ("plan square.svg --iterations 1.5", "'1.5' is not a whole number from 0"),
         ("plan square.svg --strokes 9", "strokes is 9, but only the starting curve 'strokes' uses it"),
-        (
-            "plan square.svg --initial strokes --strokes few",
-            "'--strokes': 'few' is not a whole number from 1 to 10000",
-        ),
+        ("plan square.svg --initial strokes --strokes few",
+         "'--strokes': 'few' is not a whole number from 1 to 10000"),
         ("plan square.svg --strokes 0", "'--strokes': 0 is not in the range 1<=x<=10000"),
         ("plan square.svg --passes 0", "'--passes': 0 is not in the range 1<=x<=100"),
         ("plan square.svg --seed -3", "-3 is not in the range"),
@@ -443,7 +435,7 @@ def test_examples_in_the_help_stand_line_by_line(
         ("paln square.svg", "no command 'paln'; known: plan, .*; did you mean plan"),
         ("profiles show grbl", "did you mean grbl-diode-405"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence_and_writes_nothing(
     design: Path, capsys: pytest.CaptureFixture[str], arguments: str, words: str
 ) -> None:

@@ -59,12 +59,10 @@ def save(folder: Path, light: Floats, kind: type = np.uint8) -> None:
         ("profile = 'gaussian'\nfwhm_mm = 0.02", Spot(0.02, "gaussian")),
         ("profile = 'airy-function'\nfwhm_mm = 0.02", Spot(0.02, "airy-function")),
         ("fwhm_um = 80\nangle_deg = -30", Spot(0.08, angle=-30.0)),
-        (
-            "fwhm_um = 2\ndefocus_um = -3\nwavelength_nm = 405",
-            Spot(0.002, defocus=-0.003, wavelength=405e-6),
-        ),
+        ("fwhm_um = 2\ndefocus_um = -3\nwavelength_nm = 405",
+         Spot(0.002, defocus=-0.003, wavelength=405e-6)),
     ],
-)
+)  # fmt: skip
 def test_what_a_profile_says(tmp_path: Path, text: str, expected: Spot) -> None:
     assert spot(tmp_path, text) == expected
 
@@ -103,15 +101,11 @@ def test_an_objective_out_of_focus(tmp_path: Path) -> None:
         ("fwhm_mm = [2, 0.1]", "aspect is 20.*between 0.1 and 10"),
         ("fwhm_mm = 0.1\nradius_1e2_mm = 1", "gives the FWHM as well as radius_1e2"),
         ("radius_1e2_mm = 1", "radius_1e2 is the width of a Gaussian"),
-        (
-            "profile = 'gaussian'\nna = 0.1\nwavelength_nm = 405",
-            "na is the width of an Airy spot, not .*'gaussian'",
-        ),
+        ("profile = 'gaussian'\nna = 0.1\nwavelength_nm = 405",
+         "na is the width of an Airy spot, not .*'gaussian'"),
         ("fwhm_mm = 0.1\ndefocus_mm = 1", "spot defocus 1 mm needs a wavelength"),
-        (
-            "profile = 'airy-function'\nfwhm_mm = 0.1\ndefocus_mm = 1\nwavelength_nm = 405",
-            "'airy-function' has no defocus",
-        ),
+        ("profile = 'airy-function'\nfwhm_mm = 0.1\ndefocus_mm = 1\nwavelength_nm = 405",
+         "'airy-function' has no defocus"),
         ("fwhm_mm = 0.1\nwavelength_nm = -5", "wavelength"),
         ("na = 2.5\nwavelength_nm = 405", "na is 2.5, but must be at most 1.7"),
         ("profile = 'measured'\nfwhm_mm = 0.1", "key 'measured' is missing"),
@@ -121,7 +115,7 @@ def test_an_objective_out_of_focus(tmp_path: Path) -> None:
         ("measured = 'mine.toml'", "mine.toml' is neither a .png nor a .csv"),
         ("measured = ''", "measured is '', but must be text"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_spot_is_refused_with_its_key_and_value(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         spot(tmp_path, text)
@@ -212,17 +206,15 @@ def test_colours_are_added_up(tmp_path: Path) -> None:
     ("light", "words"),
     [
         (beam(peak=2.0), r"overexposed: \d+% of its bright pixels have the highest value, 255"),
-        (
-            beam(centre=0.1),
-            r"part of the beam only: its edge has \d+% of the peak, but must be dark, below 5%",
-        ),
+        (beam(centre=0.1),
+         r"part of the beam only: its edge has \d+% of the peak, but must be dark, below 5%"),
         (beam((240.0, 240.0)), r"its edge has \d+% of the peak, but must be dark, below 5%"),
         (beam((240.0, 240.0), noise=0.02), r"its edge has \d+% of the peak, but must be dark, below 5%"),
         (np.full((50, 50), 0.3), "shows no beam"),
         (beam(peak=0.04, noise=0.02), "shows no beam"),
         (np.full((2, 9), 0.3), "9 × 2 pixels, but at least 3 × 3"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_photograph_is_refused(tmp_path: Path, light: Floats, words: str) -> None:
     save(tmp_path, light)
     with pytest.raises(InputError, match=rf"measured spot '.*beam.png': it .*{words}"):
@@ -308,24 +300,18 @@ def test_a_table_has_no_pixels_and_is_text(tmp_path: Path) -> None:
     ("spot", "resin", "line"),
     [
         (Spot(0.1), Resin(), "Spot: airy, FWHM 0.1 mm"),
-        (
-            Spot(0.1, "gaussian", aspect=2.0, angle=30.0),
-            Resin(),
-            "Spot: gaussian, FWHM 0.1 mm, 2 times as long along 30 degrees as across",
-        ),
+        (Spot(0.1, "gaussian", aspect=2.0, angle=30.0), Resin(),
+         "Spot: gaussian, FWHM 0.1 mm, 2 times as long along 30 degrees as across"),
         (
             Spot(0.002, defocus=-0.01, wavelength=405e-6),
             Resin(order=2),
             "Spot: airy, FWHM 0.002 mm, -0.01 mm out of focus at 405 nm, "
             "to the power 2: as many photons at once",
         ),
-        (
-            Spot(0.02, "measured", measured=BeamTable([0, 1, 2], [1, 0.5, 0])),
-            Resin(),
-            "Spot: measured table, FWHM 0.02 mm",
-        ),
+        (Spot(0.02, "measured", measured=BeamTable([0, 1, 2], [1, 0.5, 0])), Resin(),
+         "Spot: measured table, FWHM 0.02 mm"),
     ],
-)
+)  # fmt: skip
 def test_the_header_says_what_the_spot_is(spot: Spot, resin: Resin, line: str) -> None:
     assert line in header(design(box(0, 0, 1, 1)), Process(spot, resin), Settings())
 

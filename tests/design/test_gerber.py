@@ -101,29 +101,17 @@ MACROS = {
     "lower left line": ("22,1,3,1,2,0.5,30", "", turned(shapely.box(2, 0.5, 5, 1.5), 30)),
     "outline": ("4,1,3,0,0,2,0,2,2,0,0,45", "", turned(shapely.Polygon([(0, 0), (2, 0), (2, 2)]), 45)),
     "polygon": ("5,1,8,2,0,2,10", "", turned(polygon(2, 8, 0, 2, 0), 10)),
-    "thermal": (
-        "7,1,0.5,4,2,0.4,20",
-        "",
-        turned(
-            minus(disc(4, 1, 0.5), disc(2, 1, 0.5), box(9, 0.4, 1, 0.5), box(0.4, 9, 1, 0.5)),
-            20,
-        ),
-    ),
-    "moiré": (
-        "6,0,0,5,0.5,0.5,2,0.1,6,30",
-        "",
-        turned(plus(minus(disc(5), disc(4)), minus(disc(3), disc(2)), box(6, 0.1), box(0.1, 6)), 30),
-    ),
-    "exposure off": (
-        "1,1,2,0,0*1,0,1,0,0*21,1,0.2,0.2,0,0,0",
-        "",
-        plus(minus(disc(2), disc(1)), box(0.2, 0.2)),
-    ),
+    "thermal": ("7,1,0.5,4,2,0.4,20", "",
+        turned(minus(disc(4, 1, 0.5), disc(2, 1, 0.5), box(9, 0.4, 1, 0.5), box(0.4, 9, 1, 0.5)), 20)),
+    "moiré": ("6,0,0,5,0.5,0.5,2,0.1,6,30", "",
+        turned(plus(minus(disc(5), disc(4)), minus(disc(3), disc(2)), box(6, 0.1), box(0.1, 6)), 30)),
+    "exposure off": ("1,1,2,0,0*1,0,1,0,0*21,1,0.2,0.2,0,0,0", "",
+        plus(minus(disc(2), disc(1)), box(0.2, 0.2))),
     "variables": ("$4=$1x0.5*$5=($1+$2)/3-$4*1,1,$5X2,$2,0", ",2X4", disc(2, 4, 0)),
     "undefined variables are 0": ("1,1,2,$7,$8", "", disc(2)),
     "signs": ("1,1,-$1--+3,0,-(1-2)", ",1", disc(2, 0, 1)),
     "comments and spaces": ("0 $1 is the size*\n 1, 1, 2 , 0,0 ", "", disc(2)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", MACROS)
@@ -143,29 +131,23 @@ def test_a_macro_is_in_the_unit_of_the_file() -> None:
 STROKES = {
     "lines": ("X0Y0D02*\nG01X3000000D01*\nY2000000D01*\n", stroke(0.2, (0, 0), (3, 0), (3, 2))),
     "a dot": ("X1000000Y0D02*\nX1000000Y0D01*\n", disc(0.2, 1, 0)),
-    "a closed one": (
-        "X0Y0D02*\nX3000000D01*\nY2000000D01*\nX0Y0D01*\n",
-        stroke(0.2, (0, 0), (3, 0), (3, 2), (0, 0)),
-    ),
+    "a closed one": ("X0Y0D02*\nX3000000D01*\nY2000000D01*\nX0Y0D01*\n",
+        stroke(0.2, (0, 0), (3, 0), (3, 2), (0, 0))),
     "there and back": ("X0Y0D02*\nX3000000D01*\nX1000000D01*\n", stroke(0.2, (0, 0), (3, 0))),
     "D01 goes on": ("X0Y0D02*\nX3000000D01*\nY2000000*\n", stroke(0.2, (0, 0), (3, 0), (3, 2))),
     "full circle": ("G75*\nX1000000Y0D02*\nG03*\nI-1000000J0D01*\n", minus(disc(2.2), disc(1.8))),
-    "anticlockwise": (
-        "G75*\nX1000000Y0D02*\nG03*\nX0Y1000000I-1000000J0D01*\n",
-        circle_line(0.2, 1, 0, 90),
-    ),
+    "anticlockwise": ("G75*\nX1000000Y0D02*\nG03*\nX0Y1000000I-1000000J0D01*\n",
+        circle_line(0.2, 1, 0, 90)),
     "clockwise": ("G75*\nX1000000Y0D02*\nG02*\nX0Y1000000I-1000000J0D01*\n", circle_line(0.2, 1, 0, -270)),
     "quadrants": (
         "G74*\nX1000000Y0D02*\nG03*\nX0Y1000000I1000000J0D01*\nX-1000000Y0I0J1000000D01*\n"
         "X0Y-1000000I1000000J0D01*\n",
         circle_line(0.2, 1, 0, 270),
     ),
-    "a quadrant clockwise": (
-        "G74*\nX1000000Y0D02*\nG02*\nX0Y-1000000I1000000J0D01*\n",
-        circle_line(0.2, 1, 0, -90),
-    ),
+    "a quadrant clockwise": ("G74*\nX1000000Y0D02*\nG02*\nX0Y-1000000I1000000J0D01*\n",
+        circle_line(0.2, 1, 0, -90)),
     "a quadrant without length": ("G74*\nX1000000Y0D02*\nG02*\nI1000000J0D01*\n", disc(0.2, 1, 0)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", STROKES)
@@ -246,15 +228,11 @@ REGIONS = {
         "X3000000D01*\nY1000000D01*\nX0D01*\nY0D01*\n",
         minus(shapely.box(0, 0, 4, 4), shapely.box(1, 1, 3, 3)),
     ),
-    "arc": (
-        "G75*\nX0Y0D02*\nG01*\nX2000000D01*\nG03*\nX0Y2000000I-2000000J0D01*\nG01*\nX0Y0D01*\n",
-        both(disc(4), shapely.box(0, 0, 2, 2)),
-    ),
-    "crossing itself": (
-        "X0Y0D02*\nX2000000Y2000000D01*\nX2000000Y0D01*\nX0Y2000000D01*\nX0Y0D01*\n",
-        plus(shapely.Polygon([(0, 0), (1, 1), (0, 2)]), shapely.Polygon([(2, 0), (1, 1), (2, 2)])),
-    ),
-}
+    "arc": ("G75*\nX0Y0D02*\nG01*\nX2000000D01*\nG03*\nX0Y2000000I-2000000J0D01*\nG01*\nX0Y0D01*\n",
+        both(disc(4), shapely.box(0, 0, 2, 2))),
+    "crossing itself": ("X0Y0D02*\nX2000000Y2000000D01*\nX2000000Y0D01*\nX0Y2000000D01*\nX0Y0D01*\n",
+        plus(shapely.Polygon([(0, 0), (1, 1), (0, 2)]), shapely.Polygon([(2, 0), (1, 1), (2, 2)]))),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REGIONS)
@@ -481,10 +459,8 @@ BAD = {
     "cut in a region": (f"{HEAD}G36*\nX0Y0D02*\nX9Y0D01*\n{END}".encode(), "inside a region"),
     "cut in a block": (f"{HEAD}%ABD10*%\n{END}".encode(), "inside a block"),
     "nothing": (f"{HEAD}{END}".encode(), "nothing is drawn"),
-    "all cleared": (
-        f"{HEAD}%ADD10C,1*%\nD10*\nX0Y0D03*\n%LPC*%\nX0Y0D03*\n{END}".encode(),
-        "all is cleared again",
-    ),
+    "all cleared": (f"{HEAD}%ADD10C,1*%\nD10*\nX0Y0D03*\n%LPC*%\nX0Y0D03*\n{END}".encode(),
+        "all is cleared again"),
     "no format": (f"%MOMM*%\n%ADD10C,1*%\nD10*\nX0Y0D03*\n{END}".encode(), "line 4: coordinates come before"),
     "odd format": (f"%FSLAX3*%\n{END}".encode(), "the format 'LAX3'"),
     "two formats": (f"%FSLAX24Y36*%\n{END}".encode(), "the format"),
@@ -501,14 +477,10 @@ BAD = {
     "primitive 99": (f"{HEAD}%AMA*99,1,1*%\n%ADD10A*%\n{END}".encode(), "not the number of a primitive"),
     "primitive without numbers": (f"{HEAD}%AMA*1,1*%\n%ADD10A*%\n{END}".encode(), "lacks numbers"),
     "division by zero": (f"{HEAD}%AMA*1,1,1/0,0,0*%\n%ADD10A*%\n{END}".encode(), "divides by zero"),
-    "deep brackets": (
-        f"{HEAD}%AMA*1,1,{'(' * 999}1,0,0*%\n%ADD10A*%\n{END}".encode(),
-        "cannot be worked out",
-    ),
-    "huge macro": (
-        f"{HEAD}%AMA*4,1,3,0,0,1e300,0,1,1,0,0,0*%\n%ADD10A*%\n{END}".encode(),
-        "from the origin",
-    ),
+    "deep brackets": (f"{HEAD}%AMA*1,1,{'(' * 999}1,0,0*%\n%ADD10A*%\n{END}".encode(),
+        "cannot be worked out"),
+    "huge macro": (f"{HEAD}%AMA*4,1,3,0,0,1e300,0,1,1,0,0,0*%\n%ADD10A*%\n{END}".encode(),
+        "from the origin"),
     "gigantic": (f"{HEAD}%ADD10C,1*%\nD10*\nX{'9' * 300}Y0D03*\n{END}".encode(), "from the origin"),
     "infinite": (f"{HEAD}%ADD10C,1*%\nD10*\nX{'9' * 400}Y0D03*\n{END}".encode(), "not finite"),
     "NaN": (f"{HEAD}%ADD10C,1*%\nD10*\nXnanY0D03*\n{END}".encode(), "'XnanY0D03' is not a command"),
@@ -528,10 +500,8 @@ BAD = {
         f"{HEAD}%AMA*1,1,1,0,0*1,1,1,3,0*%\n%ADD10A*%\nD10*\nX0Y0D02*\nX9Y9D01*\n{END}".encode(),
         "which is not convex",
     ),
-    "too many copies": (
-        f"{HEAD}%ADD10C,1*%\n%SRX9999Y9999I1J1*%\nD10*\nX0Y0D03*\n%SR*%\n{END}".encode(),
-        "copies",
-    ),
+    "too many copies": (f"{HEAD}%ADD10C,1*%\n%SRX9999Y9999I1J1*%\nD10*\nX0Y0D03*\n%SR*%\n{END}".encode(),
+        "copies"),
     "copies of copies": (
         HEAD.encode()
         + b"%ADD10C,1*%\n%ABD11*%\nD10*\nX0Y0D03*\nX9000000D03*\n%LPC*%\nX0D03*\n%LPD*%\n%AB*%\n"

@@ -34,14 +34,10 @@ FILES = {
     "cut between tags": (f"{ROOT}\n{RECT}".encode(), "cut off at line 2"),
     "not UTF-8": (b"<svg>\xff\xfe\xfa</svg>", "broken"),
     "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><svg/>', "encoding"),
-    "bomb": (
-        f'<!DOCTYPE svg [<!ENTITY e0 "ha">{BOMB}]>{ROOT}&e8;</svg>'.encode(),
-        "entity 'e1' is made of other entities",
-    ),
-    "parameter entity": (
-        f'<!DOCTYPE svg [<!ENTITY % x "">]>{ROOT}{RECT}</svg>'.encode(),
-        "entity '%x' steers how the file is read",
-    ),
+    "bomb": (f'<!DOCTYPE svg [<!ENTITY e0 "ha">{BOMB}]>{ROOT}&e8;</svg>'.encode(),
+        "entity 'e1' is made of other entities"),
+    "parameter entity": (f'<!DOCTYPE svg [<!ENTITY % x "">]>{ROOT}{RECT}</svg>'.encode(),
+        "entity '%x' steers how the file is read"),
     "a parameter entity among others": (
         f'<!DOCTYPE svg [<!ENTITY % x "| Other"><!ELEMENT Other (#PCDATA)>]>{ROOT}{RECT}</svg>'.encode(),
         "bad.svg: XML entity '%x' steers how the file is read, which is not safe",
@@ -68,15 +64,11 @@ FILES = {
     "overflow": (f'{ROOT}<path d="M0 0L1e999 9 5 5Z"/></svg>'.encode(), "'1e999', but numbers"),
     "NaN in points": (f'{ROOT}<polygon points="0,0 nan,1 2,2"/></svg>'.encode(), "must be finite"),
     "NaN in a transform": (f'{ROOT}<g transform="scale(nan)">{RECT}</g></svg>'.encode(), "must be finite"),
-    "NaN in a stroke": (
-        f'{ROOT}<path d="M0 0H9" stroke="black" stroke-width="nan"/></svg>'.encode(),
-        "must be finite",
-    ),
+    "NaN in a stroke": (f'{ROOT}<path d="M0 0H9" stroke="black" stroke-width="nan"/></svg>'.encode(),
+        "must be finite"),
     "huge": (f'{ROOT}<rect id="big" width="1e30" height="9"/></svg>'.encode(), "'big' holds '1e30'"),
-    "huge scale": (
-        f'{ROOT}<g transform="scale(1e300) scale(1e300)">{RECT}</g></svg>'.encode(),
-        "must be finite",
-    ),
+    "huge scale": (f'{ROOT}<g transform="scale(1e300) scale(1e300)">{RECT}</g></svg>'.encode(),
+        "must be finite"),
     "use cycle": (f'{ROOT}<g id="a"><use href="#a"/></g></svg>'.encode(), "contains itself"),
     "clip cycle": (
         f'{ROOT}<clipPath id="c" clip-path="url(#c)"/><g clip-path="url(#c)">{RECT}</g></svg>'.encode(),
@@ -88,7 +80,7 @@ FILES = {
     "page nonsense": (f'<svg {NS} width="wide" height="9">{RECT}</svg>'.encode(), "must be a length"),
     "page NaN": (f'<svg {NS} width="nan" height="9">{RECT}</svg>'.encode(), "must be finite"),
     "flat viewBox": (f'<svg {NS} viewBox="0 0 0 9">{RECT}</svg>'.encode(), "viewBox is '0 0 0 9'"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", FILES)
