@@ -108,7 +108,10 @@ def centred(rules: PowerRules, share: Floats, power: int) -> int:
     """The middle of the powers, in digits, that give the same light: the least sensitive to rounding."""
     if rules.levels == 0 or power == 0:
         return power
-    below, above = neighbour(rules, share, power, False), neighbour(rules, share, power, True)
+    below = above = power
+    for up in (False, True):  # literals would be types of their own, and compiled once more each
+        other = neighbour(rules, share, power, up)
+        below, above = (below, other) if up else (other, above)
     if not rules.after:
         return int(np.rint(level(rules, 1.0, power) / (rules.levels * rules.digit)))
     if (share > 1 - _TINY).all():  # n/N has the level n however a board rounds

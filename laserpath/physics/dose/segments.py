@@ -80,7 +80,7 @@ def longest(tolerance: float) -> Floats:
 
 def to_points(xy: Floats, line_energy: Floats, fwhm: float, tolerance: float) -> Points:
     """Quadrature points of the exposing segments of a polyline; fwhm: of the spot's narrow axis, mm."""
-    xy, line_energy = (np.ascontiguousarray(one, dtype=np.float64) for one in (xy, line_energy))
+    xy, line_energy = _as_compiled(xy), _as_compiled(line_energy)
     limits, segments = longest(tolerance) * fwhm, len(line_energy)
     lit, pieces, nodes = (np.empty(segments, dtype=np.int64) for _ in range(3))
     start = np.zeros(segments + 1, dtype=np.int64)
@@ -106,14 +106,20 @@ def from_points(
     positions (their energies included: ∂L/∂x of a point of energy e is e ∇g).
     """
     gradient = PathGradient(np.zeros((len(xy), 2)), np.zeros(len(line_energy)))
-    xy, line_energy, d_energy, d_xy = (
-        np.ascontiguousarray(one, dtype=np.float64) for one in (xy, line_energy, d_energy, d_xy)
-    )
+    d_energy, d_xy = (np.ascontiguousarray(one, dtype=np.float64) for one in (d_energy, d_xy))
+    xy, line_energy = _as_compiled(xy), _as_compiled(line_energy)
     _collect(
         points.lit, points.start, points.fraction, points.share, d_energy, d_xy, xy, line_energy,
         gradient.xy, gradient.line_energy,
     )  # fmt: skip
     return gradient
+
+
+def _as_compiled(values: Floats) -> Floats:
+    """The values, not to be written to, as those of paths: other types of arrays are compiled once more."""
+    array = np.ascontiguousarray(values, dtype=np.float64).view()
+    array.flags.writeable = False
+    return array
 
 
 # One segment after the other, as short as a path: a launch of a Taichi kernel would take as long.
