@@ -40,7 +40,7 @@ def end(thread: int) -> None:
 
 
 def _register(callback: ctypes.c_void_p | None) -> None:
-    with contextlib.suppress(AttributeError):  # on Windows a library does not offer what it uses itself
+    with contextlib.suppress(AttributeError, TypeError):  # Windows finds only what a library itself offers
         _geos().GEOS_interruptRegisterCallback(callback)
 
 

@@ -383,7 +383,7 @@ from laserpath.design import load
 from laserpath.base.errors import InputError
 start = time.process_time()
 try:
-    with laserpath.limits(memory=3 << 30):
+    with laserpath.limits(memory=3800 << 20):
         shapes = len(load(sys.argv[1], tolerance=0.002).area.geoms)
     assert shapes > 900_000, shapes
 except InputError as error:
