@@ -86,6 +86,8 @@ def plain(text: str) -> str:
 
 
 _DECODE = Path(__file__).with_name("decode.py")
+_PER_PIXEL = 40
+"""Bytes of memory for each pixel while it becomes ink, of which three arrays of 8 bytes."""
 _TYPES = {"I;16": "<u2", "I;16L": "<u2", "I;16B": ">u2", "I;16N": "=u2", "I": "=i4", "F": "=f4"}
 _CHANNELS = {"RGB": 3, "RGBA": 4}
 
@@ -126,6 +128,7 @@ def picture(data: bytes, formats: tuple[str, ...]) -> Decoded | None:
     if "mode" not in found:
         what = f"the image has {columns} × {rows} = {limits.counted(columns * rows)} pixels"
         limits.check("pixels", columns * rows, what, "scale it down", "split it")
+    limits.reserve(_PER_PIXEL * columns * rows)
     mode = found["mode"]
     numbers = np.frombuffer(content, _TYPES.get(mode, "u1"), offset=end + 1)
     shape = (rows, columns, _CHANNELS[mode]) if mode in _CHANNELS else (rows, columns)

@@ -318,6 +318,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     size = _size(pixels.pixel, reading)
     rows, columns = pixels.ink.shape
     page = _page(rows, columns, size)
+    limits.spend()
     area = outline(pixels.ink, reading.threshold)
     if area.is_empty:
         raise InputError(
@@ -426,6 +427,7 @@ def _by_height(xy: Floats, ink: Floats) -> Floats:
     padded = np.pad(ink, 2)
     off = np.abs(xy - np.rint(xy))
     for axis in (0, 1):  # vertices on grid lines along x, then along y
+        limits.spend()
         lies = (off[:, 1 - axis] < ROUNDING) & (off[:, axis] > ROUNDING)
         at = np.flatnonzero(lies)
         first = np.floor(xy[at, axis]).astype(np.int64)
@@ -456,6 +458,7 @@ def _is_step(falling: NDArray[np.floating]) -> Bools:
 
 def _grey(pixels: Pixels) -> tuple[str, ...]:
     """The warning about grey areas: ink that is neither black nor an anti-aliased edge."""
+    limits.spend()
     ink = pixels.ink.astype(np.float32)
     inked = ink > 0.05
     around = maximum_filter(ink, 3, mode="nearest") - minimum_filter(ink, 3, mode="nearest")
