@@ -108,7 +108,7 @@ def plan_colours(job: Job, meter: Meter) -> Made:
     for note in show.placing(parts[0], processes[0], job.settings):
         job.talk.tell(note)
     each = [forecast(part, process, job.settings) for part, process in zip(parts, processes, strict=True)]
-    progress.tell_expected(_together(each), job.talk)
+    progress.tell_expected(together(each), job.talk)
     meter.expect(*reported_last(each), noun="colour")
     job.check()
 
@@ -172,7 +172,7 @@ def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
     return [*plans[:-1], replace(plans[-1], steps=last)]
 
 
-def _together(each: Sequence[Forecast]) -> Forecast:
+def together(each: Sequence[Forecast]) -> Forecast:
     """The forecasts of all plans as one: they are made, and written, one after the other."""
     from laserpath.planning import Forecast
 
@@ -371,7 +371,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         check_folder(folder)
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
-        file, values = _inputs(design, given)
+        file, values = inputs(design, given)
         check_colours(given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
@@ -467,7 +467,7 @@ def _with_sensitivity(
     return found, ""
 
 
-def _inputs(design: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def inputs(design: str | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The design's file, and the options; the project file gives those that are missing."""
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
     saved = project.load(given["project"]) if given["project"] else project.beside(design)

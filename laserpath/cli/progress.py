@@ -330,6 +330,11 @@ def tell_expected(forecast: Forecast, talk: Talk) -> None:
     talk.tell(expected(forecast))
     for note in forecast.notes:
         talk.tell(note)
+    warn_of(forecast, talk)
+
+
+def warn_of(forecast: Forecast, talk: Talk) -> None:
+    """Print the warnings of a forecast."""
     for warning in (*forecast.warnings, too_long(forecast)):
         if warning:
             talk.warn(warning)

@@ -1,0 +1,148 @@
+"""`laserpath estimate`: what a plan and its program would take, and what the machine cannot keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from laserpath.base.errors import InputError, figure
+from laserpath.cli import plan as planning
+from laserpath.cli import progress, show
+from laserpath.cli.grouped import GroupedCommand, options
+from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.config import request
+
+if TYPE_CHECKING:
+    from laserpath.planning import Forecast
+    from laserpath.types import Design, Process, Settings
+
+_EPILOG = """\b
+Examples:
+  laserpath estimate design.svg
+  laserpath estimate board.gbr --negative --machine my-laser.toml
+  laserpath estimate chip.gds --layer 1/0 --spot-fwhm 2um --json
+
+\b
+The options are those of `laserpath plan`, which prints the same before it begins.
+Planning time is that of this computer if nothing else uses it, right within a factor of 1.5; the
+first plan after an installation also compiles. Write time is right within a factor of 3.
+
+\b
+Exit codes: 0 success; 2 bad input, or a design that the machine cannot write."""
+
+_OUTPUT = {
+    "Output": {
+        "--json": {"is_flag": True, "help": "Print only JSON on stdout"},
+        "-q --quiet": OUTPUT["Output"]["-q --quiet"],
+        "--project": FILES["Output"]["--project"],
+    }
+}
+
+
+class _Expected(NamedTuple):
+    """design: as drawn.  forecast: of its plan.  exposed: mm², the area that is lit."""
+
+    design: Design
+    forecast: Forecast
+    exposed: float
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
+@options(_OUTPUT, PROCESS, DESIGN, COLOURS, PLAN, LIMITS)
+def estimate(design: str | None, **given: Any) -> None:
+    """Say what planning and writing DESIGN would take, without planning it.
+
+    Prints the size, the exposed area, the time and memory of a plan, the time to write it, and what slows
+    the machine down.
+    """
+    from laserpath.physics import optics
+
+    file, values = planning.inputs(design, given)
+    planning.check_colours({"sensitivity": False, "save_project": False}, values)
+    if values.get("grey"):
+        raise InputError(
+            "estimate is for drawings: with --grey the lines are laid out before their time is known, and "
+            "plan then prints it"
+        )
+    process = request.process_of(values)
+    settings = request.settings_of(values, optics.fwhm(process.spot))
+    with show.busy(f"reading {file}", hidden=given["quiet"]):
+        found = _estimates(file, values, process, settings)
+    talk = show.Talk(quiet=given["quiet"])
+    for sentence in dict.fromkeys(text for one in found for text in one.design.warnings):
+        talk.warn(sentence)
+    if given["json"]:
+        click.echo(_as_json(found))
+        return
+    for one in found:
+        click.echo(_in_words(one))
+    whole = planning.together([one.forecast for one in found])
+    if len(found) > 1:
+        click.echo(f"all {len(found)} colours: {show.expected(whole)}")
+    for note in whole.notes:
+        click.echo(note)
+    progress.warn_of(whole, talk)
+
+
+def _estimates(
+    file: str, values: Mapping[str, Any], process: Process, settings: Settings
+) -> tuple[_Expected, ...]:
+    """That of the drawing, or of each of its colours."""
+    from laserpath.design import FLATTEN_FWHM, load, load_colours
+    from laserpath.machine.placement import to_expose
+    from laserpath.physics import optics
+    from laserpath.planning import forecast
+
+    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    reading, arrangement = request.reading_of(values, tolerance), request.arrangement_of(values)
+    if values.get("colours") and not values.get("colour"):
+        designs = load_colours(
+            file, values["colours"], tolerance=tolerance, reading=reading, arrangement=arrangement
+        )
+        processes: Sequence[Process] = request.colour_processes(values, process, designs)
+    else:
+        designs = (load(file, tolerance=tolerance, reading=reading, arrangement=arrangement),)
+        processes = (process,)
+    return tuple(
+        _Expected(one, forecast(one, own, settings), to_expose(one, own.resin, own.spot).area.area)
+        for one, own in zip(designs, processes, strict=True)
+    )
+
+
+def _in_words(one: _Expected) -> str:
+    """`clip: 0.9 × 1 mm, 1 shape; from clip.svg; 0.66 mm² to expose; about 8 s to plan, …`."""
+    exposed = figure(one.exposed, 3)
+    return f"{show.in_short(one.design)}; {exposed} mm² to expose; {show.expected(one.forecast)}"
+
+
+def _as_json(found: Sequence[_Expected]) -> str:
+    """The sums, and under `designs` the figures of each: of the drawing, or of its colours."""
+    whole = planning.together([one.forecast for one in found])
+    full = {
+        **_figures(whole),
+        "notes": list(whole.notes),
+        "warnings": [*dict.fromkeys(text for one in found for text in one.design.warnings), *whole.warnings],
+        "designs": [
+            {
+                "name": one.design.name,
+                "size_mm": [float(side) for side in one.design.size],
+                "shapes": len(one.design.area.geoms),
+                "exposed_area_mm2": float(one.exposed),
+                **_figures(one.forecast),
+            }
+            for one in found
+        ],
+    }
+    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _figures(forecast: Forecast) -> dict[str, float]:
+    return {
+        "plan_s": float(forecast.plan_seconds),
+        "memory_bytes": float(forecast.memory),
+        "write_s": float(forecast.write_seconds),
+    }

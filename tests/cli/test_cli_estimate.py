@@ -1,0 +1,87 @@
+"""`laserpath estimate`: the forecast of a plan, without the plan."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from commands import run
+
+BAR = '<rect width="2" height="{}" fill="{}"/>'
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4" width="4mm" height="4mm">{}</svg>'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("bar.svg").write_text(DRAWING.format(BAR.format(0.5, "black")))
+    two = BAR.format(0.5, "red") + '<g transform="translate(0 2)">' + BAR.format(1, "blue") + "</g>"
+    Path("two.svg").write_text(DRAWING.format(two))
+    return tmp_path
+
+
+def estimated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert run("estimate", *arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_it_says_the_size_the_area_and_the_times_and_writes_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run("estimate", "bar.svg") == 0
+    printed = capsys.readouterr().out
+    assert re.match(
+        r"bar: 2 × 0\.5 mm, 1 shape; .*; 1 mm² to expose; about .* to plan, .* to write\n", printed
+    )
+    assert sorted(folder.iterdir()) == before
+
+
+def test_it_says_what_plan_says(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["bar.svg", "--iterations", "2", "--initial", "contour", "--report", "brief"]
+    estimate = estimated(capsys, *options)
+    assert run("plan", *options, "--json") == 0
+    seconds = re.search(r"about ([\d.]+) s to write", capsys.readouterr().err)
+    assert seconds is not None
+    assert float(seconds[1]) == pytest.approx(estimate["write_s"], rel=0.1)
+
+
+def test_more_to_expose_takes_longer_and_a_stronger_laser_less(capsys: pytest.CaptureFixture[str]) -> None:
+    small = estimated(capsys, "bar.svg")
+    large = estimated(capsys, "bar.svg", "--scale", "4")
+    assert large["designs"][0]["exposed_area_mm2"] == pytest.approx(
+        16 * small["designs"][0]["exposed_area_mm2"]
+    )
+    assert large["write_s"] > 4 * small["write_s"]
+    assert large["plan_s"] > small["plan_s"]
+    assert large["memory_bytes"] > small["memory_bytes"]
+
+
+def test_of_colours_it_says_each_and_all(capsys: pytest.CaptureFixture[str]) -> None:
+    found = estimated(capsys, "two.svg", "--colours", "2")
+    areas = [one["exposed_area_mm2"] for one in found["designs"]]
+    assert sorted(areas) == pytest.approx([1.0, 2.0])
+    assert found["write_s"] == pytest.approx(sum(one["write_s"] for one in found["designs"]))
+    assert run("estimate", "two.svg", "--colours", "2") == 0
+    assert "all 2 colours: about" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["none.svg"], "none.svg"),
+        (["bar.svg", "--grey", "50mJ/cm2"], "estimate is for drawings"),
+        (["bar.svg", "--scale", "1000"], "mm"),
+        (["bar.svg", "--colour", "1"], "--colours"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("estimate", *arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert sentence in printed.err
+    assert "Traceback" not in printed.err
