@@ -1,4 +1,9 @@
-"""Kernels with their adjoints, as operators of NumPy, PyTorch and JAX."""
+"""Differentiable parts that are of use without a plan, and how a kernel becomes an operator.
+
+`Operator`, `derived` and `repeated` make kernels with their adjoints operators of NumPy, PyTorch and JAX.
+Of that kind are `dose` and `kinetics` (what they compute is in `physics`), `strokes`, a painter and strokes
+whose doses add up, and `volume`, a ray marcher and the depth to which a path cures.
+"""
 
 from __future__ import annotations
 
