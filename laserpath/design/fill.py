@@ -12,9 +12,8 @@ overlaid: overlaying all of 10⁵ separate polygons takes GEOS 11 s, overlaying 
 
 **Very many polygons**, most of which touch no other. Polygons that meet no other are left as they are: the
 union of 10⁵ separate squares takes GEOS 14 s, finding that they are separate 0.1 s. Groups are the connected
-components of "meets". In a union, polygons that another covers are dropped first. Even-odd is the sum modulo
-2, so that the order does not matter: rings that lie wholly inside or outside of each other are nested by
-counting; the others are combined in pairs.
+components of "meets". Even-odd is the sum modulo 2, so that the order does not matter: rings that lie wholly
+inside or outside of each other are nested by counting; the others are combined in pairs.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
@@ -180,11 +177,7 @@ def without_specks(area: BaseGeometry, smallest: float) -> BaseGeometry:
     return shapely.multipolygons(both) if len(both) else EMPTY
 
 
-SAMPLE = 1000  # shapes from which the number of pairs is estimated
 FEWEST, PAIRS = 16, 20_000  # shapes, and pairs of shapes, after which the time is looked at
-_CROWDED = 100.0
-"""Others that a shape meets on average, from which on pairs take longer than the union of all at once."""
-
 Geometry = BaseGeometry
 Indices = NDArray[np.intp]
 
@@ -227,24 +220,12 @@ def parts(*geometries: BaseGeometry) -> Polygons:
 
 
 def covered(pieces: Polygons) -> BaseGeometry:
-    """The union of valid polygons."""
+    """The union of valid polygons, tidied. Those that meet no other stay as they are."""
     pieces = distinct(pieces)
-    tree = shapely.STRtree(pieces)
-    sample = pieces[np.random.default_rng(0).permutation(len(pieces))[:SAMPLE]]
-    if _pairs(tree, sample, None).shape[1] > 2 * _CROWDED * len(sample):
-        return shapely.normalize(valid(tidy(union(pieces))))
-    first, second = _meeting(pieces)
-    if len(first):
-        pieces = pieces[~_redundant(pieces, first, second)]
-        first, second = _meeting(pieces)
-    groups = _touching(len(pieces), first, second)
-    alone = np.bincount(groups)[groups] == 1 if len(pieces) else np.zeros(0, dtype=bool)
-    order = np.argsort(groups[~alone], kind="stable")
-    cuts = np.flatnonzero(np.diff(groups[~alone][order])) + 1
-    crowds = np.split(pieces[~alone][order], cuts) if len(order) else []
-    joined = [tidy(union(list(crowd))) for crowd in crowds]
+    owner = groups(pieces)
+    alone = np.bincount(owner)[owner] == 1 if len(pieces) else np.zeros(0, dtype=bool)
     # Groups that touch in a point may cross there by the distance that tidying has moved them.
-    return shapely.normalize(valid(_together([pieces[alone], parts(*joined)])))
+    return shapely.normalize(valid(_together([pieces[alone], parts(tidy(union(pieces[~alone])))])))
 
 
 def even_odd(rings: Sequence[Floats]) -> BaseGeometry:
@@ -296,24 +277,6 @@ def _holding(predicate: Callable[[Polygons, Polygons], Bools], a: Polygons, b: P
         limits.spend()
         held.append(predicate(a[start : start + PAIRS], b[start : start + PAIRS]))
     return np.concatenate(held)
-
-
-def _redundant(pieces: Polygons, first: Indices, second: Indices) -> Bools:
-    """(n,) whether another piece covers it; of two equal pieces, the second."""
-    shapely.prepare(pieces)
-    drop = np.zeros(len(pieces), dtype=bool)
-    drop[second[_holding(shapely.covers, pieces[first], pieces[second])]] = True
-    keeps = ~drop[second]
-    first, second = first[keeps], second[keeps]
-    drop[first[_holding(shapely.covers, pieces[second], pieces[first])]] = True
-    return drop
-
-
-def _touching(n: int, first: Indices, second: Indices) -> NDArray[np.int32]:
-    """(n,) index of the group of each piece."""
-    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(n, n))
-    labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
-    return labels
 
 
 def _nested(pieces: Polygons, outer: Indices, inner: Indices, which: Bools) -> BaseGeometry:
