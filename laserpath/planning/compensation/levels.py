@@ -159,7 +159,7 @@ def _influence(
     point, value = np.empty(room, np.int32), np.empty(room, np.float32)
     total, touched = np.zeros(len(points.xy)), np.zeros(len(points.xy), np.int64)
     for g in range(start, end):
-        n = 0
+        n = first[0]  # 0, not as a literal: that is a type of its own, and `_expose` compiled once more
         for p in range(groups.piece[g], groups.piece[g + 1]):
             if lit[p]:
                 part = duration[p] / groups.duration[g]

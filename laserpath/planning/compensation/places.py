@@ -119,7 +119,8 @@ def _effects(
     count, first = 0, np.zeros(end - start + 1, np.int64)
     room = 64 * (end - start)
     point, change = np.empty(room, np.int32), np.empty((room, 4), np.float32)
-    n, this, touched = 0, np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
+    # 0, not as a literal: that is a type of its own, for which `_shift_row` would be compiled once more.
+    n, this, touched = first[0], np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
     next_n, after, next_touched = 0, this.copy(), touched.copy()
     # The row before the first vertex ends at it; what it does to the vertex before is left out.
     for j in range(max(start - 1, 0), end):
