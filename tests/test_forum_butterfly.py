@@ -149,7 +149,7 @@ def test_no_walk_at_all_is_refused(forum, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--seeds", "0"])
     with pytest.raises(SystemExit, match="2"):
         forum.main()
-    assert "--seeds: invalid choice: 0" in capsys.readouterr().err
+    assert re.search(r"--seeds: invalid choice: .?0", capsys.readouterr().err)  # Python 3.12.8 quotes it
 
 
 @pytest.mark.slow(90)
