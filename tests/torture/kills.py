@@ -54,7 +54,8 @@ Version = dict[str, bytes]
 
 def import_all() -> None:
     """Import what a plan needs, so that no child must. Taichi is not started: children could not use it."""
-    for name in ("planning", "report.pictures", "report.pages", "simulation", "compute.runtime", "cli.plan"):
+    modules = "planning report.pictures report.pages simulation base.compute.runtime cli.plan".split()
+    for name in modules:
         import_module(f"laserpath.{name}")
 
 
