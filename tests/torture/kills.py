@@ -54,8 +54,8 @@ Version = dict[str, bytes]
 
 def import_all() -> None:
     """Import what a plan needs, so that no child must. Taichi is not started: children could not use it."""
-    modules = "planning report.pictures report.pages simulation base.compute.runtime cli.plan".split()
-    for name in modules:
+    reports = ("report.pictures", "report.pages", "simulation")
+    for name in ("planning", *reports, "base.compute.runtime", "cli.plan"):
         import_module(f"laserpath.{name}")
 
 
