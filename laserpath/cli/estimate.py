@@ -62,7 +62,7 @@ def estimate(design: str | None, **given: Any) -> None:
     from laserpath.physics import optics
 
     file, values = planning.inputs(design, given)
-    planning.check_colours({"sensitivity": False, "save_project": False}, values)
+    planning.check_colours(given, values)
     if values.get("grey"):
         raise InputError(
             "estimate is for drawings: with --grey the lines are laid out before their time is known, and "
@@ -92,21 +92,12 @@ def _estimates(
     file: str, values: Mapping[str, Any], process: Process, settings: Settings
 ) -> tuple[_Expected, ...]:
     """That of the drawing, or of each of its colours."""
-    from laserpath.design import FLATTEN_FWHM, load, load_colours
     from laserpath.machine.placement import to_expose
-    from laserpath.physics import optics
     from laserpath.planning import forecast
 
-    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
-    reading, arrangement = request.reading_of(values, tolerance), request.arrangement_of(values)
-    if values.get("colours") and not values.get("colour"):
-        designs = load_colours(
-            file, values["colours"], tolerance=tolerance, reading=reading, arrangement=arrangement
-        )
-        processes: Sequence[Process] = request.colour_processes(values, process, designs)
-    else:
-        designs = (load(file, tolerance=tolerance, reading=reading, arrangement=arrangement),)
-        processes = (process,)
+    designs = planning.designs_of(file, values, process)
+    coloured = planning.in_colours(values)
+    processes = request.colour_processes(values, process, designs) if coloured else (process,)
     return tuple(
         _Expected(one, forecast(one, own, settings), to_expose(one, own.resin, own.spot).area.area)
         for one, own in zip(designs, processes, strict=True)

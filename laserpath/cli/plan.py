@@ -85,9 +85,9 @@ def check_colours(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     if values.get("colour"):
         if values.get("colour_resin"):
             raise InputError("--colour plans one colour: give its resin by --resin, and no --colour-resin")
-    elif given["sensitivity"]:
+    elif given.get("sensitivity"):
         raise InputError("--sensitivity is of one program: choose one of the --colours with --colour")
-    elif given["save_project"] and values.get("colour_resin"):
+    elif given.get("save_project") and values.get("colour_resin"):
         raise InputError(
             "--save-project cannot be used with --colour-resin; the head of each program has the project "
             "that plans its colour again"
@@ -131,20 +131,28 @@ def plan_colours(job: Job, meter: Meter) -> Made:
     )
 
 
-def _load_colours(job: Job, meter: Meter) -> tuple[Design, ...]:
-    """The colours of the job's file, each with a line that says what it is."""
-    from laserpath.design import FLATTEN_FWHM, load_colours
+def in_colours(values: Mapping[str, Any]) -> bool:
+    """Whether each colour of the drawing has a program of its own."""
+    return bool(values.get("colours") and not values.get("colour"))
+
+
+def designs_of(file: str, values: Mapping[str, Any], process: Process) -> tuple[Design, ...]:
+    """The drawing of a file, or each of its colours."""
+    from laserpath.design import FLATTEN_FWHM, load, load_colours
     from laserpath.physics import optics
 
-    tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
+    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    reading, arrangement = request.reading_of(values, tolerance), request.arrangement_of(values)
+    if in_colours(values):
+        colours = values["colours"]
+        return load_colours(file, colours, tolerance=tolerance, reading=reading, arrangement=arrangement)
+    return (load(file, tolerance=tolerance, reading=reading, arrangement=arrangement),)
+
+
+def _load_colours(job: Job, meter: Meter) -> tuple[Design, ...]:
+    """The colours of the job's file, each with a line that says what it is."""
     meter.name = f"reading {Path(job.file).name}"
-    parts = load_colours(
-        job.file,
-        job.values["colours"],
-        tolerance=tolerance,
-        reading=request.reading_of(job.values, tolerance),
-        arrangement=request.arrangement_of(job.values),
-    )
+    parts = designs_of(job.file, job.values, job.process)
     for part in parts:
         colour = part.part.colour if part.part else ""
         job.talk.tell(f"{colour} {show.in_short(part)}")
@@ -403,7 +411,7 @@ def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     """Plan greys, colours or a drawing, and write the files."""
     if job.values.get("grey"):
         return plan_grey(job, listen, meter)
-    if job.values.get("colours") and not job.values.get("colour"):
+    if in_colours(job.values):
         return plan_colours(job, meter)
     return _plan(job, listen, meter)
 
@@ -412,17 +420,9 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     """Plan a drawing and write its files."""
     frame, save_project = job.given["frame"], job.given["save_project"]
     import laserpath
-    from laserpath.design import FLATTEN_FWHM
-    from laserpath.physics import optics
 
-    tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
     meter.name = f"reading {Path(job.file).name}"
-    drawn = laserpath.load(
-        job.file,
-        tolerance=tolerance,
-        reading=request.reading_of(job.values, tolerance),
-        arrangement=request.arrangement_of(job.values),
-    )
+    (drawn,) = designs_of(job.file, job.values, job.process)
     job.check_places(drawn.name)
     job.talk.tell(show.in_short(drawn))
     for sentence in drawn.warnings:

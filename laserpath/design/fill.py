@@ -253,21 +253,16 @@ def _with_area(pieces: Polygons) -> Polygons:
 
 
 def _meeting(pieces: Polygons) -> tuple[Indices, Indices]:
-    """Pairs i < j of pieces that share at least a point."""
-    a, b = _pairs(shapely.STRtree(pieces), pieces, "intersects")
-    return a[a < b], b[a < b]
-
-
-def _pairs(tree: shapely.STRtree, pieces: Polygons, predicate: str | None) -> Indices:
-    """(2, m) the answer of `tree.query`, a few pieces at a time: a search of a tree cannot be ended."""
-    found, start, size = [np.zeros((2, 0), dtype=np.intp)], 0, FEWEST
+    """Pairs i < j of pieces that share at least a point, a few pieces at a time: a search cannot be ended."""
+    tree, found, start, size = shapely.STRtree(pieces), [np.zeros((2, 0), dtype=np.intp)], 0, FEWEST
     while start < len(pieces):
         limits.spend()
-        some = tree.query(pieces[start : start + size], predicate=predicate)
+        some = tree.query(pieces[start : start + size], predicate="intersects")
         found.append(some + [[start], [0]])
         start += size
         size = int(np.clip(size * PAIRS / max(some.shape[1], 1), FEWEST, 4 * size))
-    return np.concatenate(found, axis=1)
+    a, b = np.concatenate(found, axis=1)
+    return a[a < b], b[a < b]
 
 
 def _holding(predicate: Callable[[Polygons, Polygons], Bools], a: Polygons, b: Polygons) -> Bools:

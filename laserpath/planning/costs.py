@@ -35,7 +35,7 @@ from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.stages import executions, stages_of
 from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING, is_line_drawing
 from laserpath.planning.task import Task
-from laserpath.planning.unconstrained import EVALUATIONS, is_affordable
+from laserpath.planning.unconstrained import EVALUATIONS, is_wanted
 from laserpath.types import Toolpath
 
 
@@ -148,7 +148,7 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     yield from _solving(task, line, edge)
     pieces = settings.passes * line * pieces_per_fwhm(task)
     yield StepWork(PlanPart.MEASURE, 1, pixels, pieces, edge)
-    if is_affordable(scene) and settings.report == "full":
+    if is_wanted(scene, settings):
         yield StepWork(PlanPart.LIMIT, EVALUATIONS, pixels)
     yield StepWork(PlanPart.REPORT, 1, pixels, pieces, edge)
 

@@ -42,7 +42,7 @@ from laserpath.planning.stages import final_loss
 from laserpath.planning.start import start_curve
 from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
-from laserpath.planning.unconstrained import EVALUATIONS, is_affordable, unconstrained_optimum
+from laserpath.planning.unconstrained import EVALUATIONS, is_wanted, unconstrained_optimum
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.wording import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
@@ -112,7 +112,7 @@ class Plan(Planned):
         pictures, answers = self._in_depth()
         text = PageText(
             self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity,
-            pictures=pictures, answers=answers, illustrated=self.settings.report == "full",
+            pictures=pictures, answers=answers, illustrated=not self.settings.brief,
         )  # fmt: skip
         page = report.render(self.page_data, text, self.run)
         return files_of(self, self.design.name, page, folder, frame=frame, project=project)
@@ -128,7 +128,7 @@ class Plan(Planned):
             cured = cured_depth(self.shipped.executed, executed.grid, executed.light, self.process)
         except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
             return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
-        shown = depth.pictures(cured, done) if self.settings.report == "full" else ()
+        shown = () if self.settings.brief else depth.pictures(cured, done)
         return shown, (depth.said(cured, done),)
 
     @cached_property
@@ -289,7 +289,7 @@ def affordable_limit(task: Task, progress: Listener | None = None) -> Limit | No
     None for a large design, or a brief report.
     """
     scene = task.scene
-    if not is_affordable(scene) or task.settings.report == "brief":
+    if not is_wanted(scene, task.settings):
         return None
 
     def told(evaluations: int) -> None:

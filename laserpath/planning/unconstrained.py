@@ -36,7 +36,7 @@ from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model, engine
 from laserpath.physics.dose.lattice import LatticeDose
 from laserpath.planning.optimise.descent import downhill
-from laserpath.types import Design, Resin, Spot, Target
+from laserpath.types import Design, Resin, Settings, Spot, Target
 from laserpath.types.results import Limit
 
 LossOfDose = Callable[[Floats], tuple[float, Floats]]
@@ -116,10 +116,11 @@ def unconstrained_optimum(
     )
 
 
-def is_affordable(scene: Scene) -> bool:
-    """Whether a design is small enough for its unconstrained optimum to be part of a plan."""
+def is_wanted(scene: Scene, settings: Settings) -> bool:
+    """Whether the unconstrained optimum is part of a plan: of a small design, for a full report."""
     rows, columns = scene.grid.shape
-    return scene.design.area.area <= _LIMIT_FWHM2 * scene.fwhm**2 and rows * columns <= _LIMIT_PIXELS
+    small = scene.design.area.area <= _LIMIT_FWHM2 * scene.fwhm**2 and rows * columns <= _LIMIT_PIXELS
+    return small and not settings.brief
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -228,7 +228,7 @@ ROWS_OF_LIMIT = ("epe_mean", "epe_p95", "missing_edges", "iou")
 
 def not_computed(settings: Settings | None) -> str:
     """Why the best that any path could do is not known."""
-    if settings and settings.report == "brief":
+    if settings and settings.brief:
         return "Not computed: a brief report was asked for, and no path depends on it."
     return "Not computed: for so large a design it would take long to find what no path could print."
 

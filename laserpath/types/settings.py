@@ -61,6 +61,11 @@ class Settings:
     seed: int = 0
     report: str = "full"
 
+    @property
+    def brief(self) -> bool:
+        """Whether the report is brief: without pictures, and without the best that any path could do."""
+        return self.report == "brief"
+
     def __post_init__(self) -> None:
         whole(self, "iterations", "passes", "seed")
         if self.quality not in QUALITIES:

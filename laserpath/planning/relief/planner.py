@@ -136,7 +136,7 @@ def page(result: ReliefPlan, header: Sequence[str], project: str) -> str:
         ],
         header=header,
         project=project,
-        illustrated=result.settings.report == "full",
+        illustrated=not result.settings.brief,
         headline=in_words(result).split(";")[0] + ".",
     )
     return render_exposure(exposed, text)
