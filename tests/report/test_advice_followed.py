@@ -203,14 +203,20 @@ def test_a_filter_comes_first_where_levels_are_few(level: str) -> None:
 
 
 @pytest.mark.slow
-def test_levels_too_few_are_not_blamed_on_braking() -> None:
-    """60 mW: half of the square's path at level 4 and below; its edges are lost by levels, not by braking."""
-    plan = laserpath.plan(SQUARE, weak(60.0), Settings(iterations=40))
+@pytest.mark.parametrize(
+    ("power", "wrong"),
+    [
+        (60.0, "only 4 of the 255 power levels"),
+        (50.0, r"level 5 of 255 or below, where the next one is \d\d % brighter"),
+    ],
+)
+def test_levels_too_few_are_not_blamed_on_braking(power: float, wrong: str) -> None:
+    """60 mW: fewer levels are usable than a plan needs. 50 mW: enough, but half of the square's path is at
+    level 5 and below. Its edges are lost by levels both times, not by braking."""
+    plan = laserpath.plan(SQUARE, weak(power), Settings(iterations=40))
     found = {one.kind: one for one in advise(data(plan), "fair")}
     assert "brakes" not in found
-    assert re.search(
-        r"level [1-9] of 255 or below, where the next one is \d\d % brighter", found["too strong"].wrong
-    )
+    assert re.search(wrong, found["too strong"].wrong)
     better = follow(found["too strong"], plan, {})
     assert micrometres(better) < 0.7 * micrometres(plan)
 
