@@ -155,6 +155,9 @@ STROKES_MAX = 10_000
 FORMER_CURVES = {"rim": "outline", "tracks": "centreline"}
 """Names of version 0.1, which mean the same."""
 
+ALIGN_FITS = ("shift", "rotation", "scale", "affine")
+"""What marks may correct, each with all before it: a shift, a rotation, one scale, two scales and skew."""
+
 QUALITIES = ("draft", "standard", "fine")
 """From the shortest write time to the most accurate edges."""
 

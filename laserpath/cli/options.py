@@ -33,7 +33,7 @@ def _typed(option: Option) -> dict[str, Any]:
     match option.parse:
         case values.text | values.profile:
             return {}
-        case values.texts | values.colour_resins:
+        case values.texts | values.colour_resins | values.marks:
             return {"multiple": True}
         case values.yes_no:
             return {"is_flag": True, "default": None}

@@ -242,6 +242,7 @@ def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dic
         "result": plan.solution.result,
         "warnings": list(warnings),
         "notes": list(plan.notes),
+        "alignment": plan.design.alignment and plan.design.alignment.as_dict(),
         "quality": plan.settings.quality,
         "fwhm_mm": optics.fwhm(process.spot),
         _dose_key(process.resin.order): process.resin.critical_dose,

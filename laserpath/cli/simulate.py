@@ -40,7 +40,7 @@ PROGRAM: Options = {
             "metavar": "Z|all",
             "help": "If there are several heights: the layer at Z mm, or all of them added up  [the first]",
         },
-        "--align": {
+        "--align aligned": {  # `align` is the name of the design's marks
             "is_flag": True,
             "help": "Align the program with the design: find its offset and remove it",
         },
@@ -70,6 +70,11 @@ TARGET: Options = {
         },
     },
 }
+
+DRAWN: Options = {
+    "Design": {name: row for name, row in DESIGN["Design"].items() if name not in ("--align", "--align-fit")}
+}
+"""The design's options. Its marks come from a project file: here --align aligns the program."""
 
 PROJECT: Options = {
     "Output": {
@@ -123,7 +128,7 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
     return Inputs(
         process, settings, design,
         Choices(
-            given["dialect"], given["s_max"], _height(given), given["align"], given["sensitivity"],
+            given["dialect"], given["s_max"], _height(given), given["aligned"], given["sensitivity"],
             given.get("depth", False),
         ),
     )  # fmt: skip
@@ -141,7 +146,9 @@ def _height(given: Mapping[str, Any]) -> float | str | None:
 
 def _only_with_a_design(given: Mapping[str, Any]) -> None:
     """Refuse options of a design if none is given."""
-    for name in ("--align", "--max-epe", "--sensitivity", *(names.split()[0] for names in DESIGN["Design"])):
+    if given["aligned"]:
+        raise click.UsageError("--align needs a design; give it with --design FILE.")
+    for name in ("--max-epe", "--sensitivity", *(names.split()[0] for names in DRAWN["Design"])):
         if given[name.removeprefix("--").replace("-", "_")]:
             raise click.UsageError(f"{name} needs a design; give it with --design FILE.")
 
@@ -230,7 +237,7 @@ This computes the exposure only. For errors on the machine, use `laserpath check
 
 @click.command(cls=GroupedCommand, epilog=_SIMULATE_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path())
-@options(OUTPUT, PROJECT, PROGRAM, DEPTH, TARGET, DESIGN, PROCESS, LIMITS)
+@options(OUTPUT, PROJECT, PROGRAM, DEPTH, TARGET, DRAWN, PROCESS, LIMITS)
 @click.pass_context
 def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """Compute what FILE, a G-code program from any tool, cures on a machine and resin.
@@ -322,7 +329,7 @@ Exit codes: 0 success; 2 bad input, nothing written."""
 
 @click.command(cls=GroupedCommand, epilog=_COMPARE_EPILOG)
 @click.argument("programs", metavar="FILE FILE …", type=click.Path(), nargs=-1, required=True)
-@options(OUTPUT, PROJECT, PROGRAM, _DESIGN_FILE, DESIGN, PROCESS, LIMITS)
+@options(OUTPUT, PROJECT, PROGRAM, _DESIGN_FILE, DRAWN, PROCESS, LIMITS)
 def compare(programs: tuple[str, ...], **given: Any) -> None:
     """Compare what two or more G-code programs cure on the same machine and resin.
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from laserpath.base.entry_points import INITIAL_CURVES, MOST_COLOURS, QUALITIES, REPORTS, STROKES_MAX
+from laserpath.base.entry_points import (
+    ALIGN_FITS,
+    INITIAL_CURVES,
+    MOST_COLOURS,
+    QUALITIES,
+    REPORTS,
+    STROKES_MAX,
+)
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
 from laserpath.config.option import Option
@@ -216,11 +223,28 @@ _DESIGN = (
         help="Columns x rows of copies at a pitch: 3x2@10mm, 3x2@10x8mm",
     ),
     Option(
+        name="align",
+        sets="Arrangement.align",
+        parse=values.marks,
+        metavar="MARK|FILE",
+        help="Mark on the part: where it is drawn = where the machine finds it, as in 10,20=110.2,35.1mm; "
+        "may be repeated; or a table from `laserpath marks`",
+    ),
+    Option(
+        name="align_fit",
+        sets="Arrangement.align_fit",
+        parse=OneOf(("auto", *ALIGN_FITS)),
+        help="What the marks correct; auto: a shift for one, also the rotation for two, also scales and skew "
+        "for more",
+        default="auto",
+    ),
+    Option(
         name="origin",
         sets="Settings.origin",
-        parse=OneOf(("auto", "page", "design", "centre")),
-        help="Work zero: lower left corner of the page or of the design, or the design's centre; "
-        "auto: the page's corner if the design then fits on the machine, else the design's",
+        parse=OneOf(("auto", "page", "design", "centre", "own")),
+        help="Work zero: lower left corner of the page or of the design, the design's centre, or the "
+        "drawing's own zero; auto: own with --align, else the page's corner if the design then fits on the "
+        "machine, else the design's",
         default="auto",
     ),
     Option(
@@ -232,7 +256,7 @@ _DESIGN = (
         default="0,0",
     ),
 )
-"""Applied in this order: mirror, rotate, scale or size, negative, repeat."""
+"""Applied in this order: mirror, rotate, scale or size, negative, repeat, align."""
 
 _PLAN = (
     Option(

@@ -88,6 +88,8 @@ def _located(path: Path, option: Option, value: Any) -> Any:
     if option.parse is values.colour_resins:
         pairs = (one.partition("=") for one in value)
         return tuple(f"{colour}={_beside(path, resin.strip())}" for colour, _, resin in pairs)
+    if option.parse is values.marks:
+        return tuple(one if "=" in one else str(path.parent / one) for one in value)
     return _beside(path, value) if option.parse is values.profile else value
 
 
@@ -128,14 +130,26 @@ def narrow(text: str, width: int = 60, refused: str = "") -> Iterator[str]:
     for line in text.splitlines():
         plain = "".join(c if c.isascii() and c not in refused else _escaped(c) for c in line)
         key, _, value = plain.partition(" = ")
-        if len(plain) <= width or not value.startswith('"'):
-            yield plain
-            continue
-        # In TOML a backslash at the end of a line removes the line break and the blanks after it.
-        parts = re.findall(r"\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|[^\\]", value[1:-1])
-        yield f'{key} = """\\'
-        yield from (f"{part}\\" for part in _joined(parts, width - 10))
-        yield '"""'
+        if len(plain) > width and value.startswith("["):
+            yield f"{key} = ["
+            for one in re.findall(r'"(?:\\.|[^"\\])*"|[^\[\],\s]+', value):
+                *lines, last = _folded("", one, width)
+                yield from (*lines, f"{last},")
+            yield "]"
+        else:
+            yield from _folded(f"{key} = ", value, width) if value.startswith('"') else (plain,)
+
+
+def _folded(before: str, text: str, width: int) -> Iterator[str]:
+    """The lines of a string of TOML, or of a number."""
+    if len(before) + len(text) <= width:
+        yield before + text
+        return
+    # In TOML a backslash at the end of a line removes the line break and the blanks after it.
+    parts = re.findall(r"\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\.|[^\\]", text[1:-1])
+    yield f'{before}"""\\'
+    yield from (f"{part}\\" for part in _joined(parts, width - 10))
+    yield '"""'
 
 
 def _joined(parts: list[str], width: int) -> Iterator[str]:

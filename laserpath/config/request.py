@@ -128,9 +128,11 @@ def reading_of(given: Values, tolerance: float) -> Reading:
 
 def arrangement_of(given: Values) -> Arrangement:
     """How to turn, size and repeat the design."""
+    from laserpath.design.alignment import marks_of
     from laserpath.design.arrange import Arrangement
 
-    return Arrangement(**_fields("Arrangement", given))
+    fields = _fields("Arrangement", given)
+    return Arrangement(**{**fields, "align": marks_of(fields.get("align", ()))})
 
 
 def _fields(record: str, given: Values) -> dict[str, Any]:

@@ -105,6 +105,17 @@ def colour_resins(value: Any) -> tuple[str, ...]:
     return given
 
 
+def marks(value: Any) -> tuple[str, ...]:
+    """`10,20=110.2,35.1mm`, a table of marks, or a list of such."""
+    from laserpath.design.alignment import mark_of
+
+    given = texts(value)
+    for one in given:
+        if "=" in one:
+            mark_of(one)
+    return given
+
+
 def profile(value: Any) -> str | Mapping[str, Any]:
     """A name, a file, or a table with the keys of a profile."""
     return value if isinstance(value, Mapping) else text(value)

@@ -1,7 +1,8 @@
-"""Mirroring, rotating, scaling and repeating a design before it is placed on the machine.
+"""Mirroring, rotating, scaling, repeating and aligning a design before it is placed on the machine.
 
-The order is mirror → rotate → scale or size → negative → repeat, all about the origin. The page is
-transformed too, to the box around the result. `machine.placement` moves the result to the work zero.
+The order is mirror → rotate → scale or size → negative → repeat → align, all about the origin. The page is
+transformed too, to the box around the result. `machine.placement` moves the result to the work zero, unless
+it is aligned: then it is where the marks of the part are. Marks are mirrored, rotated and scaled with it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 from shapely import affinity
 
 from laserpath.base.checks import between, number, whole
+from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import GRID, minus, tidy, union, valid
+from laserpath.base.quantities import quoted
+from laserpath.design.alignment import as_text, fit_marks
 from laserpath.design.reading import SHOWS_ABSENCE
-from laserpath.types import Design, Point
+from laserpath.types import Alignment, Design, Fiducial, Point
 
 _MOST_COPIES = 10_000
 _MOST_VERTICES = 5_000_000
@@ -62,6 +66,8 @@ class Arrangement:
     mirror: '', 'x' (left becomes right), 'y' (top becomes bottom) or 'xy'.  scale: factor of all lengths.
     size: (width, height) of the drawing in mm, instead of a scale; one that is None follows from the other.
     negative: the empty part of the page becomes solid, and the drawing empty.
+    align: marks that were found on the part, drawn in the file's own coordinates.
+    align_fit: what they correct: 'auto' or one of `ALIGN_FITS`.
     """
 
     mirror: str = ""
@@ -70,8 +76,15 @@ class Arrangement:
     size: tuple[float | None, float | None] | None = None
     negative: bool = False
     repeat: Repeat | None = None
+    align: tuple[Fiducial, ...] = ()
+    align_fit: str = "auto"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "align", tuple(self.align))
+        if self.align_fit not in ("auto", *ALIGN_FITS):
+            raise InputError(f"alignment {self.align_fit!r} is unknown; known: auto, {', '.join(ALIGN_FITS)}")
+        if self.align_fit != "auto" and not self.align:
+            raise InputError(f"--align-fit {self.align_fit} needs marks: --align 10,20=110.2,35.1mm")
         if self.mirror not in ("", "x", "y", "xy"):
             raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y, xy")
         between(self, rotate=(-360, 360), scale=(_LEAST, _MOST))
@@ -114,6 +127,10 @@ class Arrangement:
         if self.repeat:
             x, y = self.repeat.pitch
             yield f'repeat = "{self.repeat.columns}x{self.repeat.rows}@{x:.12g}x{y:.12g}"'
+        if self.align:
+            yield f"align = [{', '.join(quoted(as_text(mark)) for mark in self.align)}]"
+        if self.align_fit != "auto":
+            yield f'align_fit = "{self.align_fit}"'
 
 
 def arrange(design: Design, arrangement: Arrangement) -> Design:
@@ -132,7 +149,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
     if arrangement.repeat:
         area, page = _repeated(area, page, arrangement.repeat)
         part = part and replace(part, hull=_hull(part.hull, arrangement.repeat))
-    return replace(
+    arranged = replace(
         design,
         area=area,
         page=page,
@@ -140,6 +157,37 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
         warnings=tuple(w for w in design.warnings if w != SHOWS_ABSENCE or not arrangement.negative),
         source=(*design.source, *arrangement.in_words()),
         recipe=(*design.recipe, *arrangement.recipe()),
+    )
+    return _aligned(arranged, _alignment(arrangement, design, arranged)) if arrangement.align else arranged
+
+
+def _alignment(arrangement: Arrangement, drawn: Design, arranged: Design) -> Alignment:
+    """That of a drawing, whose marks are mirrored, turned and scaled with it."""
+    places = shapely.points([mark.design for mark in arrangement.align])
+    for matrix in _matrices(arrangement, drawn):
+        places = np.array([affinity.affine_transform(place, matrix) for place in places])
+    moved = [
+        replace(mark, design=(float(x), float(y)))
+        for mark, (x, y) in zip(arrangement.align, shapely.get_coordinates(places), strict=True)
+    ]
+    x0, y0, x1, y1 = arranged.extent
+    found = fit_marks(moved, arrangement.align_fit, [(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
+    return replace(found, marks=arrangement.align)
+
+
+def _aligned(design: Design, alignment: Alignment) -> Design:
+    """The design where the marks of the part are."""
+    a, b, d, e, tx, ty = alignment.matrix
+    matrix: Map = (a, b, d, e, tx, ty)
+    page, part = design.page, design.part
+    return replace(
+        design,
+        area=_polygons(valid(affinity.affine_transform(design.area, matrix))),
+        page=None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix)),
+        part=part and replace(part, hull=affinity.affine_transform(part.hull, matrix)),
+        warnings=(*design.warnings, *([alignment.suspect] if alignment.suspect else [])),
+        source=(*design.source, alignment.in_words()),
+        alignment=alignment,
     )
 
 

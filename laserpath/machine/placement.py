@@ -55,11 +55,14 @@ def placed(
 ) -> Placed:
     """The same as `place`, with the origin in effect and notes.
 
-    'auto' means 'page' if the file has a page and the design then lies on the machine; otherwise it means
-    'design', because a board or a chip may have its zero anywhere, often with all coordinates below zero.
+    'auto' means 'own' for a design that is aligned to marks, and 'page' if the file has a page and the design
+    then lies on the machine; otherwise it means 'design', because a board or a chip may have its zero
+    anywhere, often with all coordinates below zero.
     """
     exposed = to_expose(design, resin, spot)
     notes: tuple[str, ...] = ()
+    if design.alignment:
+        origin = _of_marks(origin, offset)
     if origin == "auto":
         origin = "page" if _on_its_page(exposed, machine, offset) else "design"
         notes = _why_moved(exposed, machine, offset) if origin == "design" else ()
@@ -68,11 +71,21 @@ def placed(
     return Placed(moved, origin, notes)
 
 
+def _of_marks(origin: str, offset: Point) -> str:
+    """The origin of an aligned design; raises if another place was asked for as well."""
+    if origin not in ("auto", "own"):
+        raise InputError(f"--origin {origin} cannot be used with --align: the marks say where the design is")
+    if any(offset):
+        raise InputError("--offset cannot be used with --align: the marks say where the design is")
+    return "own"
+
+
 def _moved(design: Design, origin: str, offset: Point) -> Design:
     """The design with its origin at the work zero, and then moved by `offset`."""
     x0, y0, x1, y1 = design.extent
     page = design.page or (0.0, 0.0, x1, y1)
-    corner = {"page": page[:2], "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}[origin]
+    middle = (x0 + x1) / 2, (y0 + y1) / 2
+    corner = {"page": page[:2], "design": (x0, y0), "centre": middle, "own": (0.0, 0.0)}[origin]
     zero = corner[0] - offset[0], corner[1] - offset[1]
     part = design.part
     return replace(
@@ -152,6 +165,8 @@ def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) ->
         mend = "--origin design starts at its own corner"
         if any(offset):
             mend = f"use another --offset than {offset[0]:g},{offset[1]:g} mm"
+        if design.alignment:
+            mend = "the marks put it there, which are read in the coordinates of the program's work zero"
         raise InputError(
             f"design {name!r} reaches from {axis} = {figure(low, 4)} to {figure(high, 4)} mm, outside the "
             f"machine's {start:g} to {end:g} mm; {mend}"

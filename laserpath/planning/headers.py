@@ -27,11 +27,13 @@ def header(
         "page": "the page's lower-left corner",
         "design": "the design's lower-left corner",
         "centre": "the centre of the design",
+        "own": "that of the marks" if design.alignment else "the drawing's own",
     }[settings.origin]
     return (
         f"laserpath {__version__}: " + "; ".join((design.name, *design.source)),
         *EYE_SAFETY,
         f"Work zero: {zero}. Exposes x {x0} to {x1} mm, y {y0} to {y1} mm.",
+        *_marks(design),
         f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
         f"{_corner(machine)}",
@@ -42,6 +44,13 @@ def header(
         f"{project.NAME}, to plan this again:",
         *_project(project.text(design, process, settings), gcode.dialect(machine.dialect)),
     )
+
+
+def _marks(design: Design) -> Iterator[str]:
+    """What an alignment has fitted, and how far off each mark is."""
+    if design.alignment:
+        yield "Alignment: " + "; ".join(" ".join(row) for row in design.alignment.figures())
+        yield from (f"{mark}: {text}".capitalize() for mark, text in design.alignment.of_marks())
 
 
 def _project(text: str, dialect: gcode.Dialect) -> Iterator[str]:

@@ -120,6 +120,9 @@ def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
         *([("source", "; ".join(map(printable, design.source)))] if design.source else []),
     ]
     yield "Design", items
+    if design.alignment:
+        rows = (*design.alignment.figures(), *design.alignment.of_marks())
+        yield "Alignment", [(printable(name), printable(text)) for name, text in rows]
 
 
 def _value(value: object) -> str:

@@ -7,6 +7,7 @@ Internal units: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWH
 full width at half maximum.
 """
 
+from laserpath.types.alignment import Alignment, Fiducial
 from laserpath.types.beam import FITTED_PROFILES, SPOT_PROFILES, MeasuredBeam, NamedProfile, Shape, Spot
 from laserpath.types.drawing import Design, Grid, Part, Point, Relief, Target
 from laserpath.types.kinetics import Kinetics
@@ -15,9 +16,11 @@ from laserpath.types.process import Machine, Process, Resin
 from laserpath.types.settings import Settings
 
 __all__ = [
+    "Alignment",
     "Design",
     "EnergyPath",
     "FITTED_PROFILES",
+    "Fiducial",
     "Grid",
     "Kinetics",
     "Machine",

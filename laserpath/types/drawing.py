@@ -13,6 +13,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import number, positive
 from laserpath.base.errors import InputError, one_line
+from laserpath.types.alignment import Alignment
 
 Point = tuple[float, float]
 
@@ -45,6 +46,7 @@ class Design:
     source: the file, and how it was read and arranged: a phrase each, for the report.
     recipe: the same as lines of a project file.  file: the path that it was read from.
     part: which colour of a drawing it is; None: all of it.
+    alignment: by which it is where the marks of the part are; None: it is still to be placed.
     """
 
     area: MultiPolygon
@@ -55,6 +57,7 @@ class Design:
     recipe: tuple[str, ...] = ()
     file: str | None = None
     part: Part | None = None
+    alignment: Alignment | None = None
 
     __repr__ = one_line
 

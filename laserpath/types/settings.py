@@ -38,7 +38,8 @@ class Settings:
     blur: relative spot width out of focus that is optimised for as well; 1: only in focus.
     passes: repeats of the path, which share its power.  seed: of the random starting curve.
     origin: the point at the work zero: the lower left corner of the 'page' or of the 'design', or the
-    design's 'centre'. 'auto': the page's corner if the design then fits on the machine, else the design's.
+    design's 'centre'; 'own': that of the drawing's coordinates. 'auto': 'own' if the drawing is aligned to
+    marks, else the page's corner if the design then fits on the machine, else the design's.
     offset: mm, position of that corner or centre relative to the work zero.
     report: 'full', or 'brief': without pictures, nor the best that any path could do. The path is the same.
     """
@@ -86,8 +87,8 @@ class Settings:
                     f"strokes is {self.strokes}, but only the starting curve 'strokes' uses it, not "
                     f"{self.initial!r}; give --initial strokes, too"
                 )
-        if self.origin not in ("auto", "page", "design", "centre"):
-            raise InputError(f"origin {self.origin!r} is unknown; known: auto, page, design, centre")
+        if self.origin not in ("auto", "page", "design", "centre", "own"):
+            raise InputError(f"origin {self.origin!r} is unknown; known: auto, page, design, centre, own")
         if self.report not in REPORTS:
             raise InputError(f"report {self.report!r} is unknown; known: {', '.join(REPORTS)}")
         if not np.isfinite(self.offset).all():

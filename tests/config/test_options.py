@@ -22,7 +22,7 @@ from laserpath.config.option import Option
 from laserpath.config.values import Quantity, Whole
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Black, Reading
-from laserpath.types import Design, Process, Resin, Settings, Spot
+from laserpath.types import Design, Fiducial, Process, Resin, Settings, Spot
 
 RECORDS = (Process, Resin, Spot, Reading, Arrangement, Settings)
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -113,8 +113,11 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
     )
     sized = Arrangement("x", 90.0, size=(20.0, None), negative=True, repeat=Repeat(3, 2, (10.0, 8.0)))
     scaled = Arrangement(scale=2.0)
+    marked = Arrangement(
+        align=(Fiducial((1, 2), (3.5, 4)), Fiducial((5, 6), (7, 8), "NW")), align_fit="scale"
+    )
     coloured = Reading(0.01, colours=3, colour="red")
-    recipes = [list(record.recipe()) for record in (reading, sized, scaled, coloured)]
+    recipes = [list(record.recipe()) for record in (reading, sized, scaled, coloured, marked)]
     keys = {line.partition(" = ")[0] for lines in recipes for line in lines}
     assert keys == {option.name for option in options.setting("Reading", "Arrangement")}
 
@@ -125,3 +128,5 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
     assert request.arrangement_of(values) == sized
     file.write_text("\n".join(recipes[3]))
     assert request.reading_of(project.load(file).values, 0.01) == coloured
+    file.write_text("\n".join(recipes[4]))
+    assert request.arrangement_of(project.load(file).values) == marked

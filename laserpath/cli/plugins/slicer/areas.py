@@ -170,5 +170,10 @@ def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bo
 def corner(area: shapely.Geometry, origin: str) -> Floats:
     """(2,) mm, the point of an area that `origin` makes the work zero: the bed's corner, or its own."""
     x0, y0, x1, y1 = area.bounds
-    places = {"page": (0.0, 0.0), "design": (x0, y0), "centre": ((x0 + x1) / 2, (y0 + y1) / 2)}
+    places = {
+        "page": (0.0, 0.0),
+        "own": (0.0, 0.0),
+        "design": (x0, y0),
+        "centre": ((x0 + x1) / 2, (y0 + y1) / 2),
+    }
     return np.array(places[origin])
