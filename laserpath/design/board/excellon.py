@@ -1,0 +1,407 @@
+"""A drill file (Excellon) → where the holes are, mm, y up.
+
+    drills = read(data, "board.drl", fits)
+
+The format is that of a machine of 1982, and files omit what every machine of a shop was set to. Read are:
+
+- tools with their diameters, in the header, where they are first taken, or in Allegro's comments
+  (`Holesize 1. = 12.0 … MILS`), and whether their holes are plated, by `;TYPE=` or X2's `.FileFunction`;
+- units (`INCH`, `METRIC`, `M71`, `M72`), which zeros are kept (`LZ`, `TZ`), and the digits (`000.000`,
+  `;FILE_FORMAT=2:4`, `; Format : 2.4`), decimal points, coordinates that are left out because they stay;
+- repeated holes (`R5X0100`), slots (`G85`), routed lines and arcs (`G00`, `M15`, `G01` to `G03`, `M16`).
+
+Patterns (`M01`, `M02X`), incremental coordinates (`G91`) and shifted zeros (`G93`) are refused.
+
+Coordinates without a point are whole numbers, and which digits stand before the point is not always said.
+Then all usual formats are tried, and the one in which most holes lie where they belong counts: `fits` says
+how many do, and it knows the copper. Without a difference the usual one is taken: 2.4 in inches, 3.3 in mm,
+with leading zeros omitted.
+
+Sources: Excellon, CNC-7 manual; Ucamco, XNC Format Specification 2021.11.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import shapely
+
+from laserpath.base import limits
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+
+INCH = 25.4
+_ARC = math.radians(10)
+"""Angle between vertices of a routed arc. Its error, 0.4 % of the radius, is of a hole and not of copper."""
+
+Fits = Callable[[Floats], float]
+"""(centres of holes, (n, 2) mm) → how well they fit the board, larger is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A hole, or a slot along a line. points: its centre, or the vertices of the line, mm.
+
+    diameter: mm.  plated: None: nothing says it.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    diameter: float
+    plated: bool | None = None
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """Its centre, or the middle of the slot's ends, mm."""
+        (x0, y0), (x1, y1) = self.points[0], self.points[-1]
+        return (x0 + x1) / 2, (y0 + y1) / 2
+
+    def area(self, grown: float = 0.0) -> shapely.Polygon:
+        """What is drilled away, and `grown` mm around it."""
+        one = shapely.Point(self.points[0]) if len(self.points) == 1 else shapely.LineString(self.points)
+        return one.buffer(self.diameter / 2 + grown, quad_segs=16)
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How whole numbers are coordinates. unit: mm.  digits: before and after the point.  trailing: trailing
+    zeros are omitted, not leading ones.
+    """
+
+    unit: float
+    digits: tuple[int, int]
+    trailing: bool
+
+    def mm(self, text: str) -> float:
+        """A coordinate in mm."""
+        if "." in text:
+            return float(text) * self.unit
+        sign, number = (-1 if text.startswith("-") else 1), text.lstrip("+-")
+        if self.trailing:
+            number = number.ljust(sum(self.digits), "0")
+        return sign * float(number) / 10 ** self.digits[1] * self.unit
+
+    def __str__(self) -> str:
+        before, after = self.digits
+        zeros = "trailing" if self.trailing else "leading"
+        unit = "inches" if self.unit == INCH else "mm"
+        return f"{before}.{after} digits in {unit}, {zeros} zeros omitted"
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """The holes of a file. unit: `mm` or `inches`.  notes: what was assumed, a sentence each."""
+
+    holes: tuple[Hole, ...]
+    unit: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Header:
+    """What a file says of itself; None: nothing. tools: number → diameter in the file's unit, or in mm if
+    `own` has it.
+    """
+
+    unit: float | None = None
+    digits: tuple[int, int] | None = None
+    trailing: bool | None = None
+    tools: dict[int, float] = field(default_factory=dict)
+    own: set[int] = field(default_factory=set)
+    plated: dict[int, bool | None] = field(default_factory=dict)
+    now: bool | None = None
+
+    def notations(self) -> list[Notation]:
+        """The notations that the file may mean, the likeliest first."""
+        units = [self.unit] if self.unit else [INCH, 1.0]
+        zeros = [self.trailing] if self.trailing is not None else [False, True]
+        usual = {
+            INCH: [(2, 4), (2, 3), (3, 5), (2, 5)],
+            1.0: [(3, 3), (3, 2), (4, 2), (4, 4), (3, 4), (2, 4)],
+        }
+        return [
+            Notation(unit, digits, trailing)
+            for unit in units
+            for trailing in zeros
+            for digits in ([self.digits] if self.digits else usual[unit])
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A hole or a route with coordinates as written. steps: (x, y) texts after each other."""
+
+    tool: int
+    plated: bool | None
+    line: int
+    steps: list[dict[str, str]]
+    repeats: int = 0
+
+
+_TOOL = re.compile(r"T0*(\d+)(?=\D|$)(.*)$")
+_DIAMETER = re.compile(r"C\+?(\d*\.?\d+)")
+_ALLEGRO = re.compile(
+    r";?\s*(?:T0*(\d+) +)?Holesize (\d+)\.? = (\d[\d.]*)[^A-Z]*Tol[^A-Z]*(NON_PLATED|PLATED|OPTIONAL)?\s*"
+    r"(MILS|MM|INCH\w*|MICRONS)"
+)
+_ALLEGRO_UNITS = {"MILS": 0.0254, "MM": 1.0, "MICRONS": 1e-3}
+_DIGITS = re.compile(r"(?:FILE_FORMAT=|[Ff]ormat\s*:\s*|FORMAT=\{)(\d)[:.](\d)")
+_XY = re.compile(r"([XYIJAR])([+-]?\d*\.?\d*)")
+
+
+def read(data: bytes, name: str, fits: Fits | None = None) -> Drilled:
+    """The holes of a drill file. name: for messages.  fits: for files that leave their digits open."""
+    try:
+        header, paths, decimal = _parsed(data.decode("latin-1"))
+        if not paths:
+            return Drilled((), "mm", ())
+        notations = header.notations()
+        notes: tuple[str, ...] = ()
+        if header.unit is None or not decimal:
+            notation, notes = _chosen(notations, header, paths, fits, name)
+        else:
+            notation = notations[0]
+        holes = tuple(_holes(paths, header, notation))
+        return Drilled(holes, "inches" if notation.unit == INCH else "mm", notes)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _chosen(
+    notations: list[Notation], header: _Header, paths: list[_Path], fits: Fits | None, name: str
+) -> tuple[Notation, tuple[str, ...]]:
+    """The notation that fits best, and a note if the file leaves a choice."""
+    if len(notations) == 1:
+        return notations[0], ()
+    scores = [0.0] * len(notations)
+    if fits is not None:
+        for k, notation in enumerate(notations):
+            limits.spend()
+            scores[k] = fits(np.array([hole.centre for hole in _holes(paths, header, notation)]))
+    best = max(range(len(notations)), key=lambda k: (round(scores[k], 3), -k))
+    why = "as its holes then meet the copper" if scores[best] > 0 else "which is usual"
+    return notations[best], (f"{name} does not say its format: {notations[best]}, {why}",)
+
+
+def _parsed(text: str) -> tuple[_Header, list[_Path], bool]:
+    """(header, paths, whether all coordinates have a point)."""
+    header, body = _Header(), _Body()
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        try:
+            if line.startswith((";", "G04")) or (line.startswith("(") and line.endswith(")")):
+                _comment(line, header)
+            elif line:
+                _command(line.split(";")[0].strip().removesuffix("*"), header, body, number)
+        except InputError as error:
+            raise InputError(f"line {number}: {error}") from None
+        if body.ended:
+            break
+    body.finish()
+    return header, body.paths, body.decimal
+
+
+def _comment(line: str, header: _Header) -> None:
+    """What programs write into comments."""
+    if found := _DIGITS.search(line):
+        header.digits = int(found[1]), int(found[2])
+    if found := _ALLEGRO.match(line):
+        tool = int(found[1] or found[2])
+        header.tools.setdefault(tool, float(found[3]) * _ALLEGRO_UNITS.get(found[5], INCH))
+        header.own.add(tool)
+        header.plated[tool] = found[4] != "NON_PLATED" if found[4] in ("PLATED", "NON_PLATED") else None
+    if "TYPE=" in line:
+        header.now = "NON" not in line
+    elif "FileFunction,NonPlated" in line:
+        header.now = False
+    elif "FileFunction,Plated" in line:
+        header.now = True
+
+
+@dataclass(slots=True)
+class _Body:
+    """The state while a file is read. heading: in its header.  route: what is being cut; None: nothing."""
+
+    paths: list[_Path] = field(default_factory=list)
+    heading: bool = False
+    tool: int | None = None
+    plated: bool | None = None
+    routing: bool = False
+    route: list[dict[str, str]] | None = None
+    at: dict[str, str] = field(default_factory=dict)
+    incremental: bool = False
+    decimal: bool = True
+    ended: bool = False
+
+    def add(self, steps: list[dict[str, str]], number: int, repeats: int = 0) -> None:
+        """Add a hole or a route."""
+        if self.tool is None:
+            raise InputError("a hole comes before a tool is chosen")
+        limits.spend()
+        self.paths.append(_Path(self.tool, self.plated, number, steps, repeats))
+
+    def finish(self, number: int = 0) -> None:
+        """End the route."""
+        route, self.route = self.route, None
+        if route is not None and len(route) > 1:
+            self.add(route, number)
+
+
+def _command(line: str, header: _Header, body: _Body, number: int) -> None:
+    """Take in one line that is no comment."""
+    word = line.upper()
+    if word in ("M48", "%", "M95"):
+        if word != "M48" and body.heading:
+            body.tool = None  # a definition in the header is no choice
+        body.heading = word == "M48"
+    elif word.startswith(("INCH", "METRIC", "M71", "M72")):
+        _units(word, header)
+    elif tool := _TOOL.match(word):
+        _take(int(tool[1]), tool[2], header, body, number)
+    elif word in ("M15", "M16", "M17"):
+        _plunge(word, body, number)
+    elif word in ("G90", "G91", "ICI", "ICI,ON", "ICI,OFF"):
+        body.incremental = word in ("G91", "ICI", "ICI,ON")
+    elif word in ("M30", "M00", "M0"):
+        body.ended = word == "M30" or bool(body.paths)
+    elif re.match(r"G93X\+?0*\.?0*Y\+?0*\.?0*$", word):
+        pass
+    elif word.startswith(("M01", "M02X", "M02Y", "M25", "G93", "M70", "M80", "M90")):
+        raise InputError(f"{word[:20]!r} repeats, moves or mirrors a pattern of holes, which is not read")
+    elif re.match(r"(?:G\d+)?\s*[XYR]", word):
+        _move(word.replace(" ", ""), body, number)
+    elif word in ("G00", "G01", "G02", "G03", "G0", "G1", "G2", "G3"):
+        body.routing = True
+
+
+def _units(word: str, header: _Header) -> None:
+    """INCH,TZ,00.0000 and the like."""
+    header.unit = INCH if word.startswith(("INCH", "M72")) else 1.0
+    parts = word.split(",")[1:]
+    if "LZ" in parts or "TZ" in parts:
+        header.trailing = "LZ" in parts
+    for part in parts:
+        if found := re.fullmatch(r"(0+)\.(0+)", part):
+            header.digits = len(found[1]), len(found[2])
+
+
+def _take(tool: int, rest: str, header: _Header, body: _Body, number: int) -> None:
+    """Define a tool, choose it, or both."""
+    body.finish(number)
+    if found := _DIAMETER.search(rest):
+        header.tools[tool] = float(found[1])
+        header.own.discard(tool)
+        header.plated.setdefault(tool, header.now)
+    body.tool, body.routing = (tool or None), False
+    told = header.plated.get(tool)
+    body.plated = header.now if told is None else told
+    if found := re.search(r"[XY][+-]?\d.*$", rest):
+        _move(found[0], body, number)
+
+
+def _plunge(word: str, body: _Body, number: int) -> None:
+    """Lower or raise the router."""
+    body.finish(number)
+    if word == "M15":
+        body.routing, body.route = True, [dict(body.at)]
+
+
+def _move(word: str, body: _Body, number: int) -> None:
+    """A hole, a slot, repeated holes, or a step of a route."""
+    before, slot, after = word.partition("G85")
+    mode = re.match(r"G0*(\d+)", before)
+    code = int(mode[1]) if mode else None
+    if code is not None and code > 3:
+        return  # settings of the machine
+    words = {letter: text for letter, text in _XY.findall(before) if text.strip("+-.")}
+    repeats = int(words.pop("R")) if "R" in words and words["R"].isdecimal() else 0
+    body.decimal &= all("." in text or not text.strip("+-0") for text in words.values())
+    if repeats:
+        body.add([dict(body.at), words], number, repeats)
+        return
+    if body.incremental:
+        raise InputError("coordinates are incremental (G91), which is not read: write absolute ones")
+    start, body.at = dict(body.at), {**body.at, **{k: v for k, v in words.items() if k in "XY"}}
+    if slot:
+        end = {letter: text for letter, text in _XY.findall(after) if text.strip("+-.")}
+        body.decimal &= all("." in text or not text.strip("+-0") for text in end.values())
+        begin, body.at = dict(body.at), {**body.at, **end}
+        body.add([begin, dict(body.at)], number)
+    elif code == 0:
+        body.finish(number)
+        body.routing = True
+    elif code is not None or body.route is not None:
+        if body.route is None:
+            body.route = [start]  # a route without M15
+        turn = {"turn": str(code)} if code in (2, 3) else {}
+        body.route.append({**body.at, **{k: v for k, v in words.items() if k in "IJA"}, **turn})
+    elif not body.routing:
+        body.add([dict(body.at)], number)
+
+
+def _holes(paths: list[_Path], header: _Header, notation: Notation) -> Iterator[Hole]:
+    """The holes of all paths in mm."""
+    for path in paths:
+        if path.tool not in header.tools:
+            raise InputError(
+                f"line {path.line}: tool T{path.tool} has no diameter, neither here nor in the header"
+            )
+        size = header.tools[path.tool] * (1.0 if path.tool in header.own else notation.unit)
+        if path.repeats:
+            yield from _repeated(path, size, notation)
+            continue
+        points = list(_points(path.steps, notation))
+        yield Hole(tuple(points), size, path.plated)
+
+
+def _repeated(path: _Path, size: float, notation: Notation) -> Iterator[Hole]:
+    """Holes that are repeated at equal steps."""
+    (x, y), step = _point(path.steps[0], notation), _point(path.steps[1], notation)
+    limits.check("shapes", path.repeats, f"line {path.line} repeats a hole {path.repeats} times")
+    for k in range(1, path.repeats + 1):
+        yield Hole(((x + k * step[0], y + k * step[1]),), size, path.plated)
+
+
+def _point(step: dict[str, str], notation: Notation) -> tuple[float, float]:
+    x, y = (notation.mm(step[axis]) if axis in step else 0.0 for axis in "XY")
+    return x, y
+
+
+def _points(steps: list[dict[str, str]], notation: Notation) -> Iterator[tuple[float, float]]:
+    """The vertices of a path; arcs by their radius (A) or their centre from the start (I, J)."""
+    at = _point(steps[0], notation)
+    yield at
+    for step in steps[1:]:
+        end = _point(step, notation)
+        if "turn" in step:
+            yield from _arc(at, end, step, notation)
+        yield end
+        at = end
+
+
+def _arc(
+    at: tuple[float, float], end: tuple[float, float], step: dict[str, str], notation: Notation
+) -> Iterator[tuple[float, float]]:
+    """Vertices between the ends of an arc. G02 turns clockwise."""
+    sign = -1 if step["turn"] == "2" else 1
+    chord = math.dist(at, end)
+    if "A" in step:  # the shorter of the two arcs
+        radius = max(abs(notation.mm(step["A"])), chord / 2)
+        off = sign * math.sqrt(max(radius**2 - chord**2 / 4, 0.0)) / (chord or 1.0)
+        centre = (
+            (at[0] + end[0]) / 2 - off * (end[1] - at[1]),
+            (at[1] + end[1]) / 2 + off * (end[0] - at[0]),
+        )
+    else:
+        i, j = (notation.mm(step[k]) if k in step else 0.0 for k in "IJ")
+        centre = (at[0] + i, at[1] + j)
+    first = math.atan2(at[1] - centre[1], at[0] - centre[0])
+    last = math.atan2(end[1] - centre[1], end[0] - centre[0])
+    sweep = (sign * (last - first)) % (2 * math.pi) or 2 * math.pi
+    radius = math.dist(at, centre)
+    for k in range(1, count := max(1, math.ceil(sweep / _ARC))):
+        angle = first + sign * sweep * k / count
+        yield centre[0] + radius * math.cos(angle), centre[1] + radius * math.sin(angle)
