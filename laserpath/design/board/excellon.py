@@ -66,7 +66,7 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
-class Notation:
+class Digits:
     """How whole numbers are coordinates. unit: mm.  digits: before and after the point.  trailing: trailing
     zeros are omitted, not leading ones.
     """
@@ -114,7 +114,7 @@ class _Header:
     plated: dict[int, bool | None] = field(default_factory=dict)
     now: bool | None = None
 
-    def notations(self) -> list[Notation]:
+    def notations(self) -> list[Digits]:
         """The notations that the file may mean, the likeliest first."""
         units = [self.unit] if self.unit else [INCH, 1.0]
         zeros = [self.trailing] if self.trailing is not None else [False, True]
@@ -123,7 +123,7 @@ class _Header:
             1.0: [(3, 3), (3, 2), (4, 2), (4, 4), (3, 4), (2, 4)],
         }
         return [
-            Notation(unit, digits, trailing)
+            Digits(unit, digits, trailing)
             for unit in units
             for trailing in zeros
             for digits in ([self.digits] if self.digits else usual[unit])
@@ -171,8 +171,8 @@ def read(data: bytes, name: str, fits: Fits | None = None) -> Drilled:
 
 
 def _chosen(
-    notations: list[Notation], header: _Header, paths: list[_Path], fits: Fits | None, name: str
-) -> tuple[Notation, tuple[str, ...]]:
+    notations: list[Digits], header: _Header, paths: list[_Path], fits: Fits | None, name: str
+) -> tuple[Digits, tuple[str, ...]]:
     """The notation that fits best, and a note if the file leaves a choice."""
     if len(notations) == 1:
         return notations[0], ()
@@ -342,7 +342,7 @@ def _move(word: str, body: _Body, number: int) -> None:
         body.add([dict(body.at)], number)
 
 
-def _holes(paths: list[_Path], header: _Header, notation: Notation) -> Iterator[Hole]:
+def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Hole]:
     """The holes of all paths in mm."""
     for path in paths:
         if path.tool not in header.tools:
@@ -357,7 +357,7 @@ def _holes(paths: list[_Path], header: _Header, notation: Notation) -> Iterator[
         yield Hole(tuple(points), size, path.plated)
 
 
-def _repeated(path: _Path, size: float, notation: Notation) -> Iterator[Hole]:
+def _repeated(path: _Path, size: float, notation: Digits) -> Iterator[Hole]:
     """Holes that are repeated at equal steps."""
     (x, y), step = _point(path.steps[0], notation), _point(path.steps[1], notation)
     limits.check("shapes", path.repeats, f"line {path.line} repeats a hole {path.repeats} times")
@@ -365,12 +365,12 @@ def _repeated(path: _Path, size: float, notation: Notation) -> Iterator[Hole]:
         yield Hole(((x + k * step[0], y + k * step[1]),), size, path.plated)
 
 
-def _point(step: dict[str, str], notation: Notation) -> tuple[float, float]:
+def _point(step: dict[str, str], notation: Digits) -> tuple[float, float]:
     x, y = (notation.mm(step[axis]) if axis in step else 0.0 for axis in "XY")
     return x, y
 
 
-def _points(steps: list[dict[str, str]], notation: Notation) -> Iterator[tuple[float, float]]:
+def _points(steps: list[dict[str, str]], notation: Digits) -> Iterator[tuple[float, float]]:
     """The vertices of a path; arcs by their radius (A) or their centre from the start (I, J)."""
     at = _point(steps[0], notation)
     yield at
@@ -383,7 +383,7 @@ def _points(steps: list[dict[str, str]], notation: Notation) -> Iterator[tuple[f
 
 
 def _arc(
-    at: tuple[float, float], end: tuple[float, float], step: dict[str, str], notation: Notation
+    at: tuple[float, float], end: tuple[float, float], step: dict[str, str], notation: Digits
 ) -> Iterator[tuple[float, float]]:
     """Vertices between the ends of an arc. G02 turns clockwise."""
     sign = -1 if step["turn"] == "2" else 1
