@@ -242,7 +242,7 @@ def _stacked(
         parts += [_between(end, moves.xy[0], layer.z, rapid, settle)]
         parts += [replace(moves, z=np.full(len(moves.xy), layer.z), comments=())]
         end = (moves.xy[-1], layer.z)
-    return _joined(parts, tuple(comments))
+    return replace(gcode.concat(parts), comments=tuple(comments))
 
 
 def _between(
@@ -259,19 +259,6 @@ def _between(
         np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
         dwell=np.array([row[4] for row in rows]),
     )  # fmt: skip
-
-
-def _joined(parts: Sequence[gcode.Moves], comments: tuple[tuple[int, str], ...]) -> gcode.Moves:
-    """One sequence of moves from parts, each of which begins where the previous one ends."""
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("power", "speed", "kind", "centre", "dwell", "dynamic")
-    }
-    vertices = {
-        name: np.concatenate([getattr(parts[0], name)[:1], *(getattr(part, name)[1:] for part in parts)])
-        for name in ("xy", "z")
-    }
-    return gcode.Moves(**vertices, **columns, comments=comments)
 
 
 def _layer_warnings(stack: Sequence[SlicedLayer], plans: Sequence[Plan]) -> tuple[str, ...]:
