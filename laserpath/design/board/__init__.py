@@ -1,1 +1,523 @@
-"""Boards: a folder of Gerbers and drill files, and what each of its layers means for the resist."""
+"""Boards: a folder of Gerbers and drill files → one design for each layer, all with one zero.
+
+    board = load_board([Path("board.zip")], tolerance=0.002)
+    front, back = board.designs(BoardExposure(), tone="negative")
+
+**Zero.** All layers are placed by one box, that of the board's outline. The back is mirrored about the middle
+of that box, so that it lies over the front when the board is turned over.
+
+**What a layer means.** Of copper, what is drawn stays; of a solder mask or a stencil, the board without what
+is drawn, as their files draw the openings. A negative resist stays where it is exposed. A positive one
+washes away there, so what does not stay is exposed: for copper out to a rim around the board. With
+`isolation` a band of that width around the copper is all that is removed. Holes may be kept free of copper,
+wholly (`drill_clear`) or by a mark in their middle (`drill_marks`).
+
+The outline is what the closed lines of its file enclose, as their middle and not their edge is meant;
+outlines in it are holes of the board. Without such a file, or if nothing in it is closed, the board is the
+box around all layers that are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import shapely
+from shapely import affinity
+from shapely.geometry.base import BaseGeometry
+
+from laserpath.base import limits
+from laserpath.base.arrays import Floats
+from laserpath.base.checks import positive
+from laserpath.base.errors import InputError, figure, one_line, short
+from laserpath.base.overlay import EMPTY, minus, union, valid, within
+from laserpath.design import gerber
+from laserpath.design.arrange import Arrangement, Repeat, arrange
+from laserpath.design.board.excellon import Hole
+from laserpath.design.board.excellon import read as read_drills
+from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather
+from laserpath.design.enclosed import enclosed
+from laserpath.design.reading import SHOWS_ABSENCE, Reading
+from laserpath.types import Design, Part
+
+__all__ = ["DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "load_board"]
+
+_GAPS = (0.02, 0.1, 0.3, 1.0)
+"""mm: gaps in an outline that are closed, the smallest that gives one. CAD programs leave gaps; larger values
+join what is apart."""
+_BESIDE = 1.0
+"""mm that a hole may lie beside the board: half-holes of castellated edges do."""
+_COLOURS = {"copper": ("#b4531a", "#1f5fa8"), "mask": ("#2c7a3f", "#5a9a2c"), "paste": ("#6f6f6f", "#8f8f8f"),
+            "silk": ("#8a7a3a", "#6a5a9a")}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BoardExposure:
+    """What is exposed of a board.
+
+    mirror: how it is turned over for its back: `x` swaps left and right, `y` top and bottom.  rim: mm
+    around the board that a positive resist is exposed, too.  isolation: width in mm of the band around
+    the copper, which is all that is removed; None: all that is not copper is.  drill_clear: mm around
+    each hole that stay free of copper, 0 for the hole alone; None: copper as drawn. drill_marks:
+    diameter in mm of a mark in the middle of each hole.  columns, rows, gap: copies, and the mm between
+    them.
+    """
+
+    mirror: str = "x"
+    rim: float = 1.0
+    isolation: float | None = None
+    drill_clear: float | None = None
+    drill_marks: float | None = None
+    columns: int = 1
+    rows: int = 1
+    gap: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.mirror not in ("x", "y"):
+            raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y")
+        for name in ("isolation", "drill_marks"):
+            if getattr(self, name) is not None:
+                positive(self, name)
+        for name in ("rim", "drill_clear", "gap"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1000:
+                raise InputError(f"{name.replace('_', ' ')} is {value} mm, but must be 0 to 1000 mm")
+        if self.drill_clear is not None and self.drill_marks is not None:
+            raise InputError(
+                "drill_clear and drill_marks both say what is left free at holes; give one of them"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLayer:
+    """A layer as drawn. kind: of `PLANNED`.  file: its name.  said: who said its kind.
+
+    area: what is drawn, mm, in the coordinates of the board's files.
+    """
+
+    kind: str
+    file: str
+    said: str
+    area: shapely.MultiPolygon
+    warnings: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+    @property
+    def side(self) -> str:
+        """`top` or `bottom`."""
+        return self.kind.partition("-")[0]
+
+    @property
+    def what(self) -> str:
+        """`copper`, `mask`, `paste` or `silk`."""
+        return self.kind.partition("-")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitBoard:
+    """A board, in the coordinates of its files, mm, y up.
+
+    outline: without what is cut out of it.  layers: those that were asked for.  holes: of all drill files.
+    unknown: files of which nothing says the layer.  notes: how outline and drills were read, a sentence each.
+    """
+
+    name: str
+    outline: shapely.MultiPolygon
+    layers: tuple[BoardLayer, ...]
+    holes: tuple[Hole, ...] = ()
+    unknown: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """(x0, y0, x1, y1) of the outline, mm."""
+        x0, y0, x1, y1 = self.outline.bounds
+        return float(x0), float(y0), float(x1), float(y1)
+
+    def designs(self, how: BoardExposure | None = None, tone: str = "negative") -> tuple[Design, ...]:
+        """A design for each layer, with one zero: the lower left corner of the board, or of its rim.
+
+        tone: of the resist that they will be planned for.
+        """
+        how = how or BoardExposure()
+        return tuple(_design(self, layer, number, how, tone) for number, layer in enumerate(self.layers, 1))
+
+
+# What is exposed
+
+
+def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExposure, tone: str) -> Design:
+    """The design of one layer, with the box of all."""
+    margin = _margin(board, how, tone)
+    x0, y0, x1, y1 = board.box
+    page = (0.0, 0.0, x1 - x0 + 2 * margin, y1 - y0 + 2 * margin)
+    solid = board_solid(board)
+    stays, meaning = _stays(board, layer, how)
+    inside = within(stays, solid)
+    warnings = list(layer.warnings)
+    if (beyond := 1 - inside.area / stays.area) > 1e-3:
+        warnings.append(
+            f"{layer.kind}: {figure(100 * beyond, 2)} % of it lies off the board, and is left out"
+        )
+    if tone == "negative":
+        exposed, done = inside, f"{meaning} is exposed"
+    elif layer.what == "copper" and how.isolation is None:
+        rim = solid.buffer(margin, join_style="mitre") if margin else solid
+        exposed, done = (
+            minus(rim, inside),
+            f"all but {meaning} is exposed, and {margin:g} mm around the board",
+        )
+    else:
+        exposed, done = minus(solid, inside), f"all but {meaning} is exposed"
+    if exposed.is_empty:
+        raise InputError(f"{board.name}: nothing of {layer.kind} is left to expose ({layer.file})")
+    moved = affinity.translate(exposed, margin - x0, margin - y0)
+    if layer.side == "bottom":
+        moved = _mirrored(moved, page, how.mirror)
+        done += ", mirrored"
+    moved, page = _panel(moved, page, how)
+    area = moved if tone == "negative" else minus(shapely.box(*page), moved)
+    colour = _COLOURS[layer.what][layer.side == "bottom"]
+    part = Part(board.name, number, layer.kind, colour, shapely.box(*page))
+    return Design(
+        shapely.MultiPolygon([one for one in shapely.get_parts(valid(area)) if one.area > 0]),
+        f"{board.name}-{layer.kind}",
+        page,
+        tuple(map(short, warnings)),
+        source=(f"from {layer.file} (by {layer.said})", done),
+        recipe=(f"# one layer of a board: laserpath board, layer {layer.kind}",),
+        part=part,
+    )
+
+
+def board_solid(board: CircuitBoard) -> BaseGeometry:
+    """The board with what is cut out of it."""
+    return union([shapely.Polygon(one.exterior) for one in board.outline.geoms])
+
+
+def _margin(board: CircuitBoard, how: BoardExposure, tone: str) -> float:
+    """The mm around the board's box, the same for all layers."""
+    wide = tone == "positive" and how.isolation is None and any(one.what == "copper" for one in board.layers)
+    return how.rim if wide else 0.0
+
+
+def _stays(board: CircuitBoard, layer: BoardLayer, how: BoardExposure) -> tuple[BaseGeometry, str]:
+    """(the area where resist stays, what it is in words)."""
+    if layer.what in ("mask", "paste"):
+        return minus(board.outline, layer.area), "the board without its openings"
+    if layer.what == "silk":
+        return layer.area, "what is drawn"
+    copper, words = layer.area, "the copper as drawn"
+    if board.holes and how.drill_clear is not None:
+        copper = minus(copper, union([hole.area(how.drill_clear) for hole in board.holes]))
+        words = "the copper without the holes" + (
+            f" and {how.drill_clear:g} mm around them" if how.drill_clear else ""
+        )
+    elif board.holes and how.drill_marks is not None:
+        marks = [shapely.Point(hole.centre).buffer(how.drill_marks / 2) for hole in board.holes]
+        copper = minus(copper, union(marks))
+        words = f"the copper as drawn with marks of {how.drill_marks:g} mm in the middle of its holes"
+    if how.isolation is not None:
+        band = minus(valid(copper.buffer(how.isolation)), copper)
+        return minus(
+            board_solid(board), band
+        ), f"the board without a band of {how.isolation:g} mm around the copper"
+    return copper, words
+
+
+def _mirrored(area: BaseGeometry, page: tuple[float, float, float, float], axis: str) -> BaseGeometry:
+    """The area mirrored about the middle of the page."""
+    if axis == "x":
+        return affinity.affine_transform(area, (-1, 0, 0, 1, page[0] + page[2], 0))
+    return affinity.affine_transform(area, (1, 0, 0, -1, 0, page[1] + page[3]))
+
+
+def _panel(
+    area: BaseGeometry, page: tuple[float, float, float, float], how: BoardExposure
+) -> tuple[BaseGeometry, tuple[float, float, float, float]]:
+    """Copies beside each other, and their page."""
+    if how.columns * how.rows == 1:
+        return area, page
+    pitch = (page[2] - page[0] + how.gap, page[3] - page[1] + how.gap)
+    repeat = Repeat(how.columns, how.rows, pitch)
+    many = arrange(
+        Design(shapely.MultiPolygon(shapely.get_parts(area)), page=page), Arrangement(repeat=repeat)
+    )
+    assert many.page is not None
+    return many.area, many.page
+
+
+# Reading
+
+
+def load_board(
+    paths: Sequence[Path],
+    *,
+    tolerance: float,
+    layers: Sequence[str] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> CircuitBoard:
+    """Read a board: a folder, a ZIP archive, or several files.
+
+    tolerance: of flattened curves, mm.  layers: those to read, of `PLANNED`; None: the copper of both sides.
+    files: kind of layer → name of its file, where nothing else says it.  Raises InputError.
+    """
+    found = gather([Path(path) for path in paths], files)
+    with limits.work(found.name), np.errstate(all="ignore"):
+        return _Loading(found, tolerance).board(layers)
+
+
+@dataclass(slots=True)
+class _Loading:
+    """One board while it is read."""
+
+    found: BoardFiles
+    tolerance: float
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    read: dict[str, BoardLayer] = field(default_factory=dict)
+
+    def board(self, wanted: Sequence[str] | None) -> CircuitBoard:
+        """The board with the layers that are wanted."""
+        layers = tuple(self.layers(wanted))
+        outline = self.outline(layers)
+        holes = self.holes(outline)
+        name, unknown = self.found.name, self.found.unknown
+        if unknown:
+            self.warnings.append(
+                f"nothing says which layer {_listed(unknown)} {'is' if len(unknown) == 1 else 'are'}: "
+                "--layer top-copper=FILE settles it"
+            )
+        return CircuitBoard(name, outline, layers, holes, unknown, tuple(self.notes), tuple(self.warnings))
+
+    def layers(self, wanted: Sequence[str] | None) -> Iterator[BoardLayer]:
+        """The wanted layers; without a wish, the copper on which something is drawn."""
+        kinds = list(dict.fromkeys(wanted or ("top-copper", "bottom-copper")))
+        there = [kind for kind in PLANNED if self.found.every(kind)]
+        if not wanted and not set(kinds) & set(there):
+            unknown = _listed(self.found.unknown)
+            raise InputError(
+                f"{self.found.name} has no copper that is known as such"
+                + (f", only {_listed(there)}: --layers chooses among them" if there else "")
+                + (f"; --layer top-copper=FILE says which of {unknown} it is" if unknown else "")
+            )
+        for kind in kinds:
+            if kind not in PLANNED:
+                raise InputError(f"layer {kind!r} cannot be exposed; known: {', '.join(PLANNED)}")
+            file = self.found.one(kind)
+            if file is None and wanted:
+                raise InputError(
+                    f"{self.found.name} has no {kind}; it has {_listed(there) or 'no layer to expose'}"
+                )
+            if file is None:
+                continue
+            try:
+                yield self.layer(file)
+            except _EmptyLayer as error:
+                if wanted:
+                    raise
+                self.notes.append(str(error))
+
+    def layer(self, file: LayerFile) -> BoardLayer:
+        """A layer as drawn."""
+        if file.kind in self.read:
+            return self.read[file.kind]
+        try:
+            design = gerber.read(file.data, "layer", Reading(self.tolerance))
+        except InputError as error:
+            kind = _EmptyLayer if "nothing is drawn" in str(error) else InputError
+            raise kind(f"{self.found.name}: {file.name}: {error}") from None
+        warnings = tuple(f"{file.kind}: {text}" for text in design.warnings if text != SHOWS_ABSENCE)
+        area = design.area
+        layer = self.read[file.kind] = BoardLayer(file.kind, file.name, file.said, area, warnings)
+        return layer
+
+    def copper(self) -> list[BoardLayer]:
+        """The copper of both sides, as far as there is any."""
+        out = []
+        for kind in ("top-copper", "bottom-copper"):
+            try:
+                file = self.found.one(kind)
+                out += [self.layer(file)] if file else []
+            except InputError:
+                continue  # it was not asked for
+        return out
+
+    # The outline
+
+    def outline(self, layers: Sequence[BoardLayer]) -> shapely.MultiPolygon:
+        """The board."""
+        file = self.found.one("outline")
+        if file is None:
+            reason = "no file is known as the outline"
+        else:
+            area = self.enclosed(file)
+            if not area.is_empty:
+                return self.settled(area, file.name)
+            reason = f"no closed line in {file.name} has the board in it"
+        x0, y0, x1, y1 = shapely.total_bounds([one.area for one in (*layers, *self.copper())])
+        self.warnings.append(
+            f"{reason}, so the board is the box around its layers, {figure(x1 - x0, 4)} × "
+            f"{figure(y1 - y0, 4)} mm: --layer outline=FILE names one"
+        )
+        return shapely.MultiPolygon([shapely.box(x0, y0, x1, y1)])
+
+    def enclosed(self, file: LayerFile) -> BaseGeometry:
+        """What the lines of the outline's file enclose; empty if most of what is drawn lies outside."""
+        try:
+            rings, lines = gerber.traced(file.data, self.tolerance)
+        except InputError as error:
+            raise InputError(f"{self.found.name}: {file.name}: {error}") from None
+        for reach in _GAPS:
+            found = enclosed(rings, lines, self.tolerance, reach)
+            hull = union([shapely.Polygon(one.exterior) for one in shapely.get_parts(found.area)])
+            if found.area.is_empty or _share(self.drawn(), hull) < 0.5:
+                continue
+            if found.closed:
+                gap, n = max(found.closed, key=lambda one: one.width), len(found.closed)
+                gaps = "a gap" if n == 1 else f"{n} gaps, the widest"
+                self.notes.append(f"{file.name}: {gaps} of {figure(gap.width)} mm at {gap.at} closed")
+            return found.area
+        return EMPTY
+
+    def drawn(self) -> list[BaseGeometry]:
+        """What is drawn on the layers that are read, or on the copper if none is."""
+        return [one.area for one in self.read.values()] or [one.area for one in self.copper()]
+
+    def settled(self, area: BaseGeometry, name: str) -> shapely.MultiPolygon:
+        """The outline without a frame around it, and without what holds no copper, such as letters."""
+        parts = [one for one in shapely.get_parts(valid(area)) if one.area > 0]
+        if len(parts) > 1 or any(one.interiors for one in parts):
+            drawn = self.drawn()
+            parts = _without_frame(parts, drawn, name, self.notes)
+            held = [one for one in parts if any(one.intersects(each) for each in drawn)]
+            if held and len(held) < len(parts):
+                n = len(parts) - len(held)
+                self.notes.append(f"{name}: {n} closed line{'s' * (n > 1)} with nothing in it left out")
+                parts = held
+        return shapely.MultiPolygon(parts)
+
+    # Drills
+
+    def holes(self, outline: shapely.MultiPolygon) -> tuple[Hole, ...]:
+        """The holes of all drill files."""
+        fits, out = cache(lambda: _fits(self.copper(), outline)), []
+
+        def share(xy: Floats) -> float:  # copper is read only for files that leave their format open
+            return fits()(xy)
+
+        for file in self.found.every(*DRILLS):
+            out += self.drilled(file, share, outline)
+        return tuple(dict.fromkeys(out))
+
+    def drilled(self, file: LayerFile, fits: Callable[[Floats], float], outline: BaseGeometry) -> list[Hole]:
+        """The holes of one file."""
+        if file.is_gerber:
+            holes = self.flashed(file)
+        else:
+            drills = read_drills(file.data, file.name, fits)
+            self.notes += drills.notes
+            holes = list(drills.holes)
+        plated = {"plated-drill": True, "unplated-drill": False}.get(file.kind)
+        holes = [replace(hole, plated=plated) if hole.plated is None else hole for hole in holes]
+        if not holes:
+            return []
+        near = shapely.box(*outline.bounds).buffer(_BESIDE)
+        off = [hole for hole in holes if not near.contains(shapely.Point(hole.centre))]
+        if 2 * len(off) > len(holes):
+            low, high = _place(outline.bounds[:2]), _place(outline.bounds[2:])
+            raise InputError(
+                f"{self.found.name}: {len(off)} of {len(holes)} holes of {file.name} lie off the board, one "
+                f"at {_place(off[0].centre)}, which reaches from {low} to {high} mm: is it of another board, "
+                "or in another unit?"
+            )
+        if off:
+            one = _place(off[0].centre)
+            self.warnings.append(
+                f"{file.name}: {len(off)} of {len(holes)} holes lie off the board, one at {one} mm"
+            )
+        return holes
+
+    def flashed(self, file: LayerFile) -> list[Hole]:
+        """The holes of a drill file that is a Gerber: discs, and slots as long as they are drawn."""
+        try:
+            area = gerber.read(file.data, "drills", Reading(self.tolerance)).area
+        except InputError as error:
+            if "nothing is drawn" in str(error):
+                return []
+            raise InputError(f"{self.found.name}: {file.name}: {error}") from None
+        return [_hole(one) for one in area.geoms]
+
+
+class _EmptyLayer(InputError):
+    """A file on which nothing is drawn."""
+
+
+def _hole(area: shapely.Polygon) -> Hole:
+    """A disc or a stadium as a hole."""
+    corners = shapely.get_coordinates(shapely.minimum_rotated_rectangle(area))[:3]
+    a, b = np.diff(corners, axis=0)
+    (length, width), along = (
+        sorted((np.hypot(*a), np.hypot(*b)), reverse=True),
+        max(a, b, key=lambda v: np.hypot(*v)),
+    )
+    middle, half = np.array(area.centroid.coords[0]), along / np.hypot(*along) * (length - width) / 2
+    if length - width < 0.02 * length:
+        return Hole(((float(middle[0]), float(middle[1])),), float(2 * np.sqrt(area.area / np.pi)))
+    ends = [(float(x), float(y)) for x, y in (middle - half, middle + half)]
+    return Hole(tuple(ends), float(width))
+
+
+def _fits(copper: Sequence[BoardLayer], outline: BaseGeometry) -> Callable[[Floats], float]:
+    """How many of the holes lie in copper and on the board."""
+    box = shapely.box(*outline.bounds).buffer(_BESIDE)
+    areas = [one.area for one in copper]
+    for each in (box, *areas):
+        shapely.prepare(each)
+
+    def share(xy: Floats) -> float:
+        hit = np.zeros(len(xy), dtype=bool)
+        for area in areas:
+            hit |= shapely.contains_xy(area, xy[:, 0], xy[:, 1])
+        return float(hit.mean() + shapely.contains_xy(box, xy[:, 0], xy[:, 1]).mean())
+
+    return share
+
+
+def _share(drawn: Sequence[BaseGeometry], area: BaseGeometry) -> float:
+    """How much of what is drawn lies in an area, by a point in each of its parts; 1 if nothing is."""
+    parts = shapely.get_parts(shapely.get_parts(list(drawn)))
+    weights = shapely.area(parts)
+    inner = shapely.get_coordinates(shapely.point_on_surface(parts))
+    return float(weights @ shapely.contains_xy(area, inner) / weights.sum()) if len(parts) else 1.0
+
+
+def _without_frame(
+    parts: list[shapely.Polygon], drawn: Sequence[BaseGeometry], name: str, notes: list[str]
+) -> list[shapely.Polygon]:
+    """The parts; if what is drawn lies in their holes, the outermost line is the frame of a drawing."""
+    if _share(drawn, shapely.multipolygons(parts)) >= 0.5:
+        return parts
+    inner = [shapely.Polygon(ring) for one in parts for ring in one.interiors]
+    inside = union(inner)
+    if _share(drawn, inside) < 0.5:
+        return parts
+    notes.append(f"{name}: a frame around the board is left out")
+    rest = [one for one in parts if any(each.contains(one) for each in inner)]
+    return [one for one in shapely.get_parts(minus(inside, shapely.MultiPolygon(rest))) if one.area > 0]
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _place(xy: Sequence[float]) -> str:
+    return f"({figure(xy[0], 4)}, {figure(xy[1], 4)})"

@@ -11,6 +11,6 @@ step and repeat; pygerber 2.4.3 takes 0.2 ms a command, and does not read increm
 trailing zeros.
 """
 
-from laserpath.design.gerber.reader import read
+from laserpath.design.gerber.reader import read, traced
 
-__all__ = ["read"]
+__all__ = ["read", "traced"]

@@ -9,6 +9,7 @@ import shapely
 from shapely.affinity import scale
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import tidy, valid
 from laserpath.base.quantities import LENGTH
@@ -47,6 +48,25 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     drawn_in = "inches" if plotter.scale == MM["IN"] else "mm"
     source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {drawn_in}")))
     return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,))
+
+
+def traced(data: bytes, tolerance: float) -> tuple[list[Floats], list[Floats]]:
+    """(contours of regions, middles of lines) that a Gerber draws, (n, 2) mm each: the profile of a board.
+
+    Lines of blocks are as wide as they are drawn, so their edges are contours, too.
+    """
+    plotter = Plotter(tolerance, None)
+    painting = _plotted(text_of(data), plotter)
+    lines = [np.array(path) for path in plotter.bare]
+    rings: list[Floats] = []
+    for coat in painting.coats:
+        lines += [np.array(path) for paths in coat.paths.values() for path in paths]
+        rings += [np.array(contour) for contour in coat.contours]
+        rings += [
+            shapely.get_coordinates(one.exterior) for piece in coat.pieces for one in shapely.get_parts(piece)
+        ]
+    check_reach("a line", np.concatenate([np.zeros((0, 2)), *lines, *rings]))
+    return rings, lines
 
 
 def _with_bare(shown: BaseGeometry, bare: list[Path], reading: Reading) -> tuple[BaseGeometry, list[str]]:

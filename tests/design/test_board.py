@@ -1,0 +1,245 @@
+"""A board: its outline, one zero for all layers, what each layer means, holes, copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import boards
+import numpy as np
+import pytest
+import shapely
+from boards import HOLES, box, drill, gerber, line, pads
+from shapely import affinity
+from shapes import both, differing_area, minus, plus
+
+from laserpath.base.errors import InputError
+from laserpath.config import profiles
+from laserpath.design.board import CircuitBoard, BoardExposure, load_board
+from laserpath.machine.placement import to_expose
+from laserpath.types import Design, Spot
+
+CORNER, SIZE = (20.0, 30.0), (10.0, 6.0)
+TOLERANCE = 0.002
+
+
+def load(folder: Path, *layers: str, **changed: bytes | None) -> CircuitBoard:
+    return load_board([boards.write(folder / "b", **changed)], tolerance=TOLERANCE, layers=layers or None)
+
+
+def exposed(design: Design, tone: str) -> shapely.Geometry:
+    """What a plan would expose of it."""
+    resin = profiles.resin("generic-405" if tone == "negative" else "positive-photoresist")
+    return to_expose(design, resin, Spot(fwhm=0.05)).area
+
+
+def of_board(area: shapely.Geometry) -> shapely.Geometry:
+    """An area in the board's own coordinates, with its corner at zero."""
+    return affinity.translate(area, -CORNER[0], -CORNER[1])
+
+
+def mirrored(area: shapely.Geometry) -> shapely.Geometry:
+    return affinity.affine_transform(area, (-1, 0, 0, 1, SIZE[0], 0))
+
+
+def test_the_outline_is_the_middle_of_its_lines_without_what_is_cut_out(tmp_path: Path) -> None:
+    board = load(tmp_path)
+    assert board.box == (20, 30, 30, 36)
+    assert abs(board.outline.area - (60 - 2)) < 1e-9
+    assert [layer.kind for layer in board.layers] == ["top-copper", "bottom-copper"]
+    assert [hole.centre for hole in board.holes] == list(HOLES)
+    assert board.warnings == ()
+
+
+def test_all_layers_have_one_zero_and_the_back_lies_over_the_front(tmp_path: Path) -> None:
+    board = load(tmp_path)
+    front, back = board.designs()
+    assert front.page == back.page == (0, 0, *SIZE)
+    assert front.extent == back.extent == (0, 0, *SIZE)
+    drawn = {layer.kind: of_board(layer.area) for layer in board.layers}
+    assert differing_area(front.area, drawn["top-copper"]) < 1e-6
+    assert differing_area(mirrored(back.area), drawn["bottom-copper"]) < 1e-6
+    for x, y in HOLES:
+        pad = shapely.Point(x - 20, y - 30).buffer(0.4)
+        assert front.area.contains(pad)
+        assert mirrored(back.area).contains(pad)
+    turned = board.designs(BoardExposure(mirror="y"))[1]
+    assert (
+        differing_area(affinity.affine_transform(turned.area, (1, 0, 0, -1, 0, 6)), drawn["bottom-copper"])
+        < 1e-6
+    )
+
+
+def test_designs_are_named_and_say_what_is_exposed(tmp_path: Path) -> None:
+    front, back = load(tmp_path).designs()
+    assert [front.name, back.name] == ["b-top-copper", "b-bottom-copper"]
+    assert front.source == ("from b-F_Cu.gbr (by name)", "the copper as drawn is exposed")
+    assert back.source[1] == "the copper as drawn is exposed, mirrored"
+
+
+def test_a_positive_resist_is_exposed_where_no_copper_is_and_around_the_board(tmp_path: Path) -> None:
+    board = load(tmp_path)
+    front, back = board.designs(BoardExposure(rim=0.5), "positive")
+    assert front.page == back.page == (0, 0, 11, 7)
+    copper = affinity.translate(of_board(board.layers[0].area), 0.5, 0.5)
+    assert differing_area(exposed(front, "positive"), minus(shapely.box(0, 0, 11, 7), copper)) < 1e-6
+
+
+@pytest.mark.parametrize("tone", ["negative", "positive"])
+def test_isolation_removes_a_band_around_the_copper_alone(tone: str, tmp_path: Path) -> None:
+    board = load(tmp_path)
+    front, _ = board.designs(BoardExposure(isolation=0.4), tone)
+    copper = of_board(board.layers[0].area)
+    band = both(minus(copper.buffer(0.4), copper), shapely.box(0, 0, *SIZE))
+    rest = minus(shapely.box(0, 0, *SIZE), band)
+    assert differing_area(exposed(front, tone), band if tone == "positive" else rest) < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["top-mask", "top-paste"])
+def test_mask_and_stencil_are_the_board_without_their_openings(kind: str, tmp_path: Path) -> None:
+    board = load(tmp_path, kind)
+    openings = of_board(board.layers[0].area)
+    whole = minus(shapely.box(0, 0, *SIZE), shapely.box(8.5, 1.5, 9.5, 3.5))
+    (negative,), (positive,) = board.designs(), board.designs(tone="positive")
+    assert differing_area(negative.area, minus(whole, openings)) < 1e-6
+    cut_out = shapely.box(8.5, 1.5, 9.5, 3.5)
+    assert differing_area(exposed(positive, "positive"), plus(openings, cut_out)) < 1e-6
+
+
+def test_holes_are_kept_clear_or_marked(tmp_path: Path) -> None:
+    board = load(tmp_path)
+    drawn = of_board(board.layers[0].area)
+    for how, radius in ((BoardExposure(drill_clear=0.1), 0.4), (BoardExposure(drill_marks=0.3), 0.15)):
+        front, _ = board.designs(how)
+        discs = [shapely.Point(x - 20, y - 30).buffer(radius, quad_segs=64) for x, y in HOLES]
+        assert differing_area(front.area, minus(drawn, plus(*discs))) < 5e-3
+        assert front.area.area < drawn.area - 1.9 * np.pi * radius**2
+
+
+def test_copies_lie_beside_each_other_and_between_them_nothing_is_exposed(tmp_path: Path) -> None:
+    board = load(tmp_path)
+    how = BoardExposure(columns=2, rows=1, gap=2.0, rim=0.5)
+    for tone, size in (("negative", SIZE), ("positive", (11, 7))):
+        one, many = board.designs(BoardExposure(rim=0.5), tone)[1], board.designs(how, tone)[1]
+        assert many.page == (0, 0, 2 * size[0] + 2, size[1])
+        copy = exposed(one, tone)
+        copies = plus(copy, affinity.translate(copy, size[0] + 2, 0))
+        assert differing_area(exposed(many, tone), copies) < 1e-6
+
+
+def test_what_lies_off_the_board_is_left_out_and_said(tmp_path: Path) -> None:
+    (front, _) = load(tmp_path, b_F_Cu=gerber(pads(), line("D10", (25, 33), (35, 33)))).designs()
+    assert front.bounds[2] == 10
+    assert len(front.warnings) == 1
+    assert "of it lies off the board, and is left out" in front.warnings[0]
+
+
+# Outlines
+
+
+def test_without_an_outline_the_board_is_the_box_of_its_layers(tmp_path: Path) -> None:
+    board = load(tmp_path, b_Edge_Cuts=None)
+    assert board.box == pytest.approx((21.0, 30.75, 28.25, 35.25), abs=1e-9)
+    assert (
+        "no file is known as the outline, so the board is the box around its layers, 7.25 × 4.5 mm"
+        in board.warnings[0]
+    )
+
+
+def test_small_gaps_of_an_outline_are_closed_and_said(tmp_path: Path) -> None:
+    broken = gerber(line("D12", (20, 30), (30, 30), (30, 36)), line("D12", (30, 36.05), (20, 36), (20, 30)))
+    board = load(tmp_path, b_Edge_Cuts=broken)
+    assert board.box == pytest.approx((20, 30, 30, 36.05))
+    assert board.notes == ("b-Edge_Cuts.gbr: a gap of 0.05 mm at (30, 36.025) mm closed",)
+
+
+def test_an_open_outline_is_said(tmp_path: Path) -> None:
+    board = load(tmp_path, b_Edge_Cuts=gerber(line("D12", (20, 30), (30, 30), (30, 36))))
+    assert (
+        "no closed line in b-Edge_Cuts.gbr has the board in it, so the board is the box" in board.warnings[0]
+    )
+
+
+def test_a_frame_and_letters_are_no_outline(tmp_path: Path) -> None:
+    drawn = gerber(box(0, 0, 100, 80), box(20, 30, 30, 36), box(50, 5, 51, 6))
+    board = load(tmp_path, b_Edge_Cuts=drawn)
+    assert board.box == (20, 30, 30, 36)
+    assert board.notes[0] == "b-Edge_Cuts.gbr: a frame around the board is left out"
+    board = load(tmp_path, b_Edge_Cuts=gerber(box(20, 30, 30, 36), box(50, 5, 51, 6)))
+    assert board.box == (20, 30, 30, 36)
+    assert board.notes == ("b-Edge_Cuts.gbr: 1 closed line with nothing in it left out",)
+
+
+def test_two_outlines_in_one_file_are_two_boards(tmp_path: Path) -> None:
+    copper = gerber(pads(), line("D10", (41, 33), (45, 33)))
+    board = load(tmp_path, b_F_Cu=copper, b_Edge_Cuts=gerber(box(20, 30, 30, 36), box(40, 30, 50, 36)))
+    assert board.box == (20, 30, 50, 36)
+    assert len(board.outline.geoms) == 2
+
+
+# Drills
+
+
+def test_inches_and_millimetres_are_one_board(tmp_path: Path) -> None:
+    board = load(tmp_path, b=drill(*HOLES, unit="INCH", scale=1 / 25.4))
+    assert np.allclose([hole.centre for hole in board.holes], HOLES, atol=2e-3)
+
+
+def test_a_drill_file_may_be_a_gerber(tmp_path: Path) -> None:
+    slot = line("D11", (24, 35), (26, 35))
+    board = load(tmp_path, b=gerber(pads("D10"), slot, function="Plated,1,2,PTH"))
+    holes = sorted(board.holes, key=lambda hole: hole.centre)
+    assert np.allclose([hole.centre for hole in holes], [HOLES[0], (25, 35), HOLES[1]], atol=1e-6)
+    assert [hole.plated for hole in holes] == [True, True, True]
+    assert [len(hole.points) for hole in holes] == [1, 2, 1]
+    assert abs(holes[0].diameter - 0.5) < 2 * TOLERANCE
+    assert abs(holes[1].area().area - (2 + np.pi / 4)) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"b": drill(*HOLES, unit="INCH")},
+            r"2 of 2 holes of b\.drl lie off the board, .* or in another unit\?",
+        ),
+        (
+            {"b_F_Cu": None, "b_B_Cu": None},
+            "b has no copper that is known as such, only top-mask, top-paste: --layers",
+        ),
+        (
+            {"b_F_Cu": b"%FSLAX36Y36*%\n%MOMM*%\nD99*\nM02*\n"},
+            r"b: b-F_Cu\.gbr: line 3: aperture D99 is not defined",
+        ),
+    ],
+)
+def test_what_is_no_board_is_refused_in_one_sentence(
+    changed: dict[str, bytes | None], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=words):
+        load(tmp_path, **changed)
+
+
+def test_a_layer_that_is_not_there_is_refused_and_an_empty_one_left_out(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match="b has no bottom-mask; it has top-copper, bottom-copper, top-mask, top-paste"
+    ):
+        load(tmp_path, "bottom-mask")
+    with pytest.raises(InputError, match="layer 'outline' cannot be exposed"):
+        load(tmp_path, "outline")
+    board = load(tmp_path, b_B_Cu=gerber())
+    assert [layer.kind for layer in board.layers] == ["top-copper"]
+    assert "nothing is drawn" in board.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"mirror": "xy"}, "mirror 'xy' is unknown"),
+        ({"isolation": 0.0}, "isolation"),
+        ({"rim": -1.0}, "rim is -1.0 mm, but must be 0 to 1000 mm"),
+        ({"drill_clear": 0.1, "drill_marks": 0.3}, "give one of them"),
+    ],
+)
+def test_bad_exposures_are_refused(more: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        BoardExposure(**more)  # type: ignore[arg-type]
