@@ -29,6 +29,7 @@ OLDEST = {
     "ezdxf": ("design/test_dxf.py", "design/test_dxf_lines.py", "design/test_dxf_bad.py"),
     "gdstk": ("design/test_gds.py",),
     "jinja2": ("report/test_report_page.py", "cli/test_cli_compare.py"),
+    "loky": ("planning/test_fields.py",),
     "matplotlib": ("calibration/test_calibration_chart.py",),
     "numba": ("gcode/test_gcode_grbl.py", "gcode/test_gcode_klipper.py", "gcode/test_gcode_marlin.py"),
     "numpy": ("physics/dose/test_dose.py", "physics/optics/test_optics_plane.py", "measure/test_figures.py"),

@@ -389,6 +389,14 @@ _PLAN = (
         default="0.005",
         flag=False,
     ),
+    Option(
+        name="field_fwhm",
+        sets="Settings.field_fwhm",
+        parse=Quantity(NUMBER, ""),
+        help="Side of the squares, in FWHM, in which a larger design is optimised; more takes more memory",
+        default="140",
+        flag=False,
+    ),
 )
 
 _COLOURS = (

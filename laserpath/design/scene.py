@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy import ndimage
+from scipy import ndimage, sparse
 from scipy.special import i0, i1
 
 from gcode.compiled import cached
@@ -94,6 +94,13 @@ def _taps(t: Floats, count: int) -> _Taps:
     slope = slope / total - weight * slope.sum(axis=1, keepdims=True) / total
     slope /= -(slope * x).sum(axis=1, keepdims=True)
     return _Taps(np.mod(at, count), weight, slope)
+
+
+def reading(t: Floats, count: int) -> sparse.csr_matrix:
+    """(M, count) matrix that reads `count` values, which repeat, at t (M,), as a `Sampler` does."""
+    taps = _taps(t, count)
+    pointer = _TAPS * np.arange(len(t) + 1)
+    return sparse.csr_matrix((taps.weight.ravel(), taps.at.ravel(), pointer), shape=(len(t), count))
 
 
 @njit

@@ -28,6 +28,7 @@ from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.planning import compensation
 from laserpath.planning.dots import drawn_out
+from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import (
     Optimised,
     Progress,
@@ -38,7 +39,6 @@ from laserpath.planning.optimise.loop import (
     outcome,
     tell,
 )
-from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, share_of_peak, weight_for
 from laserpath.planning.smooth import decimate, simplify
@@ -291,14 +291,14 @@ def _run(
     settings, spot = task.settings, optics.widened(task.scene.spot, stage.width)
     process = replace(task.process, spot=spot)
     grid = grid_for(task.design, spot, stage.pixels_per_fwhm(settings))
-    objective = Objective.of(replace(task.scene, spot=spot, grid=grid), stage.edge_weight)
-    model = usual_model(grid, spot)
-    loss = Loss.of(objective, model)
-    if stage.width > 1:
-        start = dose_to_size(start, model, objective, task.machine)
-    else:
-        blurred = out_of_focus(settings.blur, objective, spot) if settings.blur > 1 else None
-        time = WriteTimeTerm.of(start, task.design, task.machine, time_weight)
-        loss = Loss.of(objective, model, time=time, blurred=blurred)
+    scene = replace(task.scene, spot=spot, grid=grid)
+    objective = Objective.of(scene, stage.edge_weight)
     # A coarse grid's margin may be a little wider than the fine one's, where all paths are measured.
-    return optimise(start, loss, process, stage.schedule, progress, bounds_of(task))
+    problem = PathProblem(scene, objective, process, bounds_of(task), settings.field_fwhm)
+    if stage.width > 1:
+        start = dose_to_size(start, usual_model(grid, spot), objective, task.machine)
+        return optimise(start, problem.loss(), process, stage.schedule, progress, problem.bounds)
+    start = cut_at_borders(start, problem.partition)
+    time = WriteTimeTerm.of(start, task.design, task.machine, time_weight)
+    problem = replace(problem, time=time, blur=settings.blur)
+    return optimised(start, problem, stage.schedule, progress)

@@ -41,6 +41,7 @@ class Settings:
     design's 'centre'; 'own': that of the drawing's coordinates. 'auto': 'own' if the drawing is aligned to
     marks, else the page's corner if the design then fits on the machine, else the design's.
     offset: mm, position of that corner or centre relative to the work zero.
+    field_fwhm: side of the squares in which a larger design is optimised, one after the other.
     report: 'full', or 'brief': without pictures, nor the best that any path could do. The path is the same.
     """
 
@@ -60,6 +61,7 @@ class Settings:
     origin: str = "auto"
     offset: Point = (0.0, 0.0)
     seed: int = 0
+    field_fwhm: float = 140.0
     report: str = "full"
 
     @property
@@ -78,6 +80,7 @@ class Settings:
             )
         between(self, pitch_fwhm=(0.1, 10), inset_fwhm=(0, 2), angle=(-360, 360))
         between(self, segment_fwhm=SEGMENTS_FWHM, simplify_fwhm=(1e-6, 1), seed=(0, 2**63))
+        between(self, field_fwhm=(20, 1000))
         between(self, pixels_per_fwhm=(3, 100), iterations=(0, 1_000_000), passes=(1, 100), blur=(1, 2))
         if self.strokes is not None:
             whole(self, "strokes")

@@ -16,7 +16,7 @@ from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.powers import exposing
 from laserpath.measure.window import process_window
 from laserpath.physics.dose import DoseModel
-from laserpath.planning import stages
+from laserpath.planning.optimise import fields
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
 from laserpath.planning.optimise.loss import Loss, out_of_focus
@@ -116,7 +116,7 @@ def test_without_weight_it_changes_no_bit():
 
 
 def test_in_focus_only_nothing_of_it_is_made(monkeypatch):
-    monkeypatch.setattr(stages, "out_of_focus", lambda *_: pytest.fail("a blur of 1 is no blur"))
+    monkeypatch.setattr(fields, "out_of_focus", lambda *_: pytest.fail("a blur of 1 is no blur"))
     assert solve(started(ONE), Task.of(FORK, ONE, replace(SETTINGS, iterations=4, blur=1.0))).loss.size
 
 

@@ -56,6 +56,7 @@ __all__ = [
     "own_copy",
     "start",
     "strips_of",
+    "use_processors",
     "ti",
 ]
 
@@ -105,11 +106,18 @@ ROWS = ti.types.ndarray(ti.i32, 1)
 _PATIENCE = 10.0
 """s that the end of Python waits for a kernel in another thread; after that nothing is cached."""
 
-_state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False)
+_state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, forked=False, processors=None)
+
+
+def use_processors(count: int | None) -> None:
+    """Let this process use that many processors, whatever the machine has; None: all of them."""
+    _state.processors = count
 
 
 def cpu_count() -> int:
     """Processors that this process may use, not all that the machine has."""
+    if _state.processors is not None:
+        return int(_state.processors)
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS and Windows

@@ -28,15 +28,14 @@ from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.dots import dots_of, drawn_out, is_short, run_out, shortest_stroke
+from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
     bounds_of,
-    optimise,
     share_of,
     tell,
 )
-from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.smooth import fed
@@ -94,11 +93,13 @@ def refined(
 
     time_weight: of the write time.  iterations: in all.
     """
-    process, spot, blur = task.process, task.scene.spot, task.settings.blur
+    process, scene, spot = task.process, task.scene, task.scene.spot
     model, bounds, losses = usual_model(task.scene.grid, spot), bounds_of(task), list[Floats]()
-    best, stopped = _split(path, task), False
+    problem = PathProblem(
+        scene, objective, process, bounds, task.settings.field_fwhm, blur=task.settings.blur
+    )
+    best, stopped = cut_at_borders(_split(path, task), problem.partition), False
     first = _feasible(best, task)
-    blurred = out_of_focus(blur, objective, spot) if blur > 1 else None
     for still, shares in ((False, _MOVING), (True, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
@@ -108,13 +109,12 @@ def refined(
                 break
             time = None if still else WriteTimeTerm.of(best, task.design, task.machine, time_weight)
             shape = ExecutedShape.of(exposing(best, task.machine, spot), process, moving=not still)
-            loss = Loss.of(objective, model, time=time, blurred=blurred, shape=shape)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage=PlanPart.EXECUTE, still=still
             )
             listen = share_of(progress, sum(map(len, losses)), iterations)
-            done = optimise(best, loss, process, schedule, listen, bounds)
+            done = optimised(best, replace(problem, time=time, shape=shape), schedule, listen)
             best, stopped = done.path, done.stopped
             losses.append(done.loss)
     if not losses:

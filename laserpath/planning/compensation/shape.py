@@ -82,6 +82,34 @@ class ExecutedShape:
         """(P+1, 2) ends, mm, and (P,) line energies of the pieces of a path (N+1, 2), (N,)."""
         return self.ends + self.weight @ (xy - self.vertices), self.share * energy[self.move]
 
+    def part(self, moves: Indices, vertices: Indices, zero: Floats) -> ExecutedShape:
+        """The pieces of a part of the path, from another zero (2,) mm; those of travels that join are dark.
+
+        moves: (n,) of the path, −1 for travels that join.  vertices: (n+1,) of the path.
+        """
+        kept, follows = moves >= 0, np.append(False, np.diff(moves) == 1)
+        begins, stops = kept & ~follows, kept & ~np.append(follows[1:], False)
+        first, last, at = moves[begins], moves[stops], np.flatnonzero(begins)
+        low, high = np.searchsorted(self.move, first), np.searchsorted(self.move, last, "right")
+        # A piece without light goes from the last end of each run of moves to the first of the next.
+        ends = np.concatenate([np.arange(a, b + 1) for a, b in zip(low, high, strict=True)])
+        joins = np.cumsum(high - low + 1) - 1
+        pieces, joints = np.delete(ends, joins), (joins - np.arange(len(joins)))[:-1]
+        run = np.repeat(np.arange(len(first)), high - low + 1)
+        weight = self.weight[ends].tocoo()
+        own = run[weight.row]
+        inside = (weight.col >= first[own]) & (weight.col <= last[own] + 1)
+        entries = weight.row[inside], (weight.col + (at - first)[own])[inside]
+        index = np.delete(run, joins)
+        return ExecutedShape(
+            ends=self.ends[ends] - zero,
+            vertices=self.vertices[vertices] - zero,
+            weight=sparse.csr_matrix((weight.data[inside], entries), shape=(len(ends), len(vertices))),
+            move=np.insert(self.move[pieces] + (at - first)[index], joints, 0),
+            share=np.insert(self.share[pieces], joints, 0.0),
+            duration=np.insert(self.duration[pieces], joints, 0.0),
+        )
+
     def pull(self, d_ends: Floats, d_energy: Floats, moves: int) -> tuple[Floats, Floats]:
         """Derivatives by ends and line energies of the pieces → those by the path's, (N+1, 2) and (N,)."""
         energies = np.bincount(self.move, self.share * d_energy, moves)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.machine.powers import energy_at_full_power, within_power
 from laserpath.physics import optics
@@ -57,6 +58,13 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
+
+
+class Free(NamedTuple):
+    """What an optimisation may change. vertices: (N+1,) of a path.  moves: (N,) line energies."""
+
+    vertices: Bools
+    moves: Bools
 
 
 def tell(progress: Listener | None, stage: str, done: int = 0, of: int = 1) -> bool:
@@ -152,15 +160,17 @@ def optimise(
     schedule: Schedule,
     progress: Callable[[Progress], None] | None = None,
     bounds: tuple[Floats, Floats] | None = None,
+    free: Free | None = None,
 ) -> Optimised:
     """Optimise the vertices and line energies of all exposing moves for the least loss.
 
     bounds: lower-left and upper-right corner (2,) mm of the range of the vertices; None: `vertex_bounds`.
+    free: what may change; None: all.
 
     The first KeyboardInterrupt ends the loop with the best iterate so far.
     """
     bounds = bounds or vertex_bounds(loss.grid, process.machine)
-    search = _Search(start, loss, process, bounds)
+    search = _Search(start, loss, process, bounds, free)
 
     def report(latest: float) -> None:
         if progress:
@@ -196,8 +206,9 @@ class _Search:
         loss: Loss,
         process: Process,
         bounds: tuple[Floats, Floats],
+        free: Free | None,
     ) -> None:
-        self._start, self._bounds = start, bounds
+        self._start, self._bounds, self._free = start, bounds, free
         self._loss = self._near = loss
         self._fwhm = optics.fwhm(process.spot)
         self.xy, self.energy = start.xy, start.energy
@@ -247,6 +258,9 @@ class _Search:
         """(loss, slopes) at displacements z and log energies u; the loss is recorded and reported."""
         free_xy, free_energy = variables.path(z, u)
         xy, energy = np.clip(free_xy, *self._bounds), np.minimum(free_energy, self._highest)
+        if self._free is not None:
+            xy = np.where(self._free.vertices[:, None], xy, self._start.xy)
+            energy = np.where(self._free.moves, energy, self._start.energy)
         loss, gradient = self._near.at_contrast(contrast)(xy, energy)
         if not np.isfinite(loss):
             raise InputError(f"loss is {loss} at iteration {len(self.history)}, but must be finite")
@@ -254,6 +268,8 @@ class _Search:
         # A variable held by its bound does not change the loss.
         d_xy = np.where(xy == free_xy, gradient.xy, 0.0)
         d_energy = np.where(energy == free_energy, gradient.line_energy, 0.0)
+        if self._free is not None:
+            d_xy[~self._free.vertices], d_energy[~self._free.moves] = 0.0, 0.0
         return loss, variables.pull(d_xy, d_energy, energy)
 
     def _note(self, loss: float, contrast: float, xy: Floats, energy: Floats) -> None:

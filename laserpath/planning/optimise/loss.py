@@ -109,6 +109,12 @@ def over_dose(scene: Scene) -> LightTerm:
     return LightTerm(usual_model(scene.grid, scene.spot), OverDose.of(scene))
 
 
+def defocused(spot: Spot, width: float) -> tuple[Spot, float]:
+    """The spot `width` times as wide, and its strength at the same powers: r of `out_of_focus`."""
+    wide = optics.widened(spot, width)
+    return wide, optics.power_integral(wide) / optics.power_integral(spot)
+
+
 def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float = BLUR_WEIGHT) -> LightTerm:
     """The loss of the same moves, at the same power and speed, through a spot `width` times as wide:
 
@@ -118,11 +124,11 @@ def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float =
     absorption and w^(2−2N) for N photons, because the wider spot is less intense. `measure.window` reports
     the same widths. weight: w_b.
     """
-    wide = optics.widened(spot, width)
+    wide, strength = defocused(spot, width)
     return LightTerm(
         model=usual_model(objective.target.grid, wide),
         loss=replace(objective, edge=None, edge_weight=0.0),
-        strength=optics.power_integral(wide) / optics.power_integral(spot),
+        strength=strength,
         weight=weight,
     )
 

@@ -1,0 +1,250 @@
+"""Fields: squares of a design that are optimised one after the other, beside the light of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, SPOT, design
+from scipy.spatial import cKDTree
+from shapes import minus
+
+from laserpath import plan
+from laserpath.base.compute import runtime
+from laserpath.machine.powers import exposing
+from laserpath.physics.dose import DoseModel
+from laserpath.planning.compensation.shape import ExecutedShape
+from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise import fields
+from laserpath.planning.optimise.fields import Partition, PathProblem, cut_at_borders, optimised
+from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
+from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.stages import EDGE_WEIGHT, final_loss
+from laserpath.planning.task import Task
+from laserpath.types import EnergyPath, Grid, Process, Settings
+
+SIDE = 20.0
+SETTINGS = Settings(initial="contour", iterations=40, field_fwhm=SIDE)
+WIDE = design(
+    shapely.box(0, 0, 4, 0.3), minus(shapely.box(0.2, 0.6, 3.8, 2.6), shapely.box(0.8, 1, 3, 2.2)),
+    shapely.Point(2, 1.6).buffer(0.35), name="wide",
+)  # fmt: skip
+"""Bars, a ring around the corner of all fields, and a disc on a border."""
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """No workers, which take seconds to start."""
+    runtime.use_processors(1)
+    yield
+    runtime.use_processors(None)
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return Task.of(WIDE, Process(), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def problem(task: Task) -> PathProblem:
+    objective = Objective.of(task.scene, EDGE_WEIGHT)
+    return PathProblem(task.scene, objective, task.process, bounds_of(task), SIDE)
+
+
+@pytest.fixture(scope="module")
+def start(task: Task, problem: PathProblem) -> EnergyPath:
+    curve = initial_curve(WIDE, task.process, SETTINGS)
+    model = DoseModel(task.scene.grid, SPOT)
+    path = dose_to_size(curve, model, problem.objective, task.machine)
+    return cut_at_borders(path, problem.partition)
+
+
+def timed(problem: PathProblem, path: EnergyPath, task: Task) -> PathProblem:
+    return replace(problem, time=WriteTimeTerm.of(path, WIDE, task.machine, 1e-3))
+
+
+def test_every_place_is_in_one_core() -> None:
+    grid = Grid((0.3, -1.0), FWHM / 6, (700, 1000))
+    partition = Partition.of(grid, FWHM, 50.0)
+    assert partition.counts == (2, 3)
+    covered = np.zeros(grid.shape, int)
+    for field in partition:
+        core = [slice(max(one.start + partition.rim, 0), one.stop - partition.rim) for one in field.window]
+        covered[tuple(core)] += 1
+    assert (covered == 1).all()
+
+
+def test_a_place_is_its_own_field_s() -> None:
+    grid = Grid((0.3, -1.0), FWHM / 6, (700, 1000))
+    partition, pixels = Partition.of(grid, FWHM, 50.0), np.random.default_rng(1).uniform(0, 700, (500, 2))
+    owner = partition.owner(np.array(grid.origin) + grid.pitch * pixels)
+    for k, field in enumerate(partition):
+        rows, columns = (slice(one.start + partition.rim, one.stop - partition.rim) for one in field.window)
+        inside = (np.rint(pixels[:, 0]) >= columns.start) & (np.rint(pixels[:, 0]) < columns.stop)
+        inside &= (np.rint(pixels[:, 1]) >= rows.start) & (np.rint(pixels[:, 1]) < rows.stop)
+        assert (inside == (owner == k)).all()
+
+
+def test_long_moves_are_cut_at_borders_and_expose_the_same(task: Task, problem: PathProblem) -> None:
+    partition = problem.partition
+    path = EnergyPath(
+        np.array([[0.1, 0.15], [3.9, 0.15], [3.9, 2.5]]), np.array([0.02, 0.03]), np.full(2, 50.0)
+    )
+    cut = cut_at_borders(path, partition)
+    assert len(cut) > len(path)
+    owner = partition.owner(cut.xy[:-1] + 0.5 * np.diff(cut.xy, axis=0))
+    beyond = [partition.near(field, cut.xy) for field in partition]
+    assert all(beyond[owner[k]][k] and beyond[owner[k]][k + 1] for k in range(len(cut)))
+    model = DoseModel(task.scene.grid, SPOT, precision="f64", tolerance=1e-5)
+    before, after = (model.line_dose(one.xy, one.energy) for one in (path, cut))
+    assert np.abs(after - before).max() < 1e-5 * before.max()
+
+
+def test_short_moves_across_a_border_stay_whole(problem: PathProblem) -> None:
+    (x, *_), _ = problem.partition.cuts
+    path = EnergyPath(np.array([[x - 1.5 * FWHM, 0.1], [x + 0.5 * FWHM, 0.1]]), np.ones(1), np.ones(1))
+    assert cut_at_borders(path, problem.partition) is path
+
+
+def owned(start: EnergyPath, problem: PathProblem) -> list:
+    sweep = fields._Sweep(start, problem, problem.partition, Schedule(4))
+    return [(field, own, sweep) for field, own in sweep._owned()]
+
+
+def test_every_lit_move_changes_in_one_field(start: EnergyPath, problem: PathProblem) -> None:
+    changed = np.zeros(len(start), int)
+    moved = np.zeros(len(start.xy), int)
+    for _, own, _ in owned(start, problem):
+        changed[own.move[own.free.moves]] += 1
+        moved[own.vertex[own.free.vertices]] += 1
+    assert (changed == start.on).all()
+    assert moved.max() == 1
+    lit = np.append(start.on, False) | np.append(False, start.on)
+    # Others are ends of lines that go on in the next field, or the twin of a ring's end.
+    assert moved[lit].mean() > 0.9
+
+
+def test_a_ring_that_is_cut_goes_on_where_it_ends(start: EnergyPath, problem: PathProblem) -> None:
+    twins = [
+        (own.vertex[k], own.twin[k])
+        for _, own, _ in owned(start, problem)
+        for k in np.flatnonzero(own.twin >= 0)
+    ]
+    assert twins
+    for last, first in twins:
+        assert last > first
+        assert (start.xy[last] == start.xy[first]).all()
+
+
+def test_own_and_given_light_are_the_whole(start: EnergyPath, task: Task, problem: PathProblem) -> None:
+    """Within 1e-3 of the peak, the tolerance of the loop's engine."""
+    partition = problem.partition
+    whole = DoseModel(task.scene.grid, SPOT, precision="f64", tolerance=1e-5).line_dose(
+        start.xy, start.energy
+    )
+    for field, own, sweep in owned(start, problem):
+        job = sweep._job(field, own, start, sweep._given)
+        (before,) = fields._lights(job, job.path)
+        own_dose = DoseModel(job.grid, SPOT).line_dose(job.path.xy, job.path.energy)
+        dose = own_dose + fields._read(job.given[0] - before, job)
+        expected = fields._window(whole, field.window)
+        known = fields._window(np.ones(whole.shape), field.window) > 0
+        assert np.abs(dose - expected)[known].max() < 1e-3 * whole.max()
+    assert len(list(partition)) == 4
+
+
+def test_a_field_s_pieces_are_those_of_the_whole(start: EnergyPath, task: Task, problem: PathProblem) -> None:
+    path = exposing(start, task.machine, SPOT)
+    shape = ExecutedShape.of(path, task.process, moving=True)
+    rng = np.random.default_rng(5)
+    moved = start.xy + rng.normal(0, 0.001, start.xy.shape)
+    strokes = fields._rings(start)
+    moved[strokes[:, 1]] = moved[strokes[:, 0]]
+    energy = start.energy * rng.uniform(0.9, 1.1, len(start))
+    ends, energies = shape(moved, energy)
+    for field, own, _ in owned(start, problem):
+        zero = problem.partition.origin(field)
+        part = shape.part(own.move, own.vertex, zero)
+        xy = moved[own.vertex] - zero
+        q = np.where(own.mine, energy[np.maximum(own.move, 0)], 0.0)
+        part_ends, part_energies = part(xy, q)
+        lit = part_energies > 0
+        found = np.column_stack([part_ends[:-1][lit] + zero, part_ends[1:][lit] + zero, part_energies[lit]])
+        mine = np.isin(shape.move, own.move[own.mine]) & (energies > 0)
+        expected = np.column_stack([ends[:-1][mine], ends[1:][mine], energies[mine]])
+        assert found.shape == expected.shape
+        distance, nearest = cKDTree(expected).query(found)
+        # The first end of a stroke, rounded to motor steps, is partly the end of the travel before.
+        assert np.mean(distance < 1e-9) > 0.95
+        assert distance.max() < 0.1 * np.abs(moved - start.xy).max()
+        assert len(np.unique(nearest)) == len(found)
+
+
+def test_what_a_field_may_not_change_stays(start: EnergyPath, task: Task, problem: PathProblem) -> None:
+    field, own, sweep = owned(start, problem)[0]
+    found = fields.solve_field(sweep._job(field, own, start, sweep._given))
+    zero = problem.partition.origin(field)
+    held = ~own.free.vertices
+    assert np.allclose(found.path.xy[held] + zero, start.xy[own.vertex][held], atol=1e-12)
+    assert (np.hypot(*(found.path.xy + zero - start.xy[own.vertex]).T)[own.free.vertices] > 0).mean() > 0.5
+    now = found.path.energy[own.mine & ~own.free.moves]
+    assert (now == start.energy[own.move[own.mine & ~own.free.moves]]).all()
+
+
+def test_fields_lower_the_loss_of_the_whole_about_as_one(
+    start: EnergyPath, task: Task, problem: PathProblem
+) -> None:
+    schedule = Schedule(60, contrast=(12.0, 12.0), finish=1.0)
+    by_fields = optimised(start, timed(problem, start, task), schedule)
+    whole = optimised(start, replace(timed(problem, start, task), side=1000.0), schedule)
+    loss, model = final_loss(task.scene), DoseModel(task.scene.grid, SPOT)
+    first, fielded, at_once = (
+        loss(model.line_dose(one.xy, one.energy))[0] for one in (start, by_fields.path, whole.path)
+    )
+    assert at_once < 0.5 * first
+    assert fielded < 1.1 * at_once
+
+
+def test_seams_are_as_true_as_the_rest() -> None:
+    made = plan(WIDE, settings=replace(SETTINGS, iterations=120, report="brief"))
+    executed = made.report.executed
+    edges = executed.edges
+    x, y = Partition.of(executed.grid, FWHM, SIDE).cuts
+    near = np.zeros(len(edges.xy), bool)
+    for axis, cuts in enumerate((x, y)):
+        for cut in cuts:
+            near |= np.abs(edges.xy[:, axis] - cut) < FWHM
+    assert near.sum() > 20
+    error = np.abs(edges.epe)
+    assert error[near].mean() < 1.3 * error[~near].mean()
+    assert not edges.missing.any()
+
+
+@pytest.mark.slow
+def test_workers_find_the_same(start: EnergyPath, task: Task, problem: PathProblem) -> None:
+    schedule = Schedule(10, contrast=(12.0, 12.0), finish=1.0)
+    without = optimised(start, timed(problem, start, task), schedule)
+    runtime.use_processors(2)
+    workers = optimised(start, timed(problem, start, task), schedule)
+    assert (workers.path.xy == without.path.xy).all()
+    assert (workers.path.energy == without.path.energy).all()
+    assert (workers.loss == without.loss).all()
+
+
+def test_a_stop_keeps_what_is_done(start: EnergyPath, task: Task, problem: PathProblem) -> None:
+    told = []
+
+    def stop(now) -> None:
+        told.append(now.iteration)
+        if len(told) == 12:
+            raise KeyboardInterrupt
+
+    found = optimised(start, timed(problem, start, task), Schedule(8, contrast=(12.0, 12.0)), stop)
+    assert found.stopped
+    assert told == sorted(told)
+    assert len(found.path) == len(start)
+    assert (found.path.energy != start.energy).any()
