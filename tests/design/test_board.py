@@ -14,7 +14,7 @@ from shapes import both, differing_area, minus, plus
 
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
-from laserpath.design.board import CircuitBoard, BoardExposure, load_board
+from laserpath.design.board import BoardExposure, CircuitBoard, load_board
 from laserpath.machine.placement import to_expose
 from laserpath.types import Design, Spot
 

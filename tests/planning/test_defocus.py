@@ -16,8 +16,8 @@ from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.powers import exposing
 from laserpath.measure.window import process_window
 from laserpath.physics.dose import DoseModel
-from laserpath.planning.optimise import fields
 from laserpath.planning.curve import initial_curve
+from laserpath.planning.optimise import fields
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise
 from laserpath.planning.optimise.loss import Loss, out_of_focus
 from laserpath.planning.optimise.objective import Objective
