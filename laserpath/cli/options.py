@@ -85,8 +85,8 @@ FILES: Options = {
     "Output": {
         "--frame": {
             "is_flag": True,
-            "help": "Also write DESIGN.frame.gcode: a low-power pass around the design's bounding box. "
-            "It exposes resin, too",
+            "help": "Also write DESIGN.frame.gcode: a pass around the design's bounding box that leaves less "
+            "than a hundredth of the critical dose; dark where the laser cannot be so weak",
         },
         "--sensitivity": {
             "is_flag": True,

@@ -202,13 +202,14 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     """Warnings to read before the program is run."""
     yield from plan.report.warnings
     if frame:
-        from laserpath.machine.framing import frame_dose
+        from laserpath.machine.framing import framing_pass
 
-        share = 100 * frame_dose(plan.process)
-        yield (
-            f"the framing pass also exposes resin: {figure(share, 2)} % of the critical dose along lines, "
-            "and several times that at its corners; run it before the resin is in place, or with it covered"
-        )
+        done = framing_pass(plan.design.extent, plan.process)
+        if not done.lit:
+            yield (
+                "the framing pass is dark, since the weakest light would leave more than a hundredth of the "
+                "critical dose: follow the head; `laserpath frame --lit` makes one to run without resin"
+            )
 
 
 def tolerance_missed(plan: Plan) -> str:

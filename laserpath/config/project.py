@@ -14,11 +14,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcode.errors import GcodeError
-from gcode.files import read_toml
+from gcode.files import read_toml, toml
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import path_of, quoted, quoted_path
 from laserpath.config import options, values
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
 
 NAME = "laserpath.toml"
+_IN_HEAD = f"{NAME}, to plan this again:"
+_HEAD = re.compile(r"(?:[ \t]*[;(][^\n]*\n)*")
+"""The comments with which a program begins."""
 _TABLES = ("machine", "resin", "spot")
 
 
@@ -50,7 +54,25 @@ def load(path: str | Path) -> Project:
     """Read a project file. Raises with the key and the value that is wrong."""
     path = Path(path)
     owner = f"project {str(path)!r}"
-    table = _table(path, owner)
+    return _project(_table(path, owner), path, owner)
+
+
+def in_head(text: str, path: str | Path) -> Project | None:
+    """The project in the head of a program that laserpath has written to `path`; None if it has none."""
+    lines = [line.strip(" ;()\r") for line in _HEAD.match(text)[0].splitlines()]  # type: ignore[index]
+    begin = next((k for k, line in enumerate(lines, 1) if line.startswith(_IN_HEAD)), None)
+    if begin is None:
+        return None
+    owner = f"the project in the head of {str(path)!r}"
+    try:
+        table = toml("\n".join(lines[begin:]), Decimal)
+    except GcodeError as error:
+        raise InputError(f"{owner} {error}; --project gives another") from None
+    return _project(table, Path(path), owner)
+
+
+def _project(table: dict[str, Any], path: Path, owner: str) -> Project:
+    """The project of a table. path: of the file, which others that it names are beside."""
     design = table.pop("design", None)
     if design is not None and (not isinstance(design, str) or not design):
         raise InputError(f"{owner}: design is {design!r}, but must be a file name in quotes")
@@ -71,8 +93,6 @@ def load(path: str | Path) -> Project:
 
 def _table(path: Path, owner: str) -> dict[str, Any]:
     """The keys and values of a TOML file; numbers are Decimal, exactly as written."""
-    from decimal import Decimal
-
     try:
         return read_toml(path, Decimal)
     except FileNotFoundError:

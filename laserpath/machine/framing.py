@@ -1,16 +1,22 @@
-"""A framing pass: the laser traces the design's bounding box at its lowest power, to show its place.
+"""A framing pass: the head goes around a box, to show its place, and leaves next to no dose.
 
 The middle of a line of energy q (`resin`) along x gets the dose q ∫ h(s, 0) ds. For the Airy spot, with
 ∫ (2 J₁(x)/x)² dx = 32/(3π) and k = 2·1.61634/FWHM, that is 8k/(3π²) q = 0.8734 q/FWHM.
+
+The pass is lit at the lowest level, as many times around as stay below a hundredth of the critical dose, and
+only where the head has its full speed: within v²/(2a) of a corner, where it brakes, it is dark. If one lap
+is too much, the pass is dark: the head alone shows the box.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 import gcode
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import figure
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
@@ -20,25 +26,87 @@ from laserpath.physics.resin import line_energy
 from laserpath.types import Design, Machine, Process, Spot, Toolpath
 
 LAPS = 4
-"""Laps around the box: more give more time to look, and more dose."""
+"""Most laps around the box: more give more time to look, and more dose."""
+
+SAFE = 0.01
+"""Critical doses that a pass may leave. Exposures add up: a larger one is seen at the edge of a print."""
+
+_DARK_LAPS, _DARK_SPEED = 2, 20.0
+"""Laps and speed, mm/s, of a dark pass: slow enough to follow with the eye."""
+
+_CLEAR_FWHM, _APART_FWHM = 2.0, 4.0
+"""Way at full speed before the light; and distance of two sides below which their doses add up. In FWHM."""
 
 _FAINT, _STEPS_PER_FWHM = 1e-6, 16
 
+Box = tuple[float, float, float, float]
 
-def frame(design: Design, machine: Machine, laps: int = LAPS) -> str:
-    """The G-code of a framing pass around a design that is placed on the machine."""
-    x0, y0, x1, y1 = design.extent
+
+@dataclass(frozen=True, slots=True)
+class FramingPass:
+    """Laps around a box.
+
+    box: (x0, y0, x1, y1) mm.  dose: along its lines, in critical doses.
+    """
+
+    box: Box
+    path: Toolpath
+    laps: int
+    dose: float
+
+    @property
+    def lit(self) -> bool:
+        """Whether there is any light in it."""
+        return bool(self.path.on.any())
+
+    def sentence(self, machine: Machine) -> str:
+        """What the pass does to resin."""
+        if not self.lit:
+            return f"{self.laps} dark laps: the head shows the box"
+        share = f"{figure(100 * self.dose, 2)} % of the critical dose along its lines"
+        if self.dose > SAFE:
+            return (
+                f"{self.laps} laps at {figure(faintest(machine))} mW leave {share}, and several times that "
+                "at corners: run it before the resin is in place, or with it covered"
+            )
+        return f"{self.laps} laps at {figure(faintest(machine))} mW, dark near corners, leave {share}"
+
+
+def frame(design: Design, process: Process, *, lit: bool = False) -> str:
+    """The G-code of a framing pass around a design that is placed on the machine; see `framing_pass`."""
+    return program(framing_pass(design.extent, process, lit=lit), process, design.name)
+
+
+def program(done: FramingPass, process: Process, name: str) -> str:
+    """The G-code of a framing pass. name: of what it is around."""
+    machine, (x0, y0, x1, y1) = process.machine, done.box
     header = (
-        f"laserpath framing pass: {design.name}",
+        f"laserpath framing pass: {name}",
         *EYE_SAFETY,
-        "The light of this pass exposes resin too: run it before the resin is in place, or with it covered.",
         f"Frame: x {x0:.3f} to {x1:.3f} mm, y {y0:.3f} to {y1:.3f} mm",
-        f"{laps} laps at {figure(faintest(machine))} mW",
+        done.sentence(machine),
     )
-    moves = convert.to_moves(frame_path(design, machine, laps), machine)
+    moves = convert.to_moves(done.path, machine)
     share = _faintest_level(machine) / machine.power_levels
     moves = replace(moves, power=np.where(moves.on, share, 0.0))
     return verified(moves, machine, header)[0]
+
+
+def framing_pass(box: Box, process: Process, *, lit: bool = False) -> FramingPass:
+    """A pass around a box that leaves less than `SAFE` critical doses, or none.
+
+    lit: `LAPS` laps are lit all the way round instead, whatever dose that leaves.
+    """
+    if lit:
+        return FramingPass(box, _lit_path(box, process.machine, LAPS), LAPS, frame_dose(process))
+    x0, y0, x1, y1 = box
+    sides = 1.0 if min(x1 - x0, y1 - y0) > _APART_FWHM * optics.fwhm(process.spot) else 2.0
+    once = sides * frame_dose(process, 1)
+    laps = min(LAPS, int(SAFE / once))
+    path = _lit_path(box, process.machine, laps, _run_up(process)) if laps else None
+    if path is None or not path.on.any():
+        return FramingPass(box, _dark_path(box, process.machine), _DARK_LAPS, 0.0)
+    return FramingPass(box, path, laps, laps * once)
 
 
 def faintest(machine: Machine) -> float:
@@ -52,17 +120,45 @@ def _faintest_level(machine: Machine) -> int:
     return max(machine.level_min, min(lit, machine.power_levels))
 
 
-def frame_path(design: Design, machine: Machine, laps: int = LAPS) -> Toolpath:
-    """Laps around the bounding box at the smallest usable power and the full speed."""
-    x0, y0, x1, y1 = design.extent
-    lap = [(x1, y0), (x1, y1), (x0, y1), (x0, y0)]
-    n = 4 * laps
-    speed = min(machine.speed_max)
-    return Toolpath(np.array([(x0, y0), *lap * laps]), np.full(n, faintest(machine)), np.full(n, speed))
+def _run_up(process: Process) -> float:
+    """mm, from a corner to where the head has its full speed, and the lag of mirrors and laser is over."""
+    machine = process.machine
+    speed, slow = min(machine.speed_max), min(machine.acceleration)
+    lags = 5 * machine.lag + machine.laser_on_delay + machine.laser_off_delay
+    return speed**2 / (2 * slow) + speed * lags + _CLEAR_FWHM * optics.fwhm(process.spot)
+
+
+def _corners(box: Box, laps: int) -> Floats:
+    """(4 laps + 1, 2) mm, from the lower left corner counter-clockwise."""
+    x0, y0, x1, y1 = box
+    return np.array([(x0, y0), *[(x1, y0), (x1, y1), (x0, y1), (x0, y0)] * laps])
+
+
+def _lit_path(box: Box, machine: Machine, laps: int, dark: float = 0.0) -> Toolpath:
+    """Laps at the smallest usable power and the full speed. dark: mm, the way near corners without light."""
+    xy, lit = [_corners(box, laps)[:1]], []
+    for start, end in pairwise(_corners(box, laps)):
+        length = float(np.hypot(*(end - start)))
+        if dark and length > 2 * dark:
+            inner = start + np.array([[dark / length], [1 - dark / length]]) * (end - start)
+            xy += [inner, end[None]]
+            lit += [False, True, False]
+        else:
+            xy += [end[None]]
+            lit += [not dark]
+    power = np.where(lit, faintest(machine), 0.0)
+    return Toolpath(np.concatenate(xy), power, np.full(len(lit), min(machine.speed_max)))
+
+
+def _dark_path(box: Box, machine: Machine) -> Toolpath:
+    """Laps without light."""
+    n = 4 * _DARK_LAPS
+    speed = min(*machine.speed_max, _DARK_SPEED)
+    return Toolpath(_corners(box, _DARK_LAPS), np.zeros(n), np.full(n, speed))
 
 
 def frame_dose(process: Process, laps: int = LAPS) -> float:
-    """The dose of the framing pass along its lines, in critical doses."""
+    """The dose of lit laps along their lines at full speed, in critical doses."""
     machine, spot = process.machine, process.spot
     q = laps * float(line_energy(faintest(machine), min(machine.speed_max), spot))
     return q * _line_dose(spot) / process.resin.critical_dose

@@ -39,7 +39,7 @@ class ColourPlans:
         """Write the files of each plan, and NAME.colours.html, which shows all together; all or none.
 
         A plan's files are NAME-1-red.gcode, .toolpath.svg and .report.html.
-        frame: also NAME.frame.gcode, a low-power pass around the bounding box of the whole drawing.
+        frame: also NAME.frame.gcode, a faint or dark pass around the bounding box of the whole drawing.
         project: also laserpath.toml, which plans all of them again; only if they have one resin.
         Returns the paths.
         """
@@ -52,7 +52,7 @@ class ColourPlans:
         )
         if frame:
             whole = replace(first.design, name=self.name)
-            texts[folder / f"{self.name}.frame.gcode"] = framing.frame(whole, first.process.machine)
+            texts[folder / f"{self.name}.frame.gcode"] = framing.frame(whole, first.process)
         if project:
             texts[folder / project_file.NAME] = self._project(folder)
         return write_all(texts)

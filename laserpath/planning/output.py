@@ -64,7 +64,7 @@ def files_of(
 ) -> dict[Path, str]:
     """The texts of NAME.gcode, NAME.toolpath.svg and NAME.report.html by their paths.
 
-    page: the report.  frame: also NAME.frame.gcode, a low-power pass around the bounding box.
+    page: the report.  frame: also NAME.frame.gcode, a faint or dark pass around the bounding box.
     project: also laserpath.toml.
     """
     machine = plan.process.machine
@@ -74,7 +74,7 @@ def files_of(
         page,
     ]
     if frame:
-        texts.append(framing.frame(plan.design, machine))
+        texts.append(framing.frame(plan.design, plan.process))
     if project:
         texts.append(project_file.text(plan.design, plan.process, plan.settings, folder))
     return dict(zip(paths_of(name, folder, frame=frame, project=project), texts, strict=True))

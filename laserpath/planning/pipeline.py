@@ -99,7 +99,7 @@ class Plan(Planned):
     ) -> tuple[Path, ...]:
         """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
 
-        frame: also write NAME.frame.gcode, a low-power pass around the bounding box.  project: also write
+        frame: also write NAME.frame.gcode, a faint or dark pass around the bounding box.  project: also write
         laserpath.toml.
         """
         return write_all(self.files(folder, frame=frame, project=project))

@@ -370,7 +370,7 @@ def test_frames_and_charts_pass(name: str) -> None:
     design = Design(shapely.MultiPolygon([shapely.box(1, 1, 4, 3)]), "frame")
     for text in (
         own(name).text,
-        frame(design, machine),
+        *(frame(design, Process(machine=machine), lit=lit) for lit in (False, True)),
         chart(Process(machine=machine), powers=2, speeds=2).program,
     ):
         assert not refused(own(name), text, asked=False)
@@ -381,7 +381,8 @@ def test_frames_and_charts_of_the_profiles_pass(name: str) -> None:
     machine = profiles.machine(name)
     design = Design(shapely.MultiPolygon([shapely.box(0.1, 0.1, 0.4, 0.3)]), "frame")
     program = Own(machine, own("grbl").moves, "")
-    assert not refused(program, frame(design, machine), asked=False)
+    for lit in (False, True):
+        assert not refused(program, frame(design, Process(machine=machine), lit=lit), asked=False)
 
 
 def test_headers_and_footers_may_park_and_set_modes() -> None:

@@ -20,7 +20,7 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import too_strong
-from laserpath.machine.framing import LAPS, frame_dose, frame_path
+from laserpath.machine.framing import LAPS, frame_dose, framing_pass
 from laserpath.machine.powers import energies, exposing, to_levels
 from laserpath.measure.exposure import lost_in_motion
 from laserpath.physics import optics
@@ -175,7 +175,7 @@ def test_a_laser_too_strong_is_to_be_attenuated_by_the_root():
 
 
 def test_the_framing_pass_states_the_dose_of_its_lines():
-    lap = frame_path(design(shapely.box(1, 1, 2, 2)), SLOW, 1)
+    lap = framing_pass((1, 1, 2, 2), PROCESS, lit=True).path
     line = path(np.array([[0.05, 0.1], [1.05, 0.1]]), lap.power[0], lap.speed[0])
     dose = DoseModel(Grid((0.0, 0.0), 0.01, (21, 111)), SPOT, precision="f64", tolerance=1e-4).dose(line)
     assert frame_dose(PROCESS) == pytest.approx(LAPS * dose.max() / PROCESS.resin.critical_dose, rel=1e-3)

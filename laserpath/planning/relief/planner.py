@@ -95,7 +95,7 @@ class ReliefPlan(Planned):
     ) -> tuple[Path, ...]:
         """Write NAME.gcode, NAME.toolpath.svg and NAME.report.html, all or none; return their paths.
 
-        frame: also write NAME.frame.gcode, a low-power pass around the picture.  project: also write
+        frame: also write NAME.frame.gcode, a faint or dark pass around the picture.  project: also write
         laserpath.toml.
         """
         head = header(self.design, self.process, self.settings, self.warnings)

@@ -1,0 +1,125 @@
+"""`laserpath frame`: programs that are made from another program, at the machine.
+
+Machine, resin and spot come from the options, else from the project in the head of a program that laserpath
+has written, else they are the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath.base import limits
+from laserpath.base.errors import figure
+from laserpath.base.files import check_folder, check_places, write_all
+from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
+from laserpath.cli.show import Talk
+from laserpath.cli.simulate import PROGRAM
+from laserpath.config import options as known
+from laserpath.config import project, request
+
+if TYPE_CHECKING:
+    from laserpath.simulation.source import Source
+    from laserpath.types import Process
+
+_OUT: Options = {
+    "Output": {
+        **{name: OUTPUT["Output"][name] for name in ("-o --output", "-q --quiet")},
+        "--project": {
+            "metavar": "FILE",
+            "help": "Project file with machine, resin and spot  [that in the head of FILE, if any]",
+        },
+    }
+}
+_READ: Options = {"Program": {name: PROGRAM["Program"][name] for name in ("--dialect", "--s-max")}}
+
+
+@dataclass(frozen=True, slots=True)
+class _GivenProgram:
+    """A program as its controller reads it, and the machine, resin and spot of the command.
+
+    text: of the file.  place: where the command writes.
+    """
+
+    source: Source
+    process: Process
+    text: str
+    place: Path
+    talk: Talk
+
+    def write(self, text: str, *sentences: str) -> None:
+        """Write the program, and say what it does."""
+        (written,) = write_all({self.place: text})
+        for sentence in sentences:
+            self.talk.tell(sentence)
+        if not self.talk.quiet:
+            click.echo(f"Written: {written}")
+
+
+def _given_program(file: Path, given: Mapping[str, Any], suffix: str) -> _GivenProgram:
+    """Read the program of a command that writes FILE with another suffix."""
+    from laserpath.simulation import source
+
+    folder, talk = Path(given["output"]), Talk(quiet=given["quiet"])
+    check_folder(folder)
+    place = folder / f"{file.stem}{suffix}"
+    check_places([place])
+    text = limits.content(file, "program").decode("utf-8", "surrogateescape")
+    saved = project.load(given["project"]) if given["project"] else project.in_head(text, file)
+    names = {option.name for option in known.OPTIONS["Machine, resin, spot"]}
+    chosen = {name: value for name, value in given.items() if name in names and value is not None}
+    values = request.over(saved.values, chosen) if saved else chosen
+    if saved is None and "machine" not in chosen:
+        talk.warn("no machine is named, neither by --machine nor in the file; the default one is taken")
+    process = request.process_of({name: value for name, value in values.items() if name in names})
+    read = source.read(file, process.machine, given["dialect"], given["s_max"])
+    for sentence in read.remarks:
+        talk.warn(sentence)
+    return _GivenProgram(read, replace(process, machine=read.machine), text, place, talk)
+
+
+_FRAME_EPILOG = """\b
+Examples:
+  laserpath frame design.gcode
+  laserpath frame lightburn.gc --machine my-laser.toml --resin my-resin.toml
+  laserpath frame design.gcode --lit         # with the resin covered, or before it is in place
+
+\b
+The pass is lit only where the machine's weakest light at full speed leaves less than a hundredth of the
+critical dose, and is dark near corners. Else it is dark: the head shows the place.
+
+\b
+Exit codes: 0 success; 2 bad input, nothing written."""
+
+
+@click.command(cls=GroupedCommand, epilog=_FRAME_EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--lit", is_flag=True, help="Light the whole pass at the lowest power; it exposes resin, too")
+@options(_OUT, _READ, PROCESS, LIMITS)
+def frame(file: Path, lit: bool, **given: Any) -> None:
+    """Write a pass around what FILE, a G-code program of any tool, exposes: FILE.frame.gcode.
+
+    It shows the place on the machine, and leaves less than a hundredth of the critical dose.
+    """
+    from gcode.checking.paths import extent
+    from laserpath.machine import framing
+    from laserpath.physics import optics
+    from laserpath.simulation.source import lit as exposes
+
+    given_program = _given_program(file, given, ".frame.gcode")
+    moves, process = given_program.source.moves, given_program.process
+    each, margin = extent(moves)[exposes(moves)], optics.fwhm(process.spot) / 2
+    x0, y0 = (each[:, :2].min(axis=0) - margin).tolist()
+    x1, y1 = (each[:, 2:].max(axis=0) + margin).tolist()
+    done = framing.framing_pass((x0, y0, x1, y1), process, lit=lit)
+    sentence = done.sentence(process.machine)
+    box = f"x {figure(x0, 5)} to {figure(x1, 5)}, y {figure(y0, 5)} to {figure(y1, 5)} mm"
+    if done.dose > framing.SAFE:
+        given_program.talk.warn(sentence)
+    text = framing.program(done, process, file.name)
+    given_program.write(text, f"{file.name} exposes {box}: {sentence}")

@@ -1,0 +1,81 @@
+"""Programs made from another program, at the machine: `laserpath frame`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import run
+
+import gcode
+
+FOREIGN = "G21\nG90\nM4 S0\nG0 X20 Y10\nG1 X30 F3000 S200\nG3 X30 Y20 I0 J5\nG0 X50 Y50\nM5\nM2\n"
+"""A line and a half circle to the right of it, whose extent is x 20 to 35, y 10 to 20; and a travel."""
+
+SLOW = ("--critical-dose", "100000")
+"""mJ/cm², for which the weakest light may be seen."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("part.nc").write_text(FOREIGN)
+    return tmp_path
+
+
+def written(name: str) -> gcode.Moves:
+    return gcode.parse(Path(name).read_text(), gcode.dialect("grbl"))
+
+
+def test_a_frame_is_around_what_another_tools_program_exposes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("frame", "part.nc", "--spot-fwhm", "0.1") == 0
+    told = capsys.readouterr()
+    assert told.out == "Written: part.frame.gcode\n"
+    assert "part.nc exposes x 19.95 to 35.05, y 9.95 to 20.05 mm: 2 dark laps" in told.err
+    assert "the default one is taken" in told.err
+    framed = written("part.frame.gcode")
+    assert not framed.on.any()
+    assert framed.xy.min(axis=0) == pytest.approx((19.95, 9.95), abs=0.01)
+    assert framed.xy.max(axis=0) == pytest.approx((35.05, 20.05), abs=0.01)
+
+
+def test_a_frame_is_lit_where_that_is_safe_or_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("frame", "part.nc", *SLOW) == 0
+    err = capsys.readouterr().err
+    assert "4 laps at 0.0781" in err and "dark near corners" in err
+    part = written("part.frame.gcode")
+    assert 0.1 < part.length[part.on].sum() / part.length.sum() < 0.9
+    assert run("frame", "part.nc", "--lit", "-q", "-o", "lit") == 0
+    told = capsys.readouterr()
+    assert "with it covered" in told.err
+    assert told.out == ""
+    assert written("lit/part.frame.gcode").on.all()
+
+
+def test_the_head_of_our_own_program_names_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a dialect of its own; the options come before it."""
+    Path("bar.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="2mm" viewBox="0 0 2 2">'
+        '<rect width="1" height="0.5"/></svg>'
+    )
+    quick = ("--iterations", "2", "--initial", "contour", "--report", "brief", "-q")
+    assert run("plan", "bar.svg", "--machine", "klipper-diode-405", *quick) == 0
+    assert run("frame", "bar.gcode") == 0
+    err = capsys.readouterr().err
+    assert "default" not in err
+    assert "SET_PIN PIN=laser VALUE=0" in Path("bar.frame.gcode").read_text()
+    assert run("frame", "bar.gcode", "--machine", "grbl-diode-405", "--dialect", "klipper") == 0
+    text = Path("bar.gcode").read_text()
+    Path("bar.gcode").write_text(text.replace("; [machine]", "; [machine"))
+    assert run("frame", "bar.gcode") == 2
+    assert "the project in the head of 'bar.gcode'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("<svg/>", "is a drawing (SVG)"), ("", "is empty"), ("G0 X1 Y1\n", "exposes nothing")],
+)
+def test_what_is_no_program_is_refused(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("odd.nc").write_text(text)
+    assert run("frame", "odd.nc") == 2
+    assert words in capsys.readouterr().err
