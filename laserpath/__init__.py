@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     from laserpath.base.limits import ReadingLimits, limits
     from laserpath.config import profiles, request
     from laserpath.design import load, load_colours
+    from laserpath.design.board import BoardExposure, CircuitBoard, load_board
     from laserpath.machine.framing import frame
-    from laserpath.planning import ColourPlans, Plan, Progress, plan, plan_colours, sensitivity
+    from laserpath.planning import (
+        BoardPlans,
+        ColourPlans,
+        Plan,
+        Progress,
+        plan,
+        plan_board,
+        plan_colours,
+        sensitivity,
+    )
     from laserpath.simulation import Simulation, simulate
     from laserpath.simulation.comparison import Comparison, compare
     from laserpath.types import Design, Grid, Machine, Part, Process, Resin, Settings, Spot, Target, Toolpath
@@ -38,6 +48,9 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 
 __all__ = [
+    "BoardExposure",
+    "BoardPlans",
+    "CircuitBoard",
     "ColourPlans",
     "Comparison",
     "Design",
@@ -70,8 +83,10 @@ __all__ = [
     "frame",
     "limits",
     "load",
+    "load_board",
     "load_colours",
     "plan",
+    "plan_board",
     "plan_colours",
     "profiles",
     "request",
@@ -85,8 +100,12 @@ __getattr__, __dir__ = attach(
         "base.errors": ("InputError", "PlausibilityWarning"),
         "base.limits": ("ReadingLimits", "limits"),
         "design": ("load", "load_colours"),
+        "design.board": ("BoardExposure", "CircuitBoard", "load_board"),
         "machine.framing": ("frame",),
-        "planning": ("ColourPlans", "Plan", "Progress", "plan", "plan_colours", "sensitivity"),
+        "planning": (
+            "BoardPlans", "ColourPlans", "Plan", "Progress", "plan", "plan_board", "plan_colours",
+            "sensitivity",
+        ),
         "simulation": ("Simulation", "simulate"),
         "simulation.comparison": ("Comparison", "compare"),
         "types": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 HEAD = "%FSLAX36Y36*%\n%MOMM*%\n%ADD10C,0.5*%\n%ADD11C,1.0*%\n%ADD12C,0.1*%\n%ADD13R,1.0X2.0*%\n"
@@ -67,3 +68,21 @@ def write(folder: Path, **changed: bytes | None) -> Path:
         if data is not None:
             (folder / name).write_bytes(data)
     return folder
+
+
+def small() -> dict[str, bytes]:
+    """A board of 2.5 × 1.5 mm: a pad with a hole near the left edge, on the back also one near the right."""
+    return {
+        "s-F_Cu.gbr": gerber("D11*", at(20.7, 30.7, "D03")),
+        "s-B_Cu.gbr": gerber("D11*", at(20.7, 30.7, "D03"), "D10*", at(21.7, 30.5, "D03")),
+        "s-F_Mask.gbr": gerber("D10*", at(20.7, 30.7, "D03")),
+        "s-Edge_Cuts.gbr": gerber(box(20, 30, 22.5, 31.5)),
+        "s.drl": drill((20.7, 30.7), diameter=0.4),
+    }
+
+
+def archive(path: Path, contents: dict[str, bytes]) -> None:
+    """A ZIP archive with a folder."""
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, data in contents.items():
+            packed.writestr(f"gerbers/{name}", data)

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import boards
 import click
 import ezdxf
 import gdstk
@@ -156,6 +157,9 @@ def _samples(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for file in (ROOT / "samples").glob("*.svg"):
         (folder / file.name).write_text(DRAWING)
+    (folder / "board").mkdir(exist_ok=True)
+    for name, data in boards.small().items():
+        (folder / "board" / name).write_bytes(data)
 
 
 def _drawings() -> None:
@@ -164,6 +168,8 @@ def _drawings() -> None:
     gerber = f"%FSLAX36Y36*%%MOMM*%%ADD10C,0.3*%D10*{line}M02*"
     for name in ("board", "board-F_Cu", "board-F_Mask"):
         Path(f"{name}.gbr").write_text(gerber)
+    boards.archive(Path("board.zip"), boards.small())
+    shutil.copytree("board", "gerbers")
     chip = gdstk.Library()
     chip.new_cell("TOP").add(
         gdstk.rectangle((500, 500), (1500, 1000), layer=1), gdstk.rectangle((0, 0), (500, 250), layer=2)

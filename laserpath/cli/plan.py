@@ -113,7 +113,7 @@ def plan_colours(job: Job, meter: Meter) -> Made:
     job.check()
 
     # A part of the colours is of little use, so one Ctrl-C stops at once.
-    plans = laserpath.plan_colours(parts, processes, job.settings, _colours_listener(job.check, meter))
+    plans = laserpath.plan_colours(parts, processes, job.settings, several(job.check, meter))
     job.check()
     meter.writing()
     written = plans.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
@@ -159,7 +159,7 @@ def _load_colours(job: Job, meter: Meter) -> tuple[Design, ...]:
     return parts
 
 
-def _colours_listener(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Progress], None]:
+def several(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Progress], None]:
     """Shows the progress of each plan. check: raises if the user has interrupted."""
 
     def listen(number: int, of: int, now: Progress) -> None:
@@ -243,7 +243,7 @@ def _colours_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequenc
                 "name": one.design.part.name if one.design.part else None,
                 "colour": one.design.part.colour if one.design.part else None,
                 "resin": one.process.resin.name,
-                **show.content(one, _own(one.design.name, written), one.report.warnings),
+                **show.content(one, own(one.design.name, written), one.report.warnings),
             }
             for one in plans.plans
         ],
@@ -251,7 +251,7 @@ def _colours_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequenc
     return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _own(name: str, written: Sequence[Path]) -> list[Path]:
+def own(name: str, written: Sequence[Path]) -> list[Path]:
     """The files of one plan."""
     return [path for path in written if path.name.startswith(f"{name}.")]
 

@@ -257,7 +257,8 @@ def content(path: Path) -> bytes:
     """The content of a plain file."""
     try:
         if path.is_dir():
-            raise InputError(f"{path} is a folder, but a design is a file")
+            board = "`laserpath board` plans the layers of a board in it"
+            raise InputError(f"{path} is a folder, but a design is a file; {board}")
         return limits.plain(path)
     except GcodeError as error:
         raise InputError(f"{path} {error}") from None

@@ -113,10 +113,11 @@ _PICTURE = "save it as PNG or TIFF"
 _AS_DRAWING = "save it as SVG"
 _CAD = "save it as DXF"
 _AS_BOARD = "export the layer as Gerber"
-_COPPER = "it says where holes are, and not where copper is; take the Gerber file of the layer"
+_COPPER = "it says where holes are, not where copper is: take the Gerber of the layer, or `laserpath board`"
 _MODEL = "slice it and take `laserpath slicer`, or save a section of it as SVG or DXF"
 _PROGRAM = "`laserpath simulate` shows what it would cure, `laserpath check` what the machine makes of it"
 _ARCHIVE = "unpack it, and plan the file in it"
+_LAYERS = "`laserpath board` plans its layers"
 _WEB = "it is the page about the file; download the file itself"
 _AS_LAYOUT = "save it as GDSII or OASIS"
 
@@ -200,6 +201,9 @@ _IN_ZIP: tuple[tuple[str, Look], ...] = (
 )
 """Beginning of the name of a ZIP archive's member → the format of the archive."""
 
+_OF_A_BOARD = re.compile(r"\.(?:gbr|ger|gbrjob|gtl|gbl|cmp|sol|pho|art|drl|xln|drd)$")
+"""Names of files that only boards have."""
+
 _NAMED: tuple[tuple[str, str, str], ...] = (
     (".jpg .jpeg .jfif", "JPEG", _PICTURE),
     (".bmp .gif .webp .heic .heif .avif .xcf .psd .kra .tga .ico .dng", "an image of another kind", _PICTURE),
@@ -273,7 +277,8 @@ def _zipped(data: bytes) -> Look:
     for beginning, look in _IN_ZIP:
         if any(name.startswith(beginning) for name in names):
             return look
-    return "a ZIP archive", _ARCHIVE
+    board = any(_OF_A_BOARD.search(name.lower()) for name in names)
+    return ("a board in a ZIP archive", _LAYERS) if board else ("a ZIP archive", _ARCHIVE)
 
 
 def _text(text: str) -> Look | None:

@@ -7,6 +7,7 @@ best possible dose, `robustness` what the plan relies on and what would help the
 greyscale.
 """
 
+from laserpath.planning.board import BoardPlans, plan_board
 from laserpath.planning.colours import ColourPlans, plan_colours
 from laserpath.planning.costs import PlanStep
 from laserpath.planning.forecasts import Forecast, forecast
@@ -18,6 +19,6 @@ from laserpath.planning.robustness import sensitivity
 from laserpath.planning.unconstrained import limit
 
 __all__ = [
-    "ColourPlans", "Forecast", "Plan", "PlanStep", "Progress", "forecast", "header", "limit", "paths_of",
-    "plan", "plan_colours", "sensitivity",
+    "BoardPlans", "ColourPlans", "Forecast", "Plan", "PlanStep", "Progress", "forecast", "header", "limit",
+    "paths_of", "plan", "plan_board", "plan_colours", "sensitivity",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan, plan
 from laserpath.types import Design, Process, Settings
 
-Listener = Callable[[int, int, Progress], None]
+ColourListener = Callable[[int, int, Progress], None]
 """(number of the plan, from 0; how many; its progress)."""
 
 
@@ -73,7 +73,7 @@ def plan_colours(
     designs: Sequence[Design],
     process: Process | Sequence[Process] | None = None,
     settings: Settings | None = None,
-    progress: Listener | None = None,
+    progress: ColourListener | None = None,
 ) -> ColourPlans:
     """Plan each colour of a drawing. designs: of `load_colours`.
 
@@ -90,7 +90,7 @@ def plan_colours(
     return ColourPlans(_drawing(designs[0]), tuple(plans))
 
 
-def _listener(progress: Listener | None, number: int, count: int) -> Callable[[Progress], None] | None:
+def _listener(progress: ColourListener | None, number: int, count: int) -> Callable[[Progress], None] | None:
     return None if progress is None else lambda now: progress(number, count, now)
 
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import gcode
 from laserpath.base.errors import figure
-from laserpath.report.data import Column, PageData, PageText, Picture, ShownProgram
+from laserpath.report.data import Column, PageData, PageText, Picture, ShownProgram, Underlay
 from laserpath.types.results import Measurement
 
 __all__ = [
     "Column", "ShownProgram", "PageData", "PageText", "Picture", "headline_of", "render", "render_colours",
-    "render_exposure",
+    "render_exposure", "Underlay",
 ]  # fmt: skip
 
 # The page imports its template engine only here: a plan without a report need not wait for it.
@@ -39,11 +39,18 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
     )
 
 
-def render_colours(name: str, shown: Sequence[tuple[PageData, gcode.motion.Executed]]) -> str:
-    """The page of a drawing in several colours; shown: the plan of each, and its execution."""
+def render_colours(
+    name: str,
+    shown: Sequence[tuple[PageData, gcode.motion.Executed]],
+    board: Underlay | None = None,
+) -> str:
+    """The page of a drawing in several colours; shown: the plan of each, and its execution.
+
+    board: of which they are the layers, if they are no colours.
+    """
     from laserpath.report.pages import colours_page
 
-    return colours_page(name, shown)
+    return colours_page(name, shown, board)
 
 
 def headline_of(data: PageData) -> tuple[str, str]:

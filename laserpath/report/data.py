@@ -355,6 +355,19 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Underlay:
+    """What lies under the layers of a board. outline, holes: in the coordinates of the designs' common page.
+
+    backs: names of the designs that are mirrored.  axis: in which direction, `x` or `y`.
+    """
+
+    outline: Design
+    holes: Design | None
+    backs: frozenset[str]
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
 class PageText:
     """The text of a page that is not derived from its figures.
 

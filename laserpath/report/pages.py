@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from scipy.ndimage import map_coordinates
+from shapely import affinity
 
 import gcode
 from laserpath.base.arrays import Floats
@@ -36,8 +37,8 @@ from laserpath.design.scene import Scene
 from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
 from laserpath.physics import optics
 from laserpath.report import advice, pictures, wording
-from laserpath.report.canvas import Box, Line, Mark, grown, map_sheet
-from laserpath.report.data import Column, PageData, PageText, Picture, Place, ShownProgram, marked
+from laserpath.report.canvas import Box, Line, Mark, Pixels, grown, map_sheet
+from laserpath.report.data import Column, PageData, PageText, Picture, Place, ShownProgram, Underlay, marked
 from laserpath.report.figure_table import GLOSSARY, GROUPS, ROWS, Row, at_least, cell, means_explained
 from laserpath.report.payload import payload
 from laserpath.report.toolpath_svg import printable
@@ -402,25 +403,30 @@ def _colours_template() -> Template:
     return template("colours.html")
 
 
-def colours_page(name: str, shown: Shown) -> str:
-    """The page as HTML."""
-    first = shown[0][0]
+def colours_page(name: str, shown: Shown, board: Underlay | None = None) -> str:
+    """The page as HTML. board: of which the designs are the layers, if they are no colours."""
+    first, noun = shown[0][0], "colour" if board is None else "layer"
     x0, y0, x1, y1 = first.design.extent
     size = f"{figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm"
     exposed = [data.exposed(run) for data, run in shown]
     box = grown(first.design.extent, _RIM_FWHM * first.fwhm)
     grid = _grid(box)
     cured = [_cured(one, grid) for one in exposed]
+    if board is None:
+        twice, picture = _twice(cured, grid, first.done), _together(cured, grid, box, [d for d, _ in shown])
+    else:
+        twice, picture = "", _over_each_other(cured, grid, box, [data for data, _ in shown], board)
     rows = [_row(data) for data, _ in shown]
     return str(_colours_template().render(
         name=printable(name),
-        subtitle=f"laserpath report · {len(shown)} colours · {size} · spot {first.fwhm:g} mm",
+        subtitle=f"laserpath report · {len(shown)} {noun}s · {size} · spot {first.fwhm:g} mm",
+        noun=noun,
         styles=installed_text("page.css"),
-        headline=_headline(shown), level=_worst(shown), twice=_twice(cured, grid, first.done),
-        picture=_together(cured, grid, box, [data for data, _ in shown]),
+        headline=_headline(shown), level=_worst(shown), twice=twice,
+        picture=picture,
         each=list(_each(exposed, shown)), rows=rows, labels=[ROWS[key] for key in _FIGURES],
-        warnings=_warnings(shown),
-        zero=_zero(first),
+        warnings=_warnings(shown, noun),
+        zero=_zero(first, board),
         records=records(first.process, first.settings, None), versions=versions(),
     ))  # fmt: skip
 
@@ -448,8 +454,15 @@ def _worst(shown: Shown) -> str:
     return next(level for level in ("poor", "fair", "good") if level in levels)
 
 
-def _zero(data: PageData) -> str:
+def _zero(data: PageData, board: Underlay | None) -> str:
     x0, y0, x1, y1 = data.design.extent
+    if board is not None:
+        turn, corner = ("left to right", "right") if board.axis == "x" else ("top to bottom", "upper")
+        return (
+            f"All programs have one work zero; from there the board's box reaches from x {figure(x0, 4)} to "
+            f"{figure(x1, 4)} and from y {figure(y0, 4)} to {figure(y1, 4)} mm. For the back, turn the board "
+            f"over from {turn}: its {corner} edge then lies where the opposite one lay."
+        )
     return (
         f"All programs have one work zero; from there the whole drawing reaches from x {figure(x0, 4)} to "
         f"{figure(x1, 4)} and from y {figure(y0, 4)} to {figure(y1, 4)} mm. Do not move the part, nor set "
@@ -470,12 +483,12 @@ def _row(data: PageData) -> dict[str, Any]:
     }
 
 
-def _warnings(shown: Shown) -> list[tuple[str, list[str]]]:
+def _warnings(shown: Shown, noun: str) -> list[tuple[str, list[str]]]:
     """(name, warnings) of each plan that has some; those that all have stand once, for the whole drawing."""
     common = [
         text for text in shown[0][0].report.warnings if all(text in d.report.warnings for d, _ in shown)
     ]
-    every = [("All colours", common)]
+    every = [(f"All {noun}s", common)]
     every += [
         (data.design.name, [text for text in data.report.warnings if text not in common]) for data, _ in shown
     ]
@@ -520,15 +533,20 @@ def _twice(cured: Sequence[Floats], grid: Grid, done: str) -> str:
     return f"{area(several, 2)} {done}s in more than one colour, along shared edges."
 
 
-def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[PageData]) -> Picture:
-    """What cures in each colour, as inks on paper: where two lie over each other it is darker."""
+def _inks(cured: Sequence[Floats], grid: Grid, each: Sequence[PageData]) -> Pixels:
+    """(rows, columns, 3) what cures in each colour, as inks on paper."""
     image = np.ones((*grid.shape, 3))
     for share, data in zip(cured, each, strict=True):
         colour = _part(data).colour
         rgb = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
         image *= 1 - share[..., None] * (1 - rgb)
+    return np.rint(255 * image).astype(np.uint8)
+
+
+def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[PageData]) -> Picture:
+    """What cures in each colour, as inks on paper: where two lie over each other it is darker."""
     sheet, ax = map_sheet(box, below=0.35)
-    ax.image(np.rint(255 * image).astype(np.uint8), grid.extent)
+    ax.image(_inks(cured, grid, each), grid.extent)
     marks = []
     for data in each:
         part = _part(data)
@@ -543,4 +561,33 @@ def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[Page
         f"What {len(each)} programs {done} together, each in its colour.",
         "As executed by the controller, in the machine's coordinates. Thin lines are the design; where two "
         "colours lie over each other, the map is darker.",
+    )
+
+
+def _over_each_other(
+    cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[PageData], board: Underlay
+) -> Picture:
+    """The layers of a board as they will lie over each other, seen from its front, with outline and holes."""
+    flip = np.fliplr if board.axis == "x" else np.flipud
+    seen = [
+        flip(share) if data.design.name in board.backs else share
+        for share, data in zip(cured, each, strict=True)
+    ]
+    sheet, ax = map_sheet(box, below=0.35)
+    ax.image(_inks(seen, grid, each), grid.extent)
+    x0, y0, _, _ = each[0].design.extent
+    for under, pen in ((board.outline, Line("#000000", 0.8)), (board.holes, Line("#c02060", 0.6))):
+        if under is not None:
+            ax.design(replace(under, area=affinity.translate(under.area, x0, y0)), pen=pen)
+    ax.close("x, mm", "y, mm")
+    marks = [Mark(_part(data).name, fill=_part(data).colour, pen=Line("#444444")) for data in each]
+    if board.holes is not None:
+        marks.append(Mark("holes", pen=Line("#c02060")))
+    sheet.legend(marks, columns=min(len(marks), 4))
+    done = each[0].done
+    return Picture.from_svg(
+        f"What will {done}, all layers over each other",
+        sheet.svg(),
+        f"What {len(each)} programs {done}, in the outline of the board.",
+        "As executed by the controller, seen from the front: the layers of the back are mirrored back.",
     )

@@ -236,7 +236,7 @@ def test_a_layer_that_is_not_there_is_refused_and_an_empty_one_left_out(tmp_path
     [
         ({"mirror": "xy"}, "mirror 'xy' is unknown"),
         ({"isolation": 0.0}, "isolation"),
-        ({"rim": -1.0}, "rim is -1.0 mm, but must be 0 to 1000 mm"),
+        ({"rim": -1.0}, "rim is -1 mm, but must be 0 to 1000 mm"),
         ({"drill_clear": 0.1, "drill_marks": 0.3}, "give one of them"),
     ],
 )

@@ -31,7 +31,6 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import positive
 from laserpath.base.errors import InputError, figure, one_line, short
 from laserpath.base.overlay import EMPTY, minus, union, valid, within
 from laserpath.design import gerber
@@ -45,11 +44,16 @@ from laserpath.types import Design, Part
 
 __all__ = ["DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "load_board"]
 
+Page = tuple[float, float, float, float]
+"""(x0, y0, x1, y1), mm."""
+
 _GAPS = (0.02, 0.1, 0.3, 1.0)
 """mm: gaps in an outline that are closed, the smallest that gives one. CAD programs leave gaps; larger values
 join what is apart."""
 _BESIDE = 1.0
 """mm that a hole may lie beside the board: half-holes of castellated edges do."""
+_SMALLEST, _WIDEST = 1e-3, 1000.0
+"""mm, of what a user chooses: a smaller width is below any spot, a larger one is no board's."""
 _COLOURS = {"copper": ("#b4531a", "#1f5fa8"), "mask": ("#2c7a3f", "#5a9a2c"), "paste": ("#6f6f6f", "#8f8f8f"),
             "silk": ("#8a7a3a", "#6a5a9a")}  # fmt: skip
 
@@ -78,13 +82,12 @@ class BoardExposure:
     def __post_init__(self) -> None:
         if self.mirror not in ("x", "y"):
             raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y")
-        for name in ("isolation", "drill_marks"):
-            if getattr(self, name) is not None:
-                positive(self, name)
-        for name in ("rim", "drill_clear", "gap"):
+        for name in ("isolation", "drill_marks", "rim", "drill_clear", "gap"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1000:
-                raise InputError(f"{name.replace('_', ' ')} is {value} mm, but must be 0 to 1000 mm")
+            least = _SMALLEST if name in ("isolation", "drill_marks") else 0.0
+            if value is not None and not least <= value <= _WIDEST:
+                words = name.replace("_", " ")
+                raise InputError(f"{words} is {value:g} mm, but must be {least:g} to {_WIDEST:g} mm")
         if self.drill_clear is not None and self.drill_marks is not None:
             raise InputError(
                 "drill_clear and drill_marks both say what is left free at holes; give one of them"
@@ -149,15 +152,27 @@ class CircuitBoard:
         how = how or BoardExposure()
         return tuple(_design(self, layer, number, how, tone) for number, layer in enumerate(self.layers, 1))
 
+    def under(self, how: BoardExposure | None = None, tone: str = "negative") -> tuple[Design, Design | None]:
+        """The outline and the holes, in the coordinates of the designs of the front; None: no holes."""
+        how = how or BoardExposure()
+        margin, page = _page(self, how, tone)
+        zero = margin - self.box[0], margin - self.box[1]
+        outline, whole = _panel(affinity.translate(self.outline, *zero), page, how)
+        if not self.holes:
+            return Design(_polygons(outline), f"{self.name}-outline", whole), None
+        holes = affinity.translate(union([hole.area() for hole in self.holes]), *zero)
+        return (
+            Design(_polygons(outline), f"{self.name}-outline", whole),
+            Design(_polygons(_panel(holes, page, how)[0]), f"{self.name}-holes", whole),
+        )
+
 
 # What is exposed
 
 
 def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExposure, tone: str) -> Design:
     """The design of one layer, with the box of all."""
-    margin = _margin(board, how, tone)
-    x0, y0, x1, y1 = board.box
-    page = (0.0, 0.0, x1 - x0 + 2 * margin, y1 - y0 + 2 * margin)
+    margin, page = _page(board, how, tone)
     solid = board_solid(board)
     stays, meaning = _stays(board, layer, how)
     inside = within(stays, solid)
@@ -178,7 +193,7 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
         exposed, done = minus(solid, inside), f"all but {meaning} is exposed"
     if exposed.is_empty:
         raise InputError(f"{board.name}: nothing of {layer.kind} is left to expose ({layer.file})")
-    moved = affinity.translate(exposed, margin - x0, margin - y0)
+    moved = affinity.translate(exposed, margin - board.box[0], margin - board.box[1])
     if layer.side == "bottom":
         moved = _mirrored(moved, page, how.mirror)
         done += ", mirrored"
@@ -187,7 +202,7 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
     colour = _COLOURS[layer.what][layer.side == "bottom"]
     part = Part(board.name, number, layer.kind, colour, shapely.box(*page))
     return Design(
-        shapely.MultiPolygon([one for one in shapely.get_parts(valid(area)) if one.area > 0]),
+        _polygons(area),
         f"{board.name}-{layer.kind}",
         page,
         tuple(map(short, warnings)),
@@ -202,10 +217,16 @@ def board_solid(board: CircuitBoard) -> BaseGeometry:
     return union([shapely.Polygon(one.exterior) for one in board.outline.geoms])
 
 
-def _margin(board: CircuitBoard, how: BoardExposure, tone: str) -> float:
-    """The mm around the board's box, the same for all layers."""
+def _page(board: CircuitBoard, how: BoardExposure, tone: str) -> tuple[float, Page]:
+    """(the mm around the board's box, the same for all layers; the page of one copy)."""
     wide = tone == "positive" and how.isolation is None and any(one.what == "copper" for one in board.layers)
-    return how.rim if wide else 0.0
+    margin = how.rim if wide else 0.0
+    x0, y0, x1, y1 = board.box
+    return margin, (0.0, 0.0, x1 - x0 + 2 * margin, y1 - y0 + 2 * margin)
+
+
+def _polygons(area: BaseGeometry) -> shapely.MultiPolygon:
+    return shapely.MultiPolygon([one for one in shapely.get_parts(valid(area)) if one.area > 0])
 
 
 def _stays(board: CircuitBoard, layer: BoardLayer, how: BoardExposure) -> tuple[BaseGeometry, str]:
@@ -232,16 +253,14 @@ def _stays(board: CircuitBoard, layer: BoardLayer, how: BoardExposure) -> tuple[
     return copper, words
 
 
-def _mirrored(area: BaseGeometry, page: tuple[float, float, float, float], axis: str) -> BaseGeometry:
+def _mirrored(area: BaseGeometry, page: Page, axis: str) -> BaseGeometry:
     """The area mirrored about the middle of the page."""
     if axis == "x":
         return affinity.affine_transform(area, (-1, 0, 0, 1, page[0] + page[2], 0))
     return affinity.affine_transform(area, (1, 0, 0, -1, 0, page[1] + page[3]))
 
 
-def _panel(
-    area: BaseGeometry, page: tuple[float, float, float, float], how: BoardExposure
-) -> tuple[BaseGeometry, tuple[float, float, float, float]]:
+def _panel(area: BaseGeometry, page: Page, how: BoardExposure) -> tuple[BaseGeometry, Page]:
     """Copies beside each other, and their page."""
     if how.columns * how.rows == 1:
         return area, page

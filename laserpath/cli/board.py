@@ -1,0 +1,321 @@
+"""`laserpath board`: from a folder of Gerbers to a program for each layer, all with one zero."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from laserpath.base.errors import InputError
+from laserpath.base.files import check_folder, check_places
+from laserpath.base.quantities import LENGTH
+from laserpath.cli import plan as planning
+from laserpath.cli import progress, show
+from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
+from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
+from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.config import options as known
+from laserpath.config import request
+from laserpath.config.values import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from laserpath.cli.progress import Meter
+    from laserpath.cli.show import Talk
+    from laserpath.design.board import BoardExposure, CircuitBoard
+    from laserpath.planning import BoardPlans
+    from laserpath.types import Process, Settings
+
+_EPILOG = """\b
+Examples:
+  laserpath board board.zip --machine my-laser.toml
+  laserpath board gerbers/ --layers top-copper,top-mask -o out
+  laserpath board board.zip --tone positive --isolation 0.4mm
+  laserpath board board.zip --layer outline=keepout.art --panel 2x3 --gap 2mm
+
+\b
+Layers that can be exposed: top-copper, bottom-copper, top-mask, bottom-mask, top-paste, bottom-paste,
+top-silk, bottom-silk. Others that --layer can name: outline, drill, plated-drill, unplated-drill,
+inner-copper, other.
+What a layer means: copper as drawn stays; mask and paste are the board without their openings. With a
+positive tone what does not stay is exposed, for copper also the rim around the board.
+
+\b
+Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
+130 interrupted, nothing written.
+
+\b
+CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
+wear goggles rated for its wavelength; never leave the machine unattended."""
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _panel(text: str) -> tuple[int, int]:
+    """The columns and rows of `2x3`."""
+    found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text.strip())
+    if not found or not int(found[1]) or not int(found[2]):
+        raise InputError(f"panel {text!r} is not like 2x3: columns x rows")
+    return int(found[1]), int(found[2])
+
+
+def _length(name: str) -> Parsed:
+    return Parsed(Quantity(LENGTH, "mm", low=None), name)
+
+
+_BOARD: Options = {
+    "Board": {
+        "--layers": {
+            "type": Parsed(_listed, "layers"),
+            "metavar": "LIST",
+            "help": "Layers to plan, in this order: top-copper,top-mask  [top-copper,bottom-copper]",
+        },
+        "--layer": {
+            "multiple": True,
+            "metavar": "LAYER=FILE",
+            "help": "Which file a layer is, where nothing else says it; may be repeated",
+        },
+        "--flip": {
+            "type": click.Choice(("x", "y")),
+            "default": "x",
+            "help": "How it is turned over for its back: x swaps left and right, y top and bottom  [x]",
+        },
+        "--isolation": {
+            "type": _length("isolation"),
+            "metavar": "LENGTH",
+            "help": "Remove only a band of this width around the copper  [all that is not copper]",
+        },
+        "--rim": {
+            "type": _length("rim"),
+            "metavar": "LENGTH",
+            "help": "With a positive tone: expose this much around the board, too  [1mm]",
+        },
+        "--drill-clear": {
+            "type": _length("drill-clear"),
+            "metavar": "LENGTH",
+            "help": "No copper in the holes, nor this far around them: 0 for the holes alone  [as drawn]",
+        },
+        "--drill-marks": {
+            "type": _length("drill-marks"),
+            "metavar": "LENGTH",
+            "help": "A mark of this diameter without copper in the middle of each hole  [none]",
+        },
+        "--panel": {
+            "type": Parsed(_panel, "panel"),
+            "metavar": "NxM",
+            "help": "Columns x rows of copies  [1x1]",
+        },
+        "--gap": {"type": _length("gap"), "metavar": "LENGTH", "help": "Distance between copies  [2mm]"},
+        "--offset": DESIGN["Design"]["--offset"],
+    },
+}
+_FILES: Options = {
+    "Output": {
+        "--frame": {
+            "is_flag": True,
+            "help": "Also write BOARD.frame.gcode: a low-power pass around the board. It exposes resin, too",
+        },
+        "--project": {
+            "metavar": "FILE",
+            "help": "Project file with machine, resin and plan  [laserpath.toml beside the board]",
+        },
+    }
+}
+_NOT_OF_A_BOARD = [
+    option.name for option in known.setting("Arrangement", "Reading") if option.name not in ("layer",)
+]
+
+
+@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.argument("files", metavar="FILES", type=click.Path(), nargs=-1, required=True)
+@options(OUTPUT, _FILES, _BOARD, PROCESS, PLAN, LIMITS)
+@click.pass_context
+def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
+    """Plan the layers of a circuit board: a folder, a ZIP archive, or several files.
+
+    The layers are told by Gerber X2, the job file, or the names that CAD programs use. All get one work zero,
+    the lower left corner of the board's outline; the back is mirrored. Writes BOARD-top-copper.gcode, a
+    drawing and a report for each layer, and BOARD.board.html, which shows all over each other.
+    """
+    with Interrupts() as interrupts:
+        from laserpath.physics import optics
+
+        folder = Path(given["output"])
+        check_folder(folder)
+        _, values = planning.inputs(files[0], {**given, "layer": ()})
+        if idle := [name for name in _NOT_OF_A_BOARD if values.get(name)]:
+            raise InputError(f"{idle[0]} says nothing about a board; take it out of the project file")
+        process = request.process_of(values)
+        settings = request.settings_of(values, optics.fwhm(process.spot))
+        talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+        exposure = _exposure(given)
+        with progress.meter(hidden=given["quiet"]) as meter:
+            interrupts.show_on(meter)
+            meter.name = f"reading {files[0]}"
+            read = _read(files, given, process)
+            _announce(read, exposure, process, settings, talk, meter)
+            _check_places(read, folder, frame=given["frame"])
+            interrupts.check()
+            plans = _planned(read, exposure, process, settings, planning.several(interrupts.check, meter))
+            interrupts.check()
+            meter.writing()
+            written = plans.write(folder, frame=given["frame"])
+    warnings = list(_warnings(plans, frame=given["frame"]))
+    for sentence in warnings:
+        talk.warn(sentence)
+    if given["json"]:
+        click.echo(_as_json(plans, written, (*read.warnings, *warnings)))
+    elif not given["quiet"]:
+        _summary(plans, written)
+    missed = [
+        f"{kind}: {show.tolerance_missed(one)}"
+        for kind, one in plans.plans.items()
+        if not one.within_tolerance
+    ]
+    if missed:
+        click.echo(f"laserpath: {'; '.join(missed)}", err=True)
+        context.exit(TOLERANCE_MISSED)
+
+
+def _exposure(given: Mapping[str, Any]) -> BoardExposure:
+    from laserpath.design.board import BoardExposure
+
+    names = ("rim", "isolation", "drill_clear", "drill_marks", "gap")
+    chosen = {name: given[name] for name in names if given[name] is not None}
+    columns, rows = given["panel"] or (1, 1)
+    return BoardExposure(mirror=given["flip"], columns=columns, rows=rows, **chosen)
+
+
+def _read(files: Sequence[str], given: Mapping[str, Any], process: Process) -> CircuitBoard:
+    """The board with the layers to plan."""
+    from laserpath.design import FLATTEN_FWHM
+    from laserpath.design.board import load_board
+    from laserpath.physics import optics
+
+    named = {}
+    for text in given["layer"]:
+        kind, sign, file = text.partition("=")
+        if not (sign and kind and file):
+            raise InputError(f"--layer {text!r} is not like top-copper=FILE")
+        named[kind.strip()] = file.strip()
+    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    return load_board(list(map(Path, files)), tolerance=tolerance, layers=given["layers"], files=named)
+
+
+def _announce(
+    read: CircuitBoard,
+    exposure: BoardExposure,
+    process: Process,
+    settings: Settings,
+    talk: Talk,
+    meter: Meter,
+) -> None:
+    """Say what each layer means, where the board lies, and how long it will take."""
+    from laserpath.base.errors import figure
+    from laserpath.planning import forecast
+
+    x0, y0, x1, y1 = read.box
+    holes = f", {len(read.holes)} holes" if read.holes else ""
+    talk.tell(f"{read.name}: {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm{holes}")
+    for note in read.notes:
+        talk.tell(note)
+    for warning in read.warnings:
+        talk.warn(warning)
+    designs = read.designs(exposure, process.resin.tone)
+    for design in designs:
+        talk.tell(show.in_short(design))
+        for warning in design.warnings:
+            talk.warn(warning)
+    for note in show.placing(designs[0], process, settings):
+        talk.tell(note)
+    each = [forecast(design, process, settings) for design in designs]
+    progress.tell_expected(planning.together(each), talk)
+    meter.expect(*planning.reported_last(each), noun="layer")
+
+
+def _check_places(read: CircuitBoard, folder: Path, *, frame: bool) -> None:
+    """Raise InputError if a file could not be written."""
+    from laserpath.planning import paths_of
+
+    names = [f"{read.name}-{layer.kind}" for layer in read.layers]
+    places = [path for name in names for path in paths_of(name, folder, frame=False, project=False)]
+    ends = ("board.html", *(("frame.gcode",) if frame else ()))
+    check_places([*places, *(folder / f"{read.name}.{end}" for end in ends)])
+
+
+def _planned(
+    read: CircuitBoard, exposure: BoardExposure, process: Process, settings: Settings, listen: Any
+) -> BoardPlans:
+    import laserpath
+
+    return laserpath.plan_board(read, process, settings, exposure, listen)
+
+
+def _warnings(plans: BoardPlans, *, frame: bool) -> Iterator[str]:
+    """The warnings of each plan, with the name of its layer, without those that were printed before."""
+    for kind, one in plans.plans.items():
+        told = one.design.warnings
+        yield from (f"{kind}: {text}" for text in one.report.warnings if text not in told)
+    if frame:
+        first = next(iter(plans.plans.values()))
+        yield from (text for text in show.warnings(first, frame=True) if text not in first.report.warnings)
+
+
+def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:
+    """Print a row for each layer: its order, verdict, edge error and time; and the time of all."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from laserpath.report.figure_table import ROWS, cell
+    from laserpath.report.wording import duration
+
+    first = next(iter(plans.plans.values()))
+    fwhm = first.page_data.fwhm
+    table = Table(
+        caption=f"(as executed; in brackets: in FWHM of the spot, {fwhm:g} mm)", caption_justify="left"
+    )
+    for heading in ("", "layer", "print", ROWS["epe_mean"].name, ROWS["epe_p95"].name, "write time"):
+        table.add_column(heading, justify="left" if heading in ("", "layer", "print") else "right")
+    console = Console(highlight=False, markup=False)
+    for number, (kind, one) in enumerate(plans.plans.items(), 1):
+        figures, seconds = one.report.executed.as_dict(), one.report.executed.motion.write_time
+        cells = (cell(key, figures, fwhm) for key in ("epe_mean", "epe_p95"))
+        table.add_row(str(number), kind, one.verdict[0], *cells, duration(seconds))
+        console.print(f"{kind} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
+    table.add_row("", "all", "", "", "", duration(plans.write_time))
+    console.print(table)
+    console.print("Written:")
+    for path in written:
+        console.print(f"  {path}", soft_wrap=True)
+
+
+def _as_json(plans: BoardPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
+    """Figures and files as JSON: those of all, and for each layer those of a plan."""
+    x0, y0, x1, y1 = plans.board.box
+    full = {
+        "board": plans.board.name,
+        "size_mm": [x1 - x0, y1 - y0],
+        "holes": len(plans.board.holes),
+        "files": [str(path) for path in written],
+        "within_tolerance": bool(plans.within_tolerance),
+        "write_s": float(plans.write_time),
+        "warnings": list(warnings),
+        "notes": list(plans.board.notes),
+        "layers": [
+            {
+                "layer": layer.kind,
+                "file": layer.file,
+                "said_by": layer.said,
+                **show.content(one, planning.own(one.design.name, written), one.report.warnings),
+            }
+            for layer, one in zip(plans.board.layers, plans.plans.values(), strict=True)
+        ],
+    }
+    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)

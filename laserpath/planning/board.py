@@ -1,0 +1,85 @@
+"""A board: one plan for each layer, all with one zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from laserpath import report
+from laserpath.base.errors import one_line
+from laserpath.base.files import write_all
+from laserpath.design import FLATTEN_FWHM
+from laserpath.design.board import BoardExposure, CircuitBoard, load_board
+from laserpath.machine import framing
+from laserpath.physics import optics
+from laserpath.planning.colours import ColourListener, plan_colours
+from laserpath.planning.pipeline import Plan
+from laserpath.types import Process, Settings
+
+
+@dataclass(frozen=True)
+class BoardPlans:
+    """The result of `plan_board`. plans: kind of layer → its plan, in the order asked for."""
+
+    board: CircuitBoard
+    exposure: BoardExposure
+    plans: dict[str, Plan]
+
+    __repr__ = one_line
+
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether each of them keeps the given tolerance."""
+        return all(one.within_tolerance for one in self.plans.values())
+
+    @property
+    def write_time(self) -> float:
+        """Seconds that the machine takes for all layers."""
+        return sum(one.report.executed.motion.write_time for one in self.plans.values())
+
+    def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
+        """Write the files of each plan, and NAME.board.html, which shows all over each other; all or none.
+
+        A plan's files are NAME-top-copper.gcode, .toolpath.svg and .report.html.
+        frame: also NAME.frame.gcode, a low-power pass around the box of the board.  Returns the paths.
+        """
+        folder, plans = Path(folder), list(self.plans.values())
+        texts: dict[Path, str] = {}
+        for one in plans:
+            texts |= one.files(folder)
+        outline, holes = self.board.under(self.exposure, plans[0].process.resin.tone)
+        backs = frozenset(one.design.name for kind, one in self.plans.items() if kind.startswith("bottom"))
+        texts[folder / f"{self.board.name}.board.html"] = report.render_colours(
+            self.board.name,
+            [(one.page_data, one.run) for one in plans],
+            report.Underlay(outline, holes, backs, self.exposure.mirror),
+        )
+        if frame:
+            whole = replace(plans[0].design, name=self.board.name)
+            texts[folder / f"{self.board.name}.frame.gcode"] = framing.frame(whole, plans[0].process.machine)
+        return write_all(texts)
+
+
+def plan_board(
+    board: CircuitBoard | str | Path | Sequence[str | Path],
+    process: Process | None = None,
+    settings: Settings | None = None,
+    exposure: BoardExposure | None = None,
+    progress: ColourListener | None = None,
+) -> BoardPlans:
+    """Plan each layer of a board: its folder, ZIP archive, files, or what `load_board` has read of them.
+
+    exposure: what is exposed of each layer; how the back is mirrored.
+    progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
+    Raises InputError for input that cannot be used.
+    """
+    process, exposure = process or Process(), exposure or BoardExposure()
+    if not isinstance(board, CircuitBoard):
+        paths = [board] if isinstance(board, str | Path) else list(board)
+        board = load_board([Path(path) for path in paths], tolerance=FLATTEN_FWHM * optics.fwhm(process.spot))
+    designs = board.designs(exposure, process.resin.tone)
+    made = plan_colours(designs, process, settings, progress)
+    return BoardPlans(
+        board, exposure, {layer.kind: one for layer, one in zip(board.layers, made.plans, strict=True)}
+    )

@@ -1,0 +1,154 @@
+"""`laserpath board`: its files, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zipfile
+from pathlib import Path
+
+import boards
+import pytest
+from boards import box, gerber
+from commands import run
+
+import laserpath
+import laserpath.report
+from laserpath import BoardExposure, Process, Settings, Spot
+from laserpath.config import profiles
+
+QUICK = ("--iterations", "2", "--initial", "contour", "--report", "brief", "--spot-fwhm", "0.2")
+SMALL = boards.small()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    boards.write(tmp_path / "b")
+    boards.archive(Path("s.zip"), SMALL)
+    return tmp_path
+
+
+def exposed(program: str) -> tuple[float, ...]:
+    """x and y, from and to, that a program's head says it exposes."""
+    text = Path(program).read_text().replace("\n; ", " ")
+    found = re.search(r"Exposes x ([-\d.]+) to ([-\d.]+) mm, y ([-\d.]+) to ([-\d.]+) mm", text)
+    assert found
+    return tuple(map(float, found.groups()))
+
+
+def test_a_program_for_each_side_with_one_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("board", "s.zip", *QUICK, "--json", "--frame", "-o", "out") == 0
+    printed = capsys.readouterr()
+    said = json.loads(printed.out)
+    names = ["s-top-copper", "s-bottom-copper"]
+    files = [f"out/{name}.{end}" for name in names for end in ("gcode", "toolpath.svg", "report.html")]
+    assert said["files"] == [*files, "out/s.board.html", "out/s.frame.gcode"]
+    assert all(Path(file).is_file() for file in said["files"])
+    assert said["size_mm"] == [2.5, 1.5]
+    assert said["holes"] == 1
+    assert [(one["layer"], one["said_by"]) for one in said["layers"]] == [
+        ("top-copper", "name"), ("bottom-copper", "name"),
+    ]  # fmt: skip
+    assert exposed(files[0]) == pytest.approx((0.2, 1.2, 0.2, 1.2), abs=0.02)
+    assert exposed(files[3]) == pytest.approx((0.55, 2.3, 0.2, 1.2), abs=0.02)
+    assert (
+        "s-top-copper: 1 × 1 mm, 1 shape; from gerbers/s-F_Cu.gbr (by name); the copper as drawn"
+        in printed.err
+    )
+    page = Path("out/s.board.html").read_text()
+    assert "all layers over each other" in page
+    assert page.count("report.html") == 2
+    assert "turn the board over from left to right" in " ".join(page.split())
+
+
+def test_python_plans_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(iterations=2, initial="contour", report="brief")
+    plans = laserpath.plan_board("s.zip", Process(Spot(fwhm=0.2)), settings, BoardExposure(mirror="y"))
+    assert list(plans.plans) == ["top-copper", "bottom-copper"]
+    x0, y0, x1, y1 = plans.plans["bottom-copper"].design.bounds
+    assert (x0, y0, x1, y1) == pytest.approx((0.2, 0.3, 1.95, 1.3), abs=0.01)
+    assert plans.write_time == sum(one.report.executed.motion.write_time for one in plans.plans.values())
+    assert repr(plans).count("\n") == 0
+
+
+def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
+    assert run("board", "s.zip", *QUICK, "--layers", "top-copper", "--panel", "2x1", "--gap", "1mm") == 0
+    printed = capsys.readouterr()
+    rows = [line for line in printed.out.splitlines() if "│" in line]
+    assert "top-copper" in rows[0]
+    assert "all" in rows[1]
+    assert exposed("s-top-copper.gcode") == pytest.approx((0.2, 4.7, 0.2, 1.2), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("b --layers top-coper", "layer 'top-coper' cannot be exposed; known: top-copper"),
+        (
+            "b --layers bottom-mask",
+            "b has no bottom-mask; it has top-copper, bottom-copper, top-mask, top-paste",
+        ),
+        ("b --layer top-copper", "--layer 'top-copper' is not like top-copper=FILE"),
+        ("b --layer top-copper=none.gbr", "no Gerber and no drill file is named 'none.gbr'"),
+        ("b --panel 2by3", "panel '2by3' is not like 2x3: columns x rows"),
+        ("b --panel 90x90", "design 'b' is 1078 mm long in x"),
+        ("b --isolation 0", "isolation is 0 mm, but must be 0.001 to 1000 mm"),
+        ("b --drill-clear 0 --drill-marks 0.3", "give one of them"),
+        ("none", "'none' cannot be read: No such file or directory"),
+        ("text.txt", "text.txt is neither a Gerber nor a drill file, nor a ZIP archive of them"),
+        ("outside.zip", "which leads out of its folder"),
+        ("bomb.zip --limit bytes=1MiB", "the archive holds more than 1 MiB of files, which is the limit"),
+        (
+            "two",
+            "2 files are the outline: a-Edge_Cuts.gbr, b-Edge_Cuts.gbr; --layer outline=FILE chooses one",
+        ),
+        ("inches", "2 of 2 holes of b.drl lie off the board"),
+        ("b --project turned.toml", "rotate says nothing about a board; take it out of the project file"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("text.txt").write_text("nothing")
+    Path("turned.toml").write_text("rotate = 90\n")
+    with zipfile.ZipFile("outside.zip", "w") as archive:
+        archive.writestr("../b-F_Cu.gbr", SMALL["s-F_Cu.gbr"])
+    with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("b-F_Cu.gbr", SMALL["s-F_Cu.gbr"] + b"0" * 3_000_000)
+    boards.write(Path("two"))
+    Path("two/a-Edge_Cuts.gbr").write_bytes(gerber(box(0, 0, 30, 40)))
+    boards.write(Path("inches"), b=boards.drill(*boards.HOLES, unit="INCH"))
+    assert run("board", *arguments.split(), "-o", "out") == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("See ")]
+    assert sentence in errors[-1]
+    assert not Path("out").exists()
+
+
+def test_plan_says_what_a_board_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy("b/b.drl", "holes.drl")
+    for given in ("s.zip", "b", "holes.drl"):
+        assert run("plan", given) == 2
+        assert "`laserpath board`" in capsys.readouterr().err
+
+
+def test_each_layer_says_what_it_means_before_it_is_planned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Told(Exception):
+        pass
+
+    def stop(*_: object, **__: object) -> None:
+        raise Told
+
+    monkeypatch.setattr(laserpath, "plan_board", stop)
+    resin = ("--resin", "positive-photoresist", "--spot-fwhm", "0.05")
+    Path("my.toml").write_text(profiles.text("machine", "grbl-diode-405"))
+    with pytest.raises(Told):
+        run("board", "b", *resin, "--rim", "0.5", "--layers", "top-mask,bottom-copper,top-copper")
+    told = [line for line in capsys.readouterr().err.splitlines() if "b-" in line and "from b-" in line]
+    assert told[0].endswith("from b-F_Mask.gbr (by name); all but the board without its openings is exposed")
+    assert told[1].endswith("all but the copper as drawn is exposed, and 0.5 mm around the board, mirrored")
+    assert told[2].startswith("laserpath: b-top-copper: ")
