@@ -57,7 +57,7 @@ class BoardPlans:
         )
         if frame:
             whole = replace(plans[0].design, name=self.board.name)
-            texts[folder / f"{self.board.name}.frame.gcode"] = framing.frame(whole, plans[0].process.machine)
+            texts[folder / f"{self.board.name}.frame.gcode"] = framing.frame(whole, plans[0].process)
         return write_all(texts)
 
 
