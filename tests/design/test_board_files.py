@@ -27,7 +27,12 @@ NAMES = {
         "b-B_SilkS.gbr b-Edge_Cuts.gbr",
         {"b-In1_Cu.gbr": "inner-copper", "b-F_Fab.gbr": "other", "b-F_Courtyard.gbr": "other",
          "b-User_1.gbr": "other"},
-        {"b-PTH.drl": "plated-drill", "b-NPTH.drl": "unplated-drill", "b.drl": "drill"},
+        {
+            "b-PTH.drl": "plated-drill",
+            "b-NPTH.drl": "unplated-drill",
+            "b.drl": "drill",
+            "b-PTH-drl.gbr": "plated-drill",
+        },
     ),
     "KiCad with Protel's suffixes": (
         "b-F.Cu.gtl b-B.Cu.gbl b-F.Mask.gts b-B.Mask.gbs b-F.Paste.gtp b-B.Paste.gbp b-F.SilkS.gto "
@@ -153,6 +158,7 @@ def test_a_projects_own_name_says_nothing(tmp_path: Path) -> None:
         ("Profile,NP", "outline"),
         ("Plated,1,2,PTH", "plated-drill"),
         ("NonPlated,1,2,NPTH,Drill", "unplated-drill"),
+        ("MixedPlating,1,2", "drill"),
         ("AssemblyDrawing,Top", "other"),
         ("Other,User", ""),
     ],

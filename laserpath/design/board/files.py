@@ -225,6 +225,12 @@ def _is_job(text: str) -> bool:
 _FUNCTION = re.compile(r"TF\.FileFunction,([^*%\n]{1,80})")
 _POLARITY = re.compile(r"TF\.FilePolarity,Negative")
 _SIDES = {"Top": "top", "Bot": "bottom"}
+_WHOLE = {
+    "Profile": "outline",
+    "Plated": "plated-drill",
+    "NonPlated": "unplated-drill",
+    "MixedPlating": "drill",  # KiCad, of all holes in one file
+}
 _FUNCTIONS = {"Soldermask": "mask", "Paste": "paste", "Legend": "silk"}
 
 
@@ -314,8 +320,7 @@ def of_function(function: str) -> str:
         return f"{side}-copper" if side else "inner-copper"
     if what in _FUNCTIONS:
         return f"{side}-{_FUNCTIONS[what]}" if side else ""
-    simple = {"Profile": "outline", "Plated": "plated-drill", "NonPlated": "unplated-drill"}
-    return simple.get(what, "" if what == "Other" else "other")
+    return _WHOLE.get(what, "" if what == "Other" else "other")
 
 
 _BY_SUFFIX = {
@@ -370,6 +375,7 @@ _BARE = re.compile(
     r"(?:^|[-_. \d])(?:top|bottom|bot|front|back|primary|secondary)(?:[ _-]?(?:layer|side))?(?:\.\w+)?$"
 )
 _LEVEL = re.compile(r"\bin\d+[ ._-]cu\b|inner|internal|(?:^|[ _-])(?:layer|l)[ _-]?\d+\.\w+$|^l\d+[ _-]")
+_DRILL_NAME = re.compile(r"(?:^|[-_. ])(?:drl|drills?)\.gbr$")  # drills as Gerber
 _NOT_PLATED = re.compile(r"unplated|non[ _-]?plated|np(?:th|lt|t)\b|npth")
 _PLATED = re.compile(r"plated|(?<!n)pth|(?<!n)plt\b")
 
@@ -381,7 +387,7 @@ def of_name(name: str, begin: str = "", *, is_drill: bool = False) -> tuple[str,
     """
     whole = PurePosixPath(name).name.lower()
     own = whole.removeprefix(begin.lower())
-    if is_drill:
+    if is_drill or _DRILL_NAME.search(own):
         return (
             "unplated-drill"
             if _NOT_PLATED.search(own)
