@@ -306,6 +306,8 @@ class _Loading:
     def board(self, wanted: Sequence[str] | None) -> CircuitBoard:
         """The board with the layers that are wanted."""
         layers = tuple(self.layers(wanted))
+        if not layers:
+            raise InputError(f"{self.found.name} has nothing to expose: {'; '.join(self.notes)}")
         outline = self.outline(layers)
         holes = self.holes(outline)
         name, unknown = self.found.name, self.found.unknown
