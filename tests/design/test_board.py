@@ -229,7 +229,7 @@ def test_a_layer_that_is_not_there_is_refused_and_an_empty_one_left_out(tmp_path
     board = load(tmp_path, b_B_Cu=gerber())
     assert [layer.kind for layer in board.layers] == ["top-copper"]
     assert "nothing is drawn" in board.notes[0]
-    with pytest.raises(InputError, match=r"b has nothing to expose: b: b-F_Cu\.gbr: .*nothing is drawn"):
+    with pytest.raises(InputError, match=r"b has nothing to expose: b: b-F_Cu.gbr: .*nothing is drawn.*b-B_Cu.gbr"):
         load(tmp_path, b_F_Cu=gerber(), b_B_Cu=gerber())
 
 

@@ -223,6 +223,12 @@ def test_two_outlines_are_refused_and_copies_are_not(tmp_path: Path) -> None:
     assert gather([tmp_path]).one("outline") is not None
 
 
+def test_both_sides_may_look_alike(tmp_path: Path) -> None:
+    for name in ("b-F_Mask.gbr", "b-B_Mask.gbr"):
+        (tmp_path / name).write_bytes(GERBER % 10)
+    assert kinds(gather([tmp_path])) == {"b-F_Mask.gbr": "top-mask", "b-B_Mask.gbr": "bottom-mask"}
+
+
 def test_an_edge_counts_more_than_a_keep_out(tmp_path: Path) -> None:
     write(tmp_path, {"b.gko": "", "b.gm1": "", "b.outline.gbr": ""})
     outline = gather([tmp_path]).one("outline")

@@ -240,7 +240,7 @@ def _recognised(found: Sequence[LayerFile], given: Mapping[str, str]) -> list[La
     gerbers = [one for one in found if one not in jobs]
     said = dict(pair for job in jobs for pair in _job_functions(job))
     begin = _beginning([PurePosixPath(one.name).name for one in gerbers])
-    out = [_said(one, said, begin) for one in _each_once(gerbers)]
+    out = _each_once([_said(one, said, begin) for one in gerbers])
     for kind, name in given.items():
         if kind not in KINDS:
             raise InputError(
@@ -280,10 +280,10 @@ def _job_functions(job: LayerFile) -> Iterator[tuple[str, str]]:
 
 
 def _each_once(files: Sequence[LayerFile]) -> list[LayerFile]:
-    """The files without copies: some programs write a layer under two names."""
-    seen: dict[bytes, LayerFile] = {}
+    """The files without copies of a layer: some programs write one under two names."""
+    seen: dict[tuple[str, bytes], LayerFile] = {}
     for one in files:
-        seen.setdefault(one.data, one)
+        seen.setdefault((one.kind, one.data), one)
     return list(seen.values())
 
 
