@@ -229,7 +229,9 @@ def test_a_layer_that_is_not_there_is_refused_and_an_empty_one_left_out(tmp_path
     board = load(tmp_path, b_B_Cu=gerber())
     assert [layer.kind for layer in board.layers] == ["top-copper"]
     assert "nothing is drawn" in board.notes[0]
-    with pytest.raises(InputError, match=r"b has nothing to expose: b: b-F_Cu.gbr: .*nothing is drawn.*b-B_Cu.gbr"):
+    with pytest.raises(
+        InputError, match=r"b has nothing to expose: b: b-F_Cu\.gbr: .*; b: b-B_Cu\.gbr: .*drawn"
+    ):
         load(tmp_path, b_F_Cu=gerber(), b_B_Cu=gerber())
 
 
