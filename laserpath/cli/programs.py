@@ -1,4 +1,4 @@
-"""`laserpath frame`: programs that are made from another program, at the machine.
+"""`laserpath frame` and `laserpath resume`: programs that are made from another program, at the machine.
 
 Machine, resin and spot come from the options, else from the project in the head of a program that laserpath
 has written, else they are the defaults.
@@ -16,12 +16,12 @@ import click
 from laserpath.base import limits
 from laserpath.base.errors import figure
 from laserpath.base.files import check_folder, check_places, write_all
-from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
 from laserpath.cli.show import Talk
 from laserpath.cli.simulate import PROGRAM
 from laserpath.config import options as known
-from laserpath.config import project, request
+from laserpath.config import project, request, values
 
 if TYPE_CHECKING:
     from laserpath.simulation.source import Source
@@ -73,10 +73,10 @@ def _given_program(file: Path, given: Mapping[str, Any], suffix: str) -> _GivenP
     saved = project.load(given["project"]) if given["project"] else project.in_head(text, file)
     names = {option.name for option in known.OPTIONS["Machine, resin, spot"]}
     chosen = {name: value for name, value in given.items() if name in names and value is not None}
-    values = request.over(saved.values, chosen) if saved else chosen
+    every = request.over(saved.values, chosen) if saved else chosen
     if saved is None and "machine" not in chosen:
         talk.warn("no machine is named, neither by --machine nor in the file; the default one is taken")
-    process = request.process_of({name: value for name, value in values.items() if name in names})
+    process = request.process_of({name: value for name, value in every.items() if name in names})
     read = source.read(file, process.machine, given["dialect"], given["s_max"])
     for sentence in read.remarks:
         talk.warn(sentence)
@@ -123,3 +123,39 @@ def frame(file: Path, lit: bool, **given: Any) -> None:
         given_program.talk.warn(sentence)
     text = framing.program(done, process, file.name)
     given_program.write(text, f"{file.name} exposes {box}: {sentence}")
+
+
+_RESUME_EPILOG = """\b
+Examples:
+  laserpath resume design.gcode --after 12.31,8.05      # where the head stopped
+  laserpath resume design.gcode --after 812             # the last line that was executed
+  laserpath resume lightburn.gc --after 95s --machine my-laser.toml
+
+\b
+A sender shows the last line that it sent: the controller has some of them in its queue still. The place
+of the head is exact, if it has not moved since. Keep the work zero.
+
+\b
+Exit codes: 0 success; 2 bad input, nothing written."""
+
+
+@click.command(cls=GroupedCommand, epilog=_RESUME_EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--after", metavar="X,Y|LINE|TIME", required=True, type=Parsed(values.ended, "after"),
+    help="Where FILE ended: place of the head (10.2,5.1mm), line (812), or time from its start (95s, 2min)",
+)  # fmt: skip
+@options(_OUT, _READ, PROCESS, LIMITS)
+def resume(file: Path, after: Any, **given: Any) -> None:
+    """Write the rest of FILE, a G-code program of any tool that was interrupted: FILE.resume.gcode.
+
+    The head goes along the path in the dark, and has its speed where the light begins, one spot before the
+    place where FILE ended. What is exposed twice is said.
+    """
+    from laserpath.machine import resuming
+    from laserpath.physics import optics
+
+    program = _given_program(file, given, ".resume.gcode")
+    head = ("Head of the program that it continues:", *program.source.head) if program.source.head else ()
+    rest = resuming.resume(program.source.program, program.process, after, file.name, head)
+    program.write(rest.program.text, *rest.sentences(optics.fwhm(program.process.spot)))

@@ -15,11 +15,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from laserpath.base.errors import InputError
-from laserpath.base.quantities import DOSE, LENGTH, Length, Units, convert, parse
+from laserpath.base.quantities import DOSE, LENGTH, TIME, Length, Units, convert, parse
 
 if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.design.arrange import Repeat
     from laserpath.design.reading import Black
+    from laserpath.machine.resuming import Ended
 
 _SPOT_MAX = 10.0
 """mm; a larger number was most likely meant in µm."""
@@ -142,6 +143,24 @@ def offset(value: Any) -> tuple[float, float]:
     first = parts[0] if isinstance(value, list) or re.search(r"[a-zµμ]\s*$", parts[0]) else parts[0] + unit
     x, y = length(first), length(parts[1])
     return x, y  # type: ignore[return-value]
+
+
+def ended(value: str) -> Ended:
+    """`10.2,5.1mm`: a place; `812`: a line; `95s`, `2min`: a time."""
+    from laserpath.machine.resuming import Ended
+
+    if "," in value:
+        return Ended(place=offset(value))
+    if re.fullmatch(r"\s*\d{1,9}\s*", value):
+        return Ended(line=int(value))
+    try:
+        time = Quantity({**TIME, "min": Fraction(60)}, "", low=None)(value)
+    except (InputError, KeyError):
+        raise InputError(
+            f"{value!r} is no place such as 10.2,5.1mm, no line such as 812, and no time such as 95s or 2min"
+        ) from None
+    assert isinstance(time, float)
+    return Ended(time=time)
 
 
 def repeat(value: Any) -> Repeat:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 import gcode
-from gcode.move import Kind
 from laserpath.base import files
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
@@ -18,7 +17,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import Placed, placed
-from laserpath.machine.program import MachineProgram, Transmitted, execute
+from laserpath.machine.program import MachineProgram, Transmitted, execute, moves_from_zero
 from laserpath.measure import rounded_off
 from laserpath.measure.disturbance import Disturbance, disturbed
 from laserpath.measure.exposure import missing
@@ -32,7 +31,7 @@ from laserpath.simulation.exposing import COARSEST, at_best_power, exposure_of, 
 from laserpath.simulation.page import draw, page
 from laserpath.simulation.result import PathExposure, SimulationResult
 from laserpath.simulation.source import Height, Program, ProgramLayer, Source, darkened, flat, layer
-from laserpath.types import Design, Machine, Point, Process, Settings
+from laserpath.types import Design, Point, Process, Settings
 from laserpath.types.sensitivity import KeyFigures, Sensitivity
 
 _OVER = 1.05
@@ -254,7 +253,7 @@ def _shipped(read: Source, chosen: ProgramLayer, process: Process, override: flo
     chords, row = moves.cut(gcode.motion.ARC_TOLERANCE)
     path, chord = convert.toolpath_of(flat(darkened(chords, chosen.rows[row])), machine)
     sent = Transmitted.of(read.program.characters, row[chord], read.program.lines)
-    run = execute(_from_zero(moves, machine), np.append(0, read.program.characters), process, override)
+    run = execute(moves_from_zero(moves, machine), np.append(0, read.program.characters), process, override)
     kept = np.concatenate([[False], chosen.rows])[run.row]
     run = replace(run, power=np.where(kept, run.power, 0.0), light=np.where(kept, run.light, 0.0))
     return MachineProgram.of(path, process, sent, execution=run)
@@ -274,13 +273,3 @@ def _sensitivity(
 
     found = disturbed(shipped.process.machine, scene, program)
     return Sensitivity(KeyFigures.of(measured), tuple(found))
-
-
-def _from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
-    """The moves after one from the work zero, where the head is when the program starts."""
-    return gcode.Moves(
-        np.vstack([np.zeros((1, 2)), moves.xy]), np.append(0.0, moves.power),
-        np.append(min(machine.rapid_speed), moves.speed), np.append(np.int8(Kind.RAPID), moves.kind),
-        z=np.append(moves.z[0], moves.z), centre=np.vstack([np.zeros((1, 2)), moves.centre]),
-        dwell=np.append(0.0, moves.dwell), dynamic=np.append(np.False_, moves.dynamic),
-    )  # fmt: skip

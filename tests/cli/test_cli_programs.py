@@ -1,4 +1,4 @@
-"""Programs made from another program, at the machine: `laserpath frame`."""
+"""Programs made from another program, at the machine: `laserpath frame` and `laserpath resume`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ import gcode
 
 FOREIGN = "G21\nG90\nM4 S0\nG0 X20 Y10\nG1 X30 F3000 S200\nG3 X30 Y20 I0 J5\nG0 X50 Y50\nM5\nM2\n"
 """A line and a half circle to the right of it, whose extent is x 20 to 35, y 10 to 20; and a travel."""
+
+BAR = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="2mm" viewBox="0 0 2 2">'
+    '<rect width="1" height="0.5"/></svg>'
+)
+QUICK = ("--iterations", "2", "--initial", "contour", "--report", "brief", "-q")
 
 SLOW = ("--critical-dose", "100000")
 """mJ/cm², for which the weakest light may be seen."""
@@ -54,12 +60,8 @@ def test_a_frame_is_lit_where_that_is_safe_or_wanted(capsys: pytest.CaptureFixtu
 
 def test_the_head_of_our_own_program_names_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """In a dialect of its own; the options come before it."""
-    Path("bar.svg").write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="2mm" viewBox="0 0 2 2">'
-        '<rect width="1" height="0.5"/></svg>'
-    )
-    quick = ("--iterations", "2", "--initial", "contour", "--report", "brief", "-q")
-    assert run("plan", "bar.svg", "--machine", "klipper-diode-405", *quick) == 0
+    Path("bar.svg").write_text(BAR)
+    assert run("plan", "bar.svg", "--machine", "klipper-diode-405", *QUICK) == 0
     assert run("frame", "bar.gcode") == 0
     err = capsys.readouterr().err
     assert "default" not in err
@@ -79,3 +81,44 @@ def test_what_is_no_program_is_refused(text: str, words: str, capsys: pytest.Cap
     Path("odd.nc").write_text(text)
     assert run("frame", "odd.nc") == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_rest_of_a_program_goes_on_where_it_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("resume", "part.nc", "--after", "25,10mm", "--spot-fwhm", "0.1") == 0
+    told = capsys.readouterr()
+    assert told.out == "Written: part.resume.gcode\n"
+    assert "at (25.000, 10.000) mm" in told.err
+    assert "100 um of lines are exposed twice, from (24.900, 10.000) to (25.000, 10.000) mm" in told.err
+    rest = written("part.resume.gcode")
+    assert rest.xy[int(rest.on.argmax())] == pytest.approx((24.9, 10))
+    assert rest.length[rest.on].sum() == pytest.approx(5.1 + 5 * 3.14159, abs=0.01)
+    assert run("check", "part.resume.gcode") == 0
+
+
+def test_the_rest_has_the_head_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """So that it can be resumed, too, for the same machine."""
+    Path("bar.svg").write_text(BAR)
+    assert run("plan", "bar.svg", "--machine", "marlin-diode-405", *QUICK) == 0
+    assert run("resume", "bar.gcode", "--after", "0.3s", "-q") == 0
+    assert run("resume", "bar.resume.gcode", "--after", "0.3s") == 0
+    assert "default" not in capsys.readouterr().err
+    text = Path("bar.resume.resume.gcode").read_text()
+    assert "the rest of bar.resume.gcode" in text
+    assert "M5 I" in text
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("nowhere", "'nowhere' is no place such as 10.2,5.1mm, no line such as 812, and no time"),
+        ("1,2,3", "is not a pair of lengths"),
+        ("12", "line 12 is not among the 9 lines"),
+        ("9", "nothing is left to expose"),
+        ("2min", "120 s is not within the program's"),
+        ("100,100", "nowhere within"),
+    ],
+)
+def test_where_it_ended_must_be_known(after: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("resume", "part.nc", "--after", after) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("part.resume.gcode").exists()

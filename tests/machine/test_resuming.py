@@ -1,0 +1,234 @@
+"""The rest of an interrupted program: together with what was done, it exposes what the whole does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import shapely
+from builders import SPOT
+
+import gcode
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram
+from laserpath.machine.resuming import Ended, Resumption, resume
+from laserpath.physics.dose import DoseModel
+from laserpath.types import Grid, Machine, Process, Resin, Toolpath
+
+NAMES = ("grbl", "grblhal", "marlin", "klipper", "linuxcnc", "smoothieware", "generic")
+TURN = np.linspace(0, 2 * np.pi, 25)
+ROWS = [
+    np.array([(0, 0.0), (3, 0), (3, 0.3), (0, 0.3), (0, 0.6), (3, 0.6)]),
+    np.c_[np.cos(TURN), np.sin(TURN)],
+]
+GRID = Grid((0.0, 0.0), 0.03, (160, 220))
+
+
+@cache
+def whole(name: str) -> tuple[MachineProgram, gcode.Program, Process]:
+    """Two strokes with a travel between them: a meander and a circle. The program, and as it is read."""
+    machine = Machine(dialect=name)
+    process = Process(SPOT, Resin(critical_dose=0.35), machine)
+    meander, circle = ROWS[0] + (1.0, 1), ROWS[1] + (5.0, 3.2)
+    xy = np.vstack([meander, circle])
+    power = np.concatenate([[3.0, 3, 2, 2, 3], [0.0], np.full(24, 2.5)])
+    speed = np.concatenate([np.full(5, 40.0), [min(machine.rapid_speed)], np.full(24, 25.0)])
+    program = MachineProgram.written(Toolpath(xy, power, speed), process)
+    read = gcode.read(program.text, gcode.dialect(name), machine.s_max, rapid_speed=min(machine.rapid_speed))
+    return program, read, process
+
+
+def at_place(read: gcode.Program, u: float) -> Floats:
+    return read.moves.span(0, u).xy[-1]
+
+
+def done(program: MachineProgram, read: gcode.Program, begin: float, end: float) -> Toolpath:
+    """What the machine executes of a program between two places; there it stops, and all is dark."""
+    path = program.executed
+    sums = np.concatenate([[0.0], np.cumsum(path.length)])
+    first, last = (executed_at(path, sums, read, u) if u else 0.0 for u in (begin, end))
+    at = [np.interp(length, sums, xy) for xy in path.xy.T for length in (first, last)]
+    k, n = int(np.searchsorted(sums, first, side="right")), int(np.searchsorted(sums, last))
+    xy = np.vstack([at[0::2], path.xy[k:n], at[1::2]])
+    return Toolpath(xy, path.power[k - 1 : n], path.speed[k - 1 : n])
+
+
+def executed_at(path: Toolpath, sums: Floats, read: gcode.Program, u: float) -> float:
+    """mm of the executed path up to a place; a controller may round corners, so that it is shorter."""
+    length = read.moves.span(0, u).length.sum() + np.hypot(*(path.xy[0] - read.moves.xy[0]))
+    near = length + np.linspace(-0.3, 0.3, 6001)
+    places = np.column_stack([np.interp(near, sums, xy) for xy in path.xy.T])
+    return float(near[np.argmin(np.hypot(*(places - at_place(read, u)).T))])
+
+
+def dose(path: Toolpath) -> Floats:
+    return DoseModel(GRID, SPOT).dose(path)
+
+
+def resumed(name: str, ended: Ended) -> Resumption:
+    _, read, process = whole(name)
+    return resume(read, process, ended, "part.gcode")
+
+
+@pytest.mark.parametrize("share", [0.13, 0.3, 0.62, 0.9])
+@pytest.mark.parametrize("name", NAMES)
+def test_both_parts_expose_what_the_whole_does(name: str, share: float) -> None:
+    """To 2 % of the largest dose, but for the piece that is exposed twice, which has its own dose twice."""
+    program, read, _ = whole(name)
+    u = share * len(read.moves)
+    got = resumed(name, Ended(place=tuple(at_place(read, u))))
+    assert got.cut == pytest.approx(u, abs=0.05)
+    # Where a cut move would be lit in another way, more of it has to be exposed twice.
+    assert got.twice <= (5.1 if name in ("marlin", "grbl", "grblhal") else 1.3) * SPOT.fwhm
+    both = dose(done(program, read, 0, got.cut)) + dose(got.program.executed)
+    due, twice = dose(program.executed), dose(done(program, read, got.begin, got.cut))
+    x, y = np.meshgrid(GRID.x(), GRID.y())
+    overlap = read.moves.span(got.begin, got.cut)
+    away = shapely.distance(
+        shapely.LineString(np.vstack([overlap.xy, overlap.xy[-1:]])), shapely.points(x, y)
+    )
+    assert np.abs(both - due - twice)[away > SPOT.fwhm].max() <= 0.02 * due.max()
+    assert np.abs(both - due - twice).max() <= 0.04 * due.max()
+    assert np.abs(both - due)[away > 2 * SPOT.fwhm].max() <= 0.02 * due.max()
+
+
+def test_a_long_move_is_not_exposed_twice() -> None:
+    """Its end may be lit a little differently, which is said."""
+    _, _, process = whole("klipper")
+    path = Toolpath([(1, 1), (21, 1), (21, 2)], [3.0, 3.0], [40.0, 40.0])
+    machine = process.machine
+    text = gcode.write(convert.to_moves(path, machine), convert.dialect_of(machine))
+    read = gcode.read(text, convert.dialect_of(machine), rapid_speed=min(machine.rapid_speed))
+    got = resume(read, process, Ended(place=(20.95, 1)))
+    assert got.twice <= 5 * SPOT.fwhm
+    assert ("dose differs" in got.sentences(SPOT.fwhm)[-1]) == (got.off > 0.03)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_way_to_it_is_dark(name: str) -> None:
+    """In the text: from the travel to the light, along the path of the whole."""
+    got = resumed(name, Ended(place=tuple(at_place(whole(name)[1], 20.5))))
+    machine = whole(name)[2].machine
+    read = gcode.verify(
+        got.program.text, gcode.dialect(name), machine.s_max, least=0.5 / machine.power_levels
+    )
+    first = int(np.argmax(read.moves.on))
+    assert first > 1
+    assert read.moves.xy[first] == pytest.approx(got.ends[0], abs=1e-3)
+    line = shapely.LineString(whole(name)[1].moves.chords(1e-3).xy)
+    assert shapely.distance(line, shapely.points(read.moves.xy[: first + 1])).max() < 2e-3
+
+
+def test_a_place_a_line_and_a_time_agree() -> None:
+    program, read, _ = whole("grbl")
+    u = len(read.moves) - 10
+    line = int(read.line[u - 1])
+    by_line = resumed("grbl", Ended(line=line))
+    assert by_line.cut == u
+    by_place = resumed("grbl", Ended(place=tuple(at_place(read, u))))
+    assert by_place.cut == pytest.approx(u, abs=1e-6)
+    by_time = resumed("grbl", Ended(time=by_line.time))
+    assert by_time.cut == pytest.approx(u, abs=1e-6)
+    assert by_line.program.text == by_place.program.text
+    assert 0 < by_line.time < program.motion.write_time
+    assert 0.1 < by_line.left < 0.4
+
+
+def test_what_is_exposed_twice_is_said() -> None:
+    got = resumed("grbl", Ended(line=int(whole("grbl")[1].line[5])))
+    (_, twice, zero) = got.sentences(SPOT.fwhm)
+    assert "um of lines are exposed twice, from (" in twice
+    assert "work zero" in zero
+    assert 0.09 <= got.twice <= 0.13
+    head = " ".join(got.program.text.split("\n; "))
+    assert "laserpath resume: the rest of part.gcode" in head
+    assert "exposed twice" in head
+
+
+def test_in_a_travel_nothing_is_exposed_twice() -> None:
+    _, read, _ = whole("grbl")
+    travel = int(np.flatnonzero(read.moves.rapid)[-1])
+    got = resumed("grbl", Ended(place=tuple(read.moves.xy[travel : travel + 2].mean(axis=0))))
+    assert got.cut == pytest.approx(travel + 0.5, abs=0.01)
+    assert got.twice == 0
+    assert "nothing is exposed twice" in got.sentences(SPOT.fwhm)[1]
+    assert got.program.path.on.sum() == read.moves.on[travel:].sum()
+
+
+def test_it_begins_at_a_rest_where_there_is_one() -> None:
+    """Where the head rested anyway, no lead is needed."""
+    _, read, process = whole("grbl")
+    got = resumed("grbl", Ended(line=int(read.line[2])))
+    assert got.start == 2
+    moves = gcode.Moves.straight([(1, 1), (2, 1), (3, 1)], [0.3, 0.3], [20, 20], [False, False], dynamic=True)
+    rest = gcode.Moves([(3, 1), (3, 1)], [0], [20], [gcode.Kind.DWELL], dwell=[0.1], dynamic=[True])
+    after = gcode.Moves.straight([(3, 1), (3, 2)], [0.3], [20], [False], dynamic=True)
+    text = gcode.write(moves + rest + after, gcode.dialect("grbl"))
+    read = gcode.read(text, gcode.dialect("grbl"))
+    assert resume(read, process, Ended(place=(3, 1.5))).start == 3
+
+
+def test_arcs_and_heights_of_other_tools_stay() -> None:
+    text = "G21\nG90\nM4 S0\nG0 X10 Y10 Z1\nG2 X20 Y10 I5 J0 F1200 S300\nG1 X30 S200\nM5\nM2\n"
+    read = gcode.read(text, gcode.dialect("grbl"))
+    process = whole("grbl")[2]
+    got = resume(read, process, Ended(place=(15, 15)))
+    assert got.cut == pytest.approx(0.5, abs=1e-3)
+    again = gcode.read(got.program.text, gcode.dialect("grbl")).moves
+    lit = again.chords(1e-3)
+    middle = np.hypot(*(lit.xy[:-1][lit.on][:50] - (15, 10)).T)
+    assert middle == pytest.approx(5, abs=2e-3)
+    assert (again.z == 1).all()
+    assert again.length[again.on].sum() == pytest.approx(np.pi * 2.5 + 10 + got.twice, abs=0.01)
+
+
+@pytest.mark.parametrize("passes", [2, 3])
+def test_a_place_on_several_passes_is_asked_for(passes: int) -> None:
+    _, _, process = whole("grbl")
+    path = Toolpath([(1, 1), (4, 1), (4, 2)], [3.0, 3.0], [40.0, 40.0])
+    program = MachineProgram.written(path, process, passes)
+    read = gcode.read(program.text, convert.dialect_of(process.machine), rapid_speed=100)
+    with pytest.raises(InputError, match=rf"passes \(2\.000, 1\.000\) mm {passes} times, in line \d+ \("):
+        resume(read, process, Ended(place=(2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (Ended(place=(50, 50)), "nowhere within 0.05 mm of (50.000, 50.000) mm, the nearest is"),
+        (Ended(line=-1), "line -1 is not among the"),
+        (Ended(line=10_000), "line 10000 is not among the"),
+        (Ended(time=-1), "-1 s is not within the program's"),
+        (Ended(time=1e4), "s is not within the program's"),
+    ],
+)
+def test_where_it_cannot_have_ended(ended: Ended, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        resumed("grbl", ended)
+    assert words in str(error.value)
+
+
+def test_a_program_that_is_done_has_no_rest() -> None:
+    _, read, _ = whole("grbl")
+    with pytest.raises(InputError, match="nothing is left to expose"):
+        resumed("grbl", Ended(line=int(read.lines)))
+    with pytest.raises(InputError, match="give one of them"):
+        Ended()
+    with pytest.raises(InputError, match="must be finite"):
+        Ended(time=float("nan"))
+
+
+def test_a_head_that_lags_gets_a_longer_lead() -> None:
+    """By five time constants at the fastest speed before. The line is long enough for both."""
+    _, _, process = whole("linuxcnc")
+    path = Toolpath([(1, 1), (60, 1), (60, 2)], [3.0, 3.0], [40.0, 40.0])
+    slow = replace(process, machine=replace(process.machine, lag=2e-3))
+    read = gcode.read(MachineProgram.written(path, process).text, convert.dialect_of(process.machine))
+    place = Ended(place=(50, 1))
+    quick, lagging = (resume(read, one, place) for one in (process, slow))
+    leads = [read.moves.span(one.start, one.begin).length.sum() for one in (quick, lagging)]
+    assert np.diff(leads) == pytest.approx(5 * 2e-3 * min(slow.machine.rapid_speed), abs=0.01)
