@@ -83,8 +83,9 @@ def estimate(design: str | None, **given: Any) -> None:
     whole = planning.together([one.forecast for one in found])
     if len(found) > 1:
         click.echo(f"all {len(found)} colours: {show.expected(whole)}")
-    for note in whole.notes:
-        click.echo(note)
+    for note in (show.compiling(whole), *whole.notes):
+        if note:
+            click.echo(note)
     progress.warn_of(whole, talk)
 
 

@@ -63,6 +63,16 @@ def expected(forecast: Forecast) -> str:
     )
 
 
+def compiling(forecast: Forecast) -> str:
+    """A sentence if a plan is the first after an installation, else ''."""
+    if forecast.compiling < 1:
+        return ""
+    return (
+        f"about {rough(forecast.compiling)} of planning are for compiling, which only the first plan after "
+        "an installation does"
+    )
+
+
 def too_long(forecast: Forecast) -> str:
     """A question about the size if the time is suspiciously long, else ''."""
     write, plan = forecast.write_seconds, forecast.plan_seconds

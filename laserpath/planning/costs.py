@@ -54,11 +54,15 @@ class Cost:
 
 
 class PlanStep(NamedTuple):
-    """A step of a plan, as its `Progress` names it. seconds: forecast.  rounds: expected in these."""
+    """A step of a plan, as its `Progress` names it. seconds: forecast.  rounds: expected in these.
+
+    compiling: s of `seconds` in which kernels are compiled.
+    """
 
     name: str
     seconds: float
     rounds: float = 1.0
+    compiling: float = 0.0
 
 
 COSTS: dict[str, Cost] = {
@@ -118,8 +122,9 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
     """The steps of a plan in their order, each with its seconds on this machine. length: of lines, mm."""
     first = COMPILING if not is_kept(places.descend) else {}
     found = [
-        PlanStep(work.step, pace() * (work.seconds + first.get(work.step, 0.0)), work.expected)
+        PlanStep(work.step, pace() * (work.seconds + more), work.expected, pace() * more)
         for work in works(task, length)
+        for more in [first.get(work.step, 0.0)]
     ]
     if cpu_count() == 1:
         return tuple(found)

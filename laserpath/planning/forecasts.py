@@ -95,6 +95,11 @@ class Forecast:
         return self.seconds() + self.further(1)
 
     @property
+    def compiling(self) -> float:
+        """S of it in which kernels are compiled: many in the first plan after an installation, then none."""
+        return sum({step.name: step.compiling for step in self.steps}.values())
+
+    @property
     def with_sensitivity(self) -> Forecast:
         """The forecast if the plan's sensitivity is computed, too, and the report written again."""
         more = _LEARNING * self.seconds((PlanPart.EXECUTE, PlanPart.LEVELS, PlanPart.PLACE))

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from commands import run
 
+from laserpath.planning import costs
+
 BAR = '<rect width="2" height="{}" fill="{}"/>'
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4" width="4mm" height="4mm">{}</svg>'
 
@@ -46,6 +48,21 @@ def test_it_says_what_plan_says(capsys: pytest.CaptureFixture[str]) -> None:
     seconds = re.search(r"about ([\d.]+) s to write", capsys.readouterr().err)
     assert seconds is not None
     assert float(seconds[1]) == pytest.approx(estimate["write_s"], rel=0.1)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_first_plan_after_an_installation_is_said_to_compile(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    """Forecast with what was compiled before and without: the difference is what the line says."""
+    monkeypatch.setattr(costs, "is_kept", lambda _: True)
+    later = estimated(capsys, "bar.svg")["plan_s"]
+    monkeypatch.setattr(costs, "is_kept", lambda _: kept)
+    now = estimated(capsys, "bar.svg")["plan_s"]
+    assert run("estimate", "bar.svg") == 0
+    said = re.search(r"about (\d+) s of planning are for compiling", capsys.readouterr().out)
+    assert (said is None) == kept
+    assert float(said[1] if said else 0) == pytest.approx(now - later, rel=0.15)
 
 
 def test_more_to_expose_takes_longer_and_a_stronger_laser_less(capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,10 +179,10 @@ def descend(
                 continue
             changes += 1
             for i in range(len(point)):
-                m = point[i]
-                dose[m] += _change_at(change[i], gone[j], dx, dy)
-                slope[m] = cost_slope(dose[m], m, points, weight)
-                changed[m] = changes
+                at = np.int64(point[i])  # the type of m above: for another one cost is compiled once more
+                dose[at] += _change_at(change[i], gone[j], dx, dy)
+                slope[at] = cost_slope(dose[at], at, points, weight)
+                changed[at] = changes
             xy[j, 0] += dx * step[0]
             xy[j, 1] += dy * step[1]
             moved[j] = changes
@@ -200,7 +200,11 @@ def _concerned(j: int, point: Any, seen: int, moved: Ints, changed: Ints) -> boo
     for m in point:
         if changed[m] > seen:
             return True
-    return moved[max(j - 2, 0) : j + 3].max() > seen  # the speed at which the head passes a neighbour
+    passed = False  # the speed at which the head passes a neighbour may have changed
+    for i in range(max(j - 2, 0), min(j + 3, len(moved))):
+        if moved[i] > seen:
+            passed = True
+    return passed
 
 
 @njit
@@ -242,7 +246,7 @@ def _best(
                 continue
             gain = -paid
             for i in range(len(point)):
-                m = point[i]
+                m = np.int64(point[i])
                 u = dose[m]
                 gain += cost(u, m, points, weight) - cost(
                     u + _change_at(change[i], gone, x, y), m, points, weight
